@@ -1,0 +1,63 @@
+/** Data that needs no capture: what the description of a shipped function is made of. */
+export type PlainData =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly PlainData[]
+  | { readonly [key: string]: PlainData };
+
+/**
+ * Something the receiver must have before it can assemble a function: a piece of code, or a module it has to load.
+ * Content-addressed, so that a connection sends each one once.
+ */
+export interface Dependency {
+  /** Hash of `data`, the same in every process. */
+  readonly hash: string;
+  readonly data: PlainData;
+}
+
+/** A function or class taken apart so that it can travel. */
+export interface Dismantled {
+  /** What it is: a reference by name, or a piece of code by the hash of a dependency, with its static facts. */
+  readonly head: PlainData;
+  /** What must be there before `head` can be assembled at the other side. */
+  readonly dependencies: readonly Dependency[];
+  /** Live values needed to make the shell: a superclass, the keys of computed members. */
+  readonly early: readonly unknown[];
+  /** Live values filled in once the shell exists, so that they may refer back to it: captured variables, own properties. */
+  readonly parts: readonly unknown[];
+  /** What to call `parts[i]` in the path of an error: `limit`, `.cache`, `#size`. */
+  readonly labels: readonly string[];
+}
+
+/** A function or class being put together again. */
+export interface Assembled {
+  /** The function itself. It may be referred to, but not called, before `complete`. */
+  readonly value: object;
+  /** Fills in what `Dismantled.parts` held, in the same order. */
+  complete(parts: readonly unknown[]): void;
+}
+
+/** Private state of an object, taken apart: one entry for each class of its chain that declares private fields. */
+export interface PrivateState {
+  /** The class that declares them. */
+  readonly owner: object;
+  /** Names without `#`, in declaration order. */
+  readonly names: readonly string[];
+  readonly values: readonly unknown[];
+}
+
+/** Thrown when a function cannot travel. `path` leads from the function to what stands in the way. */
+export class ShippingError extends Error {
+  override readonly name = "ShippingError";
+  readonly path: readonly string[];
+  /** What to write instead. */
+  readonly fix: string;
+
+  constructor(message: string, path: readonly string[], fix: string) {
+    super(message);
+    this.path = path;
+    this.fix = fix;
+  }
+}
