@@ -1,0 +1,19 @@
+import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
+
+/** Each task goes to the worker with the fewest tasks; equals take turns. The default. */
+export class LeastLoadedLoadBalancer implements LoadBalancerLike {
+  readonly levels = true;
+  readonly #turns = new WeakMap<LoadBalancerContextView, number>();
+
+  delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
+    const uids = [...context.workers.keys()];
+    const turn = this.#turns.get(context) ?? 0;
+    this.#turns.set(context, turn + 1);
+    const from = uids.length === 0 ? 0 : turn % uids.length;
+    const rotated = [...uids.slice(from), ...uids.slice(0, from)];
+    return rotated
+      .map((uid) => ({ uid, load: context.load(uid) }))
+      .sort((a, b) => a.load - b.load)
+      .map(({ uid }) => uid);
+  }
+}

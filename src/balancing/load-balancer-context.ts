@@ -1,0 +1,34 @@
+import type { WorkerMetadata } from "../discovery/index.ts";
+import type { LoadBalancerContextView } from "./load-balancer.ts";
+
+/** The workers of one pool. Exported for those who write or test a balancer. */
+export class LoadBalancerContext implements LoadBalancerContextView {
+  readonly #workers = new Map<string, WorkerMetadata>();
+  readonly #load: (uid: string) => number;
+
+  /** `load` tells how many tasks a worker has; without it every worker is idle. */
+  constructor(load: (uid: string) => number = () => 0) {
+    this.#load = load;
+  }
+
+  get workers(): ReadonlyMap<string, WorkerMetadata> {
+    return this.#workers;
+  }
+
+  load(uid: string): number {
+    return this.#load(uid);
+  }
+
+  add(worker: WorkerMetadata): void {
+    this.#workers.set(worker.uid, worker);
+  }
+
+  /** Replaces what is known of a worker; one that is not there is not added. */
+  update(worker: WorkerMetadata): void {
+    if (this.#workers.has(worker.uid)) this.#workers.set(worker.uid, worker);
+  }
+
+  remove(uid: string): void {
+    this.#workers.delete(uid);
+  }
+}

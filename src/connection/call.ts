@@ -1,0 +1,112 @@
+import type { Dependency } from "../functions/index.ts";
+import type { Route } from "../routine/route.ts";
+import type { Serializer } from "../values/index.ts";
+import type { Session } from "./session.ts";
+
+/** What a call says beyond its routine and arguments. */
+export interface CallExtras {
+  /** Longest execution, in milliseconds. */
+  readonly timeout?: number | undefined;
+  /** Id of the task that makes the call. */
+  readonly caller?: string | undefined;
+  /** The encoded context. */
+  readonly context?: Uint8Array | undefined;
+  /** Dependencies of the arguments and the context. */
+  readonly dependencies?: readonly Dependency[] | undefined;
+  readonly prefetch?: number | undefined;
+  readonly serializer?: Serializer | undefined;
+  readonly idempotent?: boolean | undefined;
+  readonly key?: string | undefined;
+}
+
+/** A pool as tasks know it, so that what they call goes back to it. */
+export interface Scope {
+  readonly number: number;
+  /** The encoded description of how to reach the pool. */
+  readonly pool: Uint8Array;
+}
+
+/** Takes what a worker says of a call that is not an answer to it. */
+export interface CallOwner {
+  /** The worker did not run the call and will not. */
+  rejected(call: Call, error: Error): void;
+  /** The worker is gone; the call may or may not have been run. */
+  lost(call: Call, error: Error): void;
+}
+
+/** Counts what became of calls. */
+export interface Tally {
+  done: number;
+  failed: number;
+}
+
+/** Takes the steps of a generator. */
+export interface StreamSink {
+  /** The call was handed to a session: steps can be sent. */
+  opened(session: Session): void;
+  /** The generator yielded. `control`: in answer to a throw or a return. */
+  yielded(value: unknown, control: boolean): void;
+}
+
+/**
+ * Where a call stands. `waiting`: handed to no connection. `sent`: handed to one. `running`: the worker has started it.
+ * `abandoned`: the caller no longer waits, the worker has not said its last word. `ended`: over.
+ */
+export type CallState = "waiting" | "sent" | "running" | "abandoned" | "ended";
+
+let lastSequence = 0;
+
+/** One call of a routine, from the moment it is made to its end. */
+export class Call {
+  readonly route: Route;
+  readonly owner: CallOwner;
+  readonly scope: Scope | undefined;
+  readonly extras: CallExtras | undefined;
+  /** Names the call in this process. */
+  readonly sequence: number = ++lastSequence;
+  /** The encoded arguments are a part of this buffer. */
+  readonly args: Uint8Array;
+  readonly argsStart: number;
+  readonly argsEnd: number;
+  state: CallState = "waiting";
+  session: Session | undefined;
+  /** Uid of the worker that it was last handed to. */
+  worker = "";
+  /** Counts for that worker. */
+  tally: Tally | undefined;
+  /** The id within the session; -1 outside of one. */
+  id = -1;
+  /** The task frame itself has been written; before that only chunks of its arguments have. */
+  written = false;
+  stream: StreamSink | undefined;
+  /** What workers that refused it said, by the worker's uid. */
+  refusals: Map<string, Error> | undefined;
+  /** Called once with what the routine returned. */
+  resolve: (value: unknown) => void = ignore;
+  /** Called once with a `RemoteFailure`. */
+  reject: (failure: unknown) => void = ignore;
+  /** Called when the call has been handed to a connection. */
+  onHanded: (() => void) | undefined;
+  /** Called when the worker has started the call or answered it. */
+  onStarted: (() => void) | undefined;
+
+  constructor(
+    route: Route,
+    owner: CallOwner,
+    scope: Scope | undefined,
+    extras: CallExtras | undefined,
+    args: Uint8Array,
+    argsStart: number,
+    argsEnd: number,
+  ) {
+    this.route = route;
+    this.owner = owner;
+    this.scope = scope;
+    this.extras = extras;
+    this.args = args;
+    this.argsStart = argsStart;
+    this.argsEnd = argsEnd;
+  }
+}
+
+function ignore(): void {}

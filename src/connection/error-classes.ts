@@ -1,0 +1,27 @@
+import { HandshakeError, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
+import { ChannelError, type GrpcStatus, StatusCode } from "../grpc/index.ts";
+
+const TRANSIENT: ReadonlySet<number> = new Set([
+  StatusCode.UNAVAILABLE,
+  StatusCode.DEADLINE_EXCEEDED,
+  StatusCode.RESOURCE_EXHAUSTED,
+]);
+
+/** The error for a status that a worker answered with, or that stands for how it could not be reached. */
+export function errorForStatus(status: GrpcStatus, address: string): RpcError {
+  const message = `worker ${address}: ${status.message}`;
+  if (status.code === StatusCode.FAILED_PRECONDITION) return new VersionMismatch(message, status.code);
+  if (TRANSIENT.has(status.code)) return new TransientRpcError(message, status.code);
+  return new RpcError(message, status.code);
+}
+
+/** The error for a connection that never came to be. */
+export function errorForConnect(error: unknown, address: string): RpcError {
+  if (error instanceof RpcError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `worker ${address} cannot be reached: ${reason}`;
+  if (error instanceof ChannelError && error.kind === "handshake") {
+    return new HandshakeError(message, StatusCode.UNAVAILABLE, { cause: error });
+  }
+  return new TransientRpcError(message, StatusCode.UNAVAILABLE, { cause: error });
+}

@@ -1,0 +1,40 @@
+import { PoolClosed } from "../errors.ts";
+import { type LinkOptions, WorkerLink } from "./worker-link.ts";
+
+/** How long a connection that nobody uses stays open, in milliseconds. */
+export const IDLE_LINK_MS = 60_000;
+
+interface CachedLink {
+  readonly link: WorkerLink;
+  users: number;
+  expiry: NodeJS.Timeout | undefined;
+}
+
+const links = new Map<string, CachedLink>();
+
+/** The process's connection to a worker. Give it back with `releaseLink`. */
+export function acquireLink(address: string, options: LinkOptions): WorkerLink {
+  let cached = links.get(address);
+  if (cached === undefined) {
+    cached = { link: new WorkerLink(address, options), users: 0, expiry: undefined };
+    links.set(address, cached);
+  }
+  clearTimeout(cached.expiry);
+  cached.users++;
+  return cached.link;
+}
+
+/** Gives a connection back. It is closed a minute after its last user has gone, or at once if the worker is `gone`. */
+export function releaseLink(link: WorkerLink, gone: boolean): void {
+  const cached = links.get(link.address);
+  if (cached === undefined || cached.link !== link || --cached.users > 0) return;
+  if (gone) return discard(cached);
+  cached.expiry = setTimeout(() => discard(cached), IDLE_LINK_MS);
+  cached.expiry.unref();
+}
+
+function discard(cached: CachedLink): void {
+  clearTimeout(cached.expiry);
+  links.delete(cached.link.address);
+  cached.link.close(new PoolClosed(`the connection to ${cached.link.address} is no longer used`));
+}

@@ -1,0 +1,42 @@
+/**
+ * A failure on its way to the caller. The error's stack gets its second half, where the call was made, only when the
+ * caller's own promise is being settled: that is when the engine knows who waits for it.
+ */
+export class RemoteFailure {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+const OWN_FILES = new URL("..", import.meta.url).href;
+
+/**
+ * The rejection handler of every call's promise. Must be a reaction of the promise that the caller awaits, so that
+ * the engine's asynchronous stack leads to the call.
+ */
+export function throwAtCallSite(failure: unknown): never {
+  if (!(failure instanceof RemoteFailure)) throw failure;
+  const { error } = failure;
+  if (error instanceof Error) addCallSite(error);
+  throw error;
+}
+
+function addCallSite(error: Error): void {
+  const here: { stack?: string } = {};
+  Error.captureStackTrace(here, throwAtCallSite);
+  const frames = (here.stack ?? "").split("\n").slice(1).filter(isUsers);
+  if (frames.length === 0 || Object.isFrozen(error)) return;
+  const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
+  Object.defineProperty(error, "stack", {
+    value: `${stack}\n${frames.join("\n")}`,
+    writable: true,
+    enumerable: false,
+    configurable: true,
+  });
+}
+
+function isUsers(frame: string): boolean {
+  return !frame.includes(OWN_FILES) && !frame.includes("node:internal/");
+}

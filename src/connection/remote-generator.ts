@@ -1,0 +1,206 @@
+import { InvalidArgument } from "../errors.ts";
+import { StepKind } from "../wire/fields.ts";
+import type { Call, StreamSink } from "./call.ts";
+import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
+import type { Session } from "./session.ts";
+
+interface StepRequest {
+  readonly kind: StepKind;
+  readonly value: unknown;
+  readonly resolve: (result: IteratorResult<unknown, unknown>) => void;
+  readonly reject: (failure: unknown) => void;
+}
+
+type Ending = { readonly returned: unknown } | { readonly failure: unknown };
+
+/**
+ * The caller's end of a generator that runs on a worker. Behaves as a local one: steps queue, each advances the
+ * remote generator once, and nothing is sent before the first.
+ * `fresh`: not dispatched. `running`: dispatched. `ended`: over at the worker; fetched values may remain. `done`: over.
+ */
+export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown>, StreamSink {
+  readonly [Symbol.toStringTag] = "AsyncGenerator";
+  readonly #dispatch: (stream: RemoteGenerator) => Call | undefined;
+  readonly #requests: StepRequest[] = [];
+  /** Values fetched ahead and not yet asked for. */
+  readonly #fetched: unknown[] = [];
+  #prefetch: number;
+  #state: "fresh" | "running" | "ended" | "done" = "fresh";
+  #ending: Ending | undefined;
+  #call: Call | undefined;
+  #session: Session | undefined;
+  /** Plain steps that were asked for by the user since the beginning. */
+  #asked = 0;
+  /** Fetched values that were handed out since the last credit. */
+  #unreplenished = 0;
+  /** A throw or return is under way: what was fetched ahead of it does not count. */
+  #controls = 0;
+
+  /** `dispatch` sends the task; it may end the stream instead. */
+  constructor(prefetch: number, dispatch: (stream: RemoteGenerator) => Call | undefined) {
+    this.#prefetch = prefetch;
+    this.#dispatch = dispatch;
+  }
+
+  next(...args: [] | [unknown]): Promise<IteratorResult<unknown, unknown>> {
+    const [value] = args;
+    if (this.#prefetch > 0 && value !== undefined && this.#state === "running") {
+      return Promise.reject(
+        new InvalidArgument(
+          "next(value) cannot reach a generator that runs ahead: call the routine with { prefetch: 0 } to send values",
+        ),
+      );
+    }
+    return this.#request(StepKind.next, value);
+  }
+
+  return(value?: unknown): Promise<IteratorResult<unknown, unknown>> {
+    return this.#request(StepKind.return, value);
+  }
+
+  throw(error?: unknown): Promise<IteratorResult<unknown, unknown>> {
+    return this.#request(StepKind.throw, error);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  opened(session: Session): void {
+    this.#session = session;
+    // The first step came with the task.
+    for (const request of this.#requests.slice(1)) this.#sendStep(request);
+  }
+
+  yielded(value: unknown, control: boolean): void {
+    if (control) this.#controls--;
+    else if (this.#controls > 0 && this.#requests[0]?.kind !== StepKind.next) return;
+    const request = this.#requests.shift();
+    if (request === undefined) this.#fetched.push(value);
+    else {
+      request.resolve({ done: false, value });
+      if (!control) this.#replenish();
+    }
+  }
+
+  returned(value: unknown): void {
+    this.#end({ returned: value });
+  }
+
+  failed(failure: unknown): void {
+    this.#end({ failure });
+  }
+
+  #request(kind: StepKind, value: unknown): Promise<IteratorResult<unknown, unknown>> {
+    return new Promise<IteratorResult<unknown, unknown>>((resolve, reject) => {
+      const request = { kind, value, resolve, reject };
+      if (this.#state === "done") answerAfterEnd(request);
+      else if (this.#state === "fresh") this.#first(request);
+      else if (this.#state === "ended") this.#afterEnd(request);
+      else this.#enqueue(request);
+    }).then(undefined, throwAtCallSite);
+  }
+
+  #first(request: StepRequest): void {
+    if (request.kind !== StepKind.next) {
+      this.#state = "done";
+      answerAfterEnd(request);
+      return;
+    }
+    this.#state = "running";
+    this.#asked = 1;
+    this.#requests.push(request);
+    try {
+      this.#call = this.#dispatch(this);
+    } catch (error) {
+      this.#end({ failure: new RemoteFailure(error) });
+    }
+  }
+
+  #enqueue(request: StepRequest): void {
+    if (request.kind === StepKind.next) {
+      this.#asked++;
+      if (this.#fetched.length > 0) {
+        request.resolve({ done: false, value: this.#fetched.shift() });
+        this.#replenish();
+        return;
+      }
+    } else {
+      this.#fetched.length = 0;
+      this.#controls++;
+    }
+    this.#requests.push(request);
+    if (this.#session !== undefined && this.#call?.written === true) this.#sendStep(request);
+    if (request.kind !== StepKind.next) this.#prefetch = 0;
+  }
+
+  #sendStep(request: StepRequest): void {
+    const session = this.#session;
+    const call = this.#call;
+    if (session === undefined || call === undefined) return;
+    if (request.kind === StepKind.next && request.value === undefined) {
+      // A generator that runs ahead has been given its credit already.
+      if (this.#prefetch === 0) session.credit(call, 1);
+      return;
+    }
+    try {
+      session.step(call, request.kind, request.value, this.#asked);
+    } catch (error) {
+      this.#requests.splice(this.#requests.indexOf(request), 1);
+      if (request.kind !== StepKind.next) this.#controls--;
+      request.reject(new RemoteFailure(error));
+    }
+  }
+
+  /** Keeps the worker `prefetch` steps ahead, with one message for half of them. */
+  #replenish(): void {
+    if (this.#prefetch === 0 || this.#session === undefined || this.#call === undefined) return;
+    if (++this.#unreplenished < Math.ceil(this.#prefetch / 2)) return;
+    this.#session.credit(this.#call, this.#unreplenished);
+    this.#unreplenished = 0;
+  }
+
+  #end(ending: Ending): void {
+    if (this.#state === "done" || this.#state === "ended") return;
+    this.#state = "ended";
+    this.#ending = ending;
+    this.#session = undefined;
+    for (const request of this.#requests.splice(0)) this.#afterEnd(request);
+  }
+
+  /** Hands out what was fetched, then the ending, then nothing. */
+  #afterEnd(request: StepRequest): void {
+    const ending = this.#ending;
+    if (request.kind === StepKind.next && this.#fetched.length > 0) {
+      request.resolve({ done: false, value: this.#fetched.shift() });
+      return;
+    }
+    if (ending === undefined) {
+      answerAfterEnd(request);
+      return;
+    }
+    this.#ending = undefined;
+    this.#state = "done";
+    const unseen = this.#fetched.length > 0;
+    this.#fetched.length = 0;
+    if ("failure" in ending && !unseen) request.reject(ending.failure);
+    else if ("returned" in ending && answersRequest(request, this.#controls)) {
+      request.resolve({ done: true, value: ending.returned });
+    } else answerAfterEnd(request);
+  }
+}
+
+/** Whether the end of a generator is its answer to this step, and not something that it reached by running ahead. */
+function answersRequest(request: StepRequest, controls: number): boolean {
+  return request.kind === StepKind.next || controls > 0;
+}
+
+/** What a local generator that is over answers. */
+function answerAfterEnd(request: StepRequest): void {
+  if (request.kind === StepKind.throw) request.reject(request.value);
+  else request.resolve({ done: true, value: request.kind === StepKind.return ? request.value : undefined });
+}

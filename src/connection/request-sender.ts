@@ -1,0 +1,99 @@
+import { ValueEncoder } from "../values/index.ts";
+import { SentDependencies } from "../wire/dependency-ledger.ts";
+import { RequestField, type StepKind } from "../wire/fields.ts";
+import { INLINE_LIMIT_BYTES, type Outbox } from "../wire/outbox.ts";
+import * as frames from "../wire/request-frames.ts";
+import type { Call } from "./call.ts";
+
+const NO_BYTES = new Uint8Array(0);
+const encoder = new ValueEncoder();
+
+/** Writes a session's requests, and remembers what the worker has been told of routines, pools and code. */
+export class RequestSender {
+  readonly #outbox: Outbox;
+  readonly #sent = new SentDependencies();
+  readonly #routes = new Set<number>();
+  readonly #scopes = new Set<number>();
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+  }
+
+  /** Writes a call, after what the worker must know to run it. */
+  task(call: Call): void {
+    const { writer } = this.#outbox;
+    const { route, scope, extras, id } = call;
+    if (!this.#routes.has(route.number)) this.#announceRoute(call);
+    if (scope !== undefined && !this.#scopes.has(scope.number)) {
+      this.#scopes.add(scope.number);
+      frames.writeScope(writer, scope.number, scope.pool);
+    }
+    const { args, argsStart, argsEnd, sequence } = call;
+    const pool = scope?.number ?? 0;
+    if (extras === undefined && call.stream === undefined && argsEnd - argsStart <= INLINE_LIMIT_BYTES) {
+      frames.writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
+      call.written = true;
+      return;
+    }
+    const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
+    this.#outbox.place(id, args.subarray(argsStart, argsEnd), (place) => {
+      const { timeout, caller, context, prefetch } = extras ?? {};
+      frames.writeTask(writer, id, route.number, place, sequence, {
+        timeout,
+        caller,
+        context,
+        prefetch,
+        scope: pool,
+        needs,
+      });
+      call.written = true;
+      if (call.stream !== undefined && call.session !== undefined) {
+        frames.writeCredit(writer, id, 1 + (prefetch ?? 0));
+        call.stream.opened(call.session);
+      }
+      this.#outbox.schedule(true);
+    });
+  }
+
+  step(call: Call, kind: StepKind, value: unknown, after: number, idle: boolean): void {
+    const { writer } = this.#outbox;
+    const { id } = call;
+    const serializer = call.extras?.serializer;
+    const bytes = serializer === undefined ? encoder.encode(value, "value") : serializer.dumps(value);
+    const needs =
+      serializer === undefined ? this.#sent.announce(writer, RequestField.dependency, encoder.dependencies) : [];
+    this.#outbox.place(id, bytes, (place) => {
+      frames.writeStep(writer, id, kind, place, needs, after);
+      this.#outbox.schedule(idle);
+    });
+  }
+
+  credit(call: Call, steps: number, idle: boolean): void {
+    frames.writeCredit(this.#outbox.writer, call.id, steps);
+    this.#outbox.schedule(idle);
+  }
+
+  cancel(call: Call, reason: unknown): void {
+    const { writer } = this.#outbox;
+    let bytes: Uint8Array = NO_BYTES;
+    let needs: readonly number[] = [];
+    try {
+      bytes = Uint8Array.from(encoder.encode(reason, "reason"));
+      needs = this.#sent.announce(writer, RequestField.dependency, encoder.dependencies);
+    } catch {
+      // The reason cannot travel; that the call is cancelled can.
+    }
+    this.#outbox.abandon(call.id);
+    frames.writeCancel(writer, call.id, bytes, needs);
+    this.#outbox.schedule(true);
+  }
+
+  #announceRoute(call: Call): void {
+    const { route } = call;
+    const { writer } = this.#outbox;
+    this.#routes.delete(route.replaces);
+    this.#routes.add(route.number);
+    const needs = this.#sent.announce(writer, RequestField.dependency, route.dependencies);
+    frames.writeRoute(writer, { ...route, needs });
+  }
+}

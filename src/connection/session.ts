@@ -1,0 +1,311 @@
+import { type RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
+import { acceptDependency } from "../functions/index.ts";
+import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
+import { ValueDecoder } from "../values/index.ts";
+import { ChunkAssembly } from "../wire/chunk-assembly.ts";
+import { ReceivedDependencies } from "../wire/dependency-ledger.ts";
+import { RequestField, ResponseField } from "../wire/fields.ts";
+import { FrameReader } from "../wire/frame-reader.ts";
+import { Outbox } from "../wire/outbox.ts";
+import { writeHello } from "../wire/request-frames.ts";
+import { LOST_REASON, OutcomeField, RejectedField, type Welcome, WelcomeField } from "../wire/response-frames.ts";
+import { MINIMUM_PROTOCOL_VERSION, PROTOCOL_VERSION } from "../wire/version.ts";
+import type { Call } from "./call.ts";
+import { callerId } from "./caller-id.ts";
+import { DispatchWindow } from "./dispatch-window.ts";
+import { errorForStatus } from "./error-classes.ts";
+import { RemoteFailure } from "./remote-failure.ts";
+import { RequestSender } from "./request-sender.ts";
+
+const DISPATCH = "/wool.v1.Worker/Dispatch";
+const GRPC_PREFIX_BYTES = 5;
+const OWNED = { owned: true } as const;
+
+const decoder = new ValueDecoder();
+
+/** What the owner of a session is told. */
+export interface SessionEvents {
+  /** The session has room for more calls. */
+  progressed(session: Session): void;
+  /** The session went from idle to busy, or back. */
+  activity(busy: boolean): void;
+  /** Nothing more can be sent. Calls in flight have been told. */
+  closed(session: Session, error: Error): void;
+}
+
+/**
+ * The caller's end of one stream to one task thread of a worker. Carries every call between the two, many at once.
+ * `opening`: hello sent. `open`: welcomed. `closed`: over.
+ */
+export class Session {
+  readonly window = new DispatchWindow();
+  readonly #events: SessionEvents;
+  readonly #address: string;
+  readonly #stream: GrpcStream;
+  readonly #outbox: Outbox;
+  readonly #sender: RequestSender;
+  readonly #chunks = new ChunkAssembly();
+  readonly #received = new ReceivedDependencies((dependency) => acceptDependency(dependency, { importing: false }));
+  readonly #calls: (Call | undefined)[] = [];
+  readonly #freeIds: number[] = [];
+  #welcomed: ((welcome: Welcome) => void) | undefined;
+  #refused: ((error: RpcError) => void) | undefined;
+  /** The worker's answer to the hello. Rejects when it does not want this caller. */
+  readonly welcome: Promise<Welcome>;
+  #state: "opening" | "open" | "closed" = "opening";
+  #inFlight = 0;
+  /** Tail of the answers that wait for code to arrive; later ones keep their place behind it. */
+  #delayed: Promise<void> | undefined;
+
+  constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents) {
+    this.#address = address;
+    this.#events = events;
+    this.welcome = new Promise((resolve, reject) => {
+      this.#welcomed = resolve;
+      this.#refused = reject;
+    });
+    this.#stream = channel.openStream(DISPATCH, {
+      message: (buffer, start, end) => this.#message(buffer, start, end),
+      drain: () => this.#outbox.drained(),
+      status: (status) => this.#ended(status),
+    });
+    this.#outbox = new Outbox(this.#stream, GRPC_PREFIX_BYTES, RequestField.chunk);
+    this.#sender = new RequestSender(this.#outbox);
+    writeHello(this.#outbox.writer, {
+      version: PROTOCOL_VERSION,
+      minimum: MINIMUM_PROTOCOL_VERSION,
+      callerId: callerId(),
+      lane,
+    });
+    this.#outbox.flush();
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Calls that were sent and have not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Sends calls in one message: those of the list from `from` up to, not including, `to`. */
+  send(calls: readonly Call[], from: number, to: number): void {
+    if (this.#inFlight === 0) this.#events.activity(true);
+    this.#inFlight += to - from;
+    for (let i = from; i < to; i++) {
+      const call = calls[i] as Call;
+      call.id = this.#freeIds.pop() ?? this.#calls.length;
+      this.#calls[call.id] = call;
+      call.session = this;
+      call.state = "sent";
+      this.#sender.task(call);
+      call.onHanded?.();
+    }
+    this.window.sent(to - from, performance.now());
+    this.#outbox.flush();
+  }
+
+  /** Advances a generator with a value, an error or a request to return. Throws when the value cannot travel. */
+  step(call: Call, kind: Parameters<RequestSender["step"]>[1], value: unknown, after: number): void {
+    if (call.session === this) this.#sender.step(call, kind, value, after, this.#inFlight <= 1);
+  }
+
+  /** Lets a generator run `steps` more plain steps. */
+  credit(call: Call, steps: number): void {
+    if (call.session === this) this.#sender.credit(call, steps, this.#inFlight <= 1);
+  }
+
+  /** Tells the worker that nobody waits for a call any more. */
+  cancel(call: Call, reason: unknown): void {
+    if (call.session !== this || this.#state === "closed") return;
+    if (call.state === "sent") this.window.started(1, performance.now());
+    call.state = "abandoned";
+    this.#chunks.drop(call.id);
+    this.#sender.cancel(call, reason);
+    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
+    if (!call.written) this.#release(call);
+    this.#events.progressed(this);
+  }
+
+  /** Ends the session. Calls in flight are lost. */
+  close(error: Error): void {
+    if (this.#state === "closed") return;
+    this.#stream.cancel();
+    this.#shut(error);
+  }
+
+  #message(buffer: Buffer, start: number, end: number): void {
+    const frame = new FrameReader(buffer, start, end);
+    let started = 0;
+    for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
+      switch (kind) {
+        case ResponseField.result:
+        case ResponseField.raised:
+        case ResponseField.yielded:
+          started += this.#outcome(frame, kind);
+          break;
+        case ResponseField.accepted:
+          started += this.#started(this.#calls[frame.integer(1)]);
+          break;
+        case ResponseField.chunk:
+          this.#chunks.add(frame);
+          break;
+        case ResponseField.rejected:
+          started += this.#rejected(frame);
+          break;
+        case ResponseField.dependency:
+          this.#received.add(frame);
+          break;
+        case ResponseField.welcome:
+          this.#open(frame);
+          break;
+        case ResponseField.executorLost:
+          this.close(new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LOST_REASON)}`));
+          return;
+      }
+    }
+    if (started > 0) this.window.started(started, performance.now());
+    this.#events.progressed(this);
+  }
+
+  #open(frame: FrameReader): void {
+    if (this.#state !== "opening") return;
+    this.#state = "open";
+    this.#welcomed?.({
+      version: frame.integer(WelcomeField.version),
+      workerUid: frame.text(WelcomeField.workerUid),
+      lanes: frame.integer(WelcomeField.lanes),
+      maxConcurrency: frame.integer(WelcomeField.maxConcurrency),
+      sharesFiles: frame.integer(WelcomeField.sharesFiles) === 1,
+    });
+  }
+
+  /** 1 when this is the first sign that the call was started. */
+  #started(call: Call | undefined): number {
+    if (call === undefined || call.state !== "sent") return 0;
+    call.state = "running";
+    call.onStarted?.();
+    return 1;
+  }
+
+  #outcome(frame: FrameReader, kind: number): number {
+    const id = frame.integer(OutcomeField.id);
+    const call = this.#calls[id];
+    const chunked = frame.integer(OutcomeField.chunked);
+    if (call === undefined) return 0;
+    const started = this.#started(call);
+    const wanted = call.state !== "abandoned";
+    if (kind !== ResponseField.yielded) this.#release(call);
+    if (!wanted) {
+      this.#chunks.drop(id);
+      return started;
+    }
+    const owned = chunked > 0;
+    const buffer = owned ? this.#chunks.take(id, chunked) : frame.buffer;
+    const from = owned ? 0 : frame.start(OutcomeField.value);
+    const to = owned ? buffer.length : frame.end(OutcomeField.value);
+    const control = frame.integer(OutcomeField.control) === 1;
+    const loading = frame.has(OutcomeField.needs) ? this.#received.ready(frame.integers(OutcomeField.needs)) : undefined;
+    if (loading === undefined && this.#delayed === undefined) {
+      this.#deliver(call, kind, buffer, from, to, owned, control);
+    } else {
+      this.#deliverLater(loading, () => this.#deliver(call, kind, buffer, from, to, owned, control));
+    }
+    return started;
+  }
+
+  #deliver(call: Call, kind: number, buffer: Buffer, from: number, to: number, owned: boolean, control: boolean): void {
+    let value: unknown;
+    try {
+      const serializer = call.extras?.serializer;
+      value =
+        serializer === undefined
+          ? decoder.decode(buffer, from, to, owned ? OWNED : undefined)
+          : serializer.loads(buffer.subarray(from, to));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const error = new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
+      this.cancel(call, error);
+      call.reject(new RemoteFailure(error));
+      return;
+    }
+    if (kind === ResponseField.result) {
+      if (call.tally !== undefined) call.tally.done++;
+      call.resolve(value);
+    } else if (kind === ResponseField.raised) {
+      if (call.tally !== undefined) call.tally.failed++;
+      call.reject(new RemoteFailure(value));
+    } else call.stream?.yielded(value, control);
+  }
+
+  /** Keeps the order of answers while one of them waits for code. */
+  #deliverLater(loading: Promise<void> | undefined, deliver: () => void): void {
+    const turn = (this.#delayed ?? Promise.resolve()).then(() => loading).then(deliver, deliver);
+    this.#delayed = turn;
+    void turn.finally(() => {
+      if (this.#delayed === turn) this.#delayed = undefined;
+    });
+  }
+
+  #rejected(frame: FrameReader): number {
+    const call = this.#calls[frame.integer(RejectedField.id)];
+    if (call === undefined) return 0;
+    const counts = call.state === "sent" ? 1 : 0;
+    const wanted = call.state !== "abandoned";
+    this.#release(call);
+    if (!wanted) return counts;
+    if (frame.has(RejectedField.error)) {
+      const from = frame.start(RejectedField.error);
+      this.#deliver(call, ResponseField.raised, frame.buffer, from, frame.end(RejectedField.error), false, false);
+    } else {
+      const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
+      call.state = "waiting";
+      call.owner.rejected(call, errorForStatus(status as GrpcStatus, this.#address));
+    }
+    return counts;
+  }
+
+  #release(call: Call): void {
+    this.#calls[call.id] = undefined;
+    this.#freeIds.push(call.id);
+    call.id = -1;
+    call.session = undefined;
+    call.state = "ended";
+    if (--this.#inFlight === 0) this.#events.activity(false);
+  }
+
+  #ended(status: GrpcStatus): void {
+    if (this.#state === "closed") return;
+    const error =
+      this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE
+        ? errorForStatus(status, this.#address)
+        : new WorkerLost(`worker ${this.#address} was lost: ${status.message}`);
+    this.#shut(error);
+  }
+
+  #shut(error: Error): void {
+    const opening = this.#state === "opening";
+    this.#state = "closed";
+    this.#outbox.close();
+    this.#chunks.clear();
+    if (opening) {
+      // Whoever opened the session may be gone; the failure reaches the calls through `closed`.
+      this.welcome.catch(() => undefined);
+      this.#refused?.(errorForStatus({ code: StatusCode.UNAVAILABLE, message: error.message }, this.#address));
+    }
+    const lost = this.#calls.filter((call) => call !== undefined && call.state !== "abandoned");
+    const busy = this.#inFlight > 0;
+    this.#inFlight = 0;
+    this.#calls.length = 0;
+    if (busy) this.#events.activity(false);
+    this.#events.closed(this, error);
+    for (const call of lost) {
+      if (call === undefined) continue;
+      call.session = undefined;
+      call.id = -1;
+      call.state = "ended";
+      call.owner.lost(call, error);
+    }
+  }
+}

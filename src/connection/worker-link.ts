@@ -1,0 +1,177 @@
+import { PoolClosed } from "../errors.ts";
+import { GrpcChannel } from "../grpc/index.ts";
+import { errorForConnect } from "./error-classes.ts";
+import { Session } from "./session.ts";
+
+/** What those who share a link are told. */
+export interface LinkListener {
+  /** A session has room for more calls, or one more session is open. */
+  progressed(link: WorkerLink): void;
+  /** A session ended: the worker is gone, or one of its task threads. Calls in flight are told after this. */
+  interrupted(link: WorkerLink, error: Error): void;
+}
+
+/** How a link is made. */
+export interface LinkOptions {
+  /** Milliseconds between keepalive pings. */
+  readonly keepaliveInterval?: number | undefined;
+  /** Milliseconds that a keepalive ping may go unanswered. */
+  readonly keepaliveTimeout?: number | undefined;
+}
+
+/**
+ * The connection of this process to one worker: one HTTP/2 connection with a session for each of its task threads.
+ * Shared by all pools and proxies of the process. `idle`: not connected. `connecting`. `ready`: at least one session is
+ * open. `closed`: given up for good.
+ */
+export class WorkerLink {
+  readonly address: string;
+  readonly #options: LinkOptions;
+  readonly #listeners = new Set<LinkListener>();
+  #state: "idle" | "connecting" | "ready" | "closed" = "idle";
+  #channel: GrpcChannel | undefined;
+  #connecting: Promise<void> | undefined;
+  #sessions: readonly Session[] = [];
+  #busySessions = 0;
+
+  constructor(address: string, options: LinkOptions) {
+    this.address = address;
+    this.#options = options;
+  }
+
+  get state(): "idle" | "connecting" | "ready" | "closed" {
+    return this.#state;
+  }
+
+  /** Open sessions, one for each task thread of the worker. */
+  get sessions(): readonly Session[] {
+    return this.#sessions;
+  }
+
+  /** Calls that were sent to the worker and have not ended. */
+  get inFlight(): number {
+    let count = 0;
+    for (const session of this.#sessions) count += session.inFlight;
+    return count;
+  }
+
+  listen(listener: LinkListener): void {
+    this.#listeners.add(listener);
+  }
+
+  unlisten(listener: LinkListener): void {
+    this.#listeners.delete(listener);
+  }
+
+  /** Connects, unless that has been done. Rejects with an `RpcError` that tells why it cannot be. */
+  connect(): Promise<void> {
+    if (this.#state === "ready") return Promise.resolve();
+    if (this.#state === "closed") return Promise.reject(new PoolClosed(`the connection to ${this.address} is closed`));
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  /** Runs a unary call of the worker's service. */
+  async unary(method: "Stop" | "Idle", request: Uint8Array, timeout: number): Promise<Uint8Array> {
+    await this.connect();
+    if (this.#channel === undefined) throw new PoolClosed(`the connection to ${this.address} is closed`);
+    return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, { timeout });
+  }
+
+  /** Closes the connection. Calls in flight end with `error`. */
+  close(error: Error): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    for (const session of this.#sessions) session.close(error);
+    this.#sessions = [];
+    this.#channel?.close();
+    this.#channel = undefined;
+  }
+
+  async #open(): Promise<void> {
+    this.#state = "connecting";
+    const channel: GrpcChannel = new GrpcChannel(this.address, {
+      ...definedOptions(this.#options),
+      onClose: () => this.#disconnected(channel),
+    });
+    this.#channel = channel;
+    try {
+      await channel.connect();
+      const first = this.#openSession(channel, 0);
+      const { lanes } = await first.welcome;
+      const others = Array.from({ length: Math.max(0, lanes - 1) }, (_, i) => this.#openSession(channel, i + 1));
+      await Promise.all(others.map((session) => session.welcome));
+      if (this.#isClosed()) throw new PoolClosed(`the connection to ${this.address} is closed`);
+      this.#sessions = [first, ...others];
+      this.#state = "ready";
+      if (this.#busySessions === 0) channel.unref();
+    } catch (error) {
+      if (!this.#isClosed()) this.#state = "idle";
+      if (this.#channel === channel) this.#channel = undefined;
+      channel.close();
+      throw errorForConnect(error, this.address);
+    }
+    this.#notify();
+  }
+
+  #isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  #openSession(channel: GrpcChannel, lane: number): Session {
+    return new Session(channel, this.address, lane, {
+      progressed: () => this.#notify(),
+      activity: (busy) => this.#active(channel, busy),
+      closed: (session, error) => this.#sessionClosed(channel, session, lane, error),
+    });
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener.progressed(this);
+  }
+
+  /** A connection with calls in flight keeps the program alive; an idle one does not. */
+  #active(channel: GrpcChannel, busy: boolean): void {
+    this.#busySessions += busy ? 1 : -1;
+    if (busy && this.#busySessions === 1) channel.ref();
+    else if (!busy && this.#busySessions === 0) channel.unref();
+  }
+
+  #sessionClosed(channel: GrpcChannel, session: Session, lane: number, error: Error): void {
+    if (this.#state !== "ready" || this.#channel !== channel) return;
+    this.#sessions = this.#sessions.filter((other) => other !== session);
+    for (const listener of this.#listeners) listener.interrupted(this, error);
+    if (channel.state === "ready") this.#reopenSession(channel, lane);
+    else this.#disconnected(channel);
+  }
+
+  /** The worker replaces a task thread that ended; its session is opened anew. */
+  #reopenSession(channel: GrpcChannel, lane: number): void {
+    const session = this.#openSession(channel, lane);
+    session.welcome.then(
+      () => {
+        if (this.#channel !== channel) return;
+        this.#sessions = [...this.#sessions, session];
+        this.#notify();
+      },
+      () => channel.close(),
+    );
+  }
+
+  #disconnected(channel: GrpcChannel): void {
+    if (this.#channel !== channel || this.#state !== "ready") return;
+    this.#state = "idle";
+    this.#channel = undefined;
+    this.#sessions = [];
+    this.#busySessions = 0;
+  }
+}
+
+function definedOptions(options: LinkOptions): { keepaliveInterval?: number; keepaliveTimeout?: number } {
+  return {
+    ...(options.keepaliveInterval === undefined ? {} : { keepaliveInterval: options.keepaliveInterval }),
+    ...(options.keepaliveTimeout === undefined ? {} : { keepaliveTimeout: options.keepaliveTimeout }),
+  };
+}

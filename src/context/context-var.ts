@@ -1,0 +1,75 @@
+import { InvalidArgument } from "../errors.ts";
+import { currentFrame, runInFrame } from "../routine/frame.ts";
+import { describe } from "../routine/options.ts";
+import { registerTraveller, traveller } from "../values/index.ts";
+
+/** How a context variable is made. */
+export interface ContextVarOptions<T> {
+  /** What `get` returns when nobody has set the variable. It does not travel: each process has its own. */
+  readonly default?: T;
+  /** Keeps variables of the same name in different libraries apart. Default: none. */
+  readonly namespace?: string;
+}
+
+/**
+ * A variable that follows the flow of calls: set for a scope by the caller, seen by the tasks that it calls and by
+ * what those call. Like any asynchronous context nothing flows back. Two variables of the same name and namespace are
+ * the same variable.
+ */
+export class ContextVar<T> {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  /** Holds the default, if there is one. */
+  readonly fallback: readonly [] | readonly [T];
+
+  /** Throws `InvalidArgument` when the name is empty. */
+  constructor(name: string, options: ContextVarOptions<T> = {}) {
+    if (typeof name !== "string" || name === "") {
+      throw new InvalidArgument(`a ContextVar needs a name that is not empty, not ${describe(name)}`);
+    }
+    this.name = name;
+    this.namespace = options.namespace;
+    this.fallback = "default" in options ? [options.default as T] : [];
+  }
+
+  /** The value in force, else the default. Throws `InvalidArgument` when there is neither. */
+  get(): T {
+    const variables = currentFrame()?.variables;
+    const key = keyOf(this);
+    if (variables?.has(key) === true) return variables.get(key) as T;
+    if (this.fallback.length === 1) return this.fallback[0];
+    throw new InvalidArgument(
+      `the context variable "${this.name}" has no value here and no default: set one with run(value, fn), ` +
+        "or give the constructor { default }",
+    );
+  }
+
+  /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. */
+  run<R>(value: T, fn: () => R): R {
+    const variables = new Map(currentFrame()?.variables);
+    variables.set(keyOf(this), value);
+    return runInFrame({ variables }, fn);
+  }
+
+  get [traveller](): string {
+    return "context-var";
+  }
+}
+
+function keyOf(variable: { name: string; namespace: string | undefined }): string {
+  return variable.namespace === undefined ? variable.name : `${variable.namespace}\u0000${variable.name}`;
+}
+
+registerTraveller("context-var", {
+  take: (value) => {
+    const { name, namespace, fallback } = value as ContextVar<unknown>;
+    return [name, namespace, fallback];
+  },
+  make: () => {
+    const value: object = Object.create(ContextVar.prototype);
+    return {
+      value,
+      complete: ([name, namespace, fallback]) => Object.assign(value, { name, namespace, fallback }),
+    };
+  },
+});

@@ -1,0 +1,26 @@
+import { currentFrame, runInFrame } from "../routine/frame.ts";
+import { type CallOptions, checkOptions } from "../routine/options.ts";
+
+/** Call options for every call of a scope. */
+export interface AmbientOptions {
+  /** Longest time in milliseconds to find a worker and be accepted by it. */
+  readonly dispatchTimeout?: number;
+  /** Cancels every call of the scope. */
+  readonly signal?: AbortSignal;
+}
+
+const CHECKS = {
+  dispatchTimeout: (value: unknown) =>
+    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
+  signal: (value: unknown) => (value instanceof AbortSignal ? undefined : "an AbortSignal"),
+};
+
+/** The call options in force for a scope. They reach the calls that tasks of the scope make, too. */
+export const runtimeContext = {
+  /** Runs `fn` with `options` for every call it makes. What `with()` says for one call wins. */
+  run<R>(options: AmbientOptions, fn: () => R): R {
+    checkOptions(options, CHECKS, "runtimeContext.run()");
+    const ambient: CallOptions = { ...currentFrame()?.ambient, ...options };
+    return runInFrame({ ambient }, fn);
+  },
+} as const;

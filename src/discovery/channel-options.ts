@@ -1,0 +1,67 @@
+/** How callers should talk to a worker; it advertises them. Absent fields mean the caller's defaults. */
+export interface ChannelOptions {
+  /** Largest gRPC message it takes, in bytes. */
+  readonly maxMessageBytes?: number;
+  /** Time between keepalive pings, in milliseconds. */
+  readonly keepaliveInterval?: number;
+  /** How long a ping may go unanswered before the connection counts as dead, in milliseconds. */
+  readonly keepaliveTimeout?: number;
+  /** Tasks it runs at once. */
+  readonly maxConcurrency?: number;
+  /** Task threads in its process. */
+  readonly threads?: number;
+  /** Compression of messages. */
+  readonly compression?: "none";
+}
+
+/** Channel options, or why the value that was read is not that. */
+export type ParsedChannelOptions =
+  | { readonly channel: ChannelOptions; readonly reason?: undefined }
+  | { readonly channel: undefined; readonly reason: string };
+
+type MutableChannelOptions = { -readonly [K in keyof ChannelOptions]: ChannelOptions[K] };
+
+const COUNTS = ["maxMessageBytes", "maxConcurrency", "threads"] as const;
+const DURATIONS = ["keepaliveInterval", "keepaliveTimeout"] as const;
+
+/** Reads channel options from JSON. Never throws: what is malformed comes back as a reason. Unknown fields are ignored. */
+export function parseChannelOptions(value: unknown): ParsedChannelOptions {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return malformed("channel is not an object");
+  const fields = new Map<string, unknown>(Object.entries(value));
+  const channel: MutableChannelOptions = {};
+  for (const name of COUNTS) {
+    const count = fields.get(name);
+    if (count === undefined) continue;
+    if (typeof count !== "number" || !Number.isSafeInteger(count) || count < 1) {
+      return malformed(`channel.${name} is not a positive integer`);
+    }
+    channel[name] = count;
+  }
+  for (const name of DURATIONS) {
+    const duration = fields.get(name);
+    if (duration === undefined) continue;
+    if (typeof duration !== "number" || !Number.isFinite(duration) || duration <= 0) {
+      return malformed(`channel.${name} is not a positive number of milliseconds`);
+    }
+    channel[name] = duration;
+  }
+  const compression = fields.get("compression");
+  if (compression === "none") channel.compression = compression;
+  else if (compression !== undefined) return malformed('channel.compression is not "none"');
+  return { channel };
+}
+
+/** A copy with the fields in a fixed order, without those that are undefined: equal options give equal JSON. */
+export function orderChannelOptions(options: ChannelOptions): ChannelOptions {
+  const channel: MutableChannelOptions = {};
+  for (const name of [...COUNTS, ...DURATIONS]) {
+    const value = options[name];
+    if (value !== undefined) channel[name] = value;
+  }
+  if (options.compression !== undefined) channel.compression = options.compression;
+  return channel;
+}
+
+function malformed(reason: string): ParsedChannelOptions {
+  return { channel: undefined, reason };
+}

@@ -1,0 +1,30 @@
+import type { WorkerMetadata } from "./worker-metadata.ts";
+
+/** What happened to a worker. */
+export type DiscoveryEventType = "worker-added" | "worker-dropped" | "worker-updated";
+
+/** A change in the set of known workers. For a dropped worker `worker` is the last that was known of it. */
+export interface DiscoveryEvent {
+  readonly type: DiscoveryEventType;
+  readonly worker: WorkerMetadata;
+}
+
+/** Tells whether a subscriber wants to see a worker. */
+export type WorkerFilter = (worker: WorkerMetadata) => boolean;
+
+/** Announces workers to subscribers. */
+export interface DiscoveryPublisherLike {
+  /** Resolves when subscribers can see the change. */
+  publish(type: DiscoveryEventType, worker: WorkerMetadata): Promise<void>;
+}
+
+/** A stream of changes that begins with the workers known when it is first read; each iteration is its own. */
+export interface DiscoverySubscriberLike extends AsyncIterable<DiscoveryEvent> {}
+
+/** A way to find workers, and perhaps to announce them. */
+export interface DiscoveryLike {
+  /** Absent when something else does the announcing. */
+  readonly publisher?: DiscoveryPublisherLike;
+  /** Changes of the workers that pass `filter`; one that begins or ceases to pass is added or dropped. */
+  subscribe(filter?: WorkerFilter): DiscoverySubscriberLike;
+}

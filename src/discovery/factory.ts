@@ -1,0 +1,111 @@
+import { InvalidArgument } from "../errors.ts";
+import { describeValue } from "./describe-value.ts";
+import type { DiscoveryLike } from "./discovery.ts";
+
+/**
+ * An instance, a promise of one, or a function that returns either. What of those is `AsyncDisposable` or
+ * `Disposable` is disposed of by whoever the factory was given to.
+ */
+export type Factory<T extends object> = T | PromiseLike<T> | (() => T | PromiseLike<T>);
+
+/** What a factory made. */
+export interface Resolved<T> {
+  readonly value: T;
+  /** Disposes of the value and then of the factory, where they can be disposed of. Idempotent. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * Gets the instance out of a factory.
+ * @throws InvalidArgument when the factory is a class or yields no object; what the factory throws otherwise.
+ */
+export async function resolveFactory<T extends object>(factory: Factory<T>): Promise<Resolved<T>> {
+  if (isClass(factory)) {
+    throw new InvalidArgument(
+      `${describeValue(factory)} is a class: give an instance of it, or a function that returns one.`,
+    );
+  }
+  const value = await produce(factory);
+  let disposal: Promise<void> | undefined;
+  return {
+    value,
+    dispose: () => (disposal ??= disposeOfBoth(value, factory)),
+  };
+}
+
+/**
+ * Gets the discovery out of a factory.
+ * @throws InvalidArgument when it yields something else; what the factory throws otherwise.
+ */
+export async function resolveDiscovery(factory: Factory<DiscoveryLike>): Promise<Resolved<DiscoveryLike>> {
+  const resolved = await resolveFactory(factory);
+  const problem = discoveryProblem(resolved.value);
+  if (problem === undefined) return resolved;
+  await resolved.dispose();
+  throw new InvalidArgument(`${describeValue(resolved.value)} is not a discovery: ${problem}.`);
+}
+
+/** Tells whether `value` has the shape of a `DiscoveryLike`. */
+export function isDiscoveryLike(value: unknown): value is DiscoveryLike {
+  return discoveryProblem(value) === undefined;
+}
+
+function discoveryProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return "it is not an object";
+  if (!hasMethod(value, "subscribe")) return "it has no method subscribe(filter)";
+  if (!("publisher" in value) || value.publisher === undefined) return undefined;
+  return isObject(value.publisher) && hasMethod(value.publisher, "publish")
+    ? undefined
+    : "its publisher has no method publish(type, worker)";
+}
+
+async function produce<T extends object>(factory: Factory<T>): Promise<T> {
+  try {
+    const value = await (isProducer(factory) ? factory() : factory);
+    if (isObject(value)) return value;
+    throw new InvalidArgument(
+      `The factory ${describeValue(factory)} gave ${describeValue(value)}: an object is needed.`,
+    );
+  } catch (error) {
+    await disposeOf(factory);
+    throw error;
+  }
+}
+
+async function disposeOfBoth(value: object, factory: object): Promise<void> {
+  try {
+    await disposeOf(value);
+  } finally {
+    if (factory !== value) await disposeOf(factory);
+  }
+}
+
+async function disposeOf(value: unknown): Promise<void> {
+  if (!isObject(value)) return;
+  if (isAsyncDisposable(value)) await value[Symbol.asyncDispose]();
+  else if (isDisposable(value)) value[Symbol.dispose]();
+}
+
+function isAsyncDisposable(value: object): value is AsyncDisposable {
+  return hasMethod(value, Symbol.asyncDispose);
+}
+
+function isDisposable(value: object): value is Disposable {
+  return hasMethod(value, Symbol.dispose);
+}
+
+function hasMethod(value: object, name: PropertyKey): boolean {
+  return typeof Reflect.get(value, name) === "function";
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function isProducer<T extends object>(factory: Factory<T>): factory is () => T | PromiseLike<T> {
+  return typeof factory === "function";
+}
+
+function isClass(value: unknown): boolean {
+  return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
+}

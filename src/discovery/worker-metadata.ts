@@ -1,0 +1,108 @@
+import { InvalidArgument } from "../errors.ts";
+import { type ChannelOptions, orderChannelOptions, parseChannelOptions } from "./channel-options.ts";
+import { describeValue } from "./describe-value.ts";
+import { addressProblem } from "./worker-address.ts";
+
+/** What a worker says about itself to those who look for one. */
+export interface WorkerMetadata {
+  /** Unique among all workers, and the same for as long as the worker lives. */
+  readonly uid: string;
+  /** Where it listens: `host:port`, `[ipv6]:port` or `unix:path`. */
+  readonly address: string;
+  /** Its process id on its own machine; 0 when unknown. */
+  readonly pid: number;
+  /** The version of the package it runs; empty when unknown. */
+  readonly version: string;
+  readonly tags: ReadonlySet<string>;
+  readonly extra: Readonly<Record<string, string>>;
+  /** True when it listens with TLS. */
+  readonly secure: boolean;
+  readonly channel: ChannelOptions;
+}
+
+/** `WorkerMetadata` as it is written down. */
+export interface WorkerMetadataJson extends Omit<WorkerMetadata, "tags"> {
+  readonly tags: readonly string[];
+}
+
+/** A worker, or why the value that was read is none. */
+export type ParsedWorker =
+  | { readonly worker: WorkerMetadata; readonly reason?: undefined }
+  | { readonly worker: undefined; readonly reason: string };
+
+/** The JSON form of `worker`; equal workers give equal text. */
+export function workerToJson(worker: WorkerMetadata): WorkerMetadataJson {
+  return {
+    uid: worker.uid,
+    address: worker.address,
+    pid: worker.pid,
+    version: worker.version,
+    tags: [...worker.tags].sort(),
+    extra: sortedRecord(worker.extra),
+    secure: worker.secure,
+    channel: orderChannelOptions(worker.channel),
+  };
+}
+
+/** Reads what `workerToJson` wrote. Never throws: what is malformed comes back as a reason. Unknown fields are ignored. */
+export function workerFromJson(value: unknown): ParsedWorker {
+  if (!isRecord(value)) return malformed("it is not an object");
+  const { uid, address, pid, version, tags = [], extra = {}, secure = false } = value;
+  if (typeof uid !== "string" || uid === "") return malformed("uid is not a non-empty string");
+  if (typeof address !== "string") return malformed("address is not a string");
+  const problem = addressProblem(address);
+  if (problem !== undefined) return malformed(`address ${JSON.stringify(address)} ${problem}`);
+  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 0) return malformed("pid is not a process id");
+  if (typeof version !== "string") return malformed("version is not a string");
+  if (!isStringArray(tags)) return malformed("tags is not an array of strings");
+  if (!isStringRecord(extra)) return malformed("extra is not an object of strings");
+  if (typeof secure !== "boolean") return malformed("secure is not a boolean");
+  const { channel, reason } = parseChannelOptions(value["channel"] ?? {});
+  if (channel === undefined) return malformed(reason);
+  return {
+    worker: { uid, address, pid, version, tags: new Set(tags), extra: copyRecord(extra), secure, channel },
+  };
+}
+
+/**
+ * Returns `worker` if it is well-formed.
+ * @throws InvalidArgument that says what is wrong with it.
+ */
+export function checkWorker(worker: WorkerMetadata): WorkerMetadata {
+  const { reason } =
+    isRecord(worker) && worker.tags instanceof Set ? workerFromJson(workerToJson(worker)) : NOT_METADATA;
+  if (reason === undefined) return worker;
+  throw new InvalidArgument(`${describeValue(worker)} is not the metadata of a worker: ${reason}.`);
+}
+
+/** True when nothing that can be seen of the two workers differs. */
+export function equalWorkers(a: WorkerMetadata, b: WorkerMetadata): boolean {
+  return a === b || JSON.stringify(workerToJson(a)) === JSON.stringify(workerToJson(b));
+}
+
+const NOT_METADATA = { reason: "it is not an object whose tags are a Set" };
+
+function malformed(reason: string): ParsedWorker {
+  return { worker: undefined, reason };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isStringArray(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+function isStringRecord(value: unknown): value is Record<string, string> {
+  return isRecord(value) && Object.values(value).every((item) => typeof item === "string");
+}
+
+function copyRecord(record: Record<string, string>): Record<string, string> {
+  // Not a spread: "__proto__" is as good a key as any in what others sent.
+  return Object.fromEntries(Object.entries(record));
+}
+
+function sortedRecord(record: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

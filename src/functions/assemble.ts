@@ -1,0 +1,69 @@
+import { assembleBound } from "./assemble-bound.ts";
+import { assembleClass, assembleFunction, fallbackClass } from "./assemble-code.ts";
+import { builtinAt } from "./builtin-modules.ts";
+import { isRecord, isStringList } from "./code-data.ts";
+import { ModuleUnavailable, storedModule } from "./code-store.ts";
+import { identified } from "./identity.ts";
+import { intrinsicAt } from "./intrinsics.ts";
+import { shippedExport } from "./module-references.ts";
+import { runtimeExport } from "./runtime-exports.ts";
+import type { Assembled, PlainData } from "./shipment.ts";
+
+type Head = { readonly [key: string]: PlainData };
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function found(value: object | undefined, what: string): Assembled {
+  if (value === undefined) throw new Error(`${what} does not exist here`);
+  return { value, complete: () => {} };
+}
+
+/**
+ * Puts a function or class together from what `dismantle` said of it. Its dependencies must have been accepted before.
+ * What this process itself sent out comes back as the original. Throws when something it names is not here.
+ */
+export function assemble(head: PlainData, early: readonly unknown[]): Assembled {
+  if (!isRecord(head)) throw new TypeError("the head of a function is malformed");
+  switch (head["kind"]) {
+    case "runtime":
+      return found(runtimeExport(String(head["name"])), `the runtime's export "${String(head["name"])}"`);
+    case "intrinsic":
+      return found(intrinsicAt(String(head["path"])), `"${String(head["path"])}"`);
+    case "builtin": {
+      const path = isStringList(head["path"]) ? head["path"] : [];
+      const module = String(head["module"]);
+      return found(builtinAt({ module, path }), `"${["node:" + module, ...path].join(".")}"`);
+    }
+    case "returning":
+      return found(identified(String(head["id"])), "a function that this process sent out");
+    case "module":
+      return assembleExport(head);
+    case "bound":
+      return assembleBound(head);
+    case "function":
+      return assembleFunction(head);
+    case "class":
+      return assembleClass(head, early);
+    default:
+      throw new TypeError(`the head of a function is of the unknown kind "${String(head["kind"])}"`);
+  }
+}
+
+function assembleExport(head: Head): Assembled {
+  const hash = String(head["module"]);
+  const path = isStringList(head["path"]) ? head["path"] : [];
+  const sent = shippedExport(hash, path);
+  if (sent !== undefined) return found(sent, "");
+  const module = storedModule(hash);
+  if (module.state === "unknown") {
+    if (isStringList(head["ancestors"]) && head["ancestors"].length > 0) {
+      return found(fallbackClass(`${hash}:${path.join(".")}`, head), "");
+    }
+    throw new ModuleUnavailable(`a module that this process has not loaded was named`, module.dependency);
+  }
+  let current: unknown = module.namespace;
+  for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
+  return found(isObject(current) ? current : undefined, `the export "${path.join(".")}" of a module`);
+}

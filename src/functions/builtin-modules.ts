@@ -1,0 +1,87 @@
+import { isBuiltin } from "node:module";
+
+/** A place in a module of Node's own. */
+export interface BuiltinPlace {
+  /** Without `node:`. */
+  readonly module: string;
+  /** Property names from its exports on; empty for the exports themselves. */
+  readonly path: readonly string[];
+}
+
+const places = new Map<object, BuiltinPlace>();
+const indexed = new Set<string>();
+const MODULE_ENTRY = /^NativeModule (?!internal\/)(.+)$/;
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+/** The exports of a module of Node's own, as `require` gives them; undefined when there is none of that name. */
+export function builtinExports(module: string): object | undefined {
+  if (!isBuiltin(module)) return undefined;
+  const exports: unknown = process.getBuiltinModule(module);
+  return isObject(exports) ? exports : undefined;
+}
+
+function add(value: unknown, module: string, path: readonly string[]): value is object {
+  if (!isObject(value) || places.has(value)) return false;
+  places.set(value, { module, path });
+  return true;
+}
+
+function addMembers(object: object, module: string, path: readonly string[], depth: number): void {
+  for (const key of Object.getOwnPropertyNames(object)) {
+    const descriptor = Object.getOwnPropertyDescriptor(object, key);
+    if (descriptor === undefined) continue;
+    // Getters are not run: several of them print deprecation warnings.
+    if (descriptor.get !== undefined) add(descriptor.get, module, [...path, `get ${key}`]);
+    if (descriptor.set !== undefined) add(descriptor.set, module, [...path, `set ${key}`]);
+    if (key === "constructor" || !("value" in descriptor)) continue;
+    if (add(descriptor.value, module, [...path, key]) && depth > 0) {
+      addMembers(descriptor.value, module, [...path, key], depth - 1);
+    }
+  }
+}
+
+/** What a user holds of Node's own comes from a module that is loaded, so only those are looked at. */
+function indexLoadedModules(): void {
+  const loaded: unknown = Reflect.get(process, "moduleLoadList");
+  if (!Array.isArray(loaded)) return;
+  const names: string[] = [];
+  for (const entry of loaded) {
+    const name = MODULE_ENTRY.exec(String(entry))?.[1];
+    if (name !== undefined && !indexed.has(name)) names.push(name);
+  }
+  // Plain names first, so that `fs.promises` is found in `fs/promises` and `posix.join` in `path`.
+  names.sort((a, b) => a.length - b.length);
+  for (const name of names) {
+    indexed.add(name);
+    const exports = name.startsWith("_") ? undefined : builtinExports(name);
+    if (exports === undefined) continue;
+    add(exports, name, []);
+    addMembers(exports, name, [], 3);
+  }
+}
+
+/** Where in Node's own modules a value is exported; undefined when it is not. */
+export function builtinPlaceOf(value: object): BuiltinPlace | undefined {
+  const place = places.get(value);
+  if (place !== undefined) return place;
+  indexLoadedModules();
+  return places.get(value);
+}
+
+/** What is at a place in this process's own modules of Node; undefined when there is no such thing. */
+export function builtinAt(place: BuiltinPlace): object | undefined {
+  let current: unknown = builtinExports(place.module);
+  for (const step of place.path) {
+    if (!isObject(current)) return undefined;
+    const accessor = /^([gs]et) (.+)$/.exec(step);
+    if (accessor === null) current = Reflect.getOwnPropertyDescriptor(current, step)?.value;
+    else {
+      const descriptor = Reflect.getOwnPropertyDescriptor(current, accessor[2] ?? "");
+      current = accessor[1] === "get" ? descriptor?.get : descriptor?.set;
+    }
+  }
+  return isObject(current) ? current : undefined;
+}

@@ -1,0 +1,14 @@
+export { assemble } from "./assemble.ts";
+export { Cell } from "./cell.ts";
+export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";
+export { dismantle } from "./dismantle.ts";
+export { processId } from "./identity.ts";
+export { instanceShell, privatesOf, restorePrivates } from "./private-state.ts";
+export { referenceOf } from "./references.ts";
+export { configureRoot, projectRoot } from "./root.ts";
+export { registerRuntimeExports, runtimeNameOf } from "./runtime-exports.ts";
+export type { Assembled, Dependency, Dismantled, PlainData, PrivateState } from "./shipment.ts";
+export { ShippingError } from "./shipment.ts";
+export { type ExplainedPart, type Explanation, shipping } from "./shipping.ts";
+export type { ShippingPolicy } from "./shipping-policy.ts";
+export { type Stability, stability } from "./stability.ts";

@@ -1,0 +1,223 @@
+import inspector from "node:inspector";
+import { setFlagsFromString } from "node:v8";
+
+/** One scope of a function as V8 reports it: a snapshot whose values are the real ones. */
+export interface ScopeView {
+  /** `Module`, `Closure (name)`, `Block`, `Catch`, `Script`, `Global`, ... */
+  readonly description: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/** Where V8 says a function starts: lines and columns count from 0. */
+export interface FunctionLocation {
+  readonly scriptId: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What a bound function was bound to. */
+export interface BoundView {
+  readonly target: object;
+  readonly self: unknown;
+  readonly args: readonly unknown[];
+}
+
+/** What V8 knows about one function object. */
+export interface FunctionView {
+  readonly location: FunctionLocation | undefined;
+  /** Innermost first. */
+  readonly scopes: readonly ScopeView[];
+  readonly bound: BoundView | undefined;
+}
+
+/** One private field, in the order in which V8 installed it. */
+export interface PrivateField {
+  /** With its `#`. */
+  readonly name: string;
+  readonly value: unknown;
+}
+
+const CAPTURE_GROUP = "wool-capture";
+const KEEP_GROUP = "wool-keep";
+const HANDOVER = Symbol.for("wool-ts.functions.handover");
+
+// The objects go through this one, which V8 knows by a remote object id; nothing is put on globalThis.
+const exchange: { subject: unknown; taken: unknown } = { subject: undefined, taken: undefined };
+const GIVE = "function(){return this.subject}";
+const TAKE = "function(exchange){exchange.taken=this}";
+const TAKE_SCOPES =
+  "function(exchange){const taken=[];for(let i=0;i<this.length;i++)taken.push({description:this[i].description,variables:this[i].object});exchange.taken=taken}";
+
+interface Connection {
+  readonly session: inspector.Session;
+  readonly exchangeId: string;
+}
+
+let connection: Connection | undefined;
+
+function send<T>(session: inspector.Session, method: string, parameters: object): T {
+  let failure: Error | null = null;
+  let result: object | undefined;
+  session.post(method, parameters, (error, value) => {
+    failure = error;
+    result = value;
+  });
+  if (failure !== null) throw new Error(`${method}: ${describeFailure(failure)}`);
+  return result as T;
+}
+
+function describeFailure(failure: unknown): string {
+  return failure instanceof Error ? failure.message : JSON.stringify(failure);
+}
+
+function connect(): Connection {
+  if (connection !== undefined) return connection;
+  const session = new inspector.Session();
+  session.connect();
+  Object.defineProperty(inspector, HANDOVER, { value: exchange, configurable: true });
+  try {
+    const { result } = send<inspector.Runtime.EvaluateReturnType>(session, "Runtime.evaluate", {
+      expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${HANDOVER.description}")]`,
+      objectGroup: KEEP_GROUP,
+      silent: true,
+    });
+    if (result.objectId === undefined) throw new Error("the inspector does not reach this context");
+    connection = { session, exchangeId: result.objectId };
+    return connection;
+  } catch (error) {
+    session.disconnect();
+    throw error;
+  } finally {
+    Reflect.deleteProperty(inspector, HANDOVER);
+  }
+}
+
+/** Sends one command to the in-process inspector and returns its answer; synchronous. Throws when V8 refuses. */
+export function inspect<T>(method: string, parameters: object = {}): T {
+  return send<T>(connect().session, method, parameters);
+}
+
+/** Runs `listener` for each event of that name while `during` runs. */
+export function listening<E>(event: string, listener: (parameters: E) => void, during: () => void): void {
+  const { session } = connect();
+  const handler = (message: { params: E }): void => listener(message.params);
+  session.on(event, handler);
+  try {
+    during();
+  } finally {
+    session.off(event, handler);
+  }
+}
+
+/** Gives the inspector a hold on `subject` for as long as `body` runs. */
+export function withRemoteObject<T>(subject: object, body: (objectId: string) => T): T {
+  const { exchangeId } = connect();
+  exchange.subject = subject;
+  try {
+    const { result } = inspect<inspector.Runtime.CallFunctionOnReturnType>("Runtime.callFunctionOn", {
+      objectId: exchangeId,
+      functionDeclaration: GIVE,
+      objectGroup: CAPTURE_GROUP,
+      silent: true,
+    });
+    if (result.objectId === undefined) throw new Error("the inspector did not return the object");
+    return body(result.objectId);
+  } finally {
+    exchange.subject = undefined;
+    // Without this every capture keeps its objects alive.
+    inspect("Runtime.releaseObjectGroup", { objectGroup: CAPTURE_GROUP });
+  }
+}
+
+function take(objectId: string, how: string): unknown {
+  inspect("Runtime.callFunctionOn", {
+    objectId,
+    functionDeclaration: how,
+    arguments: [{ objectId: connect().exchangeId }],
+    silent: true,
+  });
+  const { taken } = exchange;
+  exchange.taken = undefined;
+  return taken;
+}
+
+function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
+  if (remote.objectId !== undefined) return take(remote.objectId, TAKE);
+  if (remote.unserializableValue === undefined) return remote.value;
+  return remote.type === "bigint"
+    ? BigInt(remote.unserializableValue.slice(0, -1))
+    : Number(remote.unserializableValue);
+}
+
+function isScopeList(value: unknown): value is ScopeView[] {
+  return Array.isArray(value);
+}
+
+function locationOf(value: unknown): FunctionLocation | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (!("scriptId" in value) || !("lineNumber" in value) || !("columnNumber" in value)) return undefined;
+  return { scriptId: String(value.scriptId), line: Number(value.lineNumber), column: Number(value.columnNumber) };
+}
+
+/** Location, scopes and binding of a function, without turning the debugger on. */
+export function viewFunction(fn: object): FunctionView {
+  return withRemoteObject(fn, (objectId) => {
+    // With this flag a variable in its temporal dead zone throws when read instead of showing as undefined.
+    setFlagsFromString("--experimental-value-unavailable");
+    let location: FunctionLocation | undefined;
+    let scopes: readonly ScopeView[] = [];
+    let bound: { target?: object; self: unknown; args: readonly unknown[] } | undefined;
+    try {
+      const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+        objectId,
+        ownProperties: true,
+      });
+      for (const { name, value } of internalProperties) {
+        if (value === undefined) continue;
+        if (name === "[[FunctionLocation]]") location = locationOf(value.value);
+        else if (name === "[[Scopes]]" && value.objectId !== undefined) {
+          const taken = take(value.objectId, TAKE_SCOPES);
+          if (isScopeList(taken)) scopes = taken;
+        } else if (name === "[[TargetFunction]]") {
+          const target = liveValue(value);
+          bound ??= { self: undefined, args: [] };
+          if (typeof target === "function") bound.target = target;
+        } else if (name === "[[BoundThis]]") {
+          bound ??= { self: undefined, args: [] };
+          bound.self = liveValue(value);
+        } else if (name === "[[BoundArgs]]") {
+          const args = liveValue(value);
+          bound ??= { self: undefined, args: [] };
+          if (Array.isArray(args)) bound.args = [...args];
+        }
+      }
+    } finally {
+      setFlagsFromString("--no-experimental-value-unavailable");
+    }
+    const target = bound?.target;
+    return {
+      location,
+      scopes,
+      bound: bound === undefined || target === undefined ? undefined : { target, self: bound.self, args: bound.args },
+    };
+  });
+}
+
+/** The private fields of an object, in the order in which they were installed: those of a base class first. */
+export function viewPrivates(object: object): PrivateField[] {
+  return withRemoteObject(object, (objectId) => {
+    // Not in the published typings of the protocol.
+    interface WithPrivates {
+      readonly privateProperties?: readonly { readonly name: string; readonly value?: inspector.Runtime.RemoteObject }[];
+    }
+    const { privateProperties = [] } = inspect<WithPrivates>("Runtime.getProperties", {
+      objectId,
+      ownProperties: true,
+    });
+    const fields: PrivateField[] = [];
+    for (const { name, value } of privateProperties) {
+      if (value !== undefined) fields.push({ name, value: liveValue(value) });
+    }
+    return fields;
+  });
+}

@@ -1,0 +1,127 @@
+/**
+ * The names that every Node process has. A free variable of one of these names is left to the receiver's own global;
+ * any other property of globalThis was put there by the user and travels like a captured variable.
+ */
+const STANDARD_GLOBALS: ReadonlySet<string> = new Set(
+  (
+    "Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp " +
+    "Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError SuppressedError " +
+    "globalThis JSON Math Intl ArrayBuffer Atomics Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array " +
+    "Float16Array Float32Array Float64Array Uint8ClampedArray BigUint64Array BigInt64Array DataView Map BigInt Set " +
+    "Iterator AsyncIterator WeakMap WeakSet WeakRef Proxy Reflect FinalizationRegistry SharedArrayBuffer " +
+    "DisposableStack AsyncDisposableStack Temporal decodeURI decodeURIComponent encodeURI encodeURIComponent escape " +
+    "unescape eval isFinite isNaN console process global WebAssembly Buffer URL URLSearchParams URLPattern " +
+    "TextEncoder TextDecoder TextEncoderStream TextDecoderStream AbortController AbortSignal Event EventTarget " +
+    "EventSource CustomEvent CloseEvent MessageChannel MessagePort MessageEvent BroadcastChannel WebSocket " +
+    "structuredClone queueMicrotask setTimeout clearTimeout setInterval clearInterval setImmediate clearImmediate " +
+    "fetch Headers Request Response FormData Blob File performance Performance PerformanceEntry PerformanceMark " +
+    "PerformanceMeasure PerformanceObserver PerformanceObserverEntryList PerformanceResourceTiming DOMException " +
+    "ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamBYOBRequest " +
+    "ReadableByteStreamController ReadableStreamDefaultController WritableStream WritableStreamDefaultController " +
+    "WritableStreamDefaultWriter TransformStream TransformStreamDefaultController ByteLengthQueuingStrategy " +
+    "CountQueuingStrategy CompressionStream DecompressionStream atob btoa crypto Crypto CryptoKey SubtleCrypto " +
+    "navigator Navigator Storage localStorage sessionStorage"
+  ).split(" "),
+);
+
+// Reading these loads a subsystem, prints a warning, or answers differently in each process.
+const NOT_WALKED: ReadonlySet<string> = new Set(
+  "Infinity NaN undefined globalThis global localStorage sessionStorage navigator EventSource Storage".split(" "),
+);
+
+// What hangs on these is the process's own state, not part of the language: only what they are and what they do.
+const SHALLOW: ReadonlySet<string> = new Set(["process", "console", "crypto", "performance"]);
+
+interface Intrinsics {
+  readonly paths: Map<object, string>;
+  readonly values: Map<string, object>;
+}
+
+let table: Intrinsics | undefined;
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function labelOf(key: string | symbol): string {
+  return typeof key === "symbol" ? `@@${key.description ?? ""}` : key;
+}
+
+function buildTable(): Intrinsics {
+  const paths = new Map<object, string>();
+  const values = new Map<string, object>();
+  const add = (value: unknown, path: string): value is object => {
+    if (!isObject(value) || paths.has(value)) return false;
+    paths.set(value, path);
+    values.set(path, value);
+    return true;
+  };
+  const walk = (value: unknown, path: string, depth: number): void => {
+    if (!add(value, path) || depth === 0) return;
+    for (const key of Reflect.ownKeys(value)) {
+      const descriptor = Reflect.getOwnPropertyDescriptor(value, key);
+      if (descriptor === undefined) continue;
+      const label = labelOf(key);
+      if (descriptor.get !== undefined) add(descriptor.get, `${path}.get ${label}`);
+      if (descriptor.set !== undefined) add(descriptor.set, `${path}.set ${label}`);
+      if ("value" in descriptor) walk(descriptor.value, `${path}.${label}`, depth - 1);
+    }
+    walk(Reflect.getPrototypeOf(value), `${path}.[[Prototype]]`, depth - 1);
+  };
+  add(globalThis, "globalThis");
+  for (const name of STANDARD_GLOBALS) {
+    if (NOT_WALKED.has(name)) continue;
+    const value: unknown = Reflect.get(globalThis, name);
+    if (!isObject(value)) continue;
+    if (!SHALLOW.has(name)) walk(value, name, 3);
+    else if (add(value, name)) addMethods(value, name, add);
+  }
+  for (const [name, value] of unnamedIntrinsics()) walk(value, name, 3);
+  return { paths, values };
+}
+
+/** The methods of an object and of what it inherits from, without what it holds. */
+function addMethods(object: object, path: string, add: (value: unknown, path: string) => boolean): void {
+  for (const key of Reflect.ownKeys(object)) {
+    const value = Reflect.getOwnPropertyDescriptor(object, key)?.value;
+    if (typeof value === "function") add(value, `${path}.${labelOf(key)}`);
+  }
+  const prototype = Reflect.getPrototypeOf(object);
+  if (prototype !== null && add(prototype, `${path}.[[Prototype]]`)) {
+    addMethods(prototype, `${path}.[[Prototype]]`, add);
+  }
+}
+
+function unnamedIntrinsics(): [string, object | null][] {
+  const prototypeOf = (value: object): object | null => Reflect.getPrototypeOf(value);
+  return [
+    ["%GeneratorFunction.prototype%", prototypeOf(function* () {})],
+    ["%AsyncFunction.prototype%", prototypeOf(async () => {})],
+    ["%AsyncGeneratorFunction.prototype%", prototypeOf(async function* () {})],
+    ["%ArrayIteratorPrototype%", prototypeOf([].values())],
+    ["%MapIteratorPrototype%", prototypeOf(new Map().values())],
+    ["%SetIteratorPrototype%", prototypeOf(new Set().values())],
+    ["%StringIteratorPrototype%", prototypeOf(""[Symbol.iterator]())],
+    ["%RegExpStringIteratorPrototype%", prototypeOf("".matchAll(/x/g))],
+  ];
+}
+
+function intrinsics(): Intrinsics {
+  table ??= buildTable();
+  return table;
+}
+
+/** The path of something that every Node process has, such as `Map.prototype.get size`; undefined for anything else. */
+export function intrinsicPathOf(value: object): string | undefined {
+  return intrinsics().paths.get(value);
+}
+
+/** What this process has at an intrinsic's path; undefined when it has no such thing. */
+export function intrinsicAt(path: string): object | undefined {
+  return intrinsics().values.get(path);
+}
+
+/** True for a global variable that every Node process has. */
+export function isStandardGlobal(name: string): boolean {
+  return STANDARD_GLOBALS.has(name);
+}

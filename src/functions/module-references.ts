@@ -1,0 +1,166 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { types } from "node:util";
+import { contentHash, dependencyOf } from "./content-hash.ts";
+import type { ScopeView } from "./inspector-session.ts";
+import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
+import { isInPackage, pathOf, toRootRelative } from "./root.ts";
+import type { CodeUnit } from "./scope-analysis.ts";
+import type { Dependency } from "./shipment.ts";
+import { type Script, scriptFrom } from "./scripts.ts";
+
+/** An export of a module that the receiver can load by itself. */
+export interface ModuleReference {
+  readonly module: Dependency;
+  /** From the module's namespace on; empty for the namespace itself. */
+  readonly path: readonly string[];
+  /** What a person calls the module: a specifier, or a path relative to the root. */
+  readonly title: string;
+}
+
+// What an import declaration said of a value, for values whose own code does not tell where they are exported.
+const imported = new WeakMap<object, ModuleReference>();
+const modules = new Map<string, Dependency | undefined>();
+const require = createRequire(import.meta.url);
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+/** Remembers that `value` was imported as `name` (`*` for the namespace) from `specifier` by the file at `importer`. */
+export function noteImport(value: unknown, specifier: string, name: string, importer: string): void {
+  if (!isObject(value) || imported.has(value)) return;
+  const reference = importedReference(specifier, name, importer);
+  if (reference !== undefined) imported.set(value, reference);
+}
+
+function importedReference(specifier: string, name: string, importer: string): ModuleReference | undefined {
+  const path = name === "*" ? [] : [name];
+  const importerPath = pathOf(importer);
+  if (specifier.startsWith("node:")) {
+    return { module: dependencyOf({ kind: "module", specifier }), path, title: specifier };
+  }
+  const isBare = !/^(?:\.{0,2}\/|#|file:|data:|https?:)/.test(specifier);
+  if (isBare) {
+    const from = importerPath === undefined ? undefined : toRootRelative(dirname(importerPath));
+    const data = from === undefined ? { kind: "module", specifier } : { kind: "module", specifier, from };
+    return { module: dependencyOf(data), path, title: specifier };
+  }
+  if (importerPath === undefined) return undefined;
+  const target = resolveUserModule(specifier, importerPath);
+  if (target === undefined) return undefined;
+  const script = scriptFrom(pathToFileURL(target).href);
+  const module = script === undefined ? undefined : moduleOf(script);
+  return module === undefined ? undefined : { module, path, title: toRootRelative(target) ?? target };
+}
+
+const shipped = new Map<string, Map<string, WeakRef<object>>>();
+
+/** Remembers what this process sent as an export, so that it is recognised when it comes back. */
+export function noteShipped(value: object, { module, path }: ModuleReference): void {
+  const exports = shipped.get(module.hash) ?? new Map<string, WeakRef<object>>();
+  shipped.set(module.hash, exports);
+  const key = path.join(".");
+  if (exports.get(key)?.deref() !== value) exports.set(key, new WeakRef(value));
+}
+
+/** What this process sent as that export; undefined when it did not. */
+export function shippedExport(moduleHash: string, path: readonly string[]): object | undefined {
+  return shipped.get(moduleHash)?.get(path.join("."))?.deref();
+}
+
+/** What an import declaration told about this value; undefined when none did. */
+export function importedAs(value: object): ModuleReference | undefined {
+  return imported.get(value);
+}
+
+/** A script as a module that a worker may load; undefined when only its code may travel. */
+export function moduleOf(script: Script): Dependency | undefined {
+  if (modules.has(script.id)) return modules.get(script.id);
+  const module = describeModule(script);
+  modules.set(script.id, module);
+  return module;
+}
+
+function describeModule(script: Script): Dependency | undefined {
+  const path = pathOf(script.url);
+  if (path === undefined) return undefined;
+  if (isInPackage(path)) {
+    const parts = path.split(sep);
+    const at = parts.lastIndexOf("node_modules") + 1;
+    const length = parts[at]?.startsWith("@") === true ? 2 : 1;
+    const file = toRootRelative(path);
+    const data = {
+      kind: "module",
+      package: parts.slice(at, at + length).join("/"),
+      subpath: parts.slice(at + length).join("/"),
+    };
+    return dependencyOf(file === undefined ? data : { ...data, file });
+  }
+  const file = toRootRelative(path);
+  if (file === undefined || moduleFactsOf(script).hindrance !== undefined) return undefined;
+  try {
+    return dependencyOf({ kind: "module", file, content: contentHash(readFileSync(path)) });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The export under which the module that defines a function offers it; undefined when it does not. */
+export function exportOf(
+  value: object,
+  script: Script,
+  unit: CodeUnit,
+  scopes: readonly ScopeView[],
+): ModuleReference | undefined {
+  const name = script.isModule ? exportedName(value, script, unit, scopes) : undefined;
+  const path = name !== undefined ? [name] : script.isModule ? undefined : commonJsPath(value, script);
+  if (path === undefined) return undefined;
+  const module = moduleOf(script);
+  return module === undefined ? undefined : { module, path, title: titleOf(script) };
+}
+
+/** What a person calls a script: its path relative to the root, else its url. */
+export function titleOf(script: Script): string {
+  const path = pathOf(script.url);
+  return path === undefined ? script.url : (toRootRelative(path) ?? path);
+}
+
+function exportedName(
+  value: object,
+  script: Script,
+  unit: CodeUnit,
+  scopes: readonly ScopeView[],
+): string | undefined {
+  const moduleScope = scopes.find(({ description }) => description === "Module");
+  for (const [name, local] of moduleFactsOf(script).exports) {
+    if (typeof local !== "string") {
+      if (local === unit.node) return name;
+    } else if (moduleScope !== undefined && Object.hasOwn(moduleScope.variables, local)) {
+      if (readVariable(moduleScope, local) === value) return name;
+    }
+  }
+  return undefined;
+}
+
+function readVariable(scope: ScopeView, name: string): unknown {
+  try {
+    return scope.variables[name];
+  } catch {
+    // Not initialised yet.
+    return undefined;
+  }
+}
+
+function commonJsPath(value: object, script: Script): string[] | undefined {
+  const path = pathOf(script.url);
+  const exports: unknown = path === undefined ? undefined : require.cache[path]?.exports;
+  if (exports === value) return ["default"];
+  if (!isObject(exports) || types.isProxy(exports)) return undefined;
+  for (const [name, { value: member }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
+    if (member === value) return ["default", name];
+  }
+  return undefined;
+}

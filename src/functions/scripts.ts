@@ -1,0 +1,92 @@
+import type inspector from "node:inspector";
+import { inspect, listening } from "./inspector-session.ts";
+
+/** A piece of source that V8 compiled: a module, a CommonJS file, an `eval`. */
+export interface Script {
+  readonly id: string;
+  /** `file:///...`, `node:...`, or empty for code made at run time. */
+  readonly url: string;
+  readonly isModule: boolean;
+  /** Position of its first character in the file it belongs to, from 0. */
+  readonly startLine: number;
+  readonly startColumn: number;
+  readonly sourceMapUrl: string;
+  /** As V8 has it, after all transforms; undefined for Node's own. */
+  readonly source: string | undefined;
+}
+
+interface KnownScript extends Omit<Script, "source"> {
+  source: string | undefined;
+}
+
+const known = new Map<string, KnownScript>();
+
+function isOwnToNode(url: string): boolean {
+  return url.startsWith("node:");
+}
+
+function remember(parameters: inspector.Debugger.ScriptParsedEventDataType): void {
+  const { scriptId, url, startLine, startColumn, isModule, sourceMapURL } = parameters;
+  if (known.has(scriptId)) return;
+  known.set(scriptId, {
+    id: scriptId,
+    url: url.startsWith("/") ? `file://${url}` : url,
+    isModule: isModule === true,
+    startLine,
+    startColumn,
+    sourceMapUrl: sourceMapURL ?? "",
+    source: undefined,
+  });
+}
+
+/**
+ * The debugger makes every `await` several times slower while it is on, so it is on only in here. The sources of the
+ * user's own files are read along, since the next function will most likely come from one of them.
+ */
+function readScripts(wanted: string): void {
+  listening<inspector.Debugger.ScriptParsedEventDataType>("Debugger.scriptParsed", remember, () => {
+    inspect("Debugger.enable");
+    try {
+      for (const script of known.values()) {
+        if (script.source !== undefined || isOwnToNode(script.url)) continue;
+        const isLikelyNext = script.url.startsWith("file:") && !script.url.includes("/node_modules/");
+        if (script.id !== wanted && !isLikelyNext) continue;
+        script.source = readSource(script.id);
+      }
+    } finally {
+      inspect("Debugger.disable");
+    }
+  });
+}
+
+function readSource(scriptId: string): string | undefined {
+  try {
+    return inspect<inspector.Debugger.GetScriptSourceReturnType>("Debugger.getScriptSource", { scriptId }).scriptSource;
+  } catch {
+    // Collected meanwhile: nobody asks for it again.
+    return undefined;
+  }
+}
+
+/** The script of that id, its source included; undefined when V8 does not know it. */
+export function scriptOf(id: string): Script | undefined {
+  const script = known.get(id);
+  if (script !== undefined && (script.source !== undefined || isOwnToNode(script.url))) return script;
+  readScripts(id);
+  return known.get(id);
+}
+
+/** The script that was compiled from this url; looks again when it is not known yet. Of several the newest. */
+export function scriptFrom(url: string): Script | undefined {
+  const find = (): KnownScript | undefined => {
+    let found: KnownScript | undefined;
+    for (const script of known.values()) if (script.url === url) found = script;
+    return found;
+  };
+  let script = find();
+  if (script === undefined || (script.source === undefined && !isOwnToNode(url))) {
+    readScripts(script?.id ?? "");
+    script = find();
+  }
+  return script;
+}

@@ -1,0 +1,141 @@
+import { PREFIX_BYTES } from "./frame-message.ts";
+import { GrpcStatusError, StatusCode } from "./status.ts";
+
+/** Largest message accepted unless told otherwise: 64 MiB. */
+export const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/** A longer message gets its memory as its bytes arrive, so that a claimed length alone cannot make the process grow. */
+const TRUSTED_BYTES = 1024 * 1024;
+
+/**
+ * Receives one message: `buffer` from `start` to `end`. The receiver may keep the buffer. When `start` is 0 and the buffer
+ * spans its whole `ArrayBuffer`, that `ArrayBuffer` belongs to the receiver, who may transfer it.
+ */
+export type MessageSink = (buffer: Buffer, start: number, end: number) => void;
+
+/**
+ * Cuts a byte stream into gRPC messages. A message that lies within one chunk is handed on in place; any other is filled into a
+ * buffer of its own, each byte copied once (beyond 1 MiB at most twice on average).
+ */
+export class Deframer {
+  /** The peer's `grpc-encoding`; decides what a compressed message is answered with. */
+  encoding: string | undefined;
+
+  readonly #sink: MessageSink;
+  readonly #maxMessageBytes: number;
+  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  #prefixFilled = 0;
+  #message: Buffer | undefined;
+  #messageFilled = 0;
+  #messageBytes = 0;
+  #stopped = false;
+
+  constructor(sink: MessageSink, maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES) {
+    this.#sink = sink;
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  /** True while a message has begun and is not complete. */
+  get midMessage(): boolean {
+    return this.#prefixFilled > 0 || this.#message !== undefined;
+  }
+
+  /** Delivers nothing from here on, not even the rest of a chunk that is being pushed. */
+  stop(): void {
+    this.#stopped = true;
+    this.#message = undefined;
+  }
+
+  /**
+   * Takes the next bytes and delivers each message that they complete.
+   *
+   * @throws GrpcStatusError RESOURCE_EXHAUSTED for a message above the limit, UNIMPLEMENTED or INTERNAL for a compressed one.
+   */
+  push(chunk: Buffer): void {
+    if (this.#stopped) return;
+    let at = 0;
+    if (this.#message !== undefined) at = this.#fill(this.#message, chunk, 0);
+    else if (this.#prefixFilled > 0) at = this.#completePrefix(chunk);
+    while (!this.#stopped && chunk.length - at >= PREFIX_BYTES) {
+      const length = this.#readPrefix(chunk, at);
+      const start = at + PREFIX_BYTES;
+      if (chunk.length - start < length) {
+        this.#begin(length, chunk, start);
+        return;
+      }
+      at = start + length;
+      this.#sink(chunk, start, at);
+    }
+    if (this.#stopped || at >= chunk.length) return;
+    chunk.copy(this.#prefix, 0, at);
+    this.#prefixFilled = chunk.length - at;
+  }
+
+  #completePrefix(chunk: Buffer): number {
+    const copied = chunk.copy(this.#prefix, this.#prefixFilled, 0);
+    this.#prefixFilled += copied;
+    if (this.#prefixFilled < PREFIX_BYTES) return copied;
+    this.#prefixFilled = 0;
+    const length = this.#readPrefix(this.#prefix, 0);
+    if (chunk.length - copied < length) return this.#begin(length, chunk, copied);
+    this.#sink(chunk, copied, copied + length);
+    return copied + length;
+  }
+
+  #begin(length: number, chunk: Buffer, from: number): number {
+    const message = Buffer.allocUnsafe(Math.min(length, TRUSTED_BYTES));
+    this.#message = message;
+    this.#messageBytes = length;
+    this.#messageFilled = 0;
+    return this.#fill(message, chunk, from);
+  }
+
+  #fill(message: Buffer, chunk: Buffer, from: number): number {
+    const taken = Math.min(chunk.length - from, this.#messageBytes - this.#messageFilled);
+    const filled = this.#messageFilled + taken;
+    if (filled > message.length) message = this.#grow(message, filled);
+    chunk.copy(message, this.#messageFilled, from, from + taken);
+    this.#messageFilled = filled;
+    if (filled === this.#messageBytes) {
+      this.#message = undefined;
+      this.#sink(message, 0, filled);
+    }
+    return from + taken;
+  }
+
+  #grow(message: Buffer, needed: number): Buffer {
+    const grown = Buffer.allocUnsafe(Math.min(this.#messageBytes, Math.max(needed, message.length * 2)));
+    message.copy(grown, 0, 0, this.#messageFilled);
+    this.#message = grown;
+    return grown;
+  }
+
+  #readPrefix(bytes: Buffer, at: number): number {
+    const flag = bytes[at];
+    if (flag !== 0) throw this.#refuseFlag(flag ?? 0);
+    const length = bytes.readUInt32BE(at + 1);
+    if (length > this.#maxMessageBytes) {
+      throw new GrpcStatusError(
+        StatusCode.RESOURCE_EXHAUSTED,
+        `A message of ${length} bytes is larger than the limit of ${this.#maxMessageBytes} bytes (maxMessageBytes). Send it in parts or raise the limit.`,
+      );
+    }
+    return length;
+  }
+
+  #refuseFlag(flag: number): GrpcStatusError {
+    const encoding = this.encoding;
+    if (flag === 1 && encoding !== undefined && encoding !== "identity") {
+      return new GrpcStatusError(
+        StatusCode.UNIMPLEMENTED,
+        `Messages compressed with "${encoding}" are not supported, only "identity". Turn compression off at the sender.`,
+      );
+    }
+    return new GrpcStatusError(
+      StatusCode.INTERNAL,
+      flag === 1
+        ? "A message is flagged as compressed although no grpc-encoding was announced."
+        : `A message starts with the flag ${flag}; gRPC knows 0 and 1 only. The peer does not speak gRPC or the stream is damaged.`,
+    );
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * The flow-control window of HTTP/2 connections and streams: 128 KiB. Node does not read from a socket while a write to it is
+ * pending, so windows that exceed what the socket can buffer let two peers that both send wait for each other forever.
+ */
+export const DEFAULT_WINDOW_BYTES = 128 * 1024;
+
+/** Bytes queued on a stream from which on `send` returns false: 128 KiB. */
+export const HIGH_WATER_BYTES = 128 * 1024;

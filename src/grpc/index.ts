@@ -1,0 +1,12 @@
+export { GrpcChannel, type GrpcChannelOptions, type GrpcHeaders } from "./channel.ts";
+export { ChannelError, type ChannelErrorKind } from "./channel-error.ts";
+export type { GrpcStream, GrpcStreamHandlers } from "./client-stream.ts";
+export type { ClientTls } from "./connect-session.ts";
+export { frameMessage, PREFIX_BYTES } from "./frame-message.ts";
+export { Health, type ServingStatus } from "./health.ts";
+export type { MessageHandlers } from "./message-stream.ts";
+export { addReflection } from "./reflection.ts";
+export { GrpcServer, type GrpcServerOptions, type ListenAddress, type ServerTls } from "./server.ts";
+export type { ServerStream, ServerStreamHandlers } from "./server-stream.ts";
+export { type GrpcStatus, GrpcStatusError, StatusCode } from "./status.ts";
+export type { UnaryContext, UnaryHandler } from "./unary-call.ts";

@@ -1,0 +1,59 @@
+import type { Http2Session } from "node:http2";
+import { LoopTimeout } from "./loop-timeout.ts";
+
+/** When to ask a silent peer whether it is there. */
+export interface KeepaliveOptions {
+  /** Milliseconds between two HTTP/2 PINGs; 0 sends none. */
+  readonly interval: number;
+  /** Milliseconds that the answer may take. */
+  readonly timeout: number;
+}
+
+/** Sends HTTP/2 PINGs on a session and reports, once, that an answer did not come. Its timers do not keep the process alive. */
+export class Keepalive {
+  readonly #session: Http2Session;
+  readonly #options: KeepaliveOptions;
+  readonly #onDead: () => void;
+  #pause: NodeJS.Timeout | undefined;
+  #patience: LoopTimeout | undefined;
+  #state: "waiting" | "asking" | "stopped" = "waiting";
+
+  constructor(session: Http2Session, options: KeepaliveOptions, onDead: () => void) {
+    this.#session = session;
+    this.#options = options;
+    this.#onDead = onDead;
+    if (options.interval > 0) this.#wait();
+    else this.#state = "stopped";
+  }
+
+  /** Sends no more PINGs and reports nothing. */
+  stop(): void {
+    this.#state = "stopped";
+    clearTimeout(this.#pause);
+    this.#patience?.clear();
+  }
+
+  #wait(): void {
+    this.#state = "waiting";
+    this.#pause = setTimeout(() => this.#ask(), this.#options.interval).unref();
+  }
+
+  #ask(): void {
+    if (this.#session.destroyed) {
+      this.stop();
+      return;
+    }
+    this.#state = "asking";
+    this.#patience = new LoopTimeout(() => this.#expire(), this.#options.timeout);
+    this.#session.ping((error) => {
+      if (this.#state !== "asking" || error !== null) return;
+      this.#patience?.clear();
+      this.#wait();
+    });
+  }
+
+  #expire(): void {
+    this.stop();
+    this.#onDead();
+  }
+}

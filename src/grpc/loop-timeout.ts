@@ -1,0 +1,38 @@
+const PARTS = 4;
+
+/**
+ * A timeout for an answer from a peer, counted in turns of the event loop: a time in which this process was blocked counts for at
+ * most a quarter of it, so that an answer that waits in the socket is read before the peer is given up. It does not keep the
+ * process alive.
+ */
+export class LoopTimeout {
+  readonly #onExpired: () => void;
+  readonly #partMs: number;
+  #partsLeft = PARTS;
+  #timer: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+
+  /** Calls `onExpired` after `milliseconds`, unless cleared before. */
+  constructor(onExpired: () => void, milliseconds: number) {
+    this.#onExpired = onExpired;
+    this.#partMs = milliseconds / PARTS;
+    this.#wait();
+  }
+
+  /** Ends the timeout; it never expires then. */
+  clear(): void {
+    clearTimeout(this.#timer);
+    clearImmediate(this.#immediate);
+  }
+
+  #wait(): void {
+    this.#timer = setTimeout(() => this.#elapsed(), this.#partMs).unref();
+  }
+
+  #elapsed(): void {
+    this.#partsLeft--;
+    // Timers run before the sockets are read, immediates after.
+    if (this.#partsLeft > 0) this.#wait();
+    else this.#immediate = setImmediate(this.#onExpired);
+  }
+}

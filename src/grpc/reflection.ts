@@ -1,0 +1,37 @@
+import type { DescFile } from "@bufbuild/protobuf";
+import { frameMessage } from "./frame-message.ts";
+import type { GrpcServer } from "./server.ts";
+import type { ServerStream } from "./server-stream.ts";
+import { statusFromError } from "./status.ts";
+
+/**
+ * Serves `grpc.reflection.v1.ServerReflection` and its `v1alpha` on a server. `loadFiles` gives the files whose services the server
+ * has; it is called by the first call, which also loads the protobuf code. The reflection and health services are described too.
+ */
+export function addReflection(server: GrpcServer, loadFiles: () => Promise<readonly DescFile[]>): void {
+  let answering: Promise<(request: Uint8Array) => Uint8Array> | undefined;
+  const load = async (): Promise<(request: Uint8Array) => Uint8Array> => {
+    const [{ createReflectionAnswers }, files] = await Promise.all([import("./reflection-answers.ts"), loadFiles()]);
+    return createReflectionAnswers(files);
+  };
+  const accept = async (stream: ServerStream): Promise<void> => {
+    try {
+      answering ??= load();
+      const answer = await answering;
+      stream.handle({
+        message: (buffer, start, end) => void stream.send(frameMessage(answer(buffer.subarray(start, end)))),
+        halfClosed: () => stream.end(),
+      });
+    } catch (error) {
+      answering = undefined;
+      stream.end(statusFromError(error));
+    }
+  };
+  // The two versions differ in the package's name only.
+  for (const version of ["v1", "v1alpha"]) {
+    server.addStream(
+      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+      (stream) => void accept(stream),
+    );
+  }
+}

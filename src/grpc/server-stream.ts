@@ -1,0 +1,133 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { type MessageHandlers, MessageStream } from "./message-stream.ts";
+import { encodeStatusMessage, type GrpcStatus, StatusCode } from "./status.ts";
+
+/** What the server's end of a stream is told. */
+export interface ServerStreamHandlers extends MessageHandlers {
+  /** The client sends no more messages. In-flight work may still be answered; call `end` when it is done. */
+  halfClosed?(): void;
+  /** The client cancelled or its connection is gone before `end`; called at most once, and nothing follows it. */
+  cancelled?(): void;
+}
+
+/** Milliseconds that a client gets to close its direction after it was sent the status. */
+const LINGER_MS = 1000;
+
+const OK: GrpcStatus = { code: StatusCode.OK, message: "" };
+
+/** The server's end of a bidirectional stream. Nothing is read before `handle`. */
+export class ServerStream extends MessageStream {
+  /** The method, such as `/wool.v1.Worker/Dispatch`. */
+  readonly path: string;
+  /** The request's header fields. */
+  readonly headers: IncomingHttpHeaders;
+  readonly #stream: ServerHttp2Stream;
+  #handlers: ServerStreamHandlers | undefined;
+  #halfClosed = false;
+  #linger: NodeJS.Timeout | undefined;
+
+  /** Made by `GrpcServer`. */
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, maxMessageBytes: number) {
+    super(stream, maxMessageBytes);
+    this.#stream = stream;
+    this.headers = headers;
+    this.path = headers[":path"] ?? "";
+    const encoding = headers["grpc-encoding"];
+    this.deframer.encoding = typeof encoding === "string" ? encoding : undefined;
+    stream.on("end", () => this.#readAll());
+    stream.on("close", () => this.#closed());
+  }
+
+  /** Who called: `host:port`, or `unix:` for a unix socket. */
+  get peer(): string {
+    const socket = this.#stream.session?.socket;
+    const host = socket?.remoteAddress;
+    if (host === undefined) return "unix:";
+    return host.includes(":") ? `[${host}]:${socket?.remotePort}` : `${host}:${socket?.remotePort}`;
+  }
+
+  /** True after the client cancelled or went away, or the stream ended. */
+  get closed(): boolean {
+    return this.state === "closed";
+  }
+
+  /** Sets the handlers, once, and starts reading. */
+  handle(handlers: ServerStreamHandlers): void {
+    if (this.#handlers !== undefined) throw new Error(`The stream of ${this.path} has its handlers already.`);
+    this.#handlers = handlers;
+    if (this.state === "closed") {
+      process.nextTick(() => handlers.cancelled?.());
+      return;
+    }
+    this.startReading(handlers);
+  }
+
+  /**
+   * Sends one message; see `MessageStream.send`.
+   *
+   * @throws Error after `end`.
+   */
+  override send(framed: Uint8Array): boolean {
+    if (this.state === "open" && !this.#stream.headersSent) this.#respond();
+    return super.send(framed);
+  }
+
+  /** Ends the stream with a status, OK by default, after everything that was sent. Later calls do nothing. */
+  end(status: GrpcStatus = OK): void {
+    if (this.state !== "open") return;
+    this.state = "ending";
+    this.deframer.stop();
+    const fields = {
+      "grpc-status": String(status.code),
+      ...(status.message === "" ? {} : { "grpc-message": encodeStatusMessage(status.message) }),
+    };
+    if (this.#stream.headersSent) {
+      this.#stream.once("wantTrailers", () => {
+        this.#stream.sendTrailers(fields);
+        this.#release();
+      });
+      this.#stream.end();
+    } else if (!this.#stream.destroyed && !this.#stream.closed) {
+      this.#stream.respond({ ":status": 200, "content-type": "application/grpc", ...fields }, { endStream: true });
+      this.#release();
+    }
+  }
+
+  protected override fail(status: GrpcStatus): void {
+    this.end(status);
+  }
+
+  #respond(): void {
+    if (this.#stream.destroyed || this.#stream.closed) return;
+    this.#stream.respond(
+      { ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": "identity" },
+      { waitForTrailers: true },
+    );
+  }
+
+  /** Discards what the client still sends. It resets the stream when it has the status; one that does not is not waited for. */
+  #release(): void {
+    this.#stream.resume();
+    if (this.#halfClosed) return;
+    // Not at once: a queued reset makes nghttp2 drop the trailers queued before it.
+    this.#linger = setTimeout(() => this.#stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
+  }
+
+  #readAll(): void {
+    // Node ends the readable side of a reset stream too; its close follows.
+    if (this.#stream.closed || this.#stream.destroyed) return;
+    this.#halfClosed = true;
+    if (this.state !== "open") return;
+    const { truncation } = this;
+    if (truncation !== undefined) this.end(truncation);
+    else this.#handlers?.halfClosed?.();
+  }
+
+  #closed(): void {
+    const before = this.state;
+    this.state = "closed";
+    this.deframer.stop();
+    clearTimeout(this.#linger);
+    if (before === "open") this.#handlers?.cancelled?.();
+  }
+}

@@ -1,0 +1,242 @@
+import {
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
+import {
+  createServer as createSecureServer,
+  type SecureContextOptions,
+  Server as SecureServer,
+  type TLSSocket,
+} from "node:tls";
+import { isGrpcContentType } from "./client-stream.ts";
+import { DEFAULT_MAX_MESSAGE_BYTES } from "./deframer.ts";
+import { DEFAULT_WINDOW_BYTES } from "./flow-control.ts";
+import { Keepalive } from "./keepalive.ts";
+import { ServerStream } from "./server-stream.ts";
+import { StatusCode, statusFromError } from "./status.ts";
+import { checkSocketPath } from "./target.ts";
+import { serveUnary, type UnaryHandler } from "./unary-call.ts";
+
+/** TLS on the server's side. */
+export interface ServerTls extends Pick<SecureContextOptions, "ca" | "key" | "cert"> {
+  /** Whether clients must show a certificate of `ca` (mutual TLS); true by default when `ca` is given. */
+  readonly requestCert?: boolean;
+}
+
+/** How a server treats its connections. */
+export interface GrpcServerOptions {
+  /** TLS; none by default. */
+  readonly tls?: ServerTls;
+  /** Flow-control window of each connection and stream; 128 KiB by default, and more can deadlock. */
+  readonly windowBytes?: number;
+  /** Largest message that is accepted; 64 MiB by default. */
+  readonly maxMessageBytes?: number;
+  /** Streams that one connection may have open; 100 by default. */
+  readonly maxConcurrentStreams?: number;
+  /** Megabytes that one connection may hold queued before its new streams are refused; 1,000 by default. */
+  readonly maxSessionMemory?: number;
+  /** Milliseconds in which a new connection must speak TLS and HTTP/2; 10,000 by default. */
+  readonly handshakeTimeout?: number;
+  /** Milliseconds between two PINGs to a client; 0 by default, which sends none. */
+  readonly keepaliveInterval?: number;
+  /** Milliseconds that the answer to a PING may take before the connection is given up; 5,000 by default. */
+  readonly keepaliveTimeout?: number;
+}
+
+/** Where a server listens: a unix socket, or a TCP port (0 for any free one). */
+export type ListenAddress = { readonly path: string } | { readonly host: string; readonly port: number };
+
+/** Milliseconds of silence after which the system asks a TCP peer whether it is there. */
+const TCP_KEEPALIVE_MS = 60_000;
+
+type StreamHandler = (stream: ServerStream) => void;
+
+/** A gRPC server on one address. */
+export class GrpcServer {
+  readonly #options: GrpcServerOptions;
+  readonly #handlers = new Map<string, StreamHandler>();
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  #state: "new" | "listening" | "closing" = "new";
+  #server: Server | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: GrpcServerOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Serves a method with a bidirectional stream. What the handler throws becomes the status. */
+  addStream(path: string, handler: StreamHandler): void {
+    this.#handlers.set(path, handler);
+  }
+
+  /** Serves a method with one request and one response. */
+  addUnary(path: string, handler: UnaryHandler): void {
+    this.#handlers.set(path, (stream) => serveUnary(stream, handler));
+  }
+
+  /**
+   * Listens, once, and tells the actual address.
+   *
+   * @throws Error when the address is taken, not allowed or malformed, or the server has listened before.
+   */
+  async listen<A extends ListenAddress>(address: A): Promise<A> {
+    if (this.#state !== "new") throw new Error("This server has listened before. Make a new one for another address.");
+    if ("path" in address) checkSocketPath(address.path);
+    this.#state = "listening";
+    const server = this.#create();
+    this.#server = server;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen("path" in address ? { path: address.path } : { host: address.host, port: address.port }, () => {
+          server.off("error", reject);
+          resolve();
+        });
+      });
+    } catch (error) {
+      this.#state = "closing";
+      this.#closed = Promise.resolve();
+      throw error;
+    }
+    // Accepting can fail later, when the process is out of descriptors; the server goes on.
+    server.on("error", () => {});
+    const actual = server.address();
+    if (typeof actual === "object" && actual !== null) return { ...address, port: actual.port };
+    return address;
+  }
+
+  /**
+   * Uses another certificate for new connections; running ones go on.
+   *
+   * @throws Error when the server was made without TLS or does not listen.
+   */
+  setTls(tls: ServerTls): void {
+    if (!(this.#server instanceof SecureServer)) {
+      throw new Error("This server was made without TLS, or does not listen: its certificate cannot be replaced.");
+    }
+    this.#server.setSecureContext(secureContext(tls));
+  }
+
+  /**
+   * Stops accepting, tells clients to go away, waits for running streams at most `graceMs` milliseconds (0 by default), then
+   * destroys every connection. Resolves when no socket is left; a unix socket's file is gone then.
+   */
+  close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#closed ??= this.#close(options.graceMs ?? 0);
+    return this.#closed;
+  }
+
+  #close(graceMs: number): Promise<void> {
+    const server = this.#server;
+    this.#state = "closing";
+    if (server === undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#destroyAll(), graceMs);
+      server.close(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+      for (const session of this.#sessions) session.close();
+    });
+  }
+
+  #destroyAll(): void {
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #create(): Server {
+    const { tls, handshakeTimeout = 10_000 } = this.#options;
+    const server =
+      tls === undefined
+        ? createServer((socket) => this.#begin(socket))
+        : createSecureServer({ ...secureContext(tls), ALPNProtocols: ["h2"], handshakeTimeout }, (socket) =>
+            this.#begin(socket),
+          );
+    server.on("connection", (socket: Socket) => this.#connected(socket));
+    // A client whose TLS handshake fails is no fault of the server.
+    server.on("tlsClientError", () => {});
+    return server;
+  }
+
+  #connected(socket: Socket): void {
+    if (this.#state === "closing") {
+      socket.destroy();
+      return;
+    }
+    socket.setNoDelay(true);
+    // A caller whose host vanished is noticed by the system, one that a debugger stopped is left alone.
+    socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
+    this.#sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+
+  #begin(socket: Socket | TLSSocket): void {
+    if (socket.destroyed || ("alpnProtocol" in socket && socket.alpnProtocol !== "h2")) {
+      socket.destroy();
+      return;
+    }
+    socket.on("error", () => {});
+    const { windowBytes = DEFAULT_WINDOW_BYTES, maxConcurrentStreams = 100, handshakeTimeout = 10_000 } = this.#options;
+    const session = performServerHandshake(socket, {
+      settings: { initialWindowSize: windowBytes, maxConcurrentStreams, enablePush: false },
+      maxSessionMemory: this.#options.maxSessionMemory ?? 1000,
+    });
+    this.#sessions.add(session);
+    session.on("error", () => {});
+    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => this.#route(stream, headers));
+    session.setLocalWindowSize(windowBytes);
+    const drop = (): void => {
+      session.destroy();
+      // A session waits for its pending write, which a frozen peer never takes.
+      socket.destroy();
+    };
+    const { keepaliveInterval: interval = 0, keepaliveTimeout: timeout = 5_000 } = this.#options;
+    const keepalive = new Keepalive(session, { interval, timeout }, drop);
+    const silence = setTimeout(drop, handshakeTimeout).unref();
+    session.once("remoteSettings", () => clearTimeout(silence));
+    session.once("close", () => {
+      clearTimeout(silence);
+      keepalive.stop();
+      this.#sessions.delete(session);
+    });
+    if (this.#state === "closing") session.close();
+  }
+
+  #route(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    stream.on("error", () => {});
+    // Node announces a stream on a later tick: it may be gone, and cannot be answered then.
+    if (stream.destroyed || stream.closed) return;
+    if (headers[":method"] !== "POST") {
+      stream.respond({ ":status": 405, allow: "POST" }, { endStream: true });
+      return;
+    }
+    if (!isGrpcContentType(headers["content-type"])) {
+      stream.respond({ ":status": 415, "accept-post": "application/grpc" }, { endStream: true });
+      return;
+    }
+    const call = new ServerStream(stream, headers, this.#options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
+    const handler = this.#handlers.get(call.path);
+    if (handler === undefined) {
+      call.end({ code: StatusCode.UNIMPLEMENTED, message: `This server has no method ${call.path}.` });
+      return;
+    }
+    try {
+      handler(call);
+    } catch (error) {
+      call.end(statusFromError(error));
+    }
+  }
+}
+
+function secureContext(
+  tls: ServerTls,
+): ServerTls & { requestCert: boolean; rejectUnauthorized: boolean; minVersion: "TLSv1.2" } {
+  const { ca, key, cert, requestCert = ca !== undefined } = tls;
+  return { ca, key, cert, requestCert, rejectUnauthorized: requestCert, minVersion: "TLSv1.2" };
+}

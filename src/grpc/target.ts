@@ -1,0 +1,42 @@
+/** Where a channel connects to, taken apart. */
+export type Target =
+  | { readonly kind: "unix"; readonly path: string }
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number };
+
+/**
+ * Takes a target apart: `unix:/path`, `unix:path`, `host:port` or `[v6]:port`.
+ *
+ * @throws TypeError when it is none of these.
+ */
+export function parseTarget(text: string): Target {
+  if (text.startsWith("unix:")) {
+    const path = text.startsWith("unix:///") ? text.slice(7) : text.slice(5);
+    checkSocketPath(path);
+    return { kind: "unix", path };
+  }
+  const match = /^(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw new TypeError(
+      `"${text}" is not an address to connect to. Give unix:/path/to/socket, host:port or [ipv6]:port with a port from 1 to 65535.`,
+    );
+  }
+  return { kind: "tcp", host, port };
+}
+
+/**
+ * Checks that a path can name a unix socket: the system cuts longer ones off without saying so.
+ *
+ * @throws TypeError when it is empty or too long.
+ */
+export function checkSocketPath(path: string): void {
+  const limit = process.platform === "win32" ? Number.POSITIVE_INFINITY : process.platform === "darwin" ? 103 : 107;
+  const bytes = Buffer.byteLength(path);
+  if (bytes > 0 && bytes <= limit && !path.includes("\0")) return;
+  throw new TypeError(
+    bytes > limit
+      ? `The unix socket path "${path}" has ${bytes} bytes; the system allows ${limit}. Use a shorter directory.`
+      : `${JSON.stringify(path)} cannot name a unix socket. Give a path such as /run/user/1000/worker.sock.`,
+  );
+}

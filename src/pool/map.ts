@@ -1,0 +1,114 @@
+import { InvalidArgument } from "../errors.ts";
+import type { CallOptions } from "../routine/options.ts";
+import { checkOptions } from "../routine/options.ts";
+
+/** How far a `map` has come. */
+export interface Progress {
+  /** Items whose result is there. */
+  readonly done: number;
+  /** Items whose call failed. */
+  readonly failed: number;
+  /** Calls under way. */
+  readonly inFlight: number;
+  /** Items in all, when that is known beforehand. */
+  readonly total: number | undefined;
+}
+
+/** How items are mapped. */
+export interface MapOptions extends CallOptions {
+  /** Most calls under way at once. Default: 8 for each worker, at least 16. */
+  readonly concurrency?: number;
+  /** Whether results come in the order of the items. Default: true. */
+  readonly ordered?: boolean;
+  /** Told after each item. */
+  readonly onProgress?: (progress: Progress) => void;
+  /**
+   * Whether the first failure ends the iteration and cancels the rest. Default: true. Otherwise failed items are left
+   * out, and an `AggregateError` of all failures is thrown at the end.
+   */
+  readonly stopOnError?: boolean;
+}
+
+const CHECKS = {
+  concurrency: (value: unknown) =>
+    typeof value === "number" && Number.isInteger(value) && value >= 1 ? undefined : "a whole number, 1 or more",
+  ordered: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
+  onProgress: (value: unknown) => (typeof value === "function" ? undefined : "a function"),
+  stopOnError: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
+};
+
+/** Parts the options of `map` itself from those of its calls. Throws `InvalidArgument` for wrong ones. */
+export function splitMapOptions(options: MapOptions): { own: MapOptions; call: CallOptions } {
+  const { concurrency, ordered, onProgress, stopOnError, ...call } = options;
+  const own: Record<string, unknown> = { concurrency, ordered, onProgress, stopOnError };
+  checkOptions(own, CHECKS, "pool.map()");
+  return { own: options, call };
+}
+
+type Settled<R> = { readonly value: R } | { readonly error: unknown };
+
+/**
+ * Calls `call` for each item with a bound on how many are under way, and yields the results. Nothing is read from
+ * `items` before there is room for it. Leaving the iteration cancels what is under way.
+ */
+export async function* mapConcurrently<T, R>(
+  items: Iterable<T> | AsyncIterable<T>,
+  call: (item: T, signal: AbortSignal) => Promise<R>,
+  options: MapOptions,
+  concurrency: number,
+): AsyncGenerator<R, void, void> {
+  const { ordered = true, stopOnError = true, onProgress } = options;
+  const iterator = iterate(items);
+  const cancel = new AbortController();
+  const underWay: Promise<{ slot: number; settled: Settled<R> }>[] = [];
+  const slots = new Map<number, Promise<{ slot: number; settled: Settled<R> }>>();
+  const failures: unknown[] = [];
+  const total = Array.isArray(items) ? items.length : undefined;
+  let nextSlot = 0;
+  let done = 0;
+  let exhausted = false;
+  const fill = async (): Promise<void> => {
+    while (!exhausted && slots.size < concurrency) {
+      const step = await iterator.next();
+      if (step.done === true) {
+        exhausted = true;
+        return;
+      }
+      const slot = nextSlot++;
+      const outcome = call(step.value, cancel.signal).then(
+        (value) => ({ slot, settled: { value } }),
+        (error: unknown) => ({ slot, settled: { error } }),
+      );
+      slots.set(slot, outcome);
+      if (ordered) underWay.push(outcome);
+    }
+  };
+  try {
+    for (await fill(); slots.size > 0; await fill()) {
+      const first = ordered ? underWay.shift() : undefined;
+      const { slot, settled } = await (first ?? Promise.race(slots.values()));
+      slots.delete(slot);
+      if ("error" in settled) {
+        failures.push(settled.error);
+        onProgress?.({ done, failed: failures.length, inFlight: slots.size, total });
+        if (stopOnError) throw settled.error;
+        continue;
+      }
+      done++;
+      onProgress?.({ done, failed: failures.length, inFlight: slots.size, total });
+      yield settled.value;
+    }
+  } finally {
+    cancel.abort();
+    if (!exhausted) await iterator.return?.();
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${nextSlot} items failed`);
+}
+
+function iterate<T>(items: Iterable<T> | AsyncIterable<T>): AsyncIterator<T> | Iterator<T> {
+  if (typeof items === "object" || typeof items === "string") {
+    if (items !== null && Symbol.asyncIterator in Object(items)) return (items as AsyncIterable<T>)[Symbol.asyncIterator]();
+    if (items !== null && Symbol.iterator in Object(items)) return (items as Iterable<T>)[Symbol.iterator]();
+  }
+  throw new InvalidArgument("pool.map() takes something to iterate over: an array, a generator, a stream");
+}

@@ -1,0 +1,50 @@
+import type { LoadBalancerLike } from "../balancing/index.ts";
+import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
+import { SHARED_CHECKS } from "../proxy/index.ts";
+import { checkOptions } from "../routine/options.ts";
+import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
+
+/** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */
+export interface PoolOptions {
+  /** Workers to spawn. Default: one for each core, or none when there is a `discovery`. */
+  readonly size?: number;
+  /** Put on spawned workers; of discovered ones only those with one of these are used. Default: none, all are used. */
+  readonly tags?: readonly string[];
+  /** Where workers are announced and found. Default: a private place for this pool. */
+  readonly discovery?: Factory<DiscoveryLike>;
+  /** Default: the least loaded worker. */
+  readonly loadBalancer?: Factory<LoadBalancerLike>;
+  /** Makes the workers that are spawned. Default: `LocalWorker`. */
+  readonly worker?: WorkerFactory;
+  /** For the workers that are spawned. */
+  readonly workerOptions?: WorkerOptions;
+  /** Most discovered workers used beyond those spawned. Default: no limit. */
+  readonly lease?: number;
+  /** Which of the workers found are used. Default: all. */
+  readonly filter?: WorkerFilter;
+  /** Whether connections are made at the first call. Default: true. */
+  readonly lazy?: boolean;
+  /** Workers to wait for before `start` resolves. Default: 1. */
+  readonly quorum?: number;
+  /** How long to wait for them, in milliseconds. Default: 60,000. */
+  readonly quorumTimeout?: number;
+  /** Most calls that wait for room at a worker before `PoolSaturated`. Default: no limit. */
+  readonly maxPending?: number;
+}
+
+const CHECKS = {
+  size: (value: unknown) =>
+    typeof value === "number" && Number.isInteger(value) && value >= 0 ? undefined : "a whole number, zero or more",
+  tags: (value: unknown) =>
+    Array.isArray(value) && value.every((tag) => typeof tag === "string") ? undefined : "an array of strings",
+  worker: (value: unknown) => (typeof value === "function" ? undefined : "a function that makes a worker"),
+  workerOptions: (value: unknown) => (typeof value === "object" && value !== null ? undefined : "an object"),
+  ...SHARED_CHECKS,
+};
+
+/** Throws `InvalidArgument` for an option that is unknown or of the wrong kind. */
+export function checkPoolOptions(options: unknown): asserts options is PoolOptions {
+  checkOptions(options, CHECKS, "WorkerPool.start()");
+  const { workerOptions } = options as PoolOptions;
+  if (workerOptions !== undefined) checkWorkerOptions(workerOptions, "WorkerPool.start() workerOptions");
+}

@@ -1,0 +1,243 @@
+import { availableParallelism } from "node:os";
+import { type DiscoveryPublisherLike, LocalDiscovery, type WorkerMetadata } from "../discovery/index.ts";
+import { InvalidArgument, PoolClosed, WorkerStartError } from "../errors.ts";
+import {
+  type BroadcastResult,
+  POOL_NAMESPACE,
+  POOL_SCHEME,
+  type PoolStats,
+  WorkerProxy,
+  type WorkerProxyOptions,
+} from "../proxy/index.ts";
+import type { Dispatcher } from "../routine/dispatcher.ts";
+import { addOpenDispatcher, removeOpenDispatcher, runInFrame } from "../routine/frame.ts";
+import type { CallOptions } from "../routine/options.ts";
+import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
+import type { RoutineSpec } from "../routine/routine-spec.ts";
+import { PoolDirectory } from "../security/index.ts";
+import { LocalWorker, type WorkerLike, type WorkerOptions } from "../worker/index.ts";
+import { warnIfLeftOpen } from "./left-open.ts";
+import { type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
+import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
+
+const MINIMUM_MAP_CONCURRENCY = 16;
+const MAP_CONCURRENCY_PER_WORKER = 8;
+/** How often a stop that waits looks whether the calls have ended, in milliseconds. */
+const DRAIN_LOOK_MS = 5;
+
+/**
+ * Workers to run routines on: started, found, used and stopped together.
+ * `starting`, `open`, `stopping`: takes no new calls, `stopped`.
+ */
+export class WorkerPool implements Dispatcher, AsyncDisposable {
+  readonly #directory: PoolDirectory;
+  readonly #options: PoolOptions;
+  readonly #spawned = new Set<WorkerLike>();
+  #publisher: DiscoveryPublisherLike | undefined;
+  #proxy: WorkerProxy | undefined;
+  #state: "starting" | "open" | "stopping" | "stopped" = "starting";
+  #stopping: Promise<void> | undefined;
+  #forgetLeftOpen: (() => void) | undefined;
+
+  private constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#directory = new PoolDirectory();
+  }
+
+  /**
+   * Starts a pool; resolves when its workers take tasks. Throws `InvalidArgument` for wrong options, and
+   * `WorkerStartError` with what the worker wrote to stderr when one does not start; nothing is left running then.
+   */
+  static async start(options: PoolOptions = {}): Promise<WorkerPool> {
+    checkPoolOptions(options);
+    if (options.size === 0 && options.discovery === undefined) {
+      throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");
+    }
+    const pool = new WorkerPool(options);
+    try {
+      await pool.#start();
+    } catch (error) {
+      await pool.stop();
+      throw error;
+    }
+    return pool;
+  }
+
+  /** How a `WorkerProxy` in another process of this machine and user finds this pool. */
+  get uri(): string {
+    return `${POOL_SCHEME}${this.#directory.path}`;
+  }
+
+  /** The workers of the pool, by uid: a live view. */
+  get workers(): ReadonlyMap<string, WorkerMetadata> {
+    return this.#proxy?.workers ?? new Map();
+  }
+
+  /** Runs `fn`: routines called inside use this pool. */
+  run<T>(fn: () => T): T {
+    return runInFrame({ dispatcher: this }, fn);
+  }
+
+  /** Calls a routine on this pool, wherever the call is made. */
+  dispatch<A extends unknown[], T>(routine: (...args: A) => T, ...args: A): T {
+    return dispatchThrough(this, routine, args);
+  }
+
+  /** Calls a routine for each item, with a bound on how many calls are under way. */
+  map<T, R>(
+    routine: (item: T) => Promise<R>,
+    items: Iterable<T> | AsyncIterable<T>,
+    options: MapOptions = {},
+  ): AsyncIterable<R> {
+    const spec = requireFunctionRoutine(routine, "pool.map()");
+    const { own, call } = splitMapOptions(options);
+    const concurrency =
+      own.concurrency ?? Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
+    const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
+      const signal = call.signal === undefined ? cancel : AbortSignal.any([call.signal, cancel]);
+      return this.call(spec, [item], { ...call, signal }) as Promise<R>;
+    };
+    return mapConcurrently(items, callItem, own, concurrency);
+  }
+
+  /** Calls a routine once on every worker. Each worker's outcome is in the list. */
+  broadcast<A extends unknown[], R>(
+    routine: (...args: A) => Promise<R>,
+    ...args: A
+  ): Promise<BroadcastResult<R>[]> {
+    const proxy = this.#proxy;
+    if (proxy === undefined || this.#state !== "open") return Promise.reject(this.#closedError());
+    return proxy.broadcast(routine, ...args);
+  }
+
+  stats(): PoolStats {
+    return this.#proxy?.stats() ?? { inFlight: 0, queued: 0, done: 0, failed: 0, workers: {} };
+  }
+
+  /** @internal */
+  call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
+    const proxy = this.#proxy;
+    if (proxy === undefined || this.#state !== "open") return Promise.reject(this.#closedError());
+    return proxy.call(spec, args, options);
+  }
+
+  /** @internal */
+  stream(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): AsyncGenerator<unknown, unknown, unknown> {
+    const proxy = this.#proxy;
+    if (proxy === undefined || this.#state !== "open") throw this.#closedError();
+    return proxy.stream(spec, args, options);
+  }
+
+  /**
+   * Stops the pool and the workers that it started. `timeout`: 0, the default, cancels what runs; above waits that
+   * many milliseconds first; negative or infinite waits for all.
+   */
+  async stop(options: { timeout?: number } = {}): Promise<void> {
+    this.#stopping ??= this.#stop(options.timeout ?? 0);
+    await this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #start(): Promise<void> {
+    PoolDirectory.sweepStale().catch(() => undefined);
+    const { discovery } = this.#options;
+    const size = this.#options.size ?? (discovery === undefined ? availableParallelism() : 0);
+    const proxy = new WorkerProxy(this.#proxyOptions(size));
+    this.#proxy = proxy;
+    const found = await proxy.prepare();
+    this.#publisher = found.publisher;
+    if (size > 0 && found.publisher === undefined) {
+      throw new InvalidArgument("a pool that spawns workers needs a discovery with a publisher to announce them");
+    }
+    await this.#spawn(size);
+    await proxy.start();
+    this.#state = "open";
+    addOpenDispatcher(this);
+    this.#forgetLeftOpen = warnIfLeftOpen(this.workers.size);
+  }
+
+  #proxyOptions(size: number): WorkerProxyOptions {
+    const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
+    const wanted = new Set(tags);
+    return {
+      discovery: discovery ?? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path }),
+      filter: (worker) =>
+        (wanted.size === 0 || [...worker.tags].some((tag) => wanted.has(tag))) && (filter?.(worker) ?? true),
+      quorum: Math.max(quorum, size),
+      ...(lease === undefined ? {} : { lease: size + lease }),
+      ...(loadBalancer === undefined ? {} : { loadBalancer }),
+      ...(lazy === undefined ? {} : { lazy }),
+      ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
+      ...(maxPending === undefined ? {} : { maxPending }),
+    };
+  }
+
+  /** Starts workers side by side. When one fails, all are stopped by the caller. */
+  async #spawn(size: number): Promise<void> {
+    const { tags = [], workerOptions = {} } = this.#options;
+    const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
+    const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
+    const starts = Array.from({ length: size }, async () => {
+      const worker = this.#options.worker?.(options) ?? this.#localWorker(options, spin);
+      this.#spawned.add(worker);
+      await worker.start();
+      if (this.#state !== "starting") return await worker.stop();
+      if (worker.metadata === undefined) {
+        throw new WorkerStartError(`worker ${worker.uid} was started but has no metadata to announce`);
+      }
+      await this.#publisher?.publish("worker-added", worker.metadata);
+    });
+    const failed = (await Promise.allSettled(starts)).find((start) => start.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  #localWorker(options: WorkerOptions, spin: boolean): LocalWorker {
+    const worker = new LocalWorker(options, { directory: this.#directory, spin });
+    worker.onExit = () => {
+      this.#spawned.delete(worker);
+      if (worker.metadata !== undefined) void this.#publisher?.publish("worker-dropped", worker.metadata);
+    };
+    return worker;
+  }
+
+  async #stop(timeout: number): Promise<void> {
+    this.#state = "stopping";
+    this.#forgetLeftOpen?.();
+    removeOpenDispatcher(this);
+    const left = await this.#drain(timeout);
+    const workers = [...this.#spawned];
+    this.#spawned.clear();
+    for (const { metadata } of workers) {
+      if (metadata !== undefined) await this.#publisher?.publish("worker-dropped", metadata).catch(() => undefined);
+    }
+    await Promise.all(workers.map((worker) => worker.stop({ timeout: left })));
+    await this.#proxy?.stop();
+    await this.#directory.dispose();
+    this.#state = "stopped";
+  }
+
+  /** Waits for the calls made through this pool. Returns the time left for tasks of others. */
+  async #drain(timeout: number): Promise<number> {
+    const forever = timeout < 0 || timeout === Number.POSITIVE_INFINITY;
+    const end = performance.now() + (forever ? Number.POSITIVE_INFINITY : timeout);
+    const busy = (): boolean => {
+      const { inFlight, queued } = this.stats();
+      return inFlight + queued > 0;
+    };
+    while (busy() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    return forever ? -1 : Math.max(0, end - performance.now());
+  }
+
+  #closedError(): PoolClosed {
+    return new PoolClosed(
+      `the pool is ${this.#state}: calls must be made before it is stopped, or through another pool`,
+    );
+  }
+}

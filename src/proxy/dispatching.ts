@@ -1,0 +1,157 @@
+import { Call, type CallExtras, type CallOwner, type Scope } from "../connection/call.ts";
+import { RemoteGenerator } from "../connection/remote-generator.ts";
+import { throwAtCallSite } from "../connection/remote-failure.ts";
+import { encodeContext } from "../context/context-codec.ts";
+import type { Dependency } from "../functions/index.ts";
+import { currentFrame, type Frame } from "../routine/frame.ts";
+import type { CallOptions } from "../routine/options.ts";
+import type { RoutineSpec } from "../routine/routine-spec.ts";
+import { ValueEncoder } from "../values/index.ts";
+import { controlCall } from "./call-controls.ts";
+import { directOwner, sendDirectly } from "./direct-calls.ts";
+import type { Member } from "./member.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { StagingBuffer } from "./staging-buffer.ts";
+
+const encoder = new ValueEncoder();
+
+/** Turns calls of routines into calls of a scheduler: encodes arguments and context, applies options. */
+export class Dispatching {
+  readonly #scheduler: Scheduler;
+  readonly #makeScope: () => Scope;
+  #scope: Scope | undefined;
+  readonly #staging = new StagingBuffer();
+
+  /** `makeScope` describes the pool to the tasks that are called through it; it is asked again after each `rescope`. */
+  constructor(scheduler: Scheduler, makeScope: () => Scope) {
+    this.#scheduler = scheduler;
+    this.#makeScope = makeScope;
+  }
+
+  /** The pool is to be described anew: its workers are others now. */
+  rescope(): void {
+    this.#scope = undefined;
+  }
+
+  call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      const call = this.#make(this.#scheduler, spec, args, options, resolve, reject);
+      if (call !== undefined) this.#scheduler.submit(call);
+    }).then(undefined, throwAtCallSite);
+  }
+
+  /** Calls a routine on one worker and no other. */
+  callOn(
+    member: Member,
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      const call = this.#make(directOwner, spec, args, options, resolve, reject);
+      if (call !== undefined) void sendDirectly(call, member);
+    }).then(undefined, throwAtCallSite);
+  }
+
+  stream(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): AsyncGenerator<unknown, unknown, unknown> {
+    const frame = currentFrame();
+    const prefetch = effectiveOptions(spec, frame, options)?.prefetch ?? 0;
+    return new RemoteGenerator(prefetch, (generator) => {
+      const call = this.#make(
+        this.#scheduler,
+        spec,
+        args,
+        options,
+        (value) => generator.returned(value),
+        (failure) => generator.failed(failure),
+        frame,
+      );
+      if (call === undefined) return undefined;
+      call.stream = generator;
+      this.#scheduler.submit(call);
+      return call;
+    });
+  }
+
+  /** The call, or nothing when its signal was aborted before it was made. */
+  #make(
+    owner: CallOwner,
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+    frame: Frame | undefined = currentFrame(),
+  ): Call | undefined {
+    const effective = effectiveOptions(spec, frame, options);
+    if (effective?.signal?.aborted === true) {
+      reject(effective.signal.reason);
+      return undefined;
+    }
+    const route = spec.route();
+    const serializer = spec.options.serializer;
+    this.#staging.store(serializer === undefined ? encoder.encode(args, "args") : serializer.dumps(args));
+    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const { slab, start, end } = this.#staging;
+    const extras = makeExtras(spec, frame, effective, dependencies);
+    this.#scope ??= this.#makeScope();
+    const call = new Call(route, owner, this.#scope, extras, slab, start, end);
+    call.resolve = resolve;
+    call.reject = reject;
+    if (effective !== undefined) controlCall(call, effective, (withdrawn) => this.#scheduler.withdraw(withdrawn));
+    return call;
+  }
+}
+
+/** The options in force for a call: those of the routine, then of the scope, then of the call itself. */
+function effectiveOptions(
+  spec: RoutineSpec,
+  frame: Frame | undefined,
+  options: CallOptions | undefined,
+): CallOptions | undefined {
+  const ambient = frame?.ambient;
+  const taskSignal = frame?.task === undefined ? undefined : inheritedSignal(frame);
+  if (options === undefined && ambient === undefined && taskSignal === undefined && spec.plain) return undefined;
+  const merged = { ...spec.options, ...ambient, ...options };
+  if (taskSignal === undefined) return merged;
+  return { ...merged, signal: merged.signal === undefined ? taskSignal : AbortSignal.any([merged.signal, taskSignal]) };
+}
+
+/** A task's calls are cancelled with it. */
+function inheritedSignal(frame: Frame): AbortSignal | undefined {
+  return frame.task?.signal;
+}
+
+function makeExtras(
+  spec: RoutineSpec,
+  frame: Frame | undefined,
+  options: CallOptions | undefined,
+  dependencies: readonly Dependency[],
+): CallExtras | undefined {
+  const context = frame === undefined ? undefined : encodeContext(frame);
+  const serializer = spec.options.serializer;
+  const caller = frame?.task?.id;
+  if (
+    options === undefined &&
+    context === undefined &&
+    caller === undefined &&
+    serializer === undefined &&
+    dependencies.length === 0
+  ) {
+    return undefined;
+  }
+  return {
+    timeout: options?.timeout,
+    prefetch: options?.prefetch,
+    idempotent: options?.idempotent,
+    key: options?.key,
+    caller,
+    serializer,
+    context: context?.bytes,
+    dependencies: context === undefined ? dependencies : [...dependencies, ...context.dependencies],
+  };
+}

@@ -1,0 +1,98 @@
+import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
+import { Member } from "./member.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 10_000;
+
+/** How a membership decides whom to admit. */
+export interface MembershipOptions {
+  readonly filter: WorkerFilter;
+  /** Most workers admitted. */
+  readonly lease: number;
+  /** Called after each change. */
+  readonly changed: () => void;
+}
+
+/** Keeps the workers of a pool up to date with what a discovery tells. */
+export class Membership {
+  readonly #scheduler: Scheduler;
+  readonly #options: MembershipOptions;
+  #subscription: AsyncIterator<DiscoveryEvent> | undefined;
+  #state: "idle" | "subscribed" | "closed" = "idle";
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(scheduler: Scheduler, options: MembershipOptions) {
+    this.#scheduler = scheduler;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#scheduler.members.size;
+  }
+
+  /** Follows a discovery until `close`. */
+  subscribe(discovery: DiscoveryLike): void {
+    this.#state = "subscribed";
+    void this.#follow(discovery, FIRST_RETRY_MS);
+  }
+
+  /** Takes a worker out. `gone`: it no longer exists, so its connection is closed at once. */
+  remove(uid: string, gone: boolean): void {
+    const member = this.#scheduler.members.get(uid);
+    if (member === undefined) return;
+    this.#scheduler.remove(member);
+    member.release(gone);
+    this.#options.changed();
+  }
+
+  /** Stops following and gives all connections back. */
+  async close(gone: boolean): Promise<void> {
+    this.#state = "closed";
+    clearTimeout(this.#retry);
+    for (const uid of [...this.#scheduler.members.keys()]) this.remove(uid, gone);
+    await this.#subscription?.return?.();
+  }
+
+  async #follow(discovery: DiscoveryLike, retryIn: number): Promise<void> {
+    let wait = retryIn;
+    try {
+      const iterator = discovery.subscribe(this.#options.filter)[Symbol.asyncIterator]();
+      this.#subscription = iterator;
+      for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
+        if (this.#state === "closed") return;
+        wait = FIRST_RETRY_MS;
+        this.#apply(step.value);
+      }
+    } catch (error) {
+      if (this.#state === "closed") return;
+      const reason = error instanceof Error ? error.message : String(error);
+      process.emitWarning(
+        `discovery failed (${reason}); the ${this.size} workers known so far stay, and it is tried again in ${wait} ms`,
+        "WoolWarning",
+      );
+      this.#retry = setTimeout(() => void this.#follow(discovery, Math.min(wait * 2, LAST_RETRY_MS)), wait);
+      this.#retry.unref();
+    }
+  }
+
+  #apply(event: DiscoveryEvent): void {
+    const { worker } = event;
+    if (event.type === "worker-dropped") this.remove(worker.uid, true);
+    else this.#admit(worker);
+  }
+
+  #admit(worker: WorkerMetadata): void {
+    const scheduler = this.#scheduler;
+    const known = scheduler.members.get(worker.uid);
+    if (known !== undefined && known.metadata.address === worker.address) {
+      known.metadata = worker;
+      scheduler.context.update(worker);
+      return;
+    }
+    if (known !== undefined) this.remove(worker.uid, true);
+    if (scheduler.members.size >= this.#options.lease) return;
+    scheduler.add(new Member(worker, scheduler));
+    this.#options.changed();
+  }
+}

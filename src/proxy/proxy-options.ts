@@ -1,0 +1,72 @@
+import type { LoadBalancerLike } from "../balancing/index.ts";
+import type { DiscoveryLike, Factory, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
+import { InvalidArgument } from "../errors.ts";
+import { checkOptions } from "../routine/options.ts";
+
+/** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
+export interface WorkerProxyOptions {
+  /** The `uri` of a pool of this machine. */
+  readonly poolUri?: string;
+  /** The namespace of a `LocalDiscovery`. */
+  readonly namespace?: string;
+  readonly discovery?: Factory<DiscoveryLike>;
+  /** A fixed list: metadata, or addresses such as `host:port`. */
+  readonly workers?: readonly (WorkerMetadata | string)[];
+  /** Default: the least loaded worker. */
+  readonly loadBalancer?: Factory<LoadBalancerLike>;
+  /** Most workers used. Default: no limit. */
+  readonly lease?: number;
+  /** Which of the workers found are used. Default: all. */
+  readonly filter?: WorkerFilter;
+  /** Whether connections are made at the first call. Default: true. */
+  readonly lazy?: boolean;
+  /** Workers to wait for before the first call. Default: 1. */
+  readonly quorum?: number;
+  /** How long to wait for them, in milliseconds. Default: 60,000. */
+  readonly quorumTimeout?: number;
+  /** Most calls that wait for room. Default: no limit. */
+  readonly maxPending?: number;
+}
+
+/** What pool URIs begin with: the rest is the pool's directory. */
+export const POOL_SCHEME = "pool:";
+
+const count = (minimum: number) => (value: unknown) =>
+  (typeof value === "number" && Number.isInteger(value) && value >= minimum) || value === Number.POSITIVE_INFINITY
+    ? undefined
+    : `a whole number, ${minimum} or more`;
+const anything = (): undefined => undefined;
+
+/** What each option that pools and proxies share must be. */
+export const SHARED_CHECKS = {
+  discovery: anything,
+  loadBalancer: anything,
+  lease: count(0),
+  filter: (value: unknown) => (typeof value === "function" ? undefined : "a function"),
+  lazy: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
+  quorum: count(0),
+  quorumTimeout: (value: unknown) =>
+    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
+  maxPending: count(0),
+};
+
+const CHECKS = {
+  poolUri: (value: unknown) =>
+    typeof value === "string" && value.startsWith(POOL_SCHEME) ? undefined : "the uri of a pool",
+  namespace: (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a string that is not empty"),
+  workers: (value: unknown) => (Array.isArray(value) ? undefined : "an array of workers"),
+  ...SHARED_CHECKS,
+};
+
+/** Throws `InvalidArgument` for options that are wrong or do not go together. */
+export function checkProxyOptions(options: WorkerProxyOptions): void {
+  checkOptions(options, CHECKS, "WorkerProxy");
+  const sources = (["poolUri", "namespace", "discovery", "workers"] as const).filter(
+    (key) => options[key] !== undefined,
+  );
+  if (sources.length === 1) return;
+  const found = sources.length === 0 ? "none" : sources.join(" and ");
+  throw new InvalidArgument(
+    `a WorkerProxy takes exactly one of poolUri, namespace, discovery and workers, not ${found}`,
+  );
+}

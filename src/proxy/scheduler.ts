@@ -1,0 +1,335 @@
+import { LeastLoadedLoadBalancer, LoadBalancerContext, type LoadBalancerLike, type TaskInfo } from "../balancing/index.ts";
+import type { Call, CallOwner } from "../connection/call.ts";
+import { RemoteFailure } from "../connection/remote-failure.ts";
+import type { Session } from "../connection/session.ts";
+import type { LinkListener, WorkerLink } from "../connection/worker-link.ts";
+import { HandshakeError, NoWorkersAvailable, PoolSaturated, TransientRpcError, WorkerLost } from "../errors.ts";
+import { level } from "./level.ts";
+import type { Member } from "./member.ts";
+
+/** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
+const RETRY_MS = 1000;
+
+/** How a scheduler is made. */
+export interface SchedulerOptions {
+  /** Most calls that may wait for room. */
+  readonly maxPending: number;
+  /** Takes a worker out of the pool for good. */
+  readonly evict: (member: Member, error: Error) => void;
+}
+
+/**
+ * Hands calls to workers. Calls wait here, not at a worker, until one has room: whoever is free first gets the next.
+ * Those made in one turn of the event loop are handed out together.
+ */
+export class Scheduler implements CallOwner, LinkListener {
+  readonly members = new Map<string, Member>();
+  /** The members as the balancer sees them. */
+  readonly context = new LoadBalancerContext((uid) => this.members.get(uid)?.link.inFlight ?? 0);
+  balancer: LoadBalancerLike = new LeastLoadedLoadBalancer();
+  /** Counts of workers that are no longer members. */
+  readonly departed = { done: 0, failed: 0 };
+  readonly #options: SchedulerOptions;
+  #queue: Call[] = [];
+  /** Calls before this index of the queue have been handed out. */
+  #head = 0;
+  /** Calls that one worker or more refused: they are handed out one by one. */
+  readonly #retries: Call[] = [];
+  #holes = 0;
+  #turn = 0;
+  #scheduled = false;
+  #asking = false;
+  readonly #distributeNow = (): void => {
+    this.#scheduled = false;
+    this.distribute();
+  };
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that wait for room. */
+  get queued(): number {
+    return this.#queue.length - this.#head - this.#holes + this.#retries.length;
+  }
+
+  add(member: Member): void {
+    this.members.set(member.uid, member);
+    this.context.add(member.metadata);
+    this.progressed();
+  }
+
+  remove(member: Member): void {
+    this.members.delete(member.uid);
+    this.context.remove(member.uid);
+    this.departed.done += member.tally.done;
+    this.departed.failed += member.tally.failed;
+    this.#failIfUnreachable();
+  }
+
+  /** Takes a call. Throws `PoolSaturated` when too many wait already. */
+  submit(call: Call): void {
+    if (this.queued >= this.#options.maxPending && !this.#hasRoom()) {
+      throw new PoolSaturated(
+        `${this.queued} calls wait for a worker and maxPending is ${this.#options.maxPending}: ` +
+          "await some before making more, or use pool.map, which bounds what is in flight",
+      );
+    }
+    this.#queue.push(call);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // Alone, a call goes out at once; with others under way it waits for those of its turn to share a message.
+    if (this.#isIdle()) process.nextTick(this.#distributeNow);
+    else setImmediate(this.#distributeNow);
+  }
+
+  /** Takes back a call that has not been handed to a worker. */
+  withdraw(call: Call): void {
+    call.state = "ended";
+    const retry = this.#retries.indexOf(call);
+    if (retry >= 0) this.#retries.splice(retry, 1);
+    else this.#holes++;
+  }
+
+  /** Hands out as many waiting calls as there is room for. */
+  distribute(): void {
+    if (this.#retries.length > 0) this.#distributeRetries();
+    if (this.#head === this.#queue.length) return;
+    if (this.members.size === 0) return this.failAll(noWorkers("no workers are known", []));
+    this.connect();
+    if (this.#holes > 0) this.#compact();
+    if (this.balancer.levels === true) this.#distributeLevel();
+    else void this.#distributeAsked();
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+    }
+  }
+
+  /** Fails every waiting call. */
+  failAll(error: Error): void {
+    const waiting = [...this.#retries.splice(0), ...this.#queue.slice(this.#head)];
+    this.#queue = [];
+    this.#head = 0;
+    this.#holes = 0;
+    for (const call of waiting) if (call.state === "waiting") fail(call, error);
+  }
+
+  progressed(): void {
+    if (this.#head < this.#queue.length || this.#retries.length > 0) this.distribute();
+  }
+
+  interrupted(link: WorkerLink, error: Error): void {
+    for (const member of this.members.values()) if (member.link === link) member.failure = error;
+  }
+
+  rejected(call: Call, error: Error): void {
+    this.#refused(call, call.worker, error);
+    this.balancer.settled?.(call.worker, { status: "rejected" });
+    const member = this.members.get(call.worker);
+    if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
+    this.#retries.push(call);
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      process.nextTick(this.#distributeNow);
+    }
+  }
+
+  lost(call: Call, error: Error): void {
+    this.balancer.settled?.(call.worker, { status: "lost" });
+    if (call.tally !== undefined) call.tally.failed++;
+    if (call.extras?.idempotent === true && call.stream === undefined && call.refusals === undefined) {
+      call.state = "waiting";
+      this.#refused(call, call.worker, error);
+      this.#retries.push(call);
+      this.#distributeNow();
+      return;
+    }
+    call.reject(
+      new RemoteFailure(
+        error instanceof WorkerLost
+          ? new WorkerLost(
+              `${error.message}; ${call.route.name} had been handed to it and may or may not have run ` +
+                "(a routine with { idempotent: true } is tried once more elsewhere)",
+            )
+          : error,
+      ),
+    );
+  }
+
+  #refused(call: Call, uid: string, error: Error): void {
+    call.refusals ??= new Map();
+    call.refusals.set(uid, error);
+  }
+
+  #isIdle(): boolean {
+    for (const member of this.members.values()) if (member.link.inFlight > 0) return false;
+    return true;
+  }
+
+  #hasRoom(): boolean {
+    for (const member of this.members.values()) if (member.roomiest() !== undefined) return true;
+    return false;
+  }
+
+  #compact(): void {
+    this.#queue = this.#queue.slice(this.#head).filter((call) => call.state === "waiting");
+    this.#head = 0;
+    this.#holes = 0;
+  }
+
+  /** The least loaded workers get runs of calls, so that each run is one message. */
+  #distributeLevel(): void {
+    const sessions: Session[] = [];
+    const owners: Member[] = [];
+    for (const member of this.members.values()) {
+      for (const session of member.link.sessions) {
+        if (session.window.room <= 0) continue;
+        sessions.push(session);
+        owners.push(member);
+      }
+    }
+    if (sessions.length === 0) return this.#failIfUnreachable();
+    const first = this.#turn++ % sessions.length;
+    const order = sessions.map((_, i) => (first + i) % sessions.length);
+    const vessels = order.map((i) => {
+      const session = sessions[i] as Session;
+      return { load: session.inFlight, room: session.window.room };
+    });
+    const shares = level(vessels, this.#queue.length - this.#head);
+    for (let i = 0; i < order.length; i++) {
+      const share = shares[i] as number;
+      if (share > 0) this.#send(sessions[order[i] as number] as Session, owners[order[i] as number] as Member, share);
+    }
+  }
+
+  #send(session: Session, member: Member, count: number): void {
+    const from = this.#head;
+    const to = from + count;
+    for (let i = from; i < to; i++) {
+      const call = this.#queue[i] as Call;
+      call.worker = member.uid;
+      call.tally = member.tally;
+    }
+    this.#head = to;
+    session.send(this.#queue, from, to);
+  }
+
+  /** Asks the balancer for each call; one whose workers have no room waits, and others may pass it. */
+  async #distributeAsked(): Promise<void> {
+    if (this.#asking) return;
+    this.#asking = true;
+    try {
+      const waiting = this.#queue.slice(this.#head);
+      this.#queue = [];
+      this.#head = 0;
+      for (const call of waiting) {
+        if (call.state !== "waiting") continue;
+        if (!(await this.#tryAsBalanced(call))) this.#queue.push(call);
+      }
+      if (this.#queue.length > 0) this.#failIfUnreachable();
+    } finally {
+      this.#asking = false;
+    }
+  }
+
+  async #tryAsBalanced(call: Call): Promise<boolean> {
+    const { balancer, context } = this;
+    try {
+      for await (const uid of balancer.delegate(taskInfo(call), context)) {
+        const member = this.members.get(uid);
+        const session = call.refusals?.has(uid) === true ? undefined : member?.roomiest();
+        if (member === undefined || session === undefined) continue;
+        if (call.state === "waiting") this.#sendOne(call, member, session);
+        return true;
+      }
+    } catch (error) {
+      fail(call, error instanceof Error ? error : new Error(String(error)));
+      return true;
+    }
+    return false;
+  }
+
+  #sendOne(call: Call, member: Member, session: Session): void {
+    call.worker = member.uid;
+    call.tally = member.tally;
+    session.send([call], 0, 1);
+  }
+
+  /** Calls that were refused go to a worker that has not refused them yet. */
+  #distributeRetries(): void {
+    for (const call of this.#retries.splice(0)) {
+      if (call.state !== "waiting") continue;
+      const untried = [...this.members.values()].filter((member) => call.refusals?.has(member.uid) !== true);
+      const member = untried.find((candidate) => candidate.roomiest() !== undefined);
+      const session = member?.roomiest();
+      if (member !== undefined && session !== undefined) this.#sendOne(call, member, session);
+      else if (untried.length === 0) fail(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
+      else {
+        this.#retries.push(call);
+        this.connect();
+      }
+    }
+  }
+
+  /** Connects to every worker that is not connected. */
+  connect(): void {
+    let hopeful = false;
+    const idle: Member[] = [];
+    for (const member of this.members.values()) {
+      if (member.link.state === "idle") idle.push(member);
+      else hopeful = true;
+    }
+    const now = idle.length === 0 ? 0 : performance.now();
+    for (const member of idle) {
+      // While others can be reached, one that could not is left alone for a while.
+      if (!hopeful || member.retryAt <= now) this.#connect(member);
+    }
+  }
+
+  #connect(member: Member): void {
+    member.link.connect().then(
+      () => {
+        member.failure = undefined;
+        member.retryAt = 0;
+      },
+      (error: Error) => this.#unreachable(member, error),
+    );
+  }
+
+  #unreachable(member: Member, error: Error): void {
+    if (this.members.get(member.uid) !== member) return;
+    member.failure = error;
+    member.retryAt = performance.now() + RETRY_MS;
+    for (const call of this.#retries) this.#refused(call, member.uid, error);
+    if (!(error instanceof TransientRpcError)) this.#options.evict(member, error);
+    else if (error instanceof HandshakeError) process.emitWarning(error.message, "WoolWarning");
+    if (this.#retries.length > 0) this.#distributeRetries();
+    this.#failIfUnreachable();
+  }
+
+  /** When no worker is reachable and none is being connected to, waiting is in vain. */
+  #failIfUnreachable(): void {
+    if (this.queued === 0) return;
+    const failures: Error[] = [];
+    for (const member of this.members.values()) {
+      if (member.link.state !== "idle") return;
+      if (member.failure !== undefined) failures.push(member.failure);
+    }
+    this.failAll(noWorkers("no worker could be reached", failures));
+  }
+}
+
+function fail(call: Call, error: Error): void {
+  call.state = "ended";
+  call.reject(new RemoteFailure(error));
+}
+
+function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAvailable {
+  const details = errors.map((error) => `\n  - ${error.message}`).join("");
+  return new NoWorkersAvailable(`no worker took the call: ${reason}${details}`, errors);
+}
+
+function taskInfo(call: Call): TaskInfo {
+  return { sequence: call.sequence, name: call.route.name, key: call.extras?.key };
+}

@@ -1,0 +1,51 @@
+import { acquireLink, releaseLink } from "../connection/link-cache.ts";
+import type { WorkerLink } from "../connection/worker-link.ts";
+import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
+import { InvalidArgument } from "../errors.ts";
+import { describe } from "../routine/options.ts";
+import { dispatchThrough } from "../routine/routine.ts";
+import { encodeStopRequest, readIdleResponse } from "../wire/control-messages.ts";
+import { WorkerProxy } from "./worker-proxy.ts";
+
+const CONTROL_TIMEOUT_MS = 5000;
+
+/** One worker, from a caller's side. Connects when it is first used. */
+export class WorkerConnection implements AsyncDisposable {
+  readonly #proxy: WorkerProxy;
+  readonly #link: WorkerLink;
+  #state: "open" | "closed" = "open";
+
+  /** `worker`: its metadata or its address. Throws `InvalidArgument` for anything else. */
+  constructor(worker: WorkerMetadata | string) {
+    const address = typeof worker === "string" ? worker : worker?.address;
+    const problem = typeof address === "string" ? addressProblem(address) : "it has no address";
+    if (problem !== undefined) {
+      throw new InvalidArgument(`a WorkerConnection takes a worker or its address, not ${describe(worker)}: ${problem}`);
+    }
+    this.#proxy = new WorkerProxy({ workers: [worker] });
+    this.#link = acquireLink(address, {});
+  }
+
+  /** Calls a routine on this worker. */
+  dispatch<A extends unknown[], T>(routine: (...args: A) => T, ...args: A): T {
+    return dispatchThrough(this.#proxy, routine, args);
+  }
+
+  /** Milliseconds since the worker's last task ended; 0 while one runs. */
+  async idleTime(): Promise<number> {
+    return readIdleResponse(await this.#link.unary("Idle", new Uint8Array(0), CONTROL_TIMEOUT_MS)) * 1000;
+  }
+
+  /** Stops the worker: 0 cancels what runs, above waits that long first, negative or infinite waits for all. */
+  async stop(options: { timeout?: number } = {}): Promise<void> {
+    await this.#link.unary("Stop", encodeStopRequest(options.timeout ?? 0), CONTROL_TIMEOUT_MS);
+  }
+
+  /** Gives the connection back. The worker goes on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    releaseLink(this.#link, false);
+    await this.#proxy.stop();
+  }
+}

@@ -1,0 +1,265 @@
+import { isLoadBalancer, type LoadBalancerLike } from "../balancing/index.ts";
+import {
+  type DiscoveryLike,
+  LocalDiscovery,
+  type Resolved,
+  resolveDiscovery,
+  resolveFactory,
+  StaticDiscovery,
+  type WorkerMetadata,
+} from "../discovery/index.ts";
+import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import type { Dispatcher } from "../routine/dispatcher.ts";
+import { runInFrame } from "../routine/frame.ts";
+import { type CallOptions, describe } from "../routine/options.ts";
+import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
+import type { RoutineSpec } from "../routine/routine-spec.ts";
+import { Dispatching } from "./dispatching.ts";
+import { Membership } from "./membership.ts";
+import { makeScope, POOL_NAMESPACE, type PoolAddress } from "./pool-address.ts";
+import { checkProxyOptions, POOL_SCHEME, type WorkerProxyOptions } from "./proxy-options.ts";
+import { Scheduler } from "./scheduler.ts";
+
+const QUORUM_TIMEOUT_MS = 60_000;
+
+/** What became of the calls at one worker. */
+export interface WorkerStats {
+  /** Calls that have not ended. */
+  readonly inFlight: number;
+  /** Calls that returned. */
+  readonly done: number;
+  /** Calls that threw or were lost. */
+  readonly failed: number;
+}
+
+/** What a worker made of a broadcast. */
+export type BroadcastResult<R> =
+  | { readonly uid: string; readonly status: "fulfilled"; readonly value: R }
+  | { readonly uid: string; readonly status: "rejected"; readonly reason: unknown };
+
+/** What became of the calls of a pool or proxy. */
+export interface PoolStats extends WorkerStats {
+  /** Calls that wait for room at a worker. */
+  readonly queued: number;
+  /** The same for each worker that is a member now, by uid. */
+  readonly workers: Readonly<Record<string, WorkerStats>>;
+}
+
+/**
+ * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none.
+ * `idle`: not used yet. `starting`: waits for its quorum. `open`. `closed`.
+ */
+export class WorkerProxy implements Dispatcher, AsyncDisposable {
+  readonly #options: WorkerProxyOptions;
+  readonly #scheduler: Scheduler;
+  readonly #membership: Membership;
+  #dispatching: Dispatching | undefined;
+  #discovery: Resolved<DiscoveryLike> | undefined;
+  #balancer: Resolved<LoadBalancerLike> | undefined;
+  #state: "idle" | "starting" | "open" | "closed" = "idle";
+  #preparing: Promise<DiscoveryLike> | undefined;
+  #starting: Promise<void> | undefined;
+  #membershipChanged: (() => void) | undefined;
+
+  /** Throws `InvalidArgument` for options that are wrong or do not go together. */
+  constructor(options: WorkerProxyOptions) {
+    checkProxyOptions(options);
+    this.#options = options;
+    this.#scheduler = new Scheduler({
+      maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
+      evict: (member) => this.#membership.remove(member.uid, false),
+    });
+    this.#membership = new Membership(this.#scheduler, {
+      filter: (worker) => !worker.secure && (options.filter?.(worker) ?? true),
+      lease: options.lease ?? Number.POSITIVE_INFINITY,
+      changed: () => {
+        this.#membershipChanged?.();
+        if (!(this.#discovery?.value instanceof LocalDiscovery)) this.#dispatching?.rescope();
+      },
+    });
+  }
+
+  /** The workers that are used, by uid: a live view. */
+  get workers(): ReadonlyMap<string, WorkerMetadata> {
+    return this.#scheduler.context.workers;
+  }
+
+  /** @internal Begins to look for workers, and returns the discovery that it looks in. */
+  prepare(): Promise<DiscoveryLike> {
+    this.#preparing ??= this.#prepare();
+    return this.#preparing;
+  }
+
+  /** Begins to look for workers and waits for the quorum. Happens by itself at the first call. */
+  start(): Promise<void> {
+    if (this.#state === "closed") return Promise.reject(closedError());
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  /** Runs `fn`: routines called inside go through this proxy. */
+  run<T>(fn: () => T): T {
+    return runInFrame({ dispatcher: this }, fn);
+  }
+
+  /** Calls a routine through this proxy, wherever the call is made. */
+  dispatch<A extends unknown[], T>(routine: (...args: A) => T, ...args: A): T {
+    return dispatchThrough(this, routine, args);
+  }
+
+  /** @internal */
+  call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
+    if (this.#dispatching !== undefined) return this.#dispatching.call(spec, args, options);
+    return this.start().then(() => this.#opened().call(spec, args, options));
+  }
+
+  /** @internal */
+  stream(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): AsyncGenerator<unknown, unknown, unknown> {
+    if (this.#dispatching !== undefined) return this.#dispatching.stream(spec, args, options);
+    return this.#startAndStream(spec, args, options);
+  }
+
+  /** Calls a routine once on every worker. Never rejects: each worker's outcome is in the list. */
+  async broadcast<A extends unknown[], R>(
+    routine: (...args: A) => Promise<R>,
+    ...args: A
+  ): Promise<BroadcastResult<R>[]> {
+    const spec = requireFunctionRoutine(routine, "broadcast");
+    await this.start();
+    const dispatching = this.#opened();
+    return await Promise.all(
+      [...this.#scheduler.members.values()].map(async (member): Promise<BroadcastResult<R>> => {
+        const { uid } = member;
+        try {
+          return { uid, status: "fulfilled", value: (await dispatching.callOn(member, spec, args, undefined)) as R };
+        } catch (reason) {
+          return { uid, status: "rejected", reason };
+        }
+      }),
+    );
+  }
+
+  stats(): PoolStats {
+    let inFlight = 0;
+    let { done, failed } = this.#scheduler.departed;
+    const workers: Record<string, WorkerStats> = {};
+    for (const member of this.#scheduler.members.values()) {
+      workers[member.uid] = { inFlight: member.link.inFlight, ...member.tally };
+      inFlight += member.link.inFlight;
+      done += member.tally.done;
+      failed += member.tally.failed;
+    }
+    return { inFlight, queued: this.#scheduler.queued, done, failed, workers };
+  }
+
+  /** Closes the proxy. Calls that wait end with `PoolClosed`; those at a worker are cancelled. */
+  async stop(): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#dispatching = undefined;
+    this.#scheduler.failAll(closedError());
+    this.#membershipChanged?.();
+    await this.#membership.close(false);
+    await this.#balancer?.dispose();
+    await this.#discovery?.dispose();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #prepare(): Promise<DiscoveryLike> {
+    const { loadBalancer } = this.#options;
+    if (loadBalancer !== undefined) {
+      this.#balancer = await resolveFactory(loadBalancer);
+      if (!isLoadBalancer(this.#balancer.value)) {
+        throw new InvalidArgument(
+          `loadBalancer must have a method delegate(task, context), and ${describe(this.#balancer.value)} has none`,
+        );
+      }
+      this.#scheduler.balancer = this.#balancer.value;
+    }
+    const discovery = await this.#findDiscovery();
+    this.#discovery = discovery;
+    this.#membership.subscribe(discovery.value);
+    return discovery.value;
+  }
+
+  async #start(): Promise<void> {
+    this.#state = "starting";
+    await this.prepare();
+    await this.#quorum();
+    if (this.#isClosed()) throw closedError();
+    this.#state = "open";
+    this.#dispatching = new Dispatching(this.#scheduler, () => makeScope(this.#address()));
+    if (this.#options.lazy === false) this.#scheduler.connect();
+  }
+
+  async #findDiscovery(): Promise<Resolved<DiscoveryLike>> {
+    const { poolUri, namespace, workers, discovery } = this.#options;
+    if (discovery !== undefined) return await resolveDiscovery(discovery);
+    if (workers !== undefined) return await resolveDiscovery(new StaticDiscovery([...workers]));
+    if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
+    const directory = (poolUri ?? "").slice(POOL_SCHEME.length);
+    return await resolveDiscovery(new LocalDiscovery(POOL_NAMESPACE, { directory }));
+  }
+
+  /** How tasks of this proxy find its workers. */
+  #address(): PoolAddress {
+    const discovery = this.#discovery?.value;
+    if (discovery instanceof LocalDiscovery) {
+      return { kind: "local", namespace: discovery.namespace, directory: discovery.directory };
+    }
+    return { kind: "static", workers: [...this.workers.values()] };
+  }
+
+  /** Waits until there are enough workers. Rejects with `NoWorkersAvailable` when that takes too long. */
+  async #quorum(): Promise<void> {
+    const { quorum = 1, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
+    if (this.#membership.size >= quorum) return;
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#membershipChanged = undefined;
+        const found = this.#membership.size;
+        reject(
+          new NoWorkersAvailable(
+            `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
+              "start workers, or check that they announce themselves where this discovery looks",
+          ),
+        );
+      }, quorumTimeout);
+      this.#membershipChanged = () => {
+        if (this.#membership.size < quorum && this.#state !== "closed") return;
+        this.#membershipChanged = undefined;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async *#startAndStream(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): AsyncGenerator<unknown, unknown, unknown> {
+    await this.start();
+    return yield* this.#opened().stream(spec, args, options);
+  }
+
+  #opened(): Dispatching {
+    if (this.#dispatching === undefined) throw closedError();
+    return this.#dispatching;
+  }
+
+  #isClosed(): boolean {
+    return this.#state === "closed";
+  }
+}
+
+function closedError(): PoolClosed {
+  return new PoolClosed("the pool is closed: calls must be made, and awaited, before it is stopped");
+}

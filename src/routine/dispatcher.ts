@@ -1,0 +1,26 @@
+import type { CallOptions } from "./options.ts";
+import type { RoutineSpec } from "./routine-spec.ts";
+
+/** What carries calls to workers: a pool, a proxy, a connection. */
+export interface Dispatcher {
+  /** Runs a function on a worker. */
+  call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown>;
+  /** Runs a generator on a worker; nothing is sent before the first step. */
+  stream(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): AsyncGenerator<unknown, unknown, unknown>;
+}
+
+/** True for whatever routines can be dispatched through. */
+export function isDispatcher(value: unknown): value is Dispatcher {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "call" in value &&
+    typeof value.call === "function" &&
+    "stream" in value &&
+    typeof value.stream === "function"
+  );
+}

@@ -1,0 +1,244 @@
+import { InvalidArgument } from "../errors.ts";
+import { registerTraveller, traveller } from "../values/index.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { currentDispatcher, currentFrame } from "./frame.ts";
+import { runStreamLocally, runLocally } from "./local-run.ts";
+import { type CallOptions, checkCallOptions, checkRoutineOptions, describe, type RoutineOptions } from "./options.ts";
+import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
+
+/** A function that runs on a worker when it is called. */
+export interface Routine<A extends unknown[], R> {
+  /** Dispatches at the call. Outside of any pool it runs right here. */
+  (...args: A): Promise<R>;
+  /** The same routine with options for its calls. */
+  with(options: CallOptions): Routine<A, R>;
+  /** Runs here and never dispatches. */
+  local(...args: A): Promise<R>;
+}
+
+/** A generator that runs on a worker, one step for each `next()`. */
+export interface StreamRoutine<A extends unknown[], Y, R, N> {
+  /** Dispatches at the first `next()`. Outside of any pool it runs right here. */
+  (...args: A): AsyncGenerator<Y, R, N>;
+  /** The same routine with options for its calls. */
+  with(options: CallOptions): StreamRoutine<A, Y, R, N>;
+  /** Runs here and never dispatches. */
+  local(...args: A): AsyncGenerator<Y, R, N>;
+}
+
+/** An asynchronous function as a routine: its own signature, generics and overloads included. */
+export type RoutineOf<F> = F & {
+  /** The same routine with options for its calls. */
+  with(options: CallOptions): RoutineOf<F>;
+  /** Runs here and never dispatches. */
+  local: F;
+};
+
+type AsyncFunction = (...args: never[]) => Promise<unknown>;
+type AsyncGeneratorFunctionLike = (...args: never[]) => AsyncGenerator<unknown, unknown, never>;
+type Method = (this: never, ...args: never[]) => unknown;
+
+/** Decorates methods in both decorator dialects. */
+export interface RoutineDecorator {
+  <F extends Method>(method: F, context: ClassMethodDecoratorContext): F;
+  <F extends Method>(
+    target: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<F>,
+  ): TypedPropertyDescriptor<F>;
+}
+
+const SPEC = Symbol.for("wool-ts.routine.spec");
+const CALL_OPTIONS = Symbol.for("wool-ts.routine.options");
+
+/** The shape that all routines share at run time. */
+interface RoutineObject {
+  (this: unknown, ...args: unknown[]): unknown;
+  [SPEC]: RoutineSpec;
+  /** What `with` said. */
+  [CALL_OPTIONS]: CallOptions | undefined;
+  with(options: CallOptions): RoutineObject;
+  local(...args: unknown[]): unknown;
+}
+
+/**
+ * Makes a function, a generator or a method remotely executable. What comes back is called as before, and runs on a
+ * worker of the pool in force. Throws `InvalidArgument` for anything that is not a function.
+ */
+export function routine<F extends AsyncFunction>(fn: F, options?: RoutineOptions): RoutineOf<F>;
+export function routine<F extends AsyncGeneratorFunctionLike>(fn: F, options?: RoutineOptions): RoutineOf<F>;
+export function routine<A extends unknown[], Y, R, N>(
+  fn: (...args: A) => Generator<Y, R, N>,
+  options?: RoutineOptions,
+): StreamRoutine<A, Y, R, N>;
+export function routine<F extends Method>(method: F, context: ClassMethodDecoratorContext): F;
+export function routine<A extends unknown[], R>(
+  fn: (...args: A) => R | Promise<R>,
+  options?: RoutineOptions,
+): Routine<A, R>;
+export function routine<F extends Method>(
+  target: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<F>,
+): TypedPropertyDescriptor<F>;
+export function routine(options: RoutineOptions): RoutineDecorator;
+export function routine(...args: unknown[]): unknown {
+  const [first, second, third] = args;
+  if (typeof second === "string" || typeof second === "symbol") return decorateProperty(third, {}, second);
+  if (isMethodContext(second)) return decorateMethod(first, second, {});
+  if (isFunction(first)) {
+    if (second !== undefined) checkRoutineOptions(second, "routine()");
+    return makeRoutine(new RoutineSpec(routineSpecOf(first)?.fn ?? first, second ?? {}, false));
+  }
+  if (args.length === 1 && typeof first === "object" && first !== null && !Array.isArray(first)) {
+    checkRoutineOptions(first, "routine()");
+    return (target: unknown, context: unknown, descriptor: unknown): unknown =>
+      typeof context === "string" || typeof context === "symbol"
+        ? decorateProperty(descriptor, first, context)
+        : decorateMethod(target, context, first);
+  }
+  throw new InvalidArgument(
+    `routine() takes a function or a generator function, not ${describe(first)}; write routine(async () => ...)`,
+  );
+}
+
+/** The spec behind a routine, or `undefined` for anything else. */
+export function routineSpecOf(value: unknown): RoutineSpec | undefined {
+  return routineObject(value)?.[SPEC];
+}
+
+function routineObject(value: unknown): RoutineObject | undefined {
+  return typeof value === "function" && SPEC in value ? (value as RoutineObject) : undefined;
+}
+
+function isFunction(value: unknown): value is AnyFunction {
+  return typeof value === "function";
+}
+
+function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {
+  return typeof value === "object" && value !== null && "kind" in value && "addInitializer" in value;
+}
+
+function decorateMethod(method: unknown, context: unknown, options: RoutineOptions): unknown {
+  if (!isMethodContext(context) || context.kind !== "method" || !isFunction(method)) {
+    const kind = isMethodContext(context) ? `a ${context.kind}` : describe(method);
+    throw new InvalidArgument(`@routine decorates methods, not ${kind}; write routine(fn) for anything else`);
+  }
+  return makeMethod(method, options, context.name);
+}
+
+function decorateProperty(descriptor: unknown, options: RoutineOptions, key: string | symbol): unknown {
+  const method: unknown =
+    typeof descriptor === "object" && descriptor !== null && "value" in descriptor ? descriptor.value : undefined;
+  if (!isFunction(method)) {
+    throw new InvalidArgument(`@routine decorates methods, and ${String(key)} is not one; write routine(fn) instead`);
+  }
+  return { ...(descriptor as PropertyDescriptor), value: makeMethod(method, options, key) };
+}
+
+function makeMethod(method: AnyFunction, options: RoutineOptions, key: string | symbol): unknown {
+  const name = options.name ?? (typeof key === "string" ? key : (key.description ?? "method"));
+  const inner = routineSpecOf(method)?.fn ?? method;
+  return makeRoutine(new RoutineSpec(inner, { ...options, name }, true));
+}
+
+/** The object that users call. */
+function makeRoutine(spec: RoutineSpec, call?: CallOptions): unknown {
+  const object = function (this: unknown, ...args: unknown[]): unknown {
+    const own = object[SPEC];
+    const dispatcher = call?.pool ?? currentDispatcher(currentFrame());
+    if (dispatcher === undefined) return invokeHere(own, this, args);
+    return dispatch(dispatcher, own, own.method ? [this, ...args] : args, call);
+  } as RoutineObject;
+  object.with = function (options: CallOptions): RoutineObject {
+    checkCallOptions(options, `${object[SPEC].name}.with()`);
+    const own = object[SPEC];
+    const merged = call === undefined ? options : { ...call, ...options };
+    const changesRoute =
+      options.name !== undefined || options.serializer !== undefined || options.ship !== undefined;
+    return makeRoutine(changesRoute ? own.derive(routeOptions(options)) : own, merged) as RoutineObject;
+  };
+  object.local = function (this: unknown, ...args: unknown[]): unknown {
+    return invokeHere(object[SPEC], this === object ? undefined : this, args);
+  };
+  object[SPEC] = spec;
+  object[CALL_OPTIONS] = call;
+  hide(object, "with", "local", SPEC, CALL_OPTIONS);
+  Object.defineProperty(object, traveller, { value: "routine" });
+  Object.defineProperty(object, "name", { value: spec.name, configurable: true });
+  Object.defineProperty(object, "length", { value: spec.fn.length, configurable: true });
+  return object;
+}
+
+function routeOptions(options: CallOptions): RoutineOptions {
+  return {
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.serializer === undefined ? {} : { serializer: options.serializer }),
+    ...(options.ship === undefined ? {} : { ship: options.ship }),
+  };
+}
+
+function hide(object: object, ...keys: (string | symbol)[]): void {
+  for (const key of keys) Object.defineProperty(object, key, { enumerable: false });
+}
+
+/** Sends a call through a pool. A function rejects; a generator fails at its first step. */
+export function dispatch(
+  dispatcher: Dispatcher,
+  spec: RoutineSpec,
+  args: readonly unknown[],
+  options: CallOptions | undefined,
+): Promise<unknown> | AsyncGenerator<unknown, unknown, unknown> {
+  return spec.streams ? dispatcher.stream(spec, args, options) : dispatcher.call(spec, args, options);
+}
+
+/** Calls a routine through a pool, whatever pool is in force. Throws `InvalidArgument` for what is not a routine. */
+export function dispatchThrough<A extends unknown[], T>(
+  dispatcher: Dispatcher,
+  routine: (...args: A) => T,
+  args: A,
+  options?: CallOptions,
+): T {
+  const object = requireRoutine(routine);
+  const merged = { ...object[CALL_OPTIONS], ...options };
+  return dispatch(dispatcher, object[SPEC], args, Object.keys(merged).length === 0 ? undefined : merged) as T;
+}
+
+/** The spec of a routine that is not a generator. Throws `InvalidArgument` for anything else. */
+export function requireFunctionRoutine(routine: unknown, user: string): RoutineSpec {
+  const spec = requireRoutine(routine)[SPEC];
+  if (!spec.streams) return spec;
+  throw new InvalidArgument(`${user} takes a routine that returns one value, and ${spec.name} is a generator`);
+}
+
+function requireRoutine(value: unknown): RoutineObject {
+  const object = routineObject(value);
+  if (object !== undefined) return object;
+  throw new InvalidArgument(`${describe(value)} is not a routine: wrap it first, as in routine(fn)`);
+}
+
+function invokeHere(spec: RoutineSpec, self: unknown, args: readonly unknown[]): unknown {
+  return spec.streams ? runStreamLocally(spec.fn, self, args) : runLocally(spec.fn, self, args);
+}
+
+registerTraveller("routine", {
+  take: (value) => {
+    const spec = (value as RoutineObject)[SPEC];
+    return [spec.fn, spec.options, spec.method];
+  },
+  make: () => {
+    const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
+    return {
+      value: shell,
+      complete: ([fn, options, method]) => {
+        const spec = new RoutineSpec(fn as AnyFunction, options as RoutineOptions, method === true);
+        Object.defineProperty(shell, SPEC, { value: spec });
+        Object.defineProperty(shell, "name", { value: spec.name, configurable: true });
+      },
+    };
+  },
+});
+
+function unfinished(): never {
+  throw new InvalidArgument("this routine is still being put together");
+}

@@ -1,0 +1,20 @@
+export { errorCode } from "./error-code.ts";
+export { cleanUpAtExit } from "./exit-cleanup.ts";
+export { PoolDirectory, type PoolDirectoryOptions } from "./pool-directory.ts";
+export {
+  areProcessesAlive,
+  currentProcess,
+  identifyProcess,
+  isProcessAlive,
+  isProcessIdentity,
+  type ProcessIdentity,
+  processStartTime,
+} from "./process-identity.ts";
+export {
+  checkPrivateDirectory,
+  ensurePrivateDirectory,
+  makePrivateDirectory,
+  runtimeDirectory,
+  uniqueName,
+} from "./runtime-directory.ts";
+export { checkSocketPath, MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";

@@ -1,0 +1,122 @@
+import { basename, dirname, join } from "node:path";
+import { WoolError } from "../errors.ts";
+import { cleanUpAtExit } from "./exit-cleanup.ts";
+import {
+  createOwnedDirectory,
+  isAbandoned,
+  ownedDirectoryName,
+  removeOwnedDirectory,
+  removeOwnedDirectorySync,
+  sweepOwnedDirectories,
+} from "./owned-directory.ts";
+import {
+  ensurePrivateDirectory,
+  makePrivateDirectory,
+  runtimeDirectory,
+  userDirectoryName,
+} from "./runtime-directory.ts";
+import { checkSocketPath } from "./socket-path.ts";
+
+/** Where pools keep files that should stay in memory. */
+export interface PoolDirectoryOptions {
+  /** A directory on a memory file system, shared by all users; default `/dev/shm`. Ignored when it cannot be used. */
+  readonly sharedMemory?: string;
+}
+
+const SHARED_MEMORY = "/dev/shm";
+
+/** The private directory of one pool: its sockets, its discovery entries and its bulk-transfer files. */
+export class PoolDirectory implements AsyncDisposable {
+  /** Absolute path of the directory. */
+  readonly path: string;
+  readonly #sharedMemory: string;
+  readonly #cancelExitCleanup: () => void;
+  #state: "open" | "disposed" = "open";
+  #bulkDirectory: string | undefined;
+
+  /** Creates the directory, which goes away with `dispose()` or with this process. */
+  constructor(options: PoolDirectoryOptions = {}) {
+    this.#sharedMemory = options.sharedMemory ?? SHARED_MEMORY;
+    this.path = createOwnedDirectory(makePrivateDirectory(ownedDirectoryName()));
+    this.#cancelExitCleanup = cleanUpAtExit(() => this.disposeSync());
+  }
+
+  /**
+   * The path of the socket called `name`.
+   * @throws InvalidArgument when the path is longer than the system allows.
+   */
+  socketPath(name: string): string {
+    return checkSocketPath(join(this.path, `${name}.sock`));
+  }
+
+  /**
+   * The directory for bulk-transfer files, created at the first call: in memory where the system has a place for
+   * that, else inside the pool's directory.
+   * @throws WoolError when the directory was disposed of.
+   */
+  bulkDirectory(): string {
+    if (this.#state === "disposed") throw new WoolError(`The pool directory ${this.path} was disposed of.`);
+    this.#bulkDirectory ??= createInMemory(this.#sharedMemory, basename(this.path)) ?? makeBulkFolder(this.path);
+    return this.#bulkDirectory;
+  }
+
+  /** Removes the directory, the bulk-transfer files and all else in it. Idempotent. */
+  async dispose(): Promise<void> {
+    this.#close();
+    await Promise.all(this.#paths().map(removeOwnedDirectory));
+  }
+
+  /** `dispose()` for where nothing can be awaited any more. */
+  disposeSync(): void {
+    this.#close();
+    this.#paths().forEach(removeOwnedDirectorySync);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  /** Removes what pools of this user left behind whose processes are gone. */
+  static async sweepStale(options: PoolDirectoryOptions = {}): Promise<void> {
+    await sweepOwnedDirectories(runtimeDirectory());
+    await sweepOwnedDirectories(bulkRoot(options.sharedMemory ?? SHARED_MEMORY));
+  }
+
+  /**
+   * Removes the pool directory at `path`, and its bulk-transfer files, if the process that made it is gone: for a
+   * worker whose parent vanished. Resolves to whether it did.
+   */
+  static async removeAbandoned(path: string, options: PoolDirectoryOptions = {}): Promise<boolean> {
+    if (!(await isAbandoned(path))) return false;
+    const bulk = join(bulkRoot(options.sharedMemory ?? SHARED_MEMORY), basename(path));
+    await Promise.all([path, bulk].map(removeOwnedDirectory));
+    return true;
+  }
+
+  #close(): void {
+    this.#state = "disposed";
+    this.#cancelExitCleanup();
+  }
+
+  #paths(): string[] {
+    const bulk = this.#bulkDirectory;
+    return bulk === undefined || dirname(bulk) === this.path ? [this.path] : [this.path, bulk];
+  }
+}
+
+function makeBulkFolder(path: string): string {
+  return ensurePrivateDirectory(join(path, "bulk"));
+}
+
+function bulkRoot(sharedMemory: string): string {
+  return join(sharedMemory, userDirectoryName());
+}
+
+function createInMemory(sharedMemory: string, name: string): string | undefined {
+  try {
+    return createOwnedDirectory(join(ensurePrivateDirectory(bulkRoot(sharedMemory)), name));
+  } catch {
+    // No such place, no permission, or another user sits on our name there: ordinary files do as well.
+    return undefined;
+  }
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import { lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { InvalidArgument, WoolError } from "../errors.ts";
+import { errorCode } from "./error-code.ts";
+
+const ACCESS_FOR_OTHERS = 0o077;
+const WRITE_FOR_OTHERS = 0o022;
+const STICKY = 0o1000;
+
+/** Other processes may remove a directory that they find empty while this one is about to use it. */
+const CREATION_ATTEMPTS = 100;
+
+const REMEDY = "Set XDG_RUNTIME_DIR to a directory that you own and nobody else can enter (mode 0700).";
+
+let resolved: { readonly key: string; readonly path: string } | undefined;
+
+/**
+ * The directory of this user for sockets and the like, which no other user can enter: `$XDG_RUNTIME_DIR/wool`
+ * where `XDG_RUNTIME_DIR` is private to the user, else `wool-<uid>` in the system's temporary directory.
+ * Created when missing, once per process.
+ * @throws WoolError when it is a symbolic link, belongs to another user, or is open to others.
+ */
+export function runtimeDirectory(): string {
+  const sessionDirectory = process.env["XDG_RUNTIME_DIR"] ?? "";
+  const key = `${sessionDirectory}\n${tmpdir()}`;
+  if (resolved?.key !== key) {
+    const path = isPrivateDirectory(sessionDirectory)
+      ? join(sessionDirectory, "wool")
+      : join(tmpdir(), userDirectoryName());
+    resolved = { key, path: ensureRuntimeRoot(path) };
+  }
+  return resolved.path;
+}
+
+/**
+ * A private directory called `name` inside the runtime directory, created when missing.
+ * @throws InvalidArgument when `name` is not a plain file name; WoolError when the directory is not private.
+ */
+export function makePrivateDirectory(name: string): string {
+  if (!/^[\w.-]+$/.test(name) || /^\.+$/.test(name)) {
+    throw new InvalidArgument(
+      `${JSON.stringify(name)} cannot name a private directory: use letters, digits, ".", "_" and "-" only.`,
+    );
+  }
+  const root = runtimeDirectory();
+  try {
+    return ensurePrivateDirectory(join(root, name));
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    // Something that tidies temporary directories removed the root since it was first used.
+    ensureRuntimeRoot(root);
+    return ensurePrivateDirectory(join(root, name));
+  }
+}
+
+/**
+ * Creates `path` with mode 0700 unless it is there, and makes sure that only this user can get in or replace it.
+ * @throws WoolError when it is a symbolic link, belongs to another user, or is open to others; what `mkdir` throws otherwise.
+ */
+export function ensurePrivateDirectory(path: string): string {
+  for (let attempt = 1; attempt <= CREATION_ATTEMPTS; attempt++) {
+    try {
+      mkdirSync(path, { mode: 0o700 });
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
+    if (checkPrivateDirectory(path)) return path;
+  }
+  throw new WoolError(`${path} cannot be used: something removes it as often as it is created.`);
+}
+
+/**
+ * Makes sure that only this user can get into the directory at `path` or replace it; false when it does not exist.
+ * @throws WoolError when it is a symbolic link, belongs to another user, or is open to others.
+ */
+export function checkPrivateDirectory(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return false;
+  const problem = directoryProblem(stats) ?? parentProblem(dirname(path));
+  if (problem === undefined) return true;
+  throw new WoolError(`Refusing to use ${path}: ${problem}, so another user could run code as you. ${REMEDY}`);
+}
+
+/** `wool-<uid>`; just `wool` on platforms without user ids, whose temporary directory is the user's own. */
+export function userDirectoryName(): string {
+  const uid = ownUid();
+  return uid === undefined ? "wool" : `wool-${uid}`;
+}
+
+/** A name of ten lower-case letters and digits that is not used twice, short enough for socket paths. */
+export function uniqueName(): string {
+  return randomBytes(8).readBigUInt64BE().toString(36).padStart(13, "0").slice(-10);
+}
+
+function ensureRuntimeRoot(path: string): string {
+  try {
+    return ensurePrivateDirectory(path);
+  } catch (error) {
+    if (error instanceof WoolError) throw error;
+    throw new WoolError(`The runtime directory ${path} cannot be created (${errorCode(error)}). ${REMEDY}`, {
+      cause: error,
+    });
+  }
+}
+
+function isPrivateDirectory(path: string): boolean {
+  const stats = isAbsolute(path) ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
+  return stats !== undefined && directoryProblem(stats) === undefined;
+}
+
+function directoryProblem(stats: Stats): string | undefined {
+  if (stats.isSymbolicLink()) return "it is a symbolic link";
+  if (!stats.isDirectory()) return "it is not a directory";
+  const uid = ownUid();
+  if (uid === undefined) return undefined;
+  if (stats.uid !== uid) return `it belongs to user ${stats.uid} and not to you (user ${uid})`;
+  if ((stats.mode & ACCESS_FOR_OTHERS) !== 0) {
+    return `its mode ${(stats.mode & 0o7777).toString(8).padStart(4, "0")} lets other users in`;
+  }
+  return undefined;
+}
+
+/** Whoever may rename entries of the parent could put a directory of their own in place of ours. */
+function parentProblem(parent: string): string | undefined {
+  const stats = statSync(parent, { throwIfNoEntry: false });
+  if (stats === undefined || ownUid() === undefined) return undefined;
+  if ((stats.mode & WRITE_FOR_OTHERS) === 0 || (stats.mode & STICKY) !== 0) return undefined;
+  return `${parent} around it is writable for other users without the sticky bit`;
+}
+
+function ownUid(): number | undefined {
+  return process.geteuid?.();
+}

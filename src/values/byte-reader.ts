@@ -1,0 +1,156 @@
+import { MalformedPayload } from "./malformed-payload.ts";
+import { ShortStrings } from "./short-strings.ts";
+import { ASCII_STRING, SHORT_ARRAY, SHORT_STRING, UTF8_STRING, UTF16_STRING } from "./tags.ts";
+
+const float = new Float64Array(1);
+const int64 = new BigInt64Array(float.buffer);
+const floatBytes = new Uint8Array(float.buffer);
+const EMPTY = Buffer.alloc(0);
+/** Longest short string worth a place in the cache; longer ones are seldom repeated. */
+const CACHED_LENGTH = 16;
+
+/** Reads primitive values from part of a buffer. Every method throws `MalformedPayload` rather than read past the end. */
+export class ByteReader {
+  protected bytes: Buffer = EMPTY;
+  protected start = 0;
+  protected end = 0;
+  position = 0;
+  readonly #values = new ShortStrings(false);
+  readonly #keys = new ShortStrings(true);
+
+  protected open(bytes: Uint8Array, start: number, end: number): void {
+    this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.start = start;
+    this.position = start;
+    this.end = end;
+  }
+
+  protected close(): void {
+    this.bytes = EMPTY;
+  }
+
+  /** How many bytes are left. */
+  get remaining(): number {
+    return this.end - this.position;
+  }
+
+  byte(): number {
+    if (this.position >= this.end) throw truncated();
+    return this.bytes[this.position++] ?? 0;
+  }
+
+  varint(): number {
+    let result = this.byte();
+    if (result < 128) return result;
+    result &= 127;
+    let scale = 128;
+    for (;;) {
+      const group = this.byte();
+      result += (group & 127) * scale;
+      if (group < 128) break;
+      scale *= 128;
+      if (scale > 2 ** 49) throw new MalformedPayload("A length in the payload has too many digits.");
+    }
+    if (result > Number.MAX_SAFE_INTEGER) throw new MalformedPayload("A length in the payload is too large.");
+    return result;
+  }
+
+  /** A varint that counts things of which each takes at least `size` of the bytes left. */
+  count(size = 1): number {
+    const result = this.varint();
+    if (result * size > this.remaining) throw truncated();
+    return result;
+  }
+
+  /** Moves past `size` bytes and returns where they begin. */
+  skip(size: number): number {
+    const position = this.position;
+    if (size > this.end - position) throw truncated();
+    this.position = position + size;
+    return position;
+  }
+
+  int(): number {
+    const folded = this.varint();
+    if (folded > 0xffffffff) throw new MalformedPayload("An integer in the payload is out of range.");
+    return (folded >>> 1) ^ -(folded & 1);
+  }
+
+  float64(): number {
+    this.#load();
+    return float[0] ?? 0;
+  }
+
+  bigint64(): bigint {
+    this.#load();
+    return int64[0] ?? 0n;
+  }
+
+  bigint(): bigint {
+    const negative = this.byte() === 1;
+    const size = this.count();
+    const from = this.skip(size);
+    const hex = this.bytes.toString("latin1", from, from + size);
+    if (!/^[0-9a-f]+$/.test(hex)) throw new MalformedPayload("A bigint in the payload is not made of hex digits.");
+    try {
+      const magnitude = BigInt(`0x${hex}`);
+      return negative ? -magnitude : magnitude;
+    } catch (error) {
+      throw new MalformedPayload("A bigint in the payload is too large.", { cause: error });
+    }
+  }
+
+  /** A string whose tag has been read. */
+  string(tag: number): string {
+    if (tag >= SHORT_STRING && tag < SHORT_ARRAY) {
+      const size = tag - SHORT_STRING;
+      const from = this.skip(size);
+      if (size <= CACHED_LENGTH) return this.#values.get(this.bytes, from, size);
+      return this.bytes.toString("latin1", from, from + size);
+    }
+    return this.#longString(tag);
+  }
+
+  /** A string with its tag, or undefined when something else is next. */
+  key(): string | undefined {
+    if (this.position >= this.end) throw truncated();
+    const tag = this.bytes[this.position] ?? 0;
+    if (tag >= SHORT_STRING && tag < SHORT_ARRAY) {
+      this.position++;
+      const size = tag - SHORT_STRING;
+      const from = this.skip(size);
+      return this.#keys.get(this.bytes, from, size);
+    }
+    if (tag < ASCII_STRING || tag > UTF16_STRING) return undefined;
+    this.position++;
+    return this.#longString(tag);
+  }
+
+  /** A string with its tag. */
+  text(): string {
+    return this.string(this.byte());
+  }
+
+  #longString(tag: number): string {
+    const encoding =
+      tag === ASCII_STRING ? "latin1" : tag === UTF8_STRING ? "utf8" : tag === UTF16_STRING ? "utf16le" : undefined;
+    if (encoding === undefined) throw new MalformedPayload(`Expected a string in the payload, found tag ${tag}.`);
+    const size = this.count();
+    const from = this.skip(size);
+    try {
+      return this.bytes.toString(encoding, from, from + size);
+    } catch (error) {
+      throw new MalformedPayload("A string in the payload is longer than strings can be.", { cause: error });
+    }
+  }
+
+  #load(): void {
+    const from = this.skip(8);
+    const bytes = this.bytes;
+    for (let index = 0; index < 8; index++) floatBytes[index] = bytes[from + index] ?? 0;
+  }
+}
+
+function truncated(): MalformedPayload {
+  return new MalformedPayload("The payload ends too early.");
+}

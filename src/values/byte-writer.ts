@@ -1,0 +1,171 @@
+import {
+  ASCII_STRING,
+  BIGINT,
+  BIGINT_64,
+  FLOAT,
+  INT,
+  INT_MAX,
+  SHORT_STRING,
+  UTF8_STRING,
+  UTF16_STRING,
+} from "./tags.ts";
+
+const INITIAL_SIZE = 16 * 1024;
+/** A scratch buffer above this size is handed out with the payload instead of being kept. */
+const KEPT_SIZE = 1024 * 1024;
+const SHORT_LIMIT = 32;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const MIN_INT64 = -(2n ** 63n);
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** Writes primitive values into one growing scratch buffer. */
+export class ByteWriter {
+  bytes = Buffer.allocUnsafeSlow(INITIAL_SIZE);
+  position = 0;
+  #view = new DataView(this.bytes.buffer);
+
+  /** Makes room for `size` more bytes. */
+  reserve(size: number): void {
+    if (this.bytes.length - this.position < size) this.#grow(size);
+  }
+
+  /** What was written from 0 to `position`, as a view that the next use of this writer overwrites. */
+  written(): Buffer {
+    const result = this.bytes.subarray(0, this.position);
+    if (this.bytes.length > KEPT_SIZE) this.#replace(Buffer.allocUnsafeSlow(INITIAL_SIZE));
+    return result;
+  }
+
+  byte(value: number): void {
+    if (this.position === this.bytes.length) this.#grow(1);
+    this.bytes[this.position++] = value;
+  }
+
+  /** An integer from 0 to 2^53 - 1, low groups of seven bits first. */
+  varint(value: number): void {
+    this.reserve(8);
+    const bytes = this.bytes;
+    let position = this.position;
+    let rest = value;
+    while (rest > 0x7fffffff) {
+      bytes[position++] = (rest % 128) | 128;
+      rest = Math.floor(rest / 128);
+    }
+    while (rest > 127) {
+      bytes[position++] = (rest & 127) | 128;
+      rest >>>= 7;
+    }
+    bytes[position++] = rest;
+    this.position = position;
+  }
+
+  float64(value: number): void {
+    this.reserve(8);
+    this.#view.setFloat64(this.position, value, true);
+    this.position += 8;
+  }
+
+  number(value: number): void {
+    this.reserve(9);
+    if ((value | 0) === value) {
+      if (value > 0 && value <= INT_MAX) {
+        this.bytes[this.position++] = value;
+        return;
+      }
+      if (value !== 0) {
+        this.bytes[this.position++] = INT;
+        this.varint(((value << 1) ^ (value >> 31)) >>> 0);
+        return;
+      }
+      if (Object.is(value, 0)) {
+        this.bytes[this.position++] = 0;
+        return;
+      }
+    }
+    this.bytes[this.position] = FLOAT;
+    this.#view.setFloat64(this.position + 1, value, true);
+    this.position += 9;
+  }
+
+  bigint(value: bigint): void {
+    this.reserve(9);
+    if (value >= MIN_INT64 && value <= MAX_INT64) {
+      this.bytes[this.position] = BIGINT_64;
+      this.#view.setBigInt64(this.position + 1, value, true);
+      this.position += 9;
+      return;
+    }
+    const negative = value < 0n;
+    const hex = (negative ? -value : value).toString(16);
+    this.byte(BIGINT);
+    this.byte(negative ? 1 : 0);
+    this.varint(hex.length);
+    this.reserve(hex.length);
+    this.position += this.bytes.write(hex, this.position, "latin1");
+  }
+
+  string(value: string): void {
+    const length = value.length;
+    if (length < SHORT_LIMIT) {
+      this.reserve(SHORT_LIMIT);
+      const bytes = this.bytes;
+      const start = this.position + 1;
+      let index = 0;
+      for (; index < length; index++) {
+        const code = value.charCodeAt(index);
+        if (code > 127) break;
+        bytes[start + index] = code;
+      }
+      if (index === length) {
+        bytes[start - 1] = SHORT_STRING | length;
+        this.position = start + length;
+        return;
+      }
+    }
+    this.#longString(value);
+  }
+
+  #longString(value: string): void {
+    const size = Buffer.byteLength(value, "utf8");
+    if (size === value.length) {
+      this.#text(ASCII_STRING, value, size, "latin1");
+    } else if (size < 2 * value.length && !LONE_SURROGATE.test(value)) {
+      this.#text(UTF8_STRING, value, size, "utf8");
+    } else {
+      this.#text(UTF16_STRING, value, 2 * value.length, "utf16le");
+    }
+  }
+
+  #text(tag: number, value: string, size: number, encoding: BufferEncoding): void {
+    this.byte(tag);
+    this.varint(size);
+    this.reserve(size);
+    this.bytes.write(value, this.position, size, encoding);
+    this.position += size;
+  }
+
+  /** Zero bytes up to the next multiple of `unit`, counted from the start of the payload. */
+  align(unit: number): void {
+    const padding = (unit - (this.position % unit)) % unit;
+    this.reserve(padding);
+    this.bytes.fill(0, this.position, this.position + padding);
+    this.position += padding;
+  }
+
+  raw(source: Uint8Array): void {
+    this.reserve(source.length);
+    this.bytes.set(source, this.position);
+    this.position += source.length;
+  }
+
+  #grow(size: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.position + size));
+    larger.set(this.bytes.subarray(0, this.position));
+    this.#replace(larger);
+  }
+
+  #replace(bytes: Buffer<ArrayBuffer>): void {
+    this.bytes = bytes;
+    this.#view = new DataView(bytes.buffer);
+  }
+}

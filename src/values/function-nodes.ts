@@ -1,0 +1,139 @@
+import { type Dismantled, type PlainData, ShippingError } from "./function-port.ts";
+import type { GraphReader } from "./graph-reader.ts";
+import type { GraphWriter } from "./graph-writer.ts";
+import { MalformedPayload } from "./malformed-payload.ts";
+import { Refusal } from "./refusal.ts";
+import { CELL, FUNCTION, REFERENCE, TRAVELLER } from "./tags.ts";
+import { travellerKind, travellerKindOf } from "./traveller.ts";
+
+/** Writes a function or class. What it captured is put off, so that it may lead back to the function. */
+export function writeFunction(writer: GraphWriter, fn: object): void {
+  if (writeTraveller(writer, fn)) return;
+  const dismantled = dismantle(writer, fn);
+  writer.need(dismantled);
+  writer.byte(FUNCTION);
+  writer.enter(fn);
+  writer.value(dismantled.head);
+  writeAll(writer, dismantled.early);
+  writer.leave();
+  writer.remember(fn);
+  writer.defer(() => writeAll(writer, dismantled.parts));
+}
+
+/** Reads a function whose tag has been read. */
+export function readFunction(reader: GraphReader): object {
+  reader.enter();
+  const head = readPlainData(reader);
+  const early = readAll(reader);
+  reader.leave();
+  const assembled = reader.port.assemble(head, early);
+  reader.remember(assembled.value);
+  reader.defer(() => assembled.complete(readAll(reader)));
+  return assembled.value;
+}
+
+/** Writes an object that both sides have by its name; false when it is not such an object. */
+export function writeReference(writer: GraphWriter, value: object): boolean {
+  const reference = writer.port.referenceOf(value);
+  if (reference === undefined) return false;
+  writer.need(reference);
+  writer.byte(REFERENCE);
+  writer.enter(value);
+  writer.value(reference.head);
+  writer.leave();
+  writer.remember(value);
+  return true;
+}
+
+/** Reads a reference whose tag has been read. */
+export function readReference(reader: GraphReader): object {
+  reader.enter();
+  const head = readPlainData(reader);
+  reader.leave();
+  const assembled = reader.port.assemble(head, []);
+  reader.remember(assembled.value);
+  return assembled.value;
+}
+
+/** Writes a variable that functions share; false when `value` is not one. */
+export function writeCell(writer: GraphWriter, value: object): boolean {
+  if (!writer.port.isCell(value)) return false;
+  writer.byte(CELL);
+  writer.remember(value);
+  writer.defer(() => writer.value(value.value));
+  return true;
+}
+
+/** Reads a shared variable whose tag has been read. */
+export function readCell(reader: GraphReader): object {
+  const cell = reader.port.createCell();
+  reader.remember(cell);
+  reader.defer(() => {
+    cell.value = reader.value();
+  });
+  return cell;
+}
+
+/** Writes an object that has a way of its own to travel; false when it has none. */
+export function writeTraveller(writer: GraphWriter, value: object): boolean {
+  const name = travellerKindOf(value);
+  if (name === undefined) return false;
+  const kind = travellerKind(name);
+  if (kind === undefined) {
+    throw new Refusal(value, `is of the kind "${name}", which nothing here can send`, "Import what registers it.");
+  }
+  const parts = kind.take(value);
+  writer.byte(TRAVELLER);
+  writer.string(name);
+  writer.remember(value);
+  writer.defer(() => writeAll(writer, parts));
+  return true;
+}
+
+/** Reads a traveller whose tag has been read. */
+export function readTraveller(reader: GraphReader): object {
+  const name = reader.text();
+  const kind = travellerKind(name);
+  if (kind === undefined) {
+    throw new MalformedPayload(`The payload holds an object of the kind "${name}", which is not known here.`);
+  }
+  const shell = kind.make();
+  reader.remember(shell.value);
+  reader.defer(() => shell.complete(readAll(reader)));
+  return shell.value;
+}
+
+function dismantle(writer: GraphWriter, fn: object): Dismantled {
+  try {
+    return writer.port.dismantle(fn);
+  } catch (error) {
+    if (!(error instanceof ShippingError)) throw error;
+    throw new Refusal(fn, error.message, error.fix, error.path, error);
+  }
+}
+
+function writeAll(writer: GraphWriter, values: readonly unknown[]): void {
+  writer.varint(values.length);
+  for (const value of values) writer.value(value);
+}
+
+function readAll(reader: GraphReader): unknown[] {
+  const count = reader.count();
+  const values: unknown[] = [];
+  for (let index = 0; index < count; index++) values.push(reader.value());
+  return values;
+}
+
+function readPlainData(reader: GraphReader): PlainData {
+  const head = reader.value();
+  if (!isPlainData(head, 0)) throw new MalformedPayload("The description of a function is not plain data.");
+  return head;
+}
+
+function isPlainData(value: unknown, depth: number): value is PlainData {
+  if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string") return true;
+  if (typeof value !== "object" || depth > 100) return false;
+  if (Array.isArray(value)) return value.every((item) => isPlainData(item, depth + 1));
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  return Object.values(value).every((item) => isPlainData(item, depth + 1));
+}

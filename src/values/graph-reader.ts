@@ -1,0 +1,237 @@
+import { BinaryReader } from "./binary-section.ts";
+import { ByteReader } from "./byte-reader.ts";
+import type { FunctionPort, PrivateState } from "./function-port.ts";
+import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
+import { MalformedPayload } from "./malformed-payload.ts";
+import { readPrototype, readSpecialObject } from "./special-object.ts";
+import { readSymbol } from "./symbols.ts";
+import {
+  ARRAY,
+  BACK_REFERENCE,
+  BIGINT,
+  BIGINT_64,
+  CELL,
+  FALSE,
+  FLOAT,
+  FORMAT,
+  FUNCTION,
+  HAS_BINARY,
+  HAS_REFERENCES,
+  INT,
+  INT_MAX,
+  LATER_ARRAY,
+  LATER_OBJECT,
+  MAX_DEPTH,
+  NULL,
+  OBJECT,
+  PLATFORM_SYMBOL,
+  PROTOTYPE,
+  REFERENCE,
+  REGISTERED_SYMBOL,
+  SHORT_ARRAY,
+  SHORT_OBJECT,
+  SPECIAL_OBJECT,
+  TRAVELLER,
+  TRUE,
+  UNDEFINED,
+  UNIQUE_SYMBOL,
+  WELL_KNOWN_SYMBOL,
+} from "./tags.ts";
+
+/** Reads what `GraphWriter` wrote. One payload at a time. */
+export class GraphReader extends ByteReader {
+  readonly port: FunctionPort;
+  binary: BinaryReader = BinaryReader.NONE;
+  #depth = 0;
+  #remembering = false;
+  #made: unknown[] = [];
+  #later: (() => void)[] = [];
+  #privates: { object: object; states: readonly PrivateState[] }[] = [];
+  #settle: (() => void)[] = [];
+
+  constructor(port: FunctionPort) {
+    super();
+    this.port = port;
+  }
+
+  /** The value in `bytes` from `start` to `end`. With `owned`, large binary data may stay where it is. */
+  read(bytes: Uint8Array, start: number, end: number, owned: boolean): unknown {
+    this.open(bytes, start, end);
+    const header = this.byte();
+    if ((header & 0xf0) !== FORMAT) {
+      throw new MalformedPayload(`The payload begins with byte ${header}, which no supported format does.`);
+    }
+    this.#remembering = (header & HAS_REFERENCES) !== 0;
+    if ((header & HAS_BINARY) !== 0) {
+      this.binary = BinaryReader.open(this, this.bytes, this.start, owned);
+      this.end = this.binary.start;
+    }
+    const value = this.value();
+    if (this.#later.length > 0) this.#readLater();
+    if (this.position !== this.end) throw new MalformedPayload("The payload goes on after its end.");
+    if (this.#privates.length > 0 || this.#settle.length > 0) this.#finish();
+    return value;
+  }
+
+  /** Lets go of everything of the last payload. */
+  clear(): void {
+    this.close();
+    this.#depth = 0;
+    if (this.#made.length > 0) this.#made = [];
+    if (this.#later.length > 0) this.#later = [];
+    if (this.#privates.length > 0) this.#privates = [];
+    if (this.#settle.length > 0) this.#settle = [];
+    this.binary = BinaryReader.NONE;
+  }
+
+  value(): unknown {
+    const tag = this.byte();
+    if (tag <= INT_MAX) return tag;
+    if (tag < SHORT_ARRAY) return this.string(tag);
+    if (tag < SHORT_OBJECT) return this.#array(tag - SHORT_ARRAY);
+    if (tag < UNDEFINED) return this.#object(tag - SHORT_OBJECT);
+    switch (tag) {
+      case UNDEFINED:
+        return undefined;
+      case NULL:
+        return null;
+      case FALSE:
+        return false;
+      case TRUE:
+        return true;
+      case INT:
+        return this.int();
+      case FLOAT:
+        return this.float64();
+      case ARRAY:
+        return this.#array(this.count());
+      case OBJECT:
+        return this.#object(this.count(2));
+      case BACK_REFERENCE:
+        return this.#backReference();
+      default:
+        return this.#rare(tag);
+    }
+  }
+
+  #rare(tag: number): unknown {
+    switch (tag) {
+      case BIGINT_64:
+        return this.bigint64();
+      case BIGINT:
+        return this.bigint();
+      case REGISTERED_SYMBOL:
+      case WELL_KNOWN_SYMBOL:
+      case UNIQUE_SYMBOL:
+      case PLATFORM_SYMBOL:
+        return readSymbol(this, tag);
+      case LATER_ARRAY:
+        return this.#laterArray();
+      case LATER_OBJECT:
+        return this.#laterObject();
+      case SPECIAL_OBJECT:
+        return readSpecialObject(this);
+      case FUNCTION:
+        return readFunction(this);
+      case REFERENCE:
+        return readReference(this);
+      case PROTOTYPE:
+        return readPrototype(this);
+      case CELL:
+        return readCell(this);
+      case TRAVELLER:
+        return readTraveller(this);
+      default:
+        // Long strings, and what is no tag at all.
+        return this.string(tag);
+    }
+  }
+
+  /** Gives `value` its number, at the same point where the writer did. */
+  remember(value: object | symbol): void {
+    if (this.#remembering) this.#made.push(value);
+  }
+
+  /** Has `read` called when everything before it is read. */
+  defer(read: () => void): void {
+    this.#later.push(read);
+  }
+
+  /** Has private fields put in place when all classes are complete. */
+  restoreLater(object: object, states: readonly PrivateState[]): void {
+    this.#privates.push({ object, states });
+  }
+
+  /** Has `settle` called at the very end, when every object has its contents. */
+  settleLater(settle: () => void): void {
+    this.#settle.push(settle);
+  }
+
+  enter(): void {
+    if (++this.#depth > MAX_DEPTH) throw new MalformedPayload("The payload is nested too deep.");
+  }
+
+  leave(): void {
+    this.#depth--;
+  }
+
+  #readLater(): void {
+    // What is read here may put off more.
+    for (let index = 0; index < this.#later.length; index++) this.#later[index]?.();
+  }
+
+  #finish(): void {
+    for (const { object, states } of this.#privates) this.port.restorePrivates(object, states);
+    for (const settle of this.#settle) settle();
+  }
+
+  #array(length: number): unknown[] {
+    const array: unknown[] = [];
+    if (this.#remembering) this.#made.push(array);
+    this.enter();
+    for (let index = 0; index < length; index++) array.push(this.value());
+    this.#depth--;
+    return array;
+  }
+
+  #object(count: number): object {
+    const object: Record<string, unknown> = {};
+    if (this.#remembering) this.#made.push(object);
+    this.enter();
+    this.#properties(object, count);
+    this.#depth--;
+    return object;
+  }
+
+  #properties(object: Record<string, unknown>, count: number): void {
+    for (let index = 0; index < count; index++) {
+      const key = this.key();
+      if (key === undefined || key === "__proto__") throw new MalformedPayload("A plain object has a key it cannot have.");
+      object[key] = this.value();
+    }
+  }
+
+  #laterArray(): unknown[] {
+    const length = this.count();
+    const array: unknown[] = [];
+    this.remember(array);
+    this.defer(() => {
+      for (let index = 0; index < length; index++) array.push(this.value());
+    });
+    return array;
+  }
+
+  #laterObject(): object {
+    const count = this.count(2);
+    const object: Record<string, unknown> = {};
+    this.remember(object);
+    this.defer(() => this.#properties(object, count));
+    return object;
+  }
+
+  #backReference(): unknown {
+    const index = this.varint();
+    if (index >= this.#made.length) throw new MalformedPayload("The payload refers to something that is not in it.");
+    return this.#made[index];
+  }
+}

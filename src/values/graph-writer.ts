@@ -1,0 +1,257 @@
+import { types } from "node:util";
+import { BinaryWriter } from "./binary-section.ts";
+import { ByteWriter } from "./byte-writer.ts";
+import type { Dependency, Dismantled, FunctionPort } from "./function-port.ts";
+import { writeFunction } from "./function-nodes.ts";
+import { IdentityTable } from "./identity-table.ts";
+import { isPlainArray, isPlainData } from "./plain-shape.ts";
+import { Refusal } from "./refusal.ts";
+import { writeSpecialObject } from "./special-object.ts";
+import { writeSymbol } from "./symbols.ts";
+import {
+  ARRAY,
+  BACK_REFERENCE,
+  FALSE,
+  FORMAT,
+  HAS_BINARY,
+  HAS_REFERENCES,
+  INLINE_DEPTH,
+  LATER_ARRAY,
+  LATER_OBJECT,
+  MAX_DEPTH,
+  NULL,
+  OBJECT,
+  SHORT_ARRAY,
+  SHORT_OBJECT,
+  TRUE,
+  UNDEFINED,
+} from "./tags.ts";
+
+const isProxy = types.isProxy;
+const getPrototypeOf = Object.getPrototypeOf;
+const getOwnPropertyNames = Object.getOwnPropertyNames;
+const getOwnPropertySymbols = Object.getOwnPropertySymbols;
+const getOwnPropertyDescriptor = Object.getOwnPropertyDescriptor;
+const isExtensible = Object.isExtensible;
+const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
+
+/**
+ * Writes one value with everything reachable from it. Numbers, strings, plain arrays and plain objects are done here;
+ * other objects in `special-object.ts`.
+ */
+export class GraphWriter extends ByteWriter {
+  readonly port: FunctionPort;
+  readonly binary = new BinaryWriter();
+  depth = 0;
+  #seen = new IdentityTable();
+  #referred = false;
+  #later: (() => void)[] = [];
+  #dependencies: Map<string, Dependency> | undefined;
+
+  constructor(port: FunctionPort) {
+    super();
+    this.port = port;
+  }
+
+  /** The payload of `value`, valid until this writer is used again. Throws `Refusal`. */
+  write(value: unknown): Buffer {
+    this.position = 1;
+    this.value(value);
+    return this.#finish();
+  }
+
+  /** The payload of an array that is known to have nothing but its elements. */
+  writeList(values: readonly unknown[]): Buffer {
+    this.position = 1;
+    this.#seen.add(values);
+    this.#array(values);
+    return this.#finish();
+  }
+
+  /** What the receiver needs besides the payload written last. */
+  takeDependencies(): readonly Dependency[] {
+    return this.#dependencies === undefined ? NO_DEPENDENCIES : [...this.#dependencies.values()];
+  }
+
+  /** Lets go of everything the last payload was made of. */
+  clear(): void {
+    this.#seen.clear();
+    this.#referred = false;
+    this.depth = 0;
+    if (this.#later.length > 0) this.#later = [];
+    if (!this.binary.isEmpty) this.binary.clear();
+    this.#dependencies = undefined;
+  }
+
+  value(value: unknown): void {
+    switch (typeof value) {
+      case "number":
+        this.number(value);
+        break;
+      case "string":
+        this.string(value);
+        break;
+      case "object":
+        if (value === null) this.byte(NULL);
+        else this.object(value);
+        break;
+      case "boolean":
+        this.byte(value ? TRUE : FALSE);
+        break;
+      case "undefined":
+        this.byte(UNDEFINED);
+        break;
+      case "bigint":
+        this.bigint(value);
+        break;
+      case "symbol":
+        writeSymbol(this, value);
+        break;
+      case "function":
+        if (!this.refer(value)) writeFunction(this, value);
+        break;
+    }
+  }
+
+  object(value: object): void {
+    if (this.refer(value)) return;
+    if (isProxy(value)) throw proxyRefusal(value);
+    const prototype: object | null = getPrototypeOf(value);
+    if (prototype === Object.prototype) {
+      if (this.#plainObject(value)) return;
+    } else if (prototype === Array.prototype && Array.isArray(value) && isPlainArray(value)) {
+      this.#seen.add(value);
+      this.#array(value);
+      return;
+    }
+    writeSpecialObject(this, value, prototype);
+  }
+
+  /** Writes a back reference if `value` has been written before. */
+  refer(value: object | symbol): boolean {
+    const known = this.#seen.find(value);
+    if (known < 0) return false;
+    this.#referred = true;
+    this.byte(BACK_REFERENCE);
+    this.varint(known);
+    return true;
+  }
+
+  isKnown(value: object): boolean {
+    return this.#seen.find(value) >= 0;
+  }
+
+  /** Gives `value` its number. The reader does so at the same point. */
+  remember(value: object | symbol): void {
+    this.#seen.add(value);
+  }
+
+  /** Has `write` called when everything before it is written. */
+  defer(write: () => void): void {
+    this.#later.push(write);
+  }
+
+  /** One level down, for what cannot be put off. */
+  enter(value: object): void {
+    if (++this.depth > MAX_DEPTH - 1) {
+      throw new Refusal(value, "is nested too deep in classes and functions to travel", "Flatten the hierarchy.");
+    }
+  }
+
+  leave(): void {
+    this.depth--;
+  }
+
+  need(dismantled: Dismantled): void {
+    for (const dependency of dismantled.dependencies) {
+      this.#dependencies ??= new Map();
+      this.#dependencies.set(dependency.hash, dependency);
+    }
+  }
+
+  #finish(): Buffer {
+    // Writing what was put off may put off more.
+    for (let index = 0; index < this.#later.length; index++) this.#later[index]?.();
+    let header = FORMAT;
+    if (this.#referred) header |= HAS_REFERENCES;
+    if (!this.binary.isEmpty) {
+      header |= HAS_BINARY;
+      this.binary.write(this);
+    }
+    this.bytes[0] = header;
+    return this.written();
+  }
+
+  #array(values: readonly unknown[]): void {
+    const length = values.length;
+    if (this.depth >= INLINE_DEPTH) {
+      this.byte(LATER_ARRAY);
+      this.varint(length);
+      this.defer(() => this.#elements(values, length));
+      return;
+    }
+    if (length < 16) {
+      this.byte(SHORT_ARRAY | length);
+    } else {
+      this.byte(ARRAY);
+      this.varint(length);
+    }
+    this.depth++;
+    this.#elements(values, length);
+    this.depth--;
+  }
+
+  #elements(values: readonly unknown[], length: number): void {
+    for (let index = 0; index < length; index++) this.value(values[index]);
+  }
+
+  /** False when the object is not as plain as its prototype says. */
+  #plainObject(value: object): boolean {
+    if (!isExtensible(value) || getOwnPropertySymbols(value).length > 0) return false;
+    const keys = getOwnPropertyNames(value);
+    const count = keys.length;
+    const values: unknown[] = [];
+    for (let index = 0; index < count; index++) {
+      const key = keys[index] ?? "";
+      const property = getOwnPropertyDescriptor(value, key);
+      if (!isPlainData(property) || key === "__proto__") return false;
+      const held: unknown = property.value;
+      // An object of functions may be a module or a namespace, which travels by name.
+      if (typeof held === "function") return false;
+      values.push(held);
+    }
+    if (count === 0 && Object.prototype.toString.call(value) !== "[object Object]") return false;
+    this.#seen.add(value);
+    if (this.depth >= INLINE_DEPTH) {
+      this.byte(LATER_OBJECT);
+      this.varint(count);
+      this.defer(() => this.#properties(keys, values, count));
+      return true;
+    }
+    if (count < 16) {
+      this.byte(SHORT_OBJECT | count);
+    } else {
+      this.byte(OBJECT);
+      this.varint(count);
+    }
+    this.depth++;
+    this.#properties(keys, values, count);
+    this.depth--;
+    return true;
+  }
+
+  #properties(keys: readonly string[], values: readonly unknown[], count: number): void {
+    for (let index = 0; index < count; index++) {
+      this.string(keys[index] ?? "");
+      this.value(values[index]);
+    }
+  }
+}
+
+function proxyRefusal(value: object): Refusal {
+  return new Refusal(
+    value,
+    "is a Proxy, whose handler cannot be seen",
+    "Pass the object behind it, or a plain copy such as { ...value }.",
+  );
+}

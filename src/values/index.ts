@@ -1,0 +1,6 @@
+export { decode, encode } from "./codec.ts";
+export { MalformedPayload } from "./malformed-payload.ts";
+export { isSerializer, type Serializer } from "./serializer.ts";
+export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";
+export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";
+export { ValueEncoder } from "./value-encoder.ts";

@@ -1,0 +1,19 @@
+/** How far an object is closed to change: nothing, no new properties, no changed attributes, no changed values. */
+export const EXTENSIBLE = 0;
+const NON_EXTENSIBLE = 1;
+export const SEALED = 2;
+export const FROZEN = 3;
+
+/** How far `value` is closed to change. */
+export function integrityOf(value: object): number {
+  if (Object.isExtensible(value)) return EXTENSIBLE;
+  if (Object.isFrozen(value)) return FROZEN;
+  return Object.isSealed(value) ? SEALED : NON_EXTENSIBLE;
+}
+
+/** Closes `value` that far. */
+export function close(value: object, integrity: number): void {
+  if (integrity === FROZEN) Object.freeze(value);
+  else if (integrity === SEALED) Object.seal(value);
+  else if (integrity === NON_EXTENSIBLE) Object.preventExtensions(value);
+}

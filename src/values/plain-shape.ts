@@ -1,0 +1,54 @@
+import { inspect } from "node:util";
+
+/** From this length on, asking for the names beside the elements is cheaper than listing all keys. */
+const LISTED_LENGTH = 32;
+const NAMES_ONLY = {
+  maxArrayLength: 0,
+  maxStringLength: 0,
+  depth: 0,
+  showHidden: true,
+  customInspect: false,
+  showProxy: false,
+  getters: false,
+  colors: false,
+  sorted: false,
+  numericSeparator: false,
+  compact: 3,
+  breakLength: Number.POSITIVE_INFINITY,
+} as const;
+
+/**
+ * True when elements 0 to length - 1 are all an array has: no holes, no other properties, no unusual attributes.
+ * Accessors among the elements are noticed in arrays of less than 32; in a longer one they are read.
+ */
+export function isPlainArray(array: readonly unknown[]): boolean {
+  if (!Object.isExtensible(array)) return false;
+  const length = array.length;
+  if (length >= LISTED_LENGTH) return isLongPlainArray(array);
+  const keys = Reflect.ownKeys(array);
+  if (keys.length !== length + 1 || keys[length] !== "length") return false;
+  for (let index = 0; index < length; index++) {
+    if (!isPlainData(Object.getOwnPropertyDescriptor(array, index))) return false;
+  }
+  return true;
+}
+
+/** True for a property as assignment makes it. */
+export function isPlainData(property: PropertyDescriptor | undefined): property is PropertyDescriptor {
+  return (
+    property !== undefined &&
+    property.writable === true &&
+    property.enumerable === true &&
+    property.configurable === true
+  );
+}
+
+/** Listing the keys of a long array costs more than writing it; `inspect` finds the others without listing the indices. */
+function isLongPlainArray(array: readonly unknown[]): boolean {
+  const length = array.length;
+  if (inspect(array, NAMES_ONLY) !== `[ ... ${length} more items, [length]: ${length} ]`) return false;
+  for (let index = 0; index < length; index++) {
+    if (array[index] === undefined && !Object.hasOwn(array, index)) return false;
+  }
+  return true;
+}

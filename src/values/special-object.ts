@@ -1,0 +1,202 @@
+import { checkInstance } from "./refused-kinds.ts";
+import { writeCell, writeReference, writeTraveller } from "./function-nodes.ts";
+import type { PrivateState } from "./function-port.ts";
+import type { GraphReader } from "./graph-reader.ts";
+import type { GraphWriter } from "./graph-writer.ts";
+import { close, EXTENSIBLE, integrityOf } from "./integrity.ts";
+import { MalformedPayload } from "./malformed-payload.ts";
+import { readProperties, writeProperties } from "./properties.ts";
+import { Refusal } from "./refusal.ts";
+import type { Slot } from "./slot.ts";
+import { ORDINARY, slotAt, slotOf } from "./slots.ts";
+import { INLINE_DEPTH, PROTOTYPE, SPECIAL_OBJECT } from "./tags.ts";
+
+/** What the low bits say of the prototype; 0 means the one that such an object has anyway. */
+const PROTOTYPE_NULL = 1;
+const PROTOTYPE_OF_CLASS = 2;
+const PROTOTYPE_VALUE = 3;
+const PROTOTYPE_MASK = 3;
+const LATER = 4;
+const HAS_PROPERTIES = 8;
+const HAS_PRIVATES = 16;
+const INTEGRITY_SHIFT = 5;
+
+/** Writes any object that is more than a plain array or a plain object of data. */
+export function writeSpecialObject(writer: GraphWriter, value: object, prototype: object | null): void {
+  if (writeTraveller(writer, value) || writeReference(writer, value) || writeCell(writer, value)) return;
+  const constructor = constructorOf(value);
+  if (constructor !== undefined) {
+    writePrototype(writer, value, constructor);
+    return;
+  }
+  const number = slotOf(value);
+  const slot = slotAt(number);
+  if (slot === undefined) return;
+  checkInstance(value, prototype, number === ORDINARY);
+  const variant = slot.variant(value, prototype);
+  const origin = prototype === null || prototype === slot.prototype(variant) ? undefined : constructorOf(prototype);
+  const privates = origin === undefined ? [] : writer.port.privatesOf(value);
+  const integrity = integrityOf(value);
+  const keys = writtenKeys(value, slot);
+
+  let flags = integrity << INTEGRITY_SHIFT;
+  if (prototype === null) flags |= PROTOTYPE_NULL;
+  else if (origin !== undefined) flags |= PROTOTYPE_OF_CLASS;
+  else if (prototype !== slot.prototype(variant)) flags |= PROTOTYPE_VALUE;
+  if (keys.length > 0) flags |= HAS_PROPERTIES;
+  if (privates.length > 0) flags |= HAS_PRIVATES;
+  const later = writer.depth >= INLINE_DEPTH;
+  if (later) flags |= LATER;
+
+  writer.byte(SPECIAL_OBJECT);
+  writer.byte(number);
+  writer.byte(variant);
+  writer.byte(flags);
+  if (origin !== undefined) {
+    writer.enter(value);
+    writer.value(origin);
+    writer.leave();
+  }
+  slot.writeShell(writer, value);
+  writer.remember(value);
+  if (slot.companion !== undefined) rememberCompanion(writer, slot.companion(value));
+
+  const body = (): void => {
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) writer.value(prototype);
+    slot.writeBody?.(writer, value);
+    if (keys.length > 0) writeProperties(writer, value, keys, integrity);
+    if (privates.length > 0) writePrivates(writer, privates);
+  };
+  if (later) {
+    writer.defer(body);
+    return;
+  }
+  writer.depth++;
+  body();
+  writer.depth--;
+}
+
+/** Reads a special object whose tag has been read. */
+export function readSpecialObject(reader: GraphReader): object {
+  const slot = slotAt(reader.byte());
+  if (slot === undefined) throw new MalformedPayload("The payload holds an object of an unknown kind.");
+  const variant = reader.byte();
+  if (slot.prototype(variant) === undefined) {
+    throw new MalformedPayload("The payload holds a built-in object that this version of Node.js does not have.");
+  }
+  const flags = reader.byte();
+  reader.enter();
+  const object = readShell(reader, slot, variant, flags & PROTOTYPE_MASK);
+  reader.remember(object);
+  if (slot.companion !== undefined) reader.remember(slot.companion(object));
+  const body = (): void => {
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(object, reader.value());
+    slot.readBody?.(reader, object);
+    if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, object);
+    if ((flags & HAS_PRIVATES) !== 0) reader.restoreLater(object, readPrivates(reader));
+  };
+  if ((flags & LATER) === 0) body();
+  else reader.defer(body);
+  reader.leave();
+  const integrity = flags >> INTEGRITY_SHIFT;
+  if (integrity !== EXTENSIBLE) reader.settleLater(() => close(object, integrity));
+  return object;
+}
+
+/** Reads the prototype of a function, whose tag has been read. */
+export function readPrototype(reader: GraphReader): object {
+  reader.enter();
+  const prototype = prototypeOfClass(reader.value());
+  reader.leave();
+  reader.remember(prototype);
+  return prototype;
+}
+
+/** What comes with an object must not have been written on its own before: the two would no longer be tied. */
+function rememberCompanion(writer: GraphWriter, companion: object): void {
+  if (writer.isKnown(companion)) {
+    throw new Refusal(companion, "belongs to an object that comes after it", "Put the object that owns it first.");
+  }
+  writer.remember(companion);
+}
+
+function writePrototype(writer: GraphWriter, value: object, constructor: object): void {
+  writer.byte(PROTOTYPE);
+  writer.enter(value);
+  writer.value(constructor);
+  writer.leave();
+  writer.remember(value);
+}
+
+function readShell(reader: GraphReader, slot: Slot, variant: number, kind: number): object {
+  if (kind === PROTOTYPE_OF_CLASS) {
+    const prototype = prototypeOfClass(reader.value());
+    if (slot === slotAt(ORDINARY)) return Object.create(prototype);
+    return setPrototype(slot.readShell(reader, variant), prototype);
+  }
+  const object = slot.readShell(reader, variant);
+  return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
+}
+
+function setPrototype(object: object, prototype: unknown): object {
+  if (typeof prototype !== "object" && typeof prototype !== "function") {
+    throw new MalformedPayload("The prototype of an object in the payload is not an object.");
+  }
+  if (!Reflect.setPrototypeOf(object, prototype)) {
+    throw new MalformedPayload("The prototypes of objects in the payload form a circle.");
+  }
+  return object;
+}
+
+/** The function or class whose prototype `value` is. */
+function constructorOf(value: object): object | undefined {
+  const constructor: unknown = Object.getOwnPropertyDescriptor(value, "constructor")?.value;
+  if (typeof constructor !== "function") return undefined;
+  return Object.getOwnPropertyDescriptor(constructor, "prototype")?.value === value ? constructor : undefined;
+}
+
+function prototypeOfClass(origin: unknown): object {
+  if (typeof origin === "function") {
+    const prototype: unknown = origin.prototype;
+    if (typeof prototype === "object" && prototype !== null) return prototype;
+  }
+  throw new MalformedPayload("The class of an object in the payload is not a class.");
+}
+
+function writtenKeys(value: object, slot: Slot): (string | symbol)[] {
+  const keys = Reflect.ownKeys(value);
+  if (slot.implies === undefined) return keys;
+  return keys.filter((key) => {
+    const property = Object.getOwnPropertyDescriptor(value, key);
+    return property !== undefined && !slot.implies?.(value, key, property);
+  });
+}
+
+function writePrivates(writer: GraphWriter, states: readonly PrivateState[]): void {
+  writer.varint(states.length);
+  for (const state of states) {
+    writer.value(state.owner);
+    writer.varint(state.names.length);
+    for (const [index, name] of state.names.entries()) {
+      writer.string(name);
+      writer.value(state.values[index]);
+    }
+  }
+}
+
+function readPrivates(reader: GraphReader): PrivateState[] {
+  const count = reader.count(2);
+  const states: PrivateState[] = [];
+  for (let index = 0; index < count; index++) {
+    const owner = reader.value();
+    if (typeof owner !== "function") throw new MalformedPayload("Private fields in the payload belong to no class.");
+    const names: string[] = [];
+    const values: unknown[] = [];
+    for (let left = reader.count(2); left > 0; left--) {
+      names.push(reader.text());
+      values.push(reader.value());
+    }
+    states.push({ owner, names, values });
+  }
+  return states;
+}

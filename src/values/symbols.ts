@@ -1,0 +1,78 @@
+import { EventEmitter } from "node:events";
+import { Dirent } from "node:fs";
+import type { GraphReader } from "./graph-reader.ts";
+import type { GraphWriter } from "./graph-writer.ts";
+import { MalformedPayload } from "./malformed-payload.ts";
+import { PLATFORM_SYMBOL, REGISTERED_SYMBOL, UNIQUE_SYMBOL, WELL_KNOWN_SYMBOL } from "./tags.ts";
+
+const wellKnownByName = new Map<string, symbol>();
+const wellKnownNames = new Map<symbol, string>();
+for (const name of Object.getOwnPropertyNames(Symbol)) {
+  const symbol: unknown = Reflect.get(Symbol, name);
+  if (typeof symbol !== "symbol") continue;
+  wellKnownByName.set(name, symbol);
+  wellKnownNames.set(symbol, name);
+}
+
+/** Symbols that Node keeps to itself but puts on objects which may travel, by description. */
+let platformSymbols: Map<string, symbol> | undefined;
+
+function platform(): Map<string, symbol> {
+  if (platformSymbols === undefined) {
+    platformSymbols = new Map();
+    for (const object of [EventEmitter.prototype, new EventEmitter(), Reflect.construct(Dirent, ["", 1, ""])]) {
+      for (const symbol of Object.getOwnPropertySymbols(object)) {
+        if (symbol.description !== undefined) platformSymbols.set(symbol.description, symbol);
+      }
+    }
+  }
+  return platformSymbols;
+}
+
+/** Writes a symbol: by name if both sides have it, otherwise as one that is itself within the payload only. */
+export function writeSymbol(writer: GraphWriter, symbol: symbol): void {
+  const registered = Symbol.keyFor(symbol);
+  if (registered !== undefined) {
+    writer.byte(REGISTERED_SYMBOL);
+    writer.string(registered);
+    return;
+  }
+  const name = wellKnownNames.get(symbol);
+  if (name !== undefined) {
+    writer.byte(WELL_KNOWN_SYMBOL);
+    writer.string(name);
+    return;
+  }
+  if (writer.refer(symbol)) return;
+  const description = symbol.description;
+  if (description !== undefined && platform().get(description) === symbol) {
+    writer.byte(PLATFORM_SYMBOL);
+    writer.string(description);
+    return;
+  }
+  writer.remember(symbol);
+  writer.byte(UNIQUE_SYMBOL);
+  writer.value(description);
+}
+
+/** Reads a symbol whose tag has been read. */
+export function readSymbol(reader: GraphReader, tag: number): symbol {
+  if (tag === REGISTERED_SYMBOL) return Symbol.for(reader.text());
+  if (tag === WELL_KNOWN_SYMBOL) {
+    const name = reader.text();
+    const symbol = wellKnownByName.get(name);
+    if (symbol === undefined) throw new MalformedPayload(`Symbol.${name} is not known to this version of Node.js.`);
+    return symbol;
+  }
+  if (tag === PLATFORM_SYMBOL) {
+    const description = reader.text();
+    return platform().get(description) ?? Symbol(description);
+  }
+  const description = reader.value();
+  if (description !== undefined && typeof description !== "string") {
+    throw new MalformedPayload("A symbol in the payload is described by something other than a string.");
+  }
+  const symbol = Symbol(description);
+  reader.remember(symbol);
+  return symbol;
+}

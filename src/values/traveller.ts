@@ -1,0 +1,35 @@
+/** Property by which an object or function says that it has a way of its own to travel; its value is the kind. */
+export const traveller: unique symbol = Symbol.for("wool-ts.traveller");
+
+/** How objects of one kind travel. */
+export interface TravellerKind {
+  /** What a copy is made of. Any values; they may refer back to `value`. */
+  take(value: object): readonly unknown[];
+  /** A new one. It may be referred to before `complete` gets what `take` gave. */
+  make(): TravellerShell;
+}
+
+/** A traveller that has arrived, not yet filled in. */
+export interface TravellerShell {
+  readonly value: object;
+  complete(parts: readonly unknown[]): void;
+}
+
+const kinds = new Map<string, TravellerKind>();
+
+/** Says how objects whose `traveller` property is `kind` travel. A later registration replaces an earlier one. */
+export function registerTraveller(kind: string, how: TravellerKind): void {
+  kinds.set(kind, how);
+}
+
+/** The kind called `name`, if it is registered. */
+export function travellerKind(name: string): TravellerKind | undefined {
+  return kinds.get(name);
+}
+
+/** The kind that `value` says it is, or undefined. */
+export function travellerKindOf(value: object): string | undefined {
+  if (!(traveller in value)) return undefined;
+  const kind = value[traveller];
+  return typeof kind === "string" ? kind : undefined;
+}

@@ -1,0 +1,45 @@
+import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
+import { GraphWriter } from "./graph-writer.ts";
+import { Refusal } from "./refusal.ts";
+import { explain } from "./explain-refusal.ts";
+
+const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
+
+/** Turns values into bytes. Keeps a scratch buffer, so one encoder is to be used for many values. */
+export class ValueEncoder {
+  readonly #port: FunctionPort;
+  /** The writer while nobody uses it: a value may be encoded while another one is. */
+  #idle: GraphWriter | undefined;
+  #dependencies: readonly Dependency[] = NO_DEPENDENCIES;
+
+  constructor(port: FunctionPort = functionPort()) {
+    this.#port = port;
+    this.#idle = new GraphWriter(port);
+  }
+
+  /** What the receiver needs to decode the value encoded last: code and modules, each hash once. */
+  get dependencies(): readonly Dependency[] {
+    return this.#dependencies;
+  }
+
+  /**
+   * The payload of `value`. The bytes are valid until the next `encode` of this encoder.
+   *
+   * @param rootName - what the value is called in the path of an error, default "value"
+   * @throws SerializationError when something in the value cannot travel
+   */
+  encode(value: unknown, rootName = "value"): Uint8Array {
+    const writer = this.#idle ?? new GraphWriter(this.#port);
+    this.#idle = undefined;
+    try {
+      const payload = writer.write(value);
+      this.#dependencies = writer.takeDependencies();
+      return payload;
+    } catch (error) {
+      throw error instanceof Refusal ? explain(error, value, rootName, this.#port) : error;
+    } finally {
+      writer.clear();
+      this.#idle = writer;
+    }
+  }
+}

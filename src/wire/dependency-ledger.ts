@@ -1,0 +1,87 @@
+import type { Dependency, PlainData } from "../functions/index.ts";
+import type { BatchWriter } from "./batch-writer.ts";
+import type { FrameReader } from "./frame-reader.ts";
+import { MalformedFrame } from "./frame-reader.ts";
+import { writeFrame } from "./frame-writer.ts";
+import { DependencyField } from "./request-frames.ts";
+
+const NONE: readonly number[] = Object.freeze([]);
+
+/** Remembers which dependencies a session has sent, and under which number. */
+export class SentDependencies {
+  readonly #numbers = new Map<string, number>();
+
+  /** Numbers for a payload's dependencies. Those that the peer has not seen are written first. */
+  announce(writer: BatchWriter, frame: number, dependencies: readonly Dependency[]): readonly number[] {
+    if (dependencies.length === 0) return NONE;
+    return dependencies.map((dependency) => {
+      const known = this.#numbers.get(dependency.hash);
+      if (known !== undefined) return known;
+      const number = this.#numbers.size + 1;
+      this.#numbers.set(dependency.hash, number);
+      writeFrame(writer, frame, [
+        undefined,
+        number,
+        dependency.hash,
+        Buffer.from(JSON.stringify(dependency.data), "utf8"),
+      ]);
+      return number;
+    });
+  }
+}
+
+/** What becomes of a dependency that has arrived: it is there, or it is being loaded. */
+export type Acceptance = (dependency: Dependency) => void | Promise<void>;
+
+/** Remembers the dependencies that a session has received, and those that are still being loaded. */
+export class ReceivedDependencies {
+  readonly #accept: Acceptance;
+  readonly #known = new Map<number, Promise<void> | undefined>();
+
+  constructor(accept: Acceptance) {
+    this.#accept = accept;
+  }
+
+  /** Takes the dependency frame that the reader stands on. */
+  add(frame: FrameReader): void {
+    const number = frame.integer(DependencyField.number);
+    const hash = frame.text(DependencyField.hash);
+    let data: PlainData;
+    try {
+      data = JSON.parse(frame.text(DependencyField.data)) as PlainData;
+    } catch (cause) {
+      throw new MalformedFrame(`dependency ${number} is not readable`, { cause });
+    }
+    let loading: void | Promise<void>;
+    try {
+      loading = this.#accept({ hash, data });
+    } catch (error) {
+      loading = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+    if (loading === undefined) {
+      this.#known.set(number, undefined);
+      return;
+    }
+    // A failure is the business of whoever needs the dependency; nobody may.
+    loading.catch(() => undefined);
+    this.#known.set(number, loading);
+    loading.then(
+      () => this.#known.set(number, undefined),
+      () => undefined,
+    );
+  }
+
+  /** Nothing when all are there, else a promise that they are, which rejects when one cannot be had. */
+  ready(numbers: readonly number[]): Promise<void> | undefined {
+    let loading: Promise<void>[] | undefined;
+    for (const number of numbers) {
+      if (!this.#known.has(number)) throw new MalformedFrame(`dependency ${number} was never sent`);
+      const pending = this.#known.get(number);
+      if (pending !== undefined) {
+        loading ??= [];
+        loading.push(pending);
+      }
+    }
+    return loading === undefined ? undefined : Promise.all(loading).then(() => undefined);
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Field numbers of `proto/wool/v1/worker.proto`, as the hand-written codec needs them.
+ * A test compares them with the generated descriptors.
+ */
+export const RequestField = {
+  hello: 1,
+  task: 2,
+  step: 3,
+  cancel: 4,
+  credit: 5,
+  chunk: 6,
+  route: 7,
+  dependency: 8,
+  scope: 9,
+} as const;
+
+export const ResponseField = {
+  welcome: 1,
+  accepted: 2,
+  rejected: 3,
+  result: 4,
+  yielded: 5,
+  raised: 6,
+  chunk: 7,
+  dependency: 8,
+  executorLost: 9,
+} as const;
+
+export const StepKind = { next: 1, throw: 2, return: 3 } as const;
+export type StepKind = (typeof StepKind)[keyof typeof StepKind];

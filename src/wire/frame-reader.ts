@@ -1,0 +1,151 @@
+/** A message that is not what the protocol says. */
+export class MalformedFrame extends Error {
+  override readonly name = "MalformedFrame";
+}
+
+const MAX_FIELDS = 16;
+const NO_NUMBERS: readonly number[] = Object.freeze([]);
+
+/**
+ * Walks the frames of a batch without allocating: `next()` moves to the next frame, and the fields of that frame are
+ * read by number. Fields of unknown numbers are skipped, as protobuf asks. Throws {@link MalformedFrame} for
+ * truncated or impossible bytes.
+ */
+export class FrameReader {
+  /** The message being read. */
+  buffer: Buffer;
+  #position: number;
+  readonly #limit: number;
+  #present = 0;
+  readonly #numbers = new Float64Array(MAX_FIELDS);
+  readonly #starts = new Float64Array(MAX_FIELDS);
+  readonly #ends = new Float64Array(MAX_FIELDS);
+
+  constructor(buffer: Buffer, start: number, end: number) {
+    this.buffer = buffer;
+    this.#position = start;
+    this.#limit = end;
+  }
+
+  /** Moves to the next frame and returns its field number, or 0 at the end of the batch. */
+  next(): number {
+    const limit = this.#limit;
+    while (this.#position < limit) {
+      const tag = this.#varint(limit);
+      const field = tag >>> 3;
+      if ((tag & 7) !== 2) {
+        this.#skip(tag & 7, limit);
+        continue;
+      }
+      const length = this.#varint(limit);
+      const end = this.#position + length;
+      if (end > limit) throw new MalformedFrame(`frame of ${length} bytes reaches past the end of its message`);
+      this.#fields(end);
+      return field;
+    }
+    return 0;
+  }
+
+  /** An integer field of the current frame; 0 when absent. */
+  integer(field: number): number {
+    return (this.#present & (1 << field)) === 0 ? 0 : (this.#numbers[field] as number);
+  }
+
+  has(field: number): boolean {
+    return (this.#present & (1 << field)) !== 0;
+  }
+
+  /** Where a bytes field starts in `buffer`. */
+  start(field: number): number {
+    return (this.#present & (1 << field)) === 0 ? 0 : (this.#starts[field] as number);
+  }
+
+  /** Where a bytes field ends in `buffer`. */
+  end(field: number): number {
+    return (this.#present & (1 << field)) === 0 ? 0 : (this.#ends[field] as number);
+  }
+
+  /** A view of a bytes field. */
+  view(field: number): Buffer {
+    return this.buffer.subarray(this.start(field), this.end(field));
+  }
+
+  text(field: number): string {
+    return this.has(field) ? this.buffer.toString("utf8", this.start(field), this.end(field)) : "";
+  }
+
+  /** A packed repeated integer field. */
+  integers(field: number): readonly number[] {
+    if (!this.has(field)) return NO_NUMBERS;
+    const position = this.#position;
+    const end = this.end(field);
+    const numbers: number[] = [];
+    this.#position = this.start(field);
+    while (this.#position < end) numbers.push(this.#varint(end));
+    this.#position = position;
+    return numbers;
+  }
+
+  #fields(end: number): void {
+    this.#present = 0;
+    while (this.#position < end) {
+      const tag = this.#varint(end);
+      const field = tag >>> 3;
+      const type = tag & 7;
+      if (field === 0) throw new MalformedFrame("field number 0");
+      if (field >= MAX_FIELDS || (type !== 0 && type !== 2)) {
+        this.#skip(type, end);
+      } else if (type === 0) {
+        this.#numbers[field] = this.#varint(end);
+        this.#present |= 1 << field;
+      } else {
+        const length = this.#varint(end);
+        const start = this.#position;
+        if (start + length > end) throw new MalformedFrame(`field ${field} of ${length} bytes reaches past its frame`);
+        this.#starts[field] = start;
+        this.#ends[field] = start + length;
+        this.#present |= 1 << field;
+        this.#position = start + length;
+      }
+    }
+  }
+
+  #varint(end: number): number {
+    const buffer = this.buffer;
+    let position = this.#position;
+    if (position >= end) throw new MalformedFrame("truncated integer");
+    let byte = buffer[position++] as number;
+    if (byte < 0x80) {
+      this.#position = position;
+      return byte;
+    }
+    let value = byte & 0x7f;
+    let scale = 0x80;
+    for (let i = 1; i < 10; i++) {
+      if (position >= end) throw new MalformedFrame("truncated integer");
+      byte = buffer[position++] as number;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        this.#position = position;
+        if (value > Number.MAX_SAFE_INTEGER) throw new MalformedFrame("integer beyond 2^53");
+        return value;
+      }
+      scale *= 0x80;
+    }
+    throw new MalformedFrame("integer of more than ten bytes");
+  }
+
+  #skip(type: number, end: number): void {
+    let length: number;
+    if (type === 0) {
+      this.#varint(end);
+      return;
+    }
+    if (type === 1) length = 8;
+    else if (type === 5) length = 4;
+    else if (type === 2) length = this.#varint(end);
+    else throw new MalformedFrame(`wire type ${type}`);
+    if (this.#position + length > end) throw new MalformedFrame("field reaches past its frame");
+    this.#position += length;
+  }
+}

@@ -1,0 +1,130 @@
+import { BatchWriter } from "./batch-writer.ts";
+import { writeFrame } from "./frame-writer.ts";
+import type { PayloadPlace } from "./request-frames.ts";
+
+/** Payloads up to this size travel inside their frame. */
+export const INLINE_LIMIT_BYTES = 256 * 1024;
+const CHUNK_BYTES = 128 * 1024;
+const BATCH_LIMIT_BYTES = 256 * 1024;
+
+/** Where finished messages go. */
+export interface MessageSink {
+  /** Sends a message, headroom included. False: hold back chunks until `Outbox.drained` is called. */
+  send(message: Buffer): boolean;
+}
+
+/** A place to hand large payloads over without a socket. */
+export interface PayloadFiles {
+  /** Stores a payload and returns its name. */
+  write(payload: Uint8Array): string;
+}
+
+interface Bulk {
+  readonly id: number;
+  readonly payload: Buffer;
+  offset: number;
+  readonly finish: () => void;
+}
+
+/**
+ * The sending half of a session: collects frames into batches, sends a batch when its time has come, and cuts large
+ * payloads into chunks that give way to everything else.
+ */
+export class Outbox {
+  readonly writer: BatchWriter;
+  /** Set when the peer can read our files. */
+  files: PayloadFiles | undefined;
+  readonly #sink: MessageSink;
+  readonly #chunkFrame: number;
+  readonly #bulks: Bulk[] = [];
+  #writable = true;
+  #scheduled = false;
+  #pumping = false;
+  #closed = false;
+  readonly #flush = (): void => this.flush();
+
+  constructor(sink: MessageSink, headroom: number, chunkFrame: number) {
+    this.#sink = sink;
+    this.#chunkFrame = chunkFrame;
+    this.writer = new BatchWriter(headroom);
+  }
+
+  /** Sends what has been written when the current run of work is over: soon if `idle`, else after more can join. */
+  schedule(idle: boolean): void {
+    if (this.#scheduled) {
+      if (this.writer.size > BATCH_LIMIT_BYTES) this.flush();
+      return;
+    }
+    this.#scheduled = true;
+    if (idle) process.nextTick(this.#flush);
+    else setImmediate(this.#flush);
+  }
+
+  /** Sends what has been written now. */
+  flush(): void {
+    this.#scheduled = false;
+    if (this.writer.size > 0 && !this.#closed) this.#writable = this.#sink.send(this.writer.take()) && this.#writable;
+  }
+
+  /**
+   * Finds the way for a payload: inside the frame, through a file, or in chunks. Calls `write` with the place to name
+   * in the frame, at once or when the last chunk has gone out. The bytes may be reused when this returns.
+   */
+  place(id: number, payload: Uint8Array, write: (place: PayloadPlace) => void): void {
+    if (payload.length <= INLINE_LIMIT_BYTES) {
+      write({ bytes: payload });
+    } else if (this.files !== undefined) {
+      write({ file: this.files.write(payload) });
+    } else {
+      const total = payload.length;
+      this.#bulks.push({ id, payload: Buffer.from(payload), offset: 0, finish: () => write({ chunked: total }) });
+      this.#startPump();
+    }
+  }
+
+  /** Forgets the chunks of a payload that nobody wants any more. */
+  abandon(id: number): void {
+    const index = this.#bulks.findIndex((bulk) => bulk.id === id);
+    if (index >= 0) this.#bulks.splice(index, 1);
+  }
+
+  /** The sink has room again. */
+  drained(): void {
+    this.#writable = true;
+    this.#startPump();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#bulks.length = 0;
+  }
+
+  #startPump(): void {
+    if (this.#pumping || this.#bulks.length === 0 || this.#closed) return;
+    this.#pumping = true;
+    setImmediate(() => {
+      this.#pumping = false;
+      this.#pump();
+    });
+  }
+
+  /** One chunk of each payload in turn, so that a huge one does not hold up the others. */
+  #pump(): void {
+    while (this.#writable && !this.#closed) {
+      const bulk = this.#bulks.shift();
+      if (bulk === undefined) return;
+      const chunk = bulk.payload.subarray(bulk.offset, bulk.offset + CHUNK_BYTES);
+      this.flush();
+      writeFrame(this.writer, this.#chunkFrame, [
+        undefined,
+        bulk.id,
+        chunk,
+        bulk.offset === 0 ? bulk.payload.length : undefined,
+      ]);
+      bulk.offset += chunk.length;
+      if (bulk.offset === bulk.payload.length) bulk.finish();
+      else this.#bulks.push(bulk);
+      this.flush();
+    }
+  }
+}

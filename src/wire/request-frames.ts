@@ -1,0 +1,216 @@
+import { type BatchWriter, varintLength } from "./batch-writer.ts";
+import { RequestField, type StepKind } from "./fields.ts";
+import { writeFrame } from "./frame-writer.ts";
+
+/** Field numbers of the `Task` message. */
+export const TaskField = {
+  id: 1,
+  route: 2,
+  args: 3,
+  sequence: 4,
+  timeout: 5,
+  caller: 6,
+  context: 7,
+  scope: 8,
+  needs: 9,
+  chunked: 10,
+  file: 11,
+  prefetch: 12,
+} as const;
+
+/** Field numbers of the `Step` message. */
+export const StepField = { id: 1, kind: 2, value: 3, needs: 4, chunked: 5, file: 6, after: 7 } as const;
+/** Field numbers of the `Route` message. */
+export const RouteField = {
+  number: 1,
+  name: 2,
+  code: 3,
+  needs: 4,
+  streams: 5,
+  method: 6,
+  serializer: 7,
+  fresh: 8,
+  replaces: 9,
+} as const;
+/** Field numbers of the `Hello` message. */
+export const HelloField = { version: 1, minimum: 2, callerId: 3, lane: 4, probeFile: 5, probeToken: 6 } as const;
+/** Field numbers of the `Cancel` message. */
+export const CancelField = { id: 1, reason: 2, needs: 3 } as const;
+/** Field numbers of the `Credit` message. */
+export const CreditField = { id: 1, steps: 2 } as const;
+/** Field numbers of the `Chunk` message. */
+export const ChunkField = { id: 1, data: 2, total: 3 } as const;
+/** Field numbers of the `Dependency` message. */
+export const DependencyField = { number: 1, hash: 2, data: 3 } as const;
+/** Field numbers of the `Scope` message. */
+export const ScopeField = { number: 1, pool: 2 } as const;
+
+/** Where the bytes of a payload are: in the frame, in the chunks before it, or in a file. */
+export type PayloadPlace =
+  | { readonly bytes: Uint8Array }
+  | { readonly chunked: number }
+  | { readonly file: string };
+
+/** What a task may say beyond its routine and arguments; most say none of it. */
+export interface TaskExtras {
+  readonly timeout?: number | undefined;
+  readonly caller?: string | undefined;
+  readonly context?: Uint8Array | undefined;
+  readonly scope?: number | undefined;
+  readonly needs?: readonly number[] | undefined;
+  readonly prefetch?: number | undefined;
+}
+
+/** Writes a task that says nothing but what to run; its arguments are a part of `source`. */
+export function writePlainTask(
+  writer: BatchWriter,
+  id: number,
+  route: number,
+  source: Uint8Array,
+  start: number,
+  end: number,
+  sequence: number,
+  scope: number,
+): void {
+  const length = end - start;
+  const inner =
+    5 +
+    varintLength(id) +
+    varintLength(route) +
+    varintLength(length) +
+    length +
+    varintLength(sequence) +
+    varintLength(scope);
+  writer.reserve(inner + 16);
+  writer.byte((RequestField.task << 3) | 2);
+  writer.varint(inner);
+  writer.byte(TaskField.id << 3);
+  writer.varint(id);
+  writer.byte(TaskField.route << 3);
+  writer.varint(route);
+  writer.byte((TaskField.args << 3) | 2);
+  writer.varint(length);
+  writer.range(source, start, end);
+  writer.byte(TaskField.sequence << 3);
+  writer.varint(sequence);
+  writer.byte(TaskField.scope << 3);
+  writer.varint(scope);
+}
+
+/** Writes a task with everything it has to say. */
+export function writeTask(
+  writer: BatchWriter,
+  id: number,
+  route: number,
+  args: PayloadPlace,
+  sequence: number,
+  extras: TaskExtras,
+): void {
+  writeFrame(writer, RequestField.task, [
+    undefined,
+    id,
+    route,
+    "bytes" in args ? args.bytes : undefined,
+    sequence,
+    extras.timeout,
+    extras.caller,
+    extras.context,
+    extras.scope,
+    extras.needs,
+    "chunked" in args ? args.chunked : undefined,
+    "file" in args ? args.file : undefined,
+    extras.prefetch,
+  ]);
+}
+
+export function writeStep(
+  writer: BatchWriter,
+  id: number,
+  kind: StepKind,
+  value: PayloadPlace,
+  needs: readonly number[],
+  after: number,
+): void {
+  writeFrame(writer, RequestField.step, [
+    undefined,
+    id,
+    kind,
+    "bytes" in value ? value.bytes : undefined,
+    needs,
+    "chunked" in value ? value.chunked : undefined,
+    "file" in value ? value.file : undefined,
+    after,
+  ]);
+}
+
+/** Lets a generator run `steps` more plain steps. */
+export function writeCredit(writer: BatchWriter, id: number, steps: number): void {
+  const inner = 2 + varintLength(id) + varintLength(steps);
+  writer.reserve(inner + 16);
+  writer.byte((RequestField.credit << 3) | 2);
+  writer.varint(inner);
+  writer.byte(CreditField.id << 3);
+  writer.varint(id);
+  writer.byte(CreditField.steps << 3);
+  writer.varint(steps);
+}
+
+export function writeCancel(writer: BatchWriter, id: number, reason: Uint8Array, needs: readonly number[]): void {
+  writeFrame(writer, RequestField.cancel, [undefined, id, reason, needs]);
+}
+
+/** The facts of a routine that a worker is told once for each session. */
+export interface RouteFrame {
+  readonly number: number;
+  readonly name: string;
+  readonly code: Uint8Array;
+  readonly needs: readonly number[];
+  readonly streams: boolean;
+  readonly method: boolean;
+  readonly serializer?: Uint8Array | undefined;
+  /** Each task gets a fresh copy of the function and what it captured. */
+  readonly fresh: boolean;
+  /** The number of a route that is no longer used; 0 for none. */
+  readonly replaces: number;
+}
+
+export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
+  writeFrame(writer, RequestField.route, [
+    undefined,
+    route.number,
+    route.name,
+    route.code,
+    route.needs,
+    route.streams,
+    route.method,
+    route.serializer,
+    route.fresh,
+    route.replaces,
+  ]);
+}
+
+export function writeScope(writer: BatchWriter, number: number, pool: Uint8Array): void {
+  writeFrame(writer, RequestField.scope, [undefined, number, pool]);
+}
+
+/** The first message of a session. */
+export interface Hello {
+  readonly version: number;
+  readonly minimum: number;
+  readonly callerId: string;
+  readonly lane: number;
+  readonly probeFile?: string;
+  readonly probeToken?: string;
+}
+
+export function writeHello(writer: BatchWriter, hello: Hello): void {
+  writeFrame(writer, RequestField.hello, [
+    undefined,
+    hello.version,
+    hello.minimum,
+    hello.callerId,
+    hello.lane,
+    hello.probeFile,
+    hello.probeToken,
+  ]);
+}

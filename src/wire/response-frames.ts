@@ -1,0 +1,87 @@
+import { type BatchWriter, varintLength } from "./batch-writer.ts";
+import { ResponseField } from "./fields.ts";
+import { writeFrame } from "./frame-writer.ts";
+import type { PayloadPlace } from "./request-frames.ts";
+
+/** Field numbers that `Result`, `Yielded` and `Raised` have in common. */
+export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, control: 6 } as const;
+/** Field numbers of the `Rejected` message. */
+export const RejectedField = { id: 1, status: 2, message: 3, error: 4, needs: 5 } as const;
+/** Field numbers of the `Welcome` message. */
+export const WelcomeField = { version: 1, workerUid: 2, lanes: 3, maxConcurrency: 4, sharesFiles: 5 } as const;
+/** Field number of the reason in `ExecutorLost`. */
+export const LOST_REASON = 1;
+
+/** The frames that carry what came of a task or of one of its steps. */
+export type OutcomeFrame = typeof ResponseField.result | typeof ResponseField.yielded | typeof ResponseField.raised;
+
+export function writeOutcome(
+  writer: BatchWriter,
+  frame: OutcomeFrame,
+  id: number,
+  value: PayloadPlace,
+  needs: readonly number[],
+  control: boolean,
+): void {
+  writeFrame(writer, frame, [
+    undefined,
+    id,
+    "bytes" in value ? value.bytes : undefined,
+    needs,
+    "chunked" in value ? value.chunked : undefined,
+    "file" in value ? value.file : undefined,
+    control,
+  ]);
+}
+
+export function writeAccepted(writer: BatchWriter, id: number): void {
+  const inner = 1 + varintLength(id);
+  writer.reserve(inner + 8);
+  writer.byte((ResponseField.accepted << 3) | 2);
+  writer.varint(inner);
+  writer.byte(0x08);
+  writer.varint(id);
+}
+
+/** Why a task was not run. */
+export interface Rejection {
+  readonly status: number;
+  readonly message: string;
+  readonly error?: Uint8Array;
+  readonly needs?: readonly number[];
+}
+
+export function writeRejected(writer: BatchWriter, id: number, rejection: Rejection): void {
+  writeFrame(writer, ResponseField.rejected, [
+    undefined,
+    id,
+    rejection.status,
+    rejection.message,
+    rejection.error,
+    rejection.needs,
+  ]);
+}
+
+/** The worker's answer to a hello. */
+export interface Welcome {
+  readonly version: number;
+  readonly workerUid: string;
+  readonly lanes: number;
+  readonly maxConcurrency: number;
+  readonly sharesFiles: boolean;
+}
+
+export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
+  writeFrame(writer, ResponseField.welcome, [
+    undefined,
+    welcome.version,
+    welcome.workerUid,
+    welcome.lanes,
+    welcome.maxConcurrency,
+    welcome.sharesFiles,
+  ]);
+}
+
+export function writeExecutorLost(writer: BatchWriter, reason: string): void {
+  writeFrame(writer, ResponseField.executorLost, [undefined, reason]);
+}

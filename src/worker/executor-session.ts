@@ -1,0 +1,91 @@
+import { acceptDependency } from "../functions/index.ts";
+import { type Serializer, ValueDecoder, ValueEncoder } from "../values/index.ts";
+import { ChunkAssembly } from "../wire/chunk-assembly.ts";
+import { ReceivedDependencies, SentDependencies } from "../wire/dependency-ledger.ts";
+import { ResponseField } from "../wire/fields.ts";
+import { writePayloadFrame } from "../wire/frame-writer.ts";
+import { INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "../wire/outbox.ts";
+import { OutcomeField, type OutcomeFrame, writeAccepted, writeOutcome, writeRejected } from "../wire/response-frames.ts";
+import type { GeneratorRun } from "./generator-run.ts";
+import type { RemoteRoutine } from "./remote-routine.ts";
+import type { RunningTask } from "./running-task.ts";
+import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "./thread-messages.ts";
+
+const encoder = new ValueEncoder();
+const NONE: readonly number[] = Object.freeze([]);
+
+/** A task of a session that has not ended. */
+export interface LiveTask {
+  readonly task: RunningTask;
+  readonly routine: RemoteRoutine;
+  /** Set for generators once their arguments have been read. */
+  run: GeneratorRun | undefined;
+  /** Steps that came before the generator was there. */
+  readonly early: ((run: GeneratorRun) => void)[];
+}
+
+/** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
+export class ExecutorSession {
+  readonly callerId: string;
+  readonly routes = new Map<number, RemoteRoutine>();
+  readonly scopes = new Map<number, Uint8Array>();
+  readonly live = new Map<number, LiveTask>();
+  readonly chunks = new ChunkAssembly();
+  readonly decoder = new ValueDecoder();
+  readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
+  readonly outbox: Outbox;
+  readonly #sent = new SentDependencies();
+  /** Tasks started since the last message, which may not have ended when the next one goes out. */
+  #unaccepted: RunningTask[] = [];
+
+  constructor(callerId: string, sink: MessageSink) {
+    this.callerId = callerId;
+    this.outbox = new Outbox(
+      {
+        send: (message) => sink.send(message),
+      },
+      SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES,
+      ResponseField.chunk,
+    );
+  }
+
+  /** The task has been started; its caller is told unless it ends before the next message. */
+  started(task: RunningTask): void {
+    this.#unaccepted.push(task);
+  }
+
+  /** Sends what there is, and says which tasks have been started. */
+  flush(): void {
+    if (this.#unaccepted.length > 0) {
+      for (const task of this.#unaccepted) {
+        if (task.wireId >= 0 && !task.accepted) {
+          task.accepted = true;
+          writeAccepted(this.outbox.writer, task.wireId);
+        }
+      }
+      this.#unaccepted = [];
+    }
+    this.outbox.flush();
+  }
+
+  /** Encodes what a task gave back. Throws when it cannot travel. */
+  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, control: boolean): void {
+    const { outbox } = this;
+    const { writer } = outbox;
+    const bytes = serializer === undefined ? encoder.encode(value, frame === ResponseField.yielded ? "yielded" : "result") : serializer.dumps(value);
+    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    if (dependencies.length === 0 && !control && bytes.length <= INLINE_LIMIT_BYTES) {
+      writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
+      return;
+    }
+    const needs = dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
+    outbox.place(id, bytes, (place) => {
+      writeOutcome(writer, frame, id, place, needs, control);
+      outbox.schedule(true);
+    });
+  }
+
+  reject(id: number, status: number, message: string): void {
+    writeRejected(this.outbox.writer, id, { status, message });
+  }
+}

@@ -1,0 +1,101 @@
+import { StepKind } from "../wire/fields.ts";
+
+/** Takes what comes out of a generator. */
+export interface GeneratorOutput {
+  yielded(value: unknown, control: boolean): void;
+  returned(value: unknown): void;
+  threw(error: unknown): void;
+}
+
+type AnyGenerator = AsyncGenerator<unknown, unknown, unknown> | Generator<unknown, unknown, unknown>;
+
+interface Control {
+  readonly kind: StepKind;
+  readonly value: unknown;
+  /** Plain steps to run before this one. */
+  readonly after: number;
+}
+
+/** Runs `step` in the task's own context. */
+export type InContext = <R>(step: () => R) => R;
+
+/**
+ * Advances a generator as far as its caller allows: plain steps are counted as credit, steps with a value, throws and
+ * returns queue behind those asked for before them. One step at a time.
+ */
+export class GeneratorRun {
+  readonly #generator: AnyGenerator;
+  readonly #output: GeneratorOutput;
+  readonly #inContext: InContext;
+  #credit = 0;
+  /** Plain steps run since the beginning. */
+  #plain = 0;
+  readonly #controls: Control[] = [];
+  #stepping = false;
+  #over = false;
+
+  constructor(generator: AnyGenerator, output: GeneratorOutput, inContext: InContext) {
+    this.#generator = generator;
+    this.#output = output;
+    this.#inContext = inContext;
+  }
+
+  /** Allows `steps` more plain steps. */
+  credit(steps: number): void {
+    this.#credit += steps;
+    if (!this.#stepping) void this.#pump();
+  }
+
+  /** Asks for one step with a value, an error, or a return. */
+  step(kind: StepKind, value: unknown, after: number): void {
+    this.#controls.push({ kind, value, after });
+    if (!this.#stepping) void this.#pump();
+  }
+
+  /** Ends the generator because nobody waits for it: its `finally` blocks run, what they give is dropped. */
+  async close(): Promise<void> {
+    this.#over = true;
+    try {
+      await this.#inContext(() => this.#generator.return(undefined));
+    } catch {
+      // Nobody waits for it.
+    }
+  }
+
+  async #pump(): Promise<void> {
+    this.#stepping = true;
+    while (!this.#over) {
+      const control = this.#controls[0];
+      if (control !== undefined && (control.kind === StepKind.next || this.#plain >= control.after)) {
+        this.#controls.shift();
+        // What was allowed ahead of a throw or return no longer counts.
+        if (control.kind !== StepKind.next) this.#credit = 0;
+        await this.#advance(control.kind, control.value);
+      } else if (this.#credit > 0) {
+        this.#credit--;
+        this.#plain++;
+        await this.#advance(StepKind.next, undefined);
+      } else break;
+    }
+    this.#stepping = false;
+  }
+
+  async #advance(kind: StepKind, value: unknown): Promise<void> {
+    const generator = this.#generator;
+    try {
+      const result = await this.#inContext(() => {
+        if (kind === StepKind.next) return generator.next(value);
+        return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
+      });
+      if (this.#over) return;
+      if (result.done === true) {
+        this.#over = true;
+        this.#output.returned(await result.value);
+      } else this.#output.yielded(await result.value, kind !== StepKind.next);
+    } catch (error) {
+      if (this.#over) return;
+      this.#over = true;
+      this.#output.threw(error);
+    }
+  }
+}

@@ -1,0 +1,3 @@
+export { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
+export { Worker, type WorkerFactory, type WorkerLike } from "./worker.ts";
+export { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";

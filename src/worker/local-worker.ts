@@ -1,0 +1,133 @@
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { GrpcChannel } from "../grpc/index.ts";
+import type { WorkerMetadata } from "../discovery/index.ts";
+import { projectRoot } from "../functions/index.ts";
+import { PoolDirectory } from "../security/index.ts";
+import { encodeStopRequest } from "../wire/control-messages.ts";
+import { PACKAGE_VERSION } from "../wire/version.ts";
+import { Worker } from "./worker.ts";
+import type { WorkerOptions } from "./worker-options.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+const PROXY_POOL_TTL_MS = 60_000;
+const SHUTDOWN_GRACE_MS = 60_000;
+/** How long a process that was told to end may take beyond the time its tasks were given, in milliseconds. */
+const STOP_GRACE_MS = 3000;
+const STOP_REQUEST_MS = 1000;
+
+/** What a pool decides for the workers that it starts. */
+export interface LocalWorkerPlacement {
+  /** Where the worker's socket goes. Default: a directory of its own. */
+  readonly directory?: PoolDirectory;
+  /** Whether task threads look for messages actively for a moment before they sleep. Default: if there are cores enough. */
+  readonly spin?: boolean;
+}
+
+/** A worker in a child process of this one. */
+export class LocalWorker extends Worker {
+  readonly #placement: LocalWorkerPlacement;
+  #own: PoolDirectory | undefined;
+  #process: WorkerProcess | undefined;
+  /** Called when the process ends without having been asked to, with how it ended. */
+  onExit: ((reason: string) => void) | undefined;
+
+  constructor(options: WorkerOptions = {}, placement: LocalWorkerPlacement = {}) {
+    super(options);
+    this.#placement = placement;
+  }
+
+  protected override async onStart(timeout: number | undefined): Promise<WorkerMetadata> {
+    const { options } = this;
+    const { spin = (options.threads ?? 1) < availableParallelism() } = this.#placement;
+    const directory = this.#placement.directory ?? new PoolDirectory();
+    if (directory !== this.#placement.directory) this.#own = directory;
+    const child = new WorkerProcess({
+      name: this.uid,
+      execArgv: options.execArgv ?? [],
+      env: options.env ?? {},
+    });
+    this.#process = child;
+    const threads = options.threads ?? 1;
+    try {
+      const listen = await child.start(
+        {
+          uid: this.uid,
+          listen:
+            options.host === undefined
+              ? { path: directory.socketPath(this.uid) }
+              : { host: options.host, port: options.port ?? 0 },
+          threads,
+          maxConcurrency: options.maxConcurrency ?? 0,
+          preload: (options.preload ?? []).map(preloadSpecifier),
+          ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+          root: projectRoot(),
+          proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
+          shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,
+          spin,
+          directory: directory.path,
+        },
+        timeout,
+      );
+      child.unref();
+      void child.exited.then(() => this.onExit?.(child.ending ?? "it ended"));
+      return {
+        uid: this.uid,
+        address: "path" in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`,
+        pid: child.pid ?? 0,
+        version: PACKAGE_VERSION,
+        tags: this.tags,
+        extra: this.extra,
+        secure: false,
+        channel: { ...options.channel },
+      };
+    } catch (error) {
+      await child.exited;
+      await this.#own?.dispose();
+      throw error;
+    }
+  }
+
+  protected override async onStop(timeout: number): Promise<void> {
+    const child = this.#process;
+    this.onExit = undefined;
+    if (child !== undefined && child.ending === undefined) await this.#end(child, timeout);
+    await child?.exited;
+    await this.#own?.dispose();
+  }
+
+  /** Asks the process to end, and ends it when it does not. */
+  async #end(child: WorkerProcess, timeout: number): Promise<void> {
+    const { address } = this;
+    const bounded = timeout >= 0 && Number.isFinite(timeout);
+    const killer = bounded ? setTimeout(() => child.kill(), timeout + STOP_GRACE_MS) : undefined;
+    try {
+      if (address === undefined) child.kill();
+      else await requestStop(address, timeout).catch(() => child.kill());
+      await child.exited;
+    } finally {
+      clearTimeout(killer);
+    }
+  }
+}
+
+async function requestStop(address: string, timeout: number): Promise<void> {
+  const channel = new GrpcChannel(address, { connectTimeout: STOP_REQUEST_MS });
+  try {
+    await channel.unary("/wool.v1.Worker/Stop", encodeStopRequest(timeout), { timeout: STOP_REQUEST_MS });
+  } finally {
+    await channel.close();
+  }
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Paths are meant from the working directory of the caller; anything else is left to the module loader. */
+function preloadSpecifier(specifier: string): string {
+  return specifier.startsWith(".") || specifier.startsWith("/")
+    ? pathToFileURL(resolve(specifier)).href
+    : specifier;
+}

@@ -1,0 +1,99 @@
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { ResourceLimits } from "node:worker_threads";
+import { ThreadBoard } from "./thread-board.ts";
+import type { FromThread, ThreadConfig, ToThread } from "./thread-messages.ts";
+
+const THREAD_MAIN = new URL("./thread-main.js", import.meta.url);
+/** Bytes handed to the thread and not yet taken in, above which reading from callers stops. */
+const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** What the owner of a task thread is told. */
+export interface TaskThreadEvents {
+  /** A message for the caller of a session. The first bytes are the session's number. */
+  message(memory: ArrayBuffer): void;
+  /** After `stop`: no task is left. */
+  drained(): void;
+  /** The thread ended without being asked to. */
+  lost(reason: string): void;
+}
+
+/** A thread that runs tasks, as the gRPC thread sees it. */
+export class TaskThread {
+  readonly board = new ThreadBoard();
+  readonly ready: Promise<void>;
+  readonly #thread: Worker;
+  readonly #port: MessagePort;
+  readonly #events: TaskThreadEvents;
+  #state: "starting" | "running" | "ended" = "starting";
+  #posted = 0;
+  #failure: Error | undefined;
+
+  constructor(
+    config: Omit<ThreadConfig, "board">,
+    options: { resourceLimits?: ResourceLimits | undefined },
+    events: TaskThreadEvents,
+  ) {
+    this.#events = events;
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#thread = new Worker(THREAD_MAIN, {
+      workerData: { config: { ...config, board: this.board.memory } satisfies ThreadConfig, port: port2 },
+      transferList: [port2],
+      ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+    });
+    this.ready = new Promise((resolve, reject) => {
+      port1.on("message", (message: ArrayBuffer | FromThread) => {
+        if (message instanceof ArrayBuffer) events.message(message);
+        else if (message.kind === "ready") {
+          this.#state = "running";
+          resolve();
+        } else if (message.kind === "drained") events.drained();
+      });
+      this.#thread.on("error", (error) => {
+        this.#failure = error instanceof Error ? error : new Error(String(error));
+      });
+      this.#thread.on("exit", (code) => this.#exited(code, reject));
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.#state === "running";
+  }
+
+  /** Whether the thread keeps up with what it is handed. */
+  get keepsUp(): boolean {
+    return ((this.#posted - this.board.consumed) | 0) < INCOMING_LIMIT_BYTES;
+  }
+
+  tell(message: ToThread): void {
+    if (this.#state === "ended") return;
+    this.#port.postMessage(message);
+    this.board.ring();
+  }
+
+  /** Hands over a message of a caller. The memory is the thread's then. */
+  hand(memory: ArrayBuffer): void {
+    if (this.#state === "ended") return;
+    this.#posted = (this.#posted + memory.byteLength) | 0;
+    this.#port.postMessage(memory, [memory]);
+    this.board.ring();
+  }
+
+  /** Ends the thread, whatever it does. */
+  async terminate(): Promise<void> {
+    this.#state = "ended";
+    await this.#thread.terminate();
+    this.#port.close();
+  }
+
+  #exited(code: number, reject: (error: Error) => void): void {
+    const starting = this.#state === "starting";
+    const expected = this.#state === "ended";
+    this.#state = "ended";
+    this.#port.close();
+    if (expected) return;
+    const reason = this.#failure?.message ?? `it exited with code ${code}`;
+    if (starting) reject(this.#failure ?? new Error(`the task thread did not start: ${reason}`));
+    else this.#events.lost(reason);
+  }
+}

@@ -1,0 +1,115 @@
+/** What runs in a task thread: the executor, and the ports to the gRPC thread. */
+import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { configureRoot } from "../functions/index.ts";
+import "../index.ts";
+import { Executor } from "./executor.ts";
+import { ProxyCache } from "./proxy-cache.ts";
+import { ThreadBoard } from "./thread-board.ts";
+import {
+  type FromThread,
+  LARGE_MESSAGE_BYTES,
+  SESSION_PREFIX_BYTES,
+  type ThreadConfig,
+  type ToThread,
+} from "./thread-messages.ts";
+
+/** How long a thread looks for the next message before it sleeps, in milliseconds. */
+const SPIN_MS = 0.1;
+/** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
+const PULSE_BYTES = 96;
+/** Bytes of large messages that may be on their way out of a session. */
+const OUTGOING_LIMIT_BYTES = 512 * 1024;
+
+const { config, port } = workerData as { config: ThreadConfig; port: MessagePort };
+const board = new ThreadBoard(config.board);
+const unsent = new Map<number, number>();
+let received = 0;
+
+const proxies = new ProxyCache(config.proxyPoolTtl);
+const executor = new Executor({
+  uid: config.uid,
+  board,
+  dispatcherFor: (pool) => proxies.dispatcher(pool),
+  drained: () => tell({ kind: "drained" }),
+});
+
+function tell(message: FromThread): void {
+  port.postMessage(message);
+}
+
+/** Transfers a message: exactly its own bytes, since a part of a larger buffer would be copied whole. */
+function send(session: number, message: Buffer): boolean {
+  const memory = new ArrayBuffer(message.length);
+  const copy = Buffer.from(memory);
+  message.copy(copy);
+  copy.writeUInt32LE(session, 0);
+  port.postMessage(memory, [memory]);
+  if (message.length <= LARGE_MESSAGE_BYTES) return true;
+  const outgoing = (unsent.get(session) ?? 0) + message.length;
+  unsent.set(session, outgoing);
+  return outgoing < OUTGOING_LIMIT_BYTES;
+}
+
+function receive(message: ArrayBuffer | ToThread): void {
+  received++;
+  if (message instanceof ArrayBuffer) {
+    const buffer = Buffer.from(message);
+    board.consume(buffer.length);
+    executor.receive(buffer.readUInt32LE(0), buffer, SESSION_PREFIX_BYTES, buffer.length);
+    if (config.spin && buffer.length <= PULSE_BYTES) setImmediate(spin);
+    return;
+  }
+  switch (message.kind) {
+    case "open": {
+      const { session, callerId } = message;
+      executor.open(session, callerId, { send: (outgoing) => send(session, outgoing) });
+      break;
+    }
+    case "close":
+      executor.close(message.session);
+      unsent.delete(message.session);
+      break;
+    case "sent": {
+      const outgoing = (unsent.get(message.session) ?? 0) - message.bytes;
+      unsent.set(message.session, outgoing);
+      if (outgoing < OUTGOING_LIMIT_BYTES) executor.drained(message.session);
+      break;
+    }
+    case "stop":
+      executor.stop();
+      break;
+    case "cancel":
+      executor.cancelAll();
+      break;
+  }
+}
+
+/**
+ * Looks for the next message for a moment. A caller that waits for each answer sends the next one within that time,
+ * and waking a sleeping thread would cost more than the call.
+ */
+function spin(): void {
+  if (!executor.isIdle) return;
+  const end = performance.now() + SPIN_MS;
+  do {
+    if (board.rings === received) continue;
+    const next = receiveMessageOnPort(port);
+    if (next !== undefined) {
+      receive(next.message as ArrayBuffer | ToThread);
+      return;
+    }
+  } while (performance.now() < end);
+}
+
+function report(kind: string, error: unknown): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${kind} outside of any task's promise: ${text}\n`);
+}
+
+process.on("uncaughtException", (error) => report("uncaught exception", error));
+process.on("unhandledRejection", (error) => report("unhandled rejection", error));
+
+configureRoot(config.root);
+port.on("message", receive);
+for (const specifier of config.preload) await import(specifier);
+tell({ kind: "ready" });

@@ -1,0 +1,42 @@
+/** What the gRPC thread tells a task thread, besides the messages of callers. */
+export type ToThread =
+  /** A caller opened a session. */
+  | { readonly kind: "open"; readonly session: number; readonly callerId: string; readonly bulkDirectory?: string }
+  /** A caller's session is over. */
+  | { readonly kind: "close"; readonly session: number }
+  /** Large messages of a session have gone out. */
+  | { readonly kind: "sent"; readonly session: number; readonly bytes: number }
+  /** Take no new tasks; report when none is left. */
+  | { readonly kind: "stop" }
+  /** Cancel every task. */
+  | { readonly kind: "cancel" };
+
+/** What a task thread tells the gRPC thread, besides messages to callers. */
+export type FromThread =
+  /** Tasks can be taken. */
+  | { readonly kind: "ready" }
+  /** After `stop`: no task is left. */
+  | { readonly kind: "drained" }
+  /** Enough has been taken in for reading to go on. */
+  | { readonly kind: "consumed" };
+
+/** Bytes in front of a message between the threads: the session's number. */
+export const SESSION_PREFIX_BYTES = 4;
+/** Bytes that gRPC puts in front of a message. */
+export const GRPC_PREFIX_BYTES = 5;
+/** Messages to callers above this size are reported with `sent` when they have gone out. */
+export const LARGE_MESSAGE_BYTES = 16 * 1024;
+
+/** How a task thread is set up. */
+export interface ThreadConfig {
+  readonly uid: string;
+  readonly board: SharedArrayBuffer;
+  readonly root: string;
+  readonly preload: readonly string[];
+  /** Tasks that may run at once; 0 for no limit. */
+  readonly maxConcurrency: number;
+  /** How long an unused proxy to a pool is kept, in milliseconds. */
+  readonly proxyPoolTtl: number;
+  /** The thread may look for messages actively for a moment before it sleeps. */
+  readonly spin: boolean;
+}

@@ -1,0 +1,72 @@
+import type { ResourceLimits } from "node:worker_threads";
+import type { ChannelOptions } from "../discovery/index.ts";
+import { checkOptions } from "../routine/options.ts";
+
+/** How a worker is set up. */
+export interface WorkerOptions {
+  /** Put on the worker, for discovery filters. */
+  readonly tags?: readonly string[];
+  /** Anything else to advertise. */
+  readonly extra?: Readonly<Record<string, string>>;
+  /** The interface to listen on. Default: none, a private unix socket is used. */
+  readonly host?: string;
+  /** The port to listen on; needs `host`. Default: 0, any free one. */
+  readonly port?: number;
+  /** Task threads in the process. Default: 1. */
+  readonly threads?: number;
+  /** Tasks running at once in the process. Default: no limit. */
+  readonly maxConcurrency?: number;
+  /** Modules imported before the first task: package names, URLs or paths from the working directory. */
+  readonly preload?: readonly string[];
+  /** Added to the environment of the process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Options for the Node.js executable. Default: none; those of this process are not passed on. */
+  readonly execArgv?: readonly string[];
+  /** Limits of each task thread, as for `node:worker_threads`. */
+  readonly resourceLimits?: ResourceLimits;
+  /** How long a worker keeps an unused proxy to a pool that its tasks came from, in milliseconds. Default: 60,000. */
+  readonly proxyPoolTtl?: number;
+  /** Longest time in milliseconds that cancelled tasks have to end when the worker stops. Default: 60,000. */
+  readonly shutdownGracePeriod?: number;
+  /** Advertised to callers: how to talk to this worker. */
+  readonly channel?: ChannelOptions;
+}
+
+const strings = (value: unknown): string | undefined =>
+  Array.isArray(value) && value.every((item) => typeof item === "string") ? undefined : "an array of strings";
+const record = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null && Object.values(value).every((item) => typeof item === "string")
+    ? undefined
+    : "an object with strings for values";
+const atLeast = (minimum: number) => (value: unknown) =>
+  typeof value === "number" && Number.isInteger(value) && value >= minimum
+    ? undefined
+    : `a whole number, ${minimum} or more`;
+const milliseconds = (value: unknown): string | undefined =>
+  typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more";
+const object = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null ? undefined : "an object";
+
+const CHECKS = {
+  tags: strings,
+  extra: record,
+  host: (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a host name or address"),
+  port: (value: unknown) =>
+    typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 65_535
+      ? undefined
+      : "a whole number from 0 to 65535",
+  threads: atLeast(1),
+  maxConcurrency: atLeast(1),
+  preload: strings,
+  env: record,
+  execArgv: strings,
+  resourceLimits: object,
+  proxyPoolTtl: milliseconds,
+  shutdownGracePeriod: milliseconds,
+  channel: object,
+};
+
+/** Throws `InvalidArgument` for an option that is unknown or of the wrong kind. */
+export function checkWorkerOptions(options: unknown, what: string): asserts options is WorkerOptions {
+  checkOptions(options, CHECKS, what);
+}

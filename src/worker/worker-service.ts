@@ -1,0 +1,221 @@
+import type { ResourceLimits } from "node:worker_threads";
+import { GrpcServer, GrpcStatusError, type ListenAddress, type ServerStream, StatusCode } from "../grpc/index.ts";
+import { BatchWriter } from "../wire/batch-writer.ts";
+import { RequestField } from "../wire/fields.ts";
+import { FrameReader } from "../wire/frame-reader.ts";
+import { HelloField } from "../wire/request-frames.ts";
+import { writeExecutorLost, writeWelcome } from "../wire/response-frames.ts";
+import { PROTOCOL_VERSION, versionConflict } from "../wire/version.ts";
+import { encodeIdleResponse, readStopRequest } from "../wire/control-messages.ts";
+import { TaskThread } from "./task-thread.ts";
+import { GRPC_PREFIX_BYTES, LARGE_MESSAGE_BYTES, SESSION_PREFIX_BYTES, type ThreadConfig } from "./thread-messages.ts";
+
+/** How often a session that was held up looks whether it may go on, in milliseconds. */
+const HELD_UP_MS = 5;
+
+/** How a service is set up. */
+export interface WorkerServiceOptions {
+  readonly uid: string;
+  readonly threads: number;
+  readonly thread: Omit<ThreadConfig, "board" | "uid">;
+  readonly resourceLimits: ResourceLimits | undefined;
+  /** Called when a `Stop` request comes in; resolves when the worker has stopped. */
+  readonly stopRequested: (timeout: number) => Promise<void>;
+}
+
+interface ServedSession {
+  readonly number: number;
+  readonly stream: ServerStream;
+  readonly lane: number;
+  /** Bytes of large messages that were written while the stream was full. */
+  unreported: number;
+}
+
+/**
+ * The gRPC side of a worker. Passes messages between callers and task threads without decoding them, and never runs
+ * a user's code. `serving`, then `stopping`: no new sessions.
+ */
+export class WorkerService {
+  readonly #options: WorkerServiceOptions;
+  readonly #server: GrpcServer;
+  readonly #threads: TaskThread[] = [];
+  readonly #sessions = new Map<number, ServedSession>();
+  readonly #drained: (() => void)[] = [];
+  #state: "serving" | "stopping" = "serving";
+  #lastSession = 0;
+  readonly #startedAt = Date.now();
+
+  constructor(options: WorkerServiceOptions, server: GrpcServer) {
+    this.#options = options;
+    this.#server = server;
+    server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
+    server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
+    server.addUnary("/wool.v1.Worker/Stop", async (request) => {
+      await this.#options.stopRequested(readStopRequest(request));
+      return new Uint8Array(0);
+    });
+  }
+
+  /** Starts the task threads and listens. */
+  async start(address: ListenAddress): Promise<ListenAddress> {
+    for (let lane = 0; lane < this.#options.threads; lane++) this.#threads.push(this.#startThread(lane));
+    const listening = this.#server.listen(address);
+    await Promise.all(this.#threads.map((thread) => thread.ready));
+    return await listening;
+  }
+
+  /** Tasks that have been started and have not ended. */
+  get live(): number {
+    return this.#threads.reduce((sum, thread) => sum + thread.board.live, 0);
+  }
+
+  /** Seconds since the last task ended, 0 while one runs. */
+  idleSeconds(): number {
+    if (this.live > 0) return 0;
+    const last = Math.max(this.#startedAt, ...this.#threads.map((thread) => thread.board.lastEnded));
+    return (Date.now() - last) / 1000;
+  }
+
+  /** Takes no new tasks; resolves when none is left. */
+  async drain(): Promise<void> {
+    this.#state = "stopping";
+    await Promise.all(
+      this.#threads.map(
+        (thread, lane) =>
+          new Promise<void>((resolve) => {
+            if (!thread.isRunning) return resolve();
+            this.#drained[lane] = resolve;
+            thread.tell({ kind: "stop" });
+          }),
+      ),
+    );
+  }
+
+  /** Cancels all tasks that run. */
+  cancel(): void {
+    for (const thread of this.#threads) thread.tell({ kind: "cancel" });
+  }
+
+  /** Ends everything. */
+  async close(graceMs: number): Promise<void> {
+    this.#state = "stopping";
+    for (const session of this.#sessions.values()) {
+      session.stream.end({ code: StatusCode.UNAVAILABLE, message: "the worker has stopped" });
+    }
+    await this.#server.close({ graceMs });
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+
+  #startThread(lane: number): TaskThread {
+    return new TaskThread(
+      { ...this.#options.thread, uid: this.#options.uid },
+      { resourceLimits: this.#options.resourceLimits },
+      {
+        message: (memory) => this.#toCaller(memory),
+        drained: () => this.#drained[lane]?.(),
+        lost: (reason) => this.#lostThread(lane, reason),
+      },
+    );
+  }
+
+  /** A task thread ended by itself: its sessions end with it, and another takes its place. */
+  #lostThread(lane: number, reason: string): void {
+    this.#drained[lane]?.();
+    for (const session of [...this.#sessions.values()]) {
+      if (session.lane !== lane) continue;
+      const writer = new BatchWriter(GRPC_PREFIX_BYTES);
+      writeExecutorLost(writer, reason);
+      session.stream.send(writer.take());
+      session.stream.end({ code: StatusCode.UNAVAILABLE, message: `the task thread ended: ${reason}` });
+      this.#sessions.delete(session.number);
+    }
+    if (this.#state === "serving") this.#threads[lane] = this.#startThread(lane);
+  }
+
+  #accept(stream: ServerStream): void {
+    let session: ServedSession | undefined;
+    stream.handle({
+      message: (buffer, start, end) => {
+        if (session === undefined) session = this.#welcome(stream, new FrameReader(buffer, start, end));
+        else this.#toThread(session, buffer, start, end);
+      },
+      drain: () => {
+        if (session !== undefined) this.#reportSent(session);
+      },
+      halfClosed: () => stream.end(),
+      cancelled: () => {
+        if (session !== undefined) this.#forget(session);
+      },
+    });
+  }
+
+  /** The hello is read before anything else is: an incompatible caller is told which versions there are. */
+  #welcome(stream: ServerStream, frame: FrameReader): ServedSession {
+    if (frame.next() !== RequestField.hello) {
+      throw new GrpcStatusError(StatusCode.FAILED_PRECONDITION, "the first message of a session must be a hello");
+    }
+    const conflict = versionConflict(frame.integer(HelloField.version), frame.integer(HelloField.minimum));
+    if (conflict !== undefined) throw new GrpcStatusError(StatusCode.FAILED_PRECONDITION, conflict);
+    if (this.#state === "stopping") throw new GrpcStatusError(StatusCode.UNAVAILABLE, "the worker is stopping");
+    const lane = frame.integer(HelloField.lane);
+    const thread = this.#threads[lane];
+    if (thread === undefined) {
+      throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, `there is no lane ${lane}: the worker has ${this.#threads.length}`);
+    }
+    const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
+    this.#sessions.set(session.number, session);
+    thread.tell({ kind: "open", session: session.number, callerId: frame.text(HelloField.callerId) });
+    const writer = new BatchWriter(GRPC_PREFIX_BYTES);
+    writeWelcome(writer, {
+      version: PROTOCOL_VERSION,
+      workerUid: this.#options.uid,
+      lanes: this.#threads.length,
+      maxConcurrency: this.#options.thread.maxConcurrency,
+      sharesFiles: false,
+    });
+    stream.send(writer.take());
+    return session;
+  }
+
+  #toThread(session: ServedSession, buffer: Buffer, start: number, end: number): void {
+    const thread = this.#threads[session.lane];
+    if (thread === undefined) return;
+    const memory = new ArrayBuffer(SESSION_PREFIX_BYTES + end - start);
+    const message = Buffer.from(memory);
+    message.writeUInt32LE(session.number, 0);
+    buffer.copy(message, SESSION_PREFIX_BYTES, start, end);
+    thread.hand(memory);
+    if (!thread.keepsUp) this.#holdUp(session, thread);
+  }
+
+  /** Reads no more from a caller whose task thread does not keep up, so that memory stays bounded. */
+  #holdUp(session: ServedSession, thread: TaskThread): void {
+    session.stream.pause();
+    const look = setInterval(() => {
+      if (!thread.keepsUp && thread.isRunning && !session.stream.closed) return;
+      clearInterval(look);
+      session.stream.resume();
+    }, HELD_UP_MS);
+  }
+
+  #toCaller(memory: ArrayBuffer): void {
+    const message = Buffer.from(memory);
+    const session = this.#sessions.get(message.readUInt32LE(0));
+    if (session === undefined) return;
+    const writable = session.stream.send(message.subarray(SESSION_PREFIX_BYTES));
+    if (message.length > LARGE_MESSAGE_BYTES) session.unreported += message.length;
+    if (writable) this.#reportSent(session);
+  }
+
+  #reportSent(session: ServedSession): void {
+    if (session.unreported === 0) return;
+    const bytes = session.unreported;
+    session.unreported = 0;
+    this.#threads[session.lane]?.tell({ kind: "sent", session: session.number, bytes });
+  }
+
+  #forget(session: ServedSession): void {
+    this.#sessions.delete(session.number);
+    this.#threads[session.lane]?.tell({ kind: "close", session: session.number });
+  }
+}
