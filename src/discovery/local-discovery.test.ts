@@ -115,6 +115,27 @@ describe("LocalDiscovery", () => {
     expect(await next()).toBe("dropped a");
   });
 
+  it("ends with what the filter throws, and asks it no more", async () => {
+    const { publisher } = open();
+    const filter = vi.fn(({ tags }: WorkerMetadata) => {
+      if (tags.has("bad")) throw new Error("bad filter");
+      return true;
+    });
+    const next = subscribe(open("test", { pollInterval: OFTEN }), filter);
+    await publisher.publish("worker-added", worker("a"));
+    expect(await next()).toBe("added a");
+    await publisher.publish("worker-updated", worker("a", "bad"));
+    await expect(next()).rejects.toThrow("bad filter");
+    filter.mockClear();
+    const other = subscribe(open("test", { pollInterval: OFTEN }));
+    await publisher.publish("worker-updated", worker("a", "good"));
+    expect(await other()).toBe("added a");
+    await publisher.publish("worker-updated", worker("a", "better"));
+    expect(await other()).toBe("updated a");
+    expect(await next()).toBe("end");
+    expect(filter).not.toHaveBeenCalled();
+  });
+
   it("lets the newest word count where several publish one worker, and any drop end it", async () => {
     const [first, second] = [open(), open()];
     await first.publisher.publish("worker-added", worker("a", "first"));
@@ -199,7 +220,7 @@ describe("LocalDiscovery", () => {
       mkdirSync(obstacle);
       await publisher.publish("worker-dropped", worker("a"));
       await publisher.publish("worker-added", worker("b"));
-      await vi.waitFor(() => expect(warn).toHaveBeenCalled());
+      await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 20_000 });
       rmSync(obstacle, { recursive: true });
       expect([await next(), await next()]).toEqual(["dropped a", "added b"]);
       expect(warn).toHaveBeenCalledTimes(1);

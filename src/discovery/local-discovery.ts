@@ -29,10 +29,10 @@ export interface LocalDiscoveryOptions {
  */
 export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly namespace: string;
-  readonly publisher: DiscoveryPublisherLike;
-  readonly #files: LocalNamespace;
   /** The directory given in the options. */
   readonly directory: string | undefined;
+  readonly publisher: DiscoveryPublisherLike;
+  readonly #files: LocalNamespace;
   readonly #pollInterval: number;
   readonly #subscriptions = new Set<LocalSubscription>();
   #cancelExitCleanup: (() => void) | undefined;
@@ -52,10 +52,10 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
       );
     }
     this.namespace = namespace;
+    this.directory = directory;
     this.publisher = { publish: (type, worker) => this.#publish(type, worker) };
     this.#files = new LocalNamespace(namespace, directory);
     this.#pollInterval = pollInterval;
-    this.directory = directory;
   }
 
   /** Changes of the workers in the namespace, beginning with those that are there. */

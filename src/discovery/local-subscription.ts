@@ -41,8 +41,9 @@ export class LocalSubscription {
     try {
       // Watching comes first: what changes after the look is then reported.
       this.#watch();
-      this.#sink.update(this.#namespace.read());
+      const workers = this.#namespace.read();
       this.#state = "following";
+      this.#sink.update(workers);
     } catch (error) {
       // The directory is not private: no later look is going to like it better.
       if (error instanceof WoolError) this.#sink.fail(error);

@@ -109,6 +109,39 @@ export function listening<E>(event: string, listener: (parameters: E) => void, d
   }
 }
 
+let debuggerUsers = 0;
+let isDebuggerOn = false;
+
+/**
+ * Runs `body` with the debugger on. It makes every `await` several times slower, so it does not stay on longer than the
+ * code that runs now; turning it on again for each of several uses would cost more than they do.
+ */
+export function withDebugger<T>(body: () => T): T {
+  debuggerUsers += 1;
+  try {
+    if (!isDebuggerOn) {
+      inspect("Debugger.enable");
+      isDebuggerOn = true;
+      queueMicrotask(turnDebuggerOff);
+    }
+    return body();
+  } finally {
+    debuggerUsers -= 1;
+  }
+}
+
+/** Like `withDebugger`, and V8 announces every script again. */
+export function withFreshDebugger<T>(body: () => T): T {
+  if (debuggerUsers === 0) turnDebuggerOff();
+  return withDebugger(body);
+}
+
+function turnDebuggerOff(): void {
+  if (!isDebuggerOn || debuggerUsers > 0) return;
+  isDebuggerOn = false;
+  inspect("Debugger.disable");
+}
+
 /** Gives the inspector a hold on `subject` for as long as `body` runs. */
 export function withRemoteObject<T>(subject: object, body: (objectId: string) => T): T {
   const { exchangeId } = connect();
@@ -141,7 +174,8 @@ function take(objectId: string, how: string): unknown {
   return taken;
 }
 
-function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
+/** The value itself that a remote object stands for. */
+export function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
   if (remote.objectId !== undefined) return take(remote.objectId, TAKE);
   if (remote.unserializableValue === undefined) return remote.value;
   return remote.type === "bigint"

@@ -1,5 +1,5 @@
 import type inspector from "node:inspector";
-import { inspect, listening } from "./inspector-session.ts";
+import { inspect, listening, withFreshDebugger } from "./inspector-session.ts";
 
 /** A piece of source that V8 compiled: a module, a CommonJS file, an `eval`. */
 export interface Script {
@@ -39,23 +39,17 @@ function remember(parameters: inspector.Debugger.ScriptParsedEventDataType): voi
   });
 }
 
-/**
- * The debugger makes every `await` several times slower while it is on, so it is on only in here. The sources of the
- * user's own files are read along, since the next function will most likely come from one of them.
- */
+/** The sources of the user's own files are read along, since the next function will most likely come from one of them. */
 function readScripts(wanted: string): void {
   listening<inspector.Debugger.ScriptParsedEventDataType>("Debugger.scriptParsed", remember, () => {
-    inspect("Debugger.enable");
-    try {
+    withFreshDebugger(() => {
       for (const script of known.values()) {
         if (script.source !== undefined || isOwnToNode(script.url)) continue;
         const isLikelyNext = script.url.startsWith("file:") && !script.url.includes("/node_modules/");
         if (script.id !== wanted && !isLikelyNext) continue;
         script.source = readSource(script.id);
       }
-    } finally {
-      inspect("Debugger.disable");
-    }
+    });
   });
 }
 

@@ -123,7 +123,17 @@ function openSocket(target: Target, tls: ClientTls | undefined): Socket {
     return socket;
   }
   const { servername = defaultServername(target), ca, key, cert } = tls;
-  const socket = connectTls({ ...place, ca, key, cert, servername, ALPNProtocols: ["h2"], minVersion: "TLSv1.2" });
+  const socket = connectTls({
+    ...place,
+    ca,
+    key,
+    cert,
+    servername,
+    ALPNProtocols: ["h2"],
+    minVersion: "TLSv1.2",
+    // Also when the environment turns the check off for the whole process.
+    rejectUnauthorized: true,
+  });
   socket.setNoDelay(true);
   return socket;
 }

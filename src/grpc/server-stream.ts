@@ -109,7 +109,7 @@ export class ServerStream extends MessageStream {
   #release(): void {
     this.#stream.resume();
     if (this.#halfClosed) return;
-    // Not at once: a queued reset makes nghttp2 drop the trailers queued before it.
+    // Not at once: a reset right after the trailers were queued goes out without them.
     this.#linger = setTimeout(() => this.#stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
   }
 

@@ -1,6 +1,7 @@
 import { types } from "node:util";
-import { type Dependency, stability } from "../functions/index.ts";
+import type { Dependency } from "../functions/index.ts";
 import { ValueEncoder } from "../values/index.ts";
+import { isConstant } from "./constancy.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
 
@@ -61,7 +62,7 @@ export class RoutineSpec {
       serializer = Uint8Array.from(encoder.encode(this.options.serializer, `${this.name}.serializer`));
       dependencies = [...dependencies, ...encoder.dependencies];
     }
-    this.#constant = stability(this.fn) === "constant";
+    this.#constant = isConstant(this.fn);
     this.#route = {
       number: nextRouteNumber(),
       name: this.name,

@@ -4,6 +4,7 @@ import type { Dispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
 import { runStreamLocally, runLocally } from "./local-run.ts";
 import { type CallOptions, checkCallOptions, checkRoutineOptions, describe, type RoutineOptions } from "./options.ts";
+import { routineSpecOf, SPEC } from "./routine-registry.ts";
 import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
 
 /** A function that runs on a worker when it is called. */
@@ -48,7 +49,6 @@ export interface RoutineDecorator {
   ): TypedPropertyDescriptor<F>;
 }
 
-const SPEC = Symbol.for("wool-ts.routine.spec");
 const CALL_OPTIONS = Symbol.for("wool-ts.routine.options");
 
 /** The shape that all routines share at run time. */
@@ -100,11 +100,6 @@ export function routine(...args: unknown[]): unknown {
   throw new InvalidArgument(
     `routine() takes a function or a generator function, not ${describe(first)}; write routine(async () => ...)`,
   );
-}
-
-/** The spec behind a routine, or `undefined` for anything else. */
-export function routineSpecOf(value: unknown): RoutineSpec | undefined {
-  return routineObject(value)?.[SPEC];
 }
 
 function routineObject(value: unknown): RoutineObject | undefined {

@@ -146,7 +146,8 @@ describe("PoolDirectory.removeAbandoned", () => {
     const { child, path, bulk } = await startOwner();
     expect(await PoolDirectory.removeAbandoned(path, { sharedMemory })).toBe(false);
     await end(child);
-    expect(await PoolDirectory.removeAbandoned(path, { sharedMemory })).toBe(true);
+    const removals = await Promise.all([1, 2, 3].map(() => PoolDirectory.removeAbandoned(path, { sharedMemory })));
+    expect(removals).toContain(true);
     expect([path, bulk].filter(existsSync)).toEqual([]);
     expect(await PoolDirectory.removeAbandoned(path, { sharedMemory })).toBe(false);
   });

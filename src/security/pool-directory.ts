@@ -84,13 +84,13 @@ export class PoolDirectory implements AsyncDisposable {
 
   /**
    * Removes the pool directory at `path`, and its bulk-transfer files, if the process that made it is gone: for a
-   * worker whose parent vanished. Resolves to whether it did.
+   * worker whose parent vanished. Resolves to whether it did, and never rejects: other workers may do the same meanwhile.
    */
   static async removeAbandoned(path: string, options: PoolDirectoryOptions = {}): Promise<boolean> {
     if (!(await isAbandoned(path))) return false;
     const bulk = join(bulkRoot(options.sharedMemory ?? SHARED_MEMORY), basename(path));
-    await Promise.all([path, bulk].map(removeOwnedDirectory));
-    return true;
+    const removals = await Promise.allSettled([path, bulk].map(removeOwnedDirectory));
+    return removals.every(({ status }) => status === "fulfilled");
   }
 
   #close(): void {

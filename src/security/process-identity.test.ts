@@ -13,6 +13,8 @@ import {
   processStartTime,
 } from "./process-identity.ts";
 
+const PATIENCE = { timeout: 20_000, interval: 5 };
+
 const isLinux = process.platform === "linux";
 const children: ChildProcess[] = [];
 
@@ -70,9 +72,12 @@ describe("isProcessAlive", () => {
   });
 
   it.runIf(isLinux)("does not count a zombie", async () => {
-    const { child } = await start("sh", "-c", "true & echo $!; exec sleep 1000");
-    const pid = Number(await firstLine(child));
-    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, "latin1")).toMatch(/\) Z /));
+    // After exec nobody is left in the parent who would collect the child.
+    const parent = await start("sh", "-c", "sleep 1000 & echo $!; exec sleep 1001");
+    const pid = Number(await firstLine(parent.child));
+    await vi.waitFor(() => expect(readFileSync(`/proc/${parent.pid}/comm`, "utf8")).toBe("sleep\n"), PATIENCE);
+    process.kill(pid, "SIGKILL");
+    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, "latin1")).toMatch(/\) Z /), PATIENCE);
     expect(isProcessAlive({ pid, startTime: "" })).toBe(false);
     expect(identifyProcess(pid)).toBeUndefined();
   });
@@ -93,7 +98,7 @@ describe("processStartTime", () => {
       symlinkSync("/bin/sleep", name);
       const { pid } = await start(name, "1000");
       const plain = await start("sleep", "1000");
-      await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/comm`, "utf8")).toBe("x) R 1 (y\n"));
+      await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/comm`, "utf8")).toBe("x) R 1 (y\n"), PATIENCE);
       const startTime = Number(processStartTime(pid));
       expect(startTime).toBeGreaterThanOrEqual(Number(processStartTime(process.pid)));
       expect(startTime).toBeLessThanOrEqual(Number(processStartTime(plain.pid)));

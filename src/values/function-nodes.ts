@@ -60,7 +60,7 @@ export function writeCell(writer: GraphWriter, value: object): boolean {
   if (!writer.port.isCell(value)) return false;
   writer.byte(CELL);
   writer.remember(value);
-  writer.defer(() => writer.value(value.value));
+  writer.defer(() => writer.value(value.v));
   return true;
 }
 
@@ -69,7 +69,7 @@ export function readCell(reader: GraphReader): object {
   const cell = reader.port.createCell();
   reader.remember(cell);
   reader.defer(() => {
-    cell.value = reader.value();
+    cell.v = reader.value();
   });
   return cell;
 }

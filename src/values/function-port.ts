@@ -1,10 +1,23 @@
-import { type Assembled, type Dependency, type Dismantled, type PlainData, type PrivateState, ShippingError } from "../functions/shipment.ts";
+import {
+  type Assembled,
+  assemble,
+  Cell,
+  type Dependency,
+  type Dismantled,
+  dismantle,
+  type PlainData,
+  type PrivateState,
+  privatesOf,
+  referenceOf,
+  restorePrivates,
+  ShippingError,
+} from "../functions/index.ts";
 
 export { type Assembled, type Dependency, type Dismantled, type PlainData, type PrivateState, ShippingError };
 
 /** A captured variable that several functions share. */
 export interface SharedCell {
-  value: unknown;
+  v: unknown;
 }
 
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */
@@ -22,24 +35,17 @@ export interface FunctionPort {
   createCell(): SharedCell;
 }
 
-const NONE: readonly PrivateState[] = [];
-
-/** Ships no functions at all. */
-const closedPort: FunctionPort = {
-  dismantle(fn) {
-    throw new ShippingError(`is a function (${String(Reflect.get(fn, "name"))})`, [], "Pass data instead.");
-  },
-  assemble() {
-    throw new ShippingError("functions are not shipped here", [], "Pass data instead.");
-  },
-  referenceOf: () => undefined,
-  privatesOf: () => NONE,
-  restorePrivates: () => {},
-  isCell: (_value): _value is SharedCell => false,
-  createCell: () => ({ value: undefined }),
+const shippingPort: FunctionPort = {
+  dismantle: (fn) => dismantle(fn),
+  assemble,
+  referenceOf: (value) => referenceOf(value),
+  privatesOf,
+  restorePrivates,
+  isCell: (value): value is SharedCell => value instanceof Cell,
+  createCell: () => new Cell(),
 };
 
 /** The port that encoders and decoders use unless they are given another. */
 export function functionPort(): FunctionPort {
-  return closedPort;
+  return shippingPort;
 }
