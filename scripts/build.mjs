@@ -1,6 +1,6 @@
-// Builds dist/ from src/. Nothing else is needed to run the package from a checkout.
+// Builds dist/ from src/. A build that fails leaves the last good one in place.
 import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,15 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
 const tsc = join(dirname(require.resolve("typescript/package.json")), "bin", "tsc");
 
-rmSync(join(root, "dist"), { recursive: true, force: true });
-const built = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
-process.exit(built.status ?? 1);
+const fresh = mkdtempSync(join(root, ".build-"));
+try {
+  const args = [tsc, "-p", "tsconfig.build.json", "--outDir", join(fresh, "dist"), "--noEmitOnError"];
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exitCode = status ?? 1;
+  else {
+    rmSync(join(root, "dist"), { recursive: true, force: true });
+    renameSync(join(fresh, "dist"), join(root, "dist"));
+  }
+} finally {
+  rmSync(fresh, { recursive: true, force: true });
+}

@@ -1,3 +1,5 @@
+import { isRuntimeFrame, setStack } from "../routine/runtime-frames.ts";
+
 /**
  * A failure on its way to the caller. The error's stack gets its second half, where the call was made, only when the
  * caller's own promise is being settled: that is when the engine knows who waits for it.
@@ -9,8 +11,6 @@ export class RemoteFailure {
     this.error = error;
   }
 }
-
-const OWN_FILES = new URL("..", import.meta.url).href;
 
 /**
  * The rejection handler of every call's promise. Must be a reaction of the promise that the caller awaits, so that
@@ -26,17 +26,11 @@ export function throwAtCallSite(failure: unknown): never {
 function addCallSite(error: Error): void {
   const here: { stack?: string } = {};
   Error.captureStackTrace(here, throwAtCallSite);
-  const frames = (here.stack ?? "").split("\n").slice(1).filter(isUsers);
-  if (frames.length === 0 || Object.isFrozen(error)) return;
+  const frames = (here.stack ?? "")
+    .split("\n")
+    .slice(1)
+    .filter((line) => !isRuntimeFrame(line));
+  if (frames.length === 0) return;
   const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
-  Object.defineProperty(error, "stack", {
-    value: `${stack}\n${frames.join("\n")}`,
-    writable: true,
-    enumerable: false,
-    configurable: true,
-  });
-}
-
-function isUsers(frame: string): boolean {
-  return !frame.includes(OWN_FILES) && !frame.includes("node:internal/");
+  setStack(error, `${stack}\n${frames.join("\n")}`);
 }

@@ -7,6 +7,8 @@ import type { Session } from "./session.ts";
 interface StepRequest {
   readonly kind: StepKind;
   readonly value: unknown;
+  /** Plain steps that were asked for before this one. */
+  readonly after: number;
   readonly resolve: (result: IteratorResult<unknown, unknown>) => void;
   readonly reject: (failure: unknown) => void;
 }
@@ -29,7 +31,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #ending: Ending | undefined;
   #call: Call | undefined;
   #session: Session | undefined;
-  /** Plain steps that were asked for by the user since the beginning. */
+  /** Plain steps, those without a value, that were asked for since the beginning. */
   #asked = 0;
   /** Fetched values that were handed out since the last credit. */
   #unreplenished = 0;
@@ -97,7 +99,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
 
   #request(kind: StepKind, value: unknown): Promise<IteratorResult<unknown, unknown>> {
     return new Promise<IteratorResult<unknown, unknown>>((resolve, reject) => {
-      const request = { kind, value, resolve, reject };
+      const request = { kind, value, after: this.#asked, resolve, reject };
       if (this.#state === "done") answerAfterEnd(request);
       else if (this.#state === "fresh") this.#first(request);
       else if (this.#state === "ended") this.#afterEnd(request);
@@ -123,7 +125,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
 
   #enqueue(request: StepRequest): void {
     if (request.kind === StepKind.next) {
-      this.#asked++;
+      if (request.value === undefined) this.#asked++;
       if (this.#fetched.length > 0) {
         request.resolve({ done: false, value: this.#fetched.shift() });
         this.#replenish();
@@ -148,7 +150,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
       return;
     }
     try {
-      session.step(call, request.kind, request.value, this.#asked);
+      session.step(call, request.kind, request.value, request.after);
     } catch (error) {
       this.#requests.splice(this.#requests.indexOf(request), 1);
       if (request.kind !== StepKind.next) this.#controls--;

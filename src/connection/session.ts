@@ -4,11 +4,18 @@ import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "
 import { ValueDecoder } from "../values/index.ts";
 import { ChunkAssembly } from "../wire/chunk-assembly.ts";
 import { ReceivedDependencies } from "../wire/dependency-ledger.ts";
-import { RequestField, ResponseField } from "../wire/fields.ts";
+import { LAST_RESPONSE_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
 import { writeHello } from "../wire/request-frames.ts";
-import { LOST_REASON, OutcomeField, RejectedField, type Welcome, WelcomeField } from "../wire/response-frames.ts";
+import {
+  LOST_REASON,
+  OutcomeField,
+  PACE_TASK_US,
+  RejectedField,
+  type Welcome,
+  WelcomeField,
+} from "../wire/response-frames.ts";
 import { MINIMUM_PROTOCOL_VERSION, PROTOCOL_VERSION } from "../wire/version.ts";
 import type { Call } from "./call.ts";
 import { callerId } from "./caller-id.ts";
@@ -44,6 +51,7 @@ export class Session {
   readonly #stream: GrpcStream;
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
+  readonly #reader = new FrameReader(LAST_RESPONSE_FIELD);
   readonly #chunks = new ChunkAssembly();
   readonly #received = new ReceivedDependencies((dependency) => acceptDependency(dependency, { importing: false }));
   readonly #calls: (Call | undefined)[] = [];
@@ -102,7 +110,7 @@ export class Session {
       this.#sender.task(call);
       call.onHanded?.();
     }
-    this.window.sent(to - from, performance.now());
+    this.window.sent(to - from);
     this.#outbox.flush();
   }
 
@@ -119,7 +127,7 @@ export class Session {
   /** Tells the worker that nobody waits for a call any more. */
   cancel(call: Call, reason: unknown): void {
     if (call.session !== this || this.#state === "closed") return;
-    if (call.state === "sent") this.window.started(1, performance.now());
+    if (call.state === "sent") this.window.started(1);
     call.state = "abandoned";
     this.#chunks.drop(call.id);
     this.#sender.cancel(call, reason);
@@ -136,7 +144,7 @@ export class Session {
   }
 
   #message(buffer: Buffer, start: number, end: number): void {
-    const frame = new FrameReader(buffer, start, end);
+    const frame = this.#reader.open(buffer, start, end);
     let started = 0;
     for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
       switch (kind) {
@@ -160,12 +168,15 @@ export class Session {
         case ResponseField.welcome:
           this.#open(frame);
           break;
+        case ResponseField.pace:
+          this.window.pace(frame.integer(PACE_TASK_US));
+          break;
         case ResponseField.executorLost:
           this.close(new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LOST_REASON)}`));
           return;
       }
     }
-    if (started > 0) this.window.started(started, performance.now());
+    if (started > 0) this.window.started(started);
     this.#events.progressed(this);
   }
 

@@ -33,7 +33,9 @@ export function assembleBound(head: { readonly [key: string]: PlainData }): Asse
     labels: [],
     early: [],
     pristine: undefined,
-    facts: { hasHeritage: false },
+    hasHeritage: false,
+    home: undefined,
+    privates: undefined,
   });
   return {
     value,

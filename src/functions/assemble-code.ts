@@ -1,9 +1,11 @@
 import { isRecord } from "./code-data.ts";
+import { noteMembers } from "./class-members.ts";
 import { codeFactory } from "./code-store.ts";
+import type { CodeInstance } from "./compile-code.ts";
 import { adopt, identified, isOwnId } from "./identity.ts";
 import { intrinsicAt } from "./intrinsics.ts";
 import { applyIntegrity, defineDescribed } from "./own-properties.ts";
-import { noteRevived, type PristineClass } from "./revived.ts";
+import { noteRevived, type PristineClass, revivedSource } from "./revived.ts";
 import type { Assembled, PlainData } from "./shipment.ts";
 
 type Head = { readonly [key: string]: PlainData };
@@ -23,9 +25,10 @@ export function assembleFunction(head: Head): Assembled {
   if (original !== undefined) return original;
   const { factory, dependency, data } = codeFactory(String(head["code"]));
   const instance = factory({ superclass: undefined, keys: [] });
-  const { value } = instance;
+  const { value, holder } = instance;
   adopt(value, String(head["id"]));
   applyNameAndLength(value, head);
+  const usesSuper = typeof head["home"] === "number" && holder !== undefined;
   noteRevived(value, {
     kind: "function",
     code: dependency,
@@ -33,12 +36,15 @@ export function assembleFunction(head: Head): Assembled {
     labels: data.slots,
     early: [],
     pristine: undefined,
-    facts: { hasHeritage: false },
+    hasHeritage: false,
+    home: usesSuper ? () => Reflect.getPrototypeOf(holder) : undefined,
+    privates: undefined,
   });
   return {
     value,
     complete: (parts) => {
       instance.fill(parts);
+      if (typeof head["home"] === "number" && holder !== undefined) setPrototype(holder, parts[head["home"]]);
       completeFunction(value, head, parts);
     },
   };
@@ -90,16 +96,17 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
   if (original !== undefined) return original;
   const id = String(head["id"]);
   const existing = identified(id);
-  const revived = existing === undefined ? undefined : fillers.get(existing);
-  if (existing !== undefined && revived !== undefined) {
-    return { value: existing, complete: (parts) => completeClass(existing, head, parts, revived) };
-  }
+  const filled = existing === undefined ? undefined : instances.get(existing);
+  if (filled !== undefined) return { value: filled.value, complete: (parts) => completeClass(filled, head, parts) };
   const { factory, dependency, data } = codeFactory(String(head["code"]));
   const hasHeritage = head["hasHeritage"] === true;
   const instance = factory({ superclass: early[0], keys: hasHeritage ? early.slice(1) : early });
-  const { value } = instance;
+  const { value, privates } = instance;
+  const pristine = pristineOf(value);
   adopt(value, id);
-  fillers.set(value, instance.fill);
+  instances.set(value, instance);
+  noteMembers(value, true, pristine.statics);
+  noteMembers(value, false, pristine.members);
   applyNameAndLength(value, head);
   noteRevived(value, {
     kind: "class",
@@ -107,21 +114,19 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
     captured: instance.read,
     labels: data.slots,
     early: [...early],
-    pristine: pristineOf(value),
-    facts: { hasHeritage },
+    pristine,
+    hasHeritage,
+    home: undefined,
+    privates,
   });
-  return { value, complete: (parts) => completeClass(value, head, parts, instance.fill) };
+  return { value, complete: (parts) => completeClass(instance, head, parts) };
 }
 
-const fillers = new WeakMap<object, (values: readonly unknown[]) => void>();
+const instances = new WeakMap<object, CodeInstance>();
 
-function completeClass(
-  value: object,
-  head: Head,
-  parts: readonly unknown[],
-  fill: (values: readonly unknown[]) => void,
-): void {
-  fill(parts);
+function completeClass(instance: CodeInstance, head: Head, parts: readonly unknown[]): void {
+  const { value, privates } = instance;
+  instance.fill(parts);
   for (const removed of Array.isArray(head["removed"]) ? head["removed"] : []) {
     if (!Array.isArray(removed)) continue;
     const holder: unknown = removed[0] === true ? value : Reflect.get(value, "prototype");
@@ -130,14 +135,40 @@ function completeClass(
     }
   }
   completeFunction(value, head, parts);
+  const { privateStatics } = head;
+  if (Array.isArray(privateStatics)) {
+    privates?.writeStatic(privateStatics.map((index) => (typeof index === "number" ? parts[index] : undefined)));
+  }
+}
+
+/** A method or accessor that a class defines, as its body defined it when the class was revived here. */
+export function assembleMember(head: Head, early: readonly unknown[]): Assembled {
+  const [owner, symbol] = early;
+  if (typeof owner !== "function") throw new TypeError("the class of a method is malformed");
+  const key = typeof head["key"] === "string" ? head["key"] : symbol;
+  if (typeof key !== "string" && typeof key !== "symbol") throw new TypeError("the name of a method is malformed");
+  const isStatic = head["isStatic"] === true;
+  const pristine = revivedSource(owner)?.pristine;
+  const descriptor =
+    pristine === undefined
+      ? Reflect.getOwnPropertyDescriptor(isStatic ? owner : prototypeOf(owner), key)
+      : (isStatic ? pristine.statics : pristine.members).get(key);
+  const { slot } = head;
+  const member: unknown = descriptor?.[slot === "get" || slot === "set" ? slot : "value"];
+  if (typeof member !== "function") {
+    throw new Error(`the class ${owner.name} has no method ${String(key)} here`);
+  }
+  return { value: member, complete: DONE };
+}
+
+function prototypeOf(cls: object): object {
+  const prototype: unknown = Reflect.get(cls, "prototype");
+  if (typeof prototype !== "object" || prototype === null) throw new TypeError("a class has no prototype");
+  return prototype;
 }
 
 function pristineOf(cls: object): PristineClass {
-  const prototype: unknown = Reflect.get(cls, "prototype");
-  return {
-    statics: descriptorsOf(cls),
-    members: typeof prototype === "object" && prototype !== null ? descriptorsOf(prototype) : new Map(),
-  };
+  return { statics: descriptorsOf(cls), members: descriptorsOf(prototypeOf(cls)) };
 }
 
 function descriptorsOf(object: object): Map<string | symbol, PropertyDescriptor> {

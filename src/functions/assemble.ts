@@ -1,11 +1,14 @@
 import { assembleBound } from "./assemble-bound.ts";
-import { assembleClass, assembleFunction, fallbackClass } from "./assemble-code.ts";
+import { createRequire } from "node:module";
+import { isAbsolute, join } from "node:path";
+import { assembleClass, assembleFunction, assembleMember, fallbackClass } from "./assemble-code.ts";
 import { builtinAt } from "./builtin-modules.ts";
 import { isRecord, isStringList } from "./code-data.ts";
 import { ModuleUnavailable, storedModule } from "./code-store.ts";
 import { identified } from "./identity.ts";
 import { intrinsicAt } from "./intrinsics.ts";
 import { shippedExport } from "./module-references.ts";
+import { fromRootRelative } from "./root.ts";
 import { runtimeExport } from "./runtime-exports.ts";
 import type { Assembled, PlainData } from "./shipment.ts";
 
@@ -36,6 +39,8 @@ export function assemble(head: PlainData, early: readonly unknown[]): Assembled 
       const module = String(head["module"]);
       return found(builtinAt({ module, path }), `"${["node:" + module, ...path].join(".")}"`);
     }
+    case "prototype":
+      return found(prototypeOf(early[0]), "the prototype of a function");
     case "returning":
       return found(identified(String(head["id"])), "a function that this process sent out");
     case "module":
@@ -44,11 +49,24 @@ export function assemble(head: PlainData, early: readonly unknown[]): Assembled 
       return assembleBound(head);
     case "function":
       return assembleFunction(head);
+    case "member":
+      return assembleMember(head, early);
+    case "require":
+      return found(requireIn(String(head["directory"])), "require");
     case "class":
       return assembleClass(head, early);
     default:
       throw new TypeError(`the head of a function is of the unknown kind "${String(head["kind"])}"`);
   }
+}
+
+function prototypeOf(fn: unknown): object | undefined {
+  const prototype: unknown = isObject(fn) ? Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value : undefined;
+  return isObject(prototype) ? prototype : undefined;
+}
+
+function requireIn(directory: string): object {
+  return createRequire(join(isAbsolute(directory) ? directory : fromRootRelative(directory), "shipped.js"));
 }
 
 function assembleExport(head: Head): Assembled {

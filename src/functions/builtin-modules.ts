@@ -29,16 +29,21 @@ function add(value: unknown, module: string, path: readonly string[]): value is 
   return true;
 }
 
+// Other objects among the exports hold the process's state: sockets, caches, loaded modules.
+const NAMESPACES: ReadonlySet<string> = new Set("posix win32 promises types strict webcrypto subtle web utils".split(" "));
+
 function addMembers(object: object, module: string, path: readonly string[], depth: number): void {
   for (const key of Object.getOwnPropertyNames(object)) {
+    if (key.startsWith("_") || key === "constructor") continue;
     const descriptor = Object.getOwnPropertyDescriptor(object, key);
     if (descriptor === undefined) continue;
     // Getters are not run: several of them print deprecation warnings.
     if (descriptor.get !== undefined) add(descriptor.get, module, [...path, `get ${key}`]);
     if (descriptor.set !== undefined) add(descriptor.set, module, [...path, `set ${key}`]);
-    if (key === "constructor" || !("value" in descriptor)) continue;
-    if (add(descriptor.value, module, [...path, key]) && depth > 0) {
-      addMembers(descriptor.value, module, [...path, key], depth - 1);
+    const value: unknown = descriptor.value;
+    if (!add(value, module, [...path, key]) || depth === 0) continue;
+    if (typeof value === "function" || key === "prototype" || NAMESPACES.has(key)) {
+      addMembers(value, module, [...path, key], depth - 1);
     }
   }
 }

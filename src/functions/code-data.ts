@@ -1,5 +1,11 @@
 import type { PlainData } from "./shipment.ts";
 
+/** A private method or accessor of a class, defined under a symbol of its own. */
+export interface PrivateMethod {
+  readonly name: string;
+  readonly slot: "value" | "get" | "set";
+}
+
 /** A piece of code as it travels: the same for all functions made at the same place. */
 export interface CodeData {
   readonly kind: "code";
@@ -17,6 +23,10 @@ export interface CodeData {
   /** Where the text starts, from 0. */
   readonly line: number;
   readonly column: number;
+  /** Of a class: its private instance fields, private instance methods, and private static fields. */
+  readonly privateFields: readonly string[];
+  readonly privateMethods: readonly PrivateMethod[];
+  readonly privateStatics: readonly string[];
 }
 
 /** Names that the text of a piece of code may use beside the user's own; each is `base` and one letter. */
@@ -27,34 +37,78 @@ export const INSERTED = {
   receiver: "t",
   superclass: "s",
   keys: "k",
-  hydration: "h",
-  privates: "p",
+  /** Returns the object it is given, for a class to extend. */
+  returner: "r",
+  /** The class that declares the private names of another. */
+  outer: "o",
+  /** The private methods of a class. */
+  methods: "f",
+  /** Reaches the private static fields of a class. */
+  statics: "p",
   method: "n",
 } as const;
 
 /** Code data as plain data. */
 export function toPlain(code: CodeData): PlainData {
-  return { ...code };
+  return { ...code, privateMethods: code.privateMethods.map((method) => ({ ...method })) };
+}
+
+function malformed(): TypeError {
+  return new TypeError("the code of a function is malformed");
 }
 
 /** Checks what a peer sent as code. Throws a `TypeError` when it is not. */
 export function toCodeData(data: PlainData): CodeData {
-  if (!isRecord(data)) throw new TypeError("the code of a function is malformed");
-  const { form, text, isStrict, slots, base, url, file, line, column } = data;
-  if (
-    (form !== "expression" && form !== "method" && form !== "class") ||
-    typeof text !== "string" ||
-    typeof isStrict !== "boolean" ||
-    !isStringList(slots) ||
-    typeof base !== "string" ||
-    typeof url !== "string" ||
-    typeof file !== "string" ||
-    typeof line !== "number" ||
-    typeof column !== "number"
-  ) {
-    throw new TypeError("the code of a function is malformed");
+  if (!isRecord(data)) throw malformed();
+  const { form, isStrict } = data;
+  if ((form !== "expression" && form !== "method" && form !== "class") || typeof isStrict !== "boolean") {
+    throw malformed();
   }
-  return { kind: "code", form, text, isStrict, slots, base, url, file, line, column };
+  return {
+    kind: "code",
+    form,
+    isStrict,
+    text: textIn(data, "text"),
+    slots: namesIn(data, "slots"),
+    base: textIn(data, "base"),
+    url: textIn(data, "url"),
+    file: textIn(data, "file"),
+    line: numberIn(data, "line"),
+    column: numberIn(data, "column"),
+    privateFields: namesIn(data, "privateFields"),
+    privateMethods: methodsIn(data["privateMethods"]),
+    privateStatics: namesIn(data, "privateStatics"),
+  };
+}
+
+type PlainRecord = { readonly [key: string]: PlainData };
+
+function textIn(data: PlainRecord, key: string): string {
+  const value = data[key];
+  if (typeof value !== "string") throw malformed();
+  return value;
+}
+
+function numberIn(data: PlainRecord, key: string): number {
+  const value = data[key];
+  if (typeof value !== "number") throw malformed();
+  return value;
+}
+
+function namesIn(data: PlainRecord, key: string): readonly string[] {
+  const value = data[key];
+  if (!isStringList(value)) throw malformed();
+  return value;
+}
+
+function methodsIn(data: PlainData | undefined): PrivateMethod[] {
+  if (!Array.isArray(data)) throw malformed();
+  return data.map((method) => {
+    if (!isRecord(method)) throw malformed();
+    const slot = textIn(method, "slot");
+    if (slot !== "value" && slot !== "get" && slot !== "set") throw malformed();
+    return { name: textIn(method, "name"), slot };
+  });
 }
 
 /** True for an object of plain data. */

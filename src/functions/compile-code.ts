@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { type CodeData, INSERTED } from "./code-data.ts";
 import { importFrom } from "./import-from.ts";
+import type { PrivateAccess } from "./revived.ts";
 import { pathOf } from "./root.ts";
 
 /** One function made from a piece of code. */
@@ -13,6 +14,10 @@ export interface CodeInstance {
   fill(values: readonly unknown[]): void;
   /** The captured variables as they are now. */
   read(): unknown[];
+  /** Of a method: the object that `super` starts from. */
+  readonly holder: object | undefined;
+  /** Of a class with private members. */
+  readonly privates: PrivateAccess | undefined;
 }
 
 /** What a class needs when it is defined. */
@@ -30,14 +35,28 @@ function isRawFactory(value: unknown): value is RawFactory {
   return typeof value === "function";
 }
 
+const PARAMETERS = [
+  INSERTED.superclass,
+  INSERTED.keys,
+  INSERTED.importer,
+  INSERTED.meta,
+  INSERTED.returner,
+  INSERTED.methods,
+  INSERTED.statics,
+];
+
+/** True for the names of the parameters that a compiled piece of code is given. */
+export function isFactoryParameter(name: string): boolean {
+  return /^\$w\$*[skimrfp]$/.test(name);
+}
+
 /** Compiles a piece of code once; `importer` is the url from which it imports. */
 export function compileCode(code: CodeData, importer: string): CodeFactory {
   const { base, slots, text, form } = code;
-  const parameters = [INSERTED.superclass, INSERTED.keys, INSERTED.importer, INSERTED.meta].map((name) => base + name);
   const value = `${base}v`;
   const assignments = slots.map((name, index) => `${name}=${value}[${index}];`).join("");
   const open =
-    `(function(${parameters.join()}){${code.isStrict ? '"use strict";' : ""}` +
+    `(function(${PARAMETERS.map((name) => base + name).join()}){${code.isStrict ? '"use strict";' : ""}` +
     `${slots.length === 0 ? "" : `let ${slots.join()};`}return[${value}=>{${assignments}},()=>[${slots.join()}],` +
     (form === "method" ? "({" : "(");
   const script = new Script(`${open}${text}\n${form === "method" ? "})" : ")"}]})`, {
@@ -48,17 +67,93 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
   const factory: unknown = script.runInThisContext();
   if (!isRawFactory(factory)) throw new TypeError("the code of a function is malformed");
   const meta = importMeta(importer);
-  const load = (specifier: unknown, options?: object): Promise<object> => importFrom(importer, String(specifier), options);
+  const load = (specifier: unknown, options?: object): Promise<object> =>
+    importFrom(importer, String(specifier), options);
   return ({ superclass, keys }) => {
-    const [fill, read, made] = factory(superclass, keys, load, meta);
-    return { value: form === "method" ? methodOf(made) : made, fill, read };
+    const symbols = code.privateMethods.map(({ name }) => Symbol(`#${name}`));
+    const methods: unknown[] = [];
+    const statics: unknown[] = [];
+    const [fill, read, made] = factory(superclass, [...keys, ...symbols], load, meta, Returner, methods, statics);
+    if (form === "method") return { value: methodOf(made), fill, read, holder: made, privates: undefined };
+    if (form === "expression") return { value: made, fill, read, holder: undefined, privates: undefined };
+    const cls = code.privateFields.length + symbols.length > 0 ? objectAt(made, `${base}class`) : made;
+    methods.push(...symbols.map((symbol, index) => extractMethod(cls, symbol, code.privateMethods[index]?.slot)));
+    return { value: cls, fill, read, holder: undefined, privates: privateAccess(code, made, statics) };
   };
+}
+
+/** What a class extends so that it gives its private names to an object that exists already. */
+const Returner = class {
+  constructor(object: object) {
+    // oxlint-disable-next-line no-constructor-return -- that is its purpose
+    return object;
+  }
+};
+
+type Accessor = (...args: unknown[]) => unknown;
+
+function isAccessor(value: unknown): value is Accessor {
+  return typeof value === "function";
+}
+
+function accessorAt(list: unknown, index: number): Accessor {
+  const accessor: unknown = Array.isArray(list) ? list[index] : undefined;
+  return isAccessor(accessor) ? accessor : () => [];
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function privateAccess(code: CodeData, made: object, statics: unknown[]): PrivateAccess | undefined {
+  const { privateFields: fields, privateMethods, privateStatics, base } = code;
+  if (fields.length + privateMethods.length + privateStatics.length === 0) return undefined;
+  const access: unknown = Reflect.get(made, `${base}access`);
+  const [has, install, read, write] = [0, 1, 2, 3].map((index) => accessorAt(access, index));
+  return {
+    fields,
+    methods: privateMethods.filter(({ slot }) => slot === "value").map(({ name }) => name),
+    hasInstanceMembers: fields.length + privateMethods.length > 0,
+    statics: privateStatics,
+    has: (object) => has?.(object) === true,
+    install: (object) => void install?.(object),
+    read: (object) => listOf(read?.(object)),
+    write: (object, values) => void write?.(object, values),
+    readStatic: () => listOf(accessorAt(statics, 0)()),
+    writeStatic: (values) => void accessorAt(statics, 1)(values),
+  };
+}
+
+function objectAt(holder: object, key: string): object {
+  const value: unknown = Reflect.get(holder, key);
+  if (typeof value !== "function") throw new TypeError("the code of a class is malformed");
+  return value;
+}
+
+/** Takes a private method away from the prototype that it was defined on. */
+function extractMethod(cls: object, symbol: symbol, slot: "value" | "get" | "set" | undefined): unknown {
+  const prototype = objectAtPrototype(cls);
+  const descriptor = Reflect.getOwnPropertyDescriptor(prototype, symbol);
+  Reflect.deleteProperty(prototype, symbol);
+  const method: unknown = descriptor?.[slot ?? "value"];
+  if (typeof method === "function") {
+    const prefix = slot === "value" || slot === undefined ? "" : `${slot} `;
+    Object.defineProperty(method, "name", { value: `${prefix}${symbol.description ?? ""}`, configurable: true });
+  }
+  return method;
+}
+
+function objectAtPrototype(cls: object): object {
+  const prototype: unknown = Reflect.get(cls, "prototype");
+  if (typeof prototype !== "object" || prototype === null) throw new TypeError("the code of a class is malformed");
+  return prototype;
 }
 
 /** The only member of an object literal. */
 function methodOf(holder: object): object {
-  for (const { value, get, set } of Object.values(Object.getOwnPropertyDescriptors(holder))) {
-    const method: unknown = value ?? get ?? set;
+  for (const key of Reflect.ownKeys(holder)) {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    const method: unknown = descriptor?.value ?? descriptor?.get ?? descriptor?.set;
     if (typeof method === "function") return method;
   }
   throw new TypeError("the code of a method is malformed");
@@ -66,7 +161,7 @@ function methodOf(holder: object): object {
 
 function importMeta(url: string): object {
   const path = pathOf(url);
-  return Object.assign(Object.create(null) as object, {
+  return Object.assign(Object.create(null), {
     ...(path === undefined ? {} : { dirname: dirname(path), filename: path }),
     url,
     resolve: (specifier: string): string => {

@@ -13,7 +13,7 @@ type Key = string | symbol;
 /** Tells whether a property of a class or of its prototype is still what the body of the class defined. */
 export interface ClassBody {
   isDefined(isStatic: boolean, key: Key, descriptor: PropertyDescriptor): boolean;
-  /** The keys that the body defines with a plain name. */
+  /** The keys that the body defines. */
   keys(isStatic: boolean): Iterable<Key>;
 }
 
@@ -49,6 +49,15 @@ export function describeClass(cls: object, body: ClassBody, parts: PartsList): F
   const integrity = integrityOf(cls);
   if (integrity !== "open") facts["integrity"] = integrity;
   return facts;
+}
+
+/** The private static fields of a class, in declaration order. */
+export function describePrivateStatics(
+  fields: readonly { readonly name: string; readonly value: unknown }[],
+  parts: PartsList,
+): Facts {
+  if (fields.length === 0) return {};
+  return { privateStatics: fields.map(({ name, value }) => parts.add(value, name)) };
 }
 
 /** A static member may be called `name` or `length`. */
@@ -142,6 +151,17 @@ export function bodyAt(site: CodeSite, early: readonly unknown[]): ClassBody {
     },
     keys: (isStatic) => texts[`${isStatic}`].keys(),
   };
+}
+
+/** The properties of a class, or of its prototype, that are still what its body defined. */
+export function definedBy(cls: object, body: ClassBody, isStatic: boolean): Map<Key, PropertyDescriptor> {
+  const holder = isStatic ? cls : prototypeOf(cls);
+  const defined = new Map<Key, PropertyDescriptor>();
+  for (const key of body.keys(isStatic)) {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    if (descriptor !== undefined && body.isDefined(isStatic, key, descriptor)) defined.set(key, descriptor);
+  }
+  return defined;
 }
 
 function plainKey({ key }: ComputedMember): string | undefined {

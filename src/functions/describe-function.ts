@@ -75,6 +75,7 @@ function describePrototype(fn: object, parts: PartsList): PlainData | undefined 
 
 /** True for the object that came with the function. */
 export function isOwnPrototype(fn: object, prototype: object): boolean {
+  if (Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value !== prototype) return false;
   if (Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value !== fn) return false;
   return !Array.isArray(prototype) && Object.prototype.toString.call(prototype) === "[object Object]";
 }

@@ -1,7 +1,8 @@
 import type { MethodDefinition, PropertyDefinition } from "acorn";
 import { INSERTED } from "./code-data.ts";
 import type { CodeSite } from "./code-site.ts";
-import { isClassNode } from "./scope-analysis.ts";
+import { type PrivateMember, privateMembersAt } from "./private-members.ts";
+import { isAnonymousDefinition, isClassNode } from "./scope-analysis.ts";
 import type { SourceEdits } from "./source-edits.ts";
 
 /** A member of a class whose key was computed when the class was defined. */
@@ -31,10 +32,95 @@ export function emitClass(edits: SourceEdits, site: CodeSite, base: string): voi
   const computed = computedMembers(site);
   for (const member of node.body.body) {
     if (member.type === "StaticBlock") edits.replace(member, "");
-    else if (member.type === "PropertyDefinition" && member.static && member.key.type !== "PrivateIdentifier") {
-      edits.replace(member, ";");
-    } else if (member.computed) {
-      edits.replace(member.key, `${base}${INSERTED.keys}[${computed.indexOf(member)}]`);
-    }
+    else if (member.key.type === "PrivateIdentifier") continue;
+    else if (member.type === "PropertyDefinition" && member.static) edits.replace(member, ";");
+    else if (member.computed) edits.replace(member.key, keyAt(base, computed.indexOf(member)));
   }
+  const members = privateMembersAt(site);
+  const instance = members.filter(({ isStatic }) => !isStatic);
+  if (instance.length > 0) emitInstancePrivates(edits, site, base, instance, computed.length);
+  emitStaticPrivates(edits, site, base, members);
+}
+
+function keyAt(base: string, index: number): string {
+  return `${base}${INSERTED.keys}[${index}]`;
+}
+
+/**
+ * A private name can be given to an object only by constructing the class that declares it, and constructing runs the
+ * user's code. So the names are declared by a class around the user's one, which does nothing else and can be
+ * constructed on any object. A private method is defined under a symbol, so that `super` in it keeps its meaning, and
+ * becomes a private field of the class around.
+ */
+function emitInstancePrivates(
+  edits: SourceEdits,
+  site: CodeSite,
+  base: string,
+  members: readonly PrivateMember[],
+  firstKey: number,
+): void {
+  const { node } = site.unit;
+  if (!isClassNode(node)) return;
+  const outer = base + INSERTED.outer;
+  const methods = base + INSERTED.methods;
+  const fields: string[] = [];
+  let declared = "";
+  let position = 0;
+  for (const { kind, name, node: member } of members) {
+    if (kind === "field") {
+      fields.push(name);
+      emitField(edits, base, name, fields.length, member);
+      continue;
+    }
+    edits.replace(member.key, `[${keyAt(base, firstKey + position)}]`);
+    if (kind === "method") declared += `#${name}=${methods}[${position}];`;
+    else if (kind === "get") declared += `get #${name}(){return ${methods}[${position}].call(this)}`;
+    else declared += `set #${name}(v){${methods}[${position}].call(this,v)}`;
+    position += 1;
+  }
+  const [{ name: anyName } = { name: "" }] = members;
+  const access = fields.map((name) => `o.#${name}`);
+  const assignments = access.map((target, index) => `${target}=v[${index}];`).join("");
+  edits.insert(
+    node.start,
+    `class ${outer} extends ${base}${INSERTED.returner}{${fields.map((name) => `#${name};`).join("")}${declared}` +
+      `static ${base}access=[o=>#${anyName} in o,o=>{new ${outer}(o)},o=>[${access.join()}],(o,v)=>{${assignments}}];` +
+      `static ${base}class=`,
+  );
+  edits.insert(node.body.start + 1, `#${base}=void new ${outer}(this);`);
+  edits.insert(node.end, "}");
+}
+
+function emitField(
+  edits: SourceEdits,
+  base: string,
+  name: string,
+  number: number,
+  member: MethodDefinition | PropertyDefinition,
+): void {
+  const { value } = member;
+  if (value == null) {
+    edits.replace(member, ";");
+    return;
+  }
+  const [before, after] = isAnonymousDefinition(value) ? [`{"#${name}":`, `}["#${name}"]`] : ["", ""];
+  edits.replace({ start: member.start, end: value.start }, `#${base}${number}=void(this.#${name}=(${before}`);
+  edits.insert(value.end, `${after}))`);
+}
+
+function emitStaticPrivates(
+  edits: SourceEdits,
+  site: CodeSite,
+  base: string,
+  members: readonly PrivateMember[],
+): void {
+  const { node } = site.unit;
+  if (!isClassNode(node)) return;
+  const fields = members.filter(({ isStatic, kind }) => isStatic && kind === "field");
+  if (fields.length === 0) return;
+  for (const { node: member, name } of fields) edits.replace(member, `static #${name};`);
+  const access = fields.map(({ name }) => `this.#${name}`);
+  const assignments = access.map((target, index) => `${target}=v[${index}];`).join("");
+  const statics = base + INSERTED.statics;
+  edits.insert(node.end - 1, `;static{${statics}[0]=()=>[${access.join()}];${statics}[1]=v=>{${assignments}}}`);
 }

@@ -1,6 +1,7 @@
 import { type CodeData, INSERTED } from "./code-data.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
 import { emitClass } from "./emit-class.ts";
+import { privateMembersAt } from "./private-members.ts";
 import { pathOf, toRootRelative } from "./root.ts";
 import type { Reference } from "./scope.ts";
 import { positionOf } from "./source-file.ts";
@@ -58,6 +59,19 @@ export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
     url: file.script.url,
     file: (path === undefined ? undefined : toRootRelative(path)) ?? "",
     ...positionOf(file, range.start),
+    ...privatesOf(site),
+  };
+}
+
+function privatesOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMethods" | "privateStatics"> {
+  const members = privateMembersAt(site);
+  const instance = members.filter(({ isStatic }) => !isStatic);
+  return {
+    privateFields: instance.filter(({ kind }) => kind === "field").map(({ name }) => name),
+    privateMethods: instance.flatMap(({ name, kind }) =>
+      kind === "field" ? [] : [{ name, slot: kind === "method" ? "value" : kind }],
+    ),
+    privateStatics: members.filter(({ isStatic, kind }) => isStatic && kind === "field").map(({ name }) => name),
   };
 }
 

@@ -27,7 +27,22 @@ function importerAt(url: string): Importer {
   return importer;
 }
 
+/** Runs `body` without the notice that a script's own `import()` is experimental; other warnings come through. */
+function withoutNotice<T>(body: () => T): T {
+  const { emitWarning } = process;
+  const quiet = (...args: unknown[]): void => {
+    if (!String(args[0]).includes("USE_MAIN_CONTEXT_DEFAULT_LOADER")) Reflect.apply(emitWarning, process, args);
+  };
+  process.emitWarning = quiet;
+  try {
+    return body();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
 /** `import(specifier)` as it would be in the file at `url`, whether or not there is such a file. */
 export function importFrom(url: string, specifier: string, options?: object): Promise<object> {
-  return importerAt(url)(specifier, options);
+  const importer = importerAt(url);
+  return withoutNotice(() => importer(specifier, options));
 }

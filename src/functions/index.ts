@@ -3,7 +3,7 @@ export { Cell } from "./cell.ts";
 export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";
 export { dismantle } from "./dismantle.ts";
 export { processId } from "./identity.ts";
-export { instanceShell, privatesOf, restorePrivates } from "./private-state.ts";
+export { privatesOf, restorePrivates } from "./private-state.ts";
 export { referenceOf } from "./references.ts";
 export { configureRoot, projectRoot } from "./root.ts";
 export { registerRuntimeExports, runtimeNameOf } from "./runtime-exports.ts";

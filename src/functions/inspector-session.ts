@@ -37,7 +37,6 @@ export interface PrivateField {
   readonly value: unknown;
 }
 
-const CAPTURE_GROUP = "wool-capture";
 const KEEP_GROUP = "wool-keep";
 const HANDOVER = Symbol.for("wool-ts.functions.handover");
 
@@ -142,23 +141,28 @@ function turnDebuggerOff(): void {
   inspect("Debugger.disable");
 }
 
+let holds = 0;
+
 /** Gives the inspector a hold on `subject` for as long as `body` runs. */
-export function withRemoteObject<T>(subject: object, body: (objectId: string) => T): T {
+export function withRemoteObject<T>(subject: object | symbol, body: (objectId: string) => T): T {
   const { exchangeId } = connect();
+  holds += 1;
+  const objectGroup = `wool-capture-${holds}`;
   exchange.subject = subject;
   try {
     const { result } = inspect<inspector.Runtime.CallFunctionOnReturnType>("Runtime.callFunctionOn", {
       objectId: exchangeId,
       functionDeclaration: GIVE,
-      objectGroup: CAPTURE_GROUP,
+      objectGroup,
       silent: true,
     });
+    exchange.subject = undefined;
     if (result.objectId === undefined) throw new Error("the inspector did not return the object");
     return body(result.objectId);
   } finally {
-    exchange.subject = undefined;
+    holds -= 1;
     // Without this every capture keeps its objects alive.
-    inspect("Runtime.releaseObjectGroup", { objectGroup: CAPTURE_GROUP });
+    inspect("Runtime.releaseObjectGroup", { objectGroup });
   }
 }
 

@@ -80,15 +80,11 @@ function buildTable(): Intrinsics {
   return { paths, values };
 }
 
-/** The methods of an object and of what it inherits from, without what it holds. */
+/** The methods of an object, without what it holds. */
 function addMethods(object: object, path: string, add: (value: unknown, path: string) => boolean): void {
   for (const key of Reflect.ownKeys(object)) {
-    const value = Reflect.getOwnPropertyDescriptor(object, key)?.value;
+    const value: unknown = Reflect.getOwnPropertyDescriptor(object, key)?.value;
     if (typeof value === "function") add(value, `${path}.${labelOf(key)}`);
-  }
-  const prototype = Reflect.getPrototypeOf(object);
-  if (prototype !== null && add(prototype, `${path}.[[Prototype]]`)) {
-    addMethods(prototype, `${path}.[[Prototype]]`, add);
   }
 }
 

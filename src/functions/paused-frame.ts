@@ -113,7 +113,7 @@ function holds({ object }: inspector.Debugger.Scope, name: string): boolean {
 }
 
 function withArgument(value: unknown, body: (argument: inspector.Runtime.CallArgument) => void): void {
-  if ((typeof value === "object" && value !== null) || typeof value === "function") {
+  if ((typeof value === "object" && value !== null) || typeof value === "function" || typeof value === "symbol") {
     withRemoteObject(value, (objectId) => body({ objectId }));
   } else if (typeof value === "bigint") body({ unserializableValue: `${value}n` });
   else if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) {

@@ -1,14 +1,125 @@
-import type { PrivateState } from "./shipment.ts";
+import { siteAt } from "./code-site.ts";
+import { type PrivateField, viewFunction, viewPrivates } from "./inspector-session.ts";
+import { intrinsicPathOf } from "./intrinsics.ts";
+import { privateMembersAt } from "./private-members.ts";
+import { type PrivateAccess, revivedSource } from "./revived.ts";
+import { scriptOf } from "./scripts.ts";
+import { type PrivateState, ShippingError } from "./shipment.ts";
+import { isClass, isFunction, sourceTextOf } from "./source-text.ts";
 
-/** The private fields of an object; empty for the common object that has none. */
-export function privatesOf(_object: object): PrivateState[] {
-  return [];
+/** What a class declares privately for its instances. */
+interface PrivateDeclarations {
+  readonly owner: object;
+  /** Fields without `#`, in declaration order. */
+  readonly fields: readonly string[];
+  /** Names without `#` of methods, which a revived class also keeps as fields. */
+  readonly methods: readonly string[];
+  readonly access: PrivateAccess | undefined;
 }
 
-/** Sets the private fields of an object that `instanceShell` made. */
-export function restorePrivates(_object: object, _state: readonly PrivateState[]): void {}
+const NONE: PrivateState[] = [];
+const declarations = new WeakMap<object, PrivateDeclarations | "none">();
 
-/** An instance of a class with private members, none of them set yet; undefined for a class without. */
-export function instanceShell(_cls: object): object | undefined {
-  return undefined;
+function declarationsOf(cls: object): PrivateDeclarations | undefined {
+  const known = declarations.get(cls);
+  if (known !== undefined) return known === "none" ? undefined : known;
+  const found = findDeclarations(cls);
+  declarations.set(cls, found ?? "none");
+  return found;
+}
+
+function findDeclarations(cls: object): PrivateDeclarations | undefined {
+  const revived = revivedSource(cls);
+  if (revived !== undefined) {
+    const { privates } = revived;
+    if (privates === undefined || !privates.hasInstanceMembers) return undefined;
+    return { owner: cls, fields: privates.fields, methods: privates.methods, access: privates };
+  }
+  if (!sourceTextOf(cls).includes("#") || intrinsicPathOf(cls) !== undefined) return undefined;
+  const { location } = viewFunction(cls);
+  if (location === undefined || scriptOf(location.scriptId)?.source === undefined) return undefined;
+  const site = siteAt(location, true);
+  const members = site === undefined ? [] : privateMembersAt(site).filter(({ isStatic }) => !isStatic);
+  if (members.length === 0) return undefined;
+  const fields = members.filter(({ kind }) => kind === "field").map(({ name }) => name);
+  return { owner: cls, fields, methods: [], access: undefined };
+}
+
+/** The classes with private members that an object is an instance of, the base class first. */
+function privateChain(object: object): PrivateDeclarations[] {
+  const chain: PrivateDeclarations[] = [];
+  for (let prototype = Reflect.getPrototypeOf(object); prototype !== null; ) {
+    const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+    if (typeof constructor === "function" && isClass(constructor)) {
+      const found = declarationsOf(constructor);
+      if (found !== undefined) chain.unshift(found);
+    }
+    prototype = Reflect.getPrototypeOf(prototype);
+  }
+  return chain;
+}
+
+/**
+ * The private fields of an object, one entry for each class of its chain that declares private members, the base class
+ * first; empty for the common object that has none. Throws `ShippingError` when they cannot be told apart.
+ */
+export function privatesOf(object: object): PrivateState[] {
+  const chain = privateChain(object);
+  if (chain.length === 0) return NONE;
+  const needsInspector = chain.some(({ access, fields }) => access === undefined && fields.length > 0);
+  const listed = needsInspector ? viewPrivates(object) : [];
+  let position = 0;
+  return chain.map(({ owner, fields, methods, access }) => {
+    if (access !== undefined) {
+      position = skipPast(listed, position, [...fields, ...methods]);
+      return { owner, names: fields, values: access.has(object) ? access.read(object) : [] };
+    }
+    const values = fields.map((name) => {
+      const at = indexFrom(listed, `#${name}`, position);
+      if (at < 0) throw missing(owner, name);
+      position = at + 1;
+      return listed[at]?.value;
+    });
+    return { owner, names: fields, values };
+  });
+}
+
+function indexFrom(listed: readonly PrivateField[], name: string, start: number): number {
+  return listed.findIndex((field, index) => index >= start && field.name === name);
+}
+
+function skipPast(listed: readonly PrivateField[], start: number, names: readonly string[]): number {
+  let position = start;
+  for (const name of names) position = Math.max(position, indexFrom(listed, `#${name}`, position) + 1);
+  return position;
+}
+
+function missing(owner: object, name: string): ShippingError {
+  const title = isFunction(owner) ? owner.name : "its class";
+  return new ShippingError(
+    `has no private field #${name} although it is an instance of ${title}`,
+    [`#${name}`],
+    "capture only objects that their class has constructed",
+  );
+}
+
+/** Sets the private fields of an object whose classes were revived here, without running any initializer. */
+export function restorePrivates(object: object, state: readonly PrivateState[]): void {
+  for (const { owner, names, values } of state) {
+    const access = revivedSource(owner)?.privates;
+    if (access === undefined) throw unrestorable(owner);
+    if (!access.has(object)) access.install(object);
+    access.write(
+      object,
+      access.fields.map((name) => values[names.indexOf(name)]),
+    );
+  }
+}
+
+function unrestorable(owner: object): Error {
+  const title = isFunction(owner) ? owner.name : "a class";
+  return new TypeError(
+    `the private fields of an instance of ${title} cannot be set in the process that defines ${title} or imports it: ` +
+      "only its constructor can do that. Return plain data and construct the instance from it.",
+  );
 }

@@ -1,7 +1,10 @@
 import { types } from "node:util";
 import { builtinPlaceOf } from "./builtin-modules.ts";
+import { isOwnPrototype } from "./describe-function.ts";
+import { noteHolder } from "./holders.ts";
 import { intrinsicPathOf } from "./intrinsics.ts";
 import { importedAs, type ModuleReference, noteShipped } from "./module-references.ts";
+import { overrideFor } from "./overrides.ts";
 import { runtimeNameOf } from "./runtime-exports.ts";
 import type { Dismantled, PlainData } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
@@ -23,6 +26,16 @@ export function byModule(
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
 }
 
+/** What a class extends, nearest first, as far as every process knows it: for a receiver that does not know the class. */
+export function ancestorsOf(cls: object): string[] {
+  const ancestors: string[] = [];
+  for (let parent = Reflect.getPrototypeOf(cls); parent !== null; parent = Reflect.getPrototypeOf(parent)) {
+    const path = intrinsicPathOf(parent);
+    if (path !== undefined && path !== "Function.prototype" && path !== "Object.prototype") ancestors.push(path);
+  }
+  return ancestors;
+}
+
 /** What every process has: an export of the runtime, an intrinsic, a member of one of Node's modules. */
 export function universalReference(value: object): Dismantled | undefined {
   const runtime = runtimeNameOf(value);
@@ -34,33 +47,67 @@ export function universalReference(value: object): Dismantled | undefined {
   return undefined;
 }
 
+/**
+ * Stands for an object that travels by reference although it looks like plain data, such as the exports of a package:
+ * the codec asks what a `Borrowed` refers to, and the receiver gets its own object in its place.
+ */
+export class Borrowed {
+  readonly value: object;
+
+  private constructor(value: object) {
+    this.value = value;
+  }
+
+  static readonly #known = new WeakMap<object, Borrowed>();
+
+  /** The same one each time for the same object. */
+  static of(value: object): Borrowed {
+    const borrowed = Borrowed.#known.get(value) ?? new Borrowed(value);
+    Borrowed.#known.set(value, borrowed);
+    return borrowed;
+  }
+}
+
 /** The import by which a value is known, unless the receiver cannot load that module. */
 export function importReference(value: object, policy: ShippingPolicy): ModuleReference | undefined {
   const reference = importedAs(value);
-  if (reference === undefined || policy.unavailable?.has(reference.module.hash) === true) return undefined;
-  return reference;
+  return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
+}
+
+/** False when the receiver cannot load the module, or when its code is to travel by value. */
+export function isAllowed({ module, title }: ModuleReference, policy: ShippingPolicy): boolean {
+  return policy.unavailable?.has(module.hash) !== true && overrideFor(title) !== "value";
 }
 
 /**
  * An object that travels by its name instead of by what it holds: an intrinsic, a namespace or member of one of Node's
- * modules or of a package, an export of the runtime. Undefined for everything else.
+ * modules or of a package, an export of the runtime, the prototype that came with a function or class. Undefined for everything else.
  */
 export function referenceOf(value: object, policy: ShippingPolicy = {}): Dismantled | undefined {
+  if (types.isProxy(value)) return undefined;
+  if (value instanceof Borrowed) return referenceOf(value.value, policy);
   const universal = universalReference(value);
   if (universal !== undefined) return universal;
-  if (types.isProxy(value)) return undefined;
+  noteHolder(value);
   const reference = importReference(value, policy);
   if (reference !== undefined && (types.isModuleNamespaceObject(value) || isForeign(value, reference))) {
     return byModule(value, reference);
   }
+  const constructor: unknown = Reflect.getOwnPropertyDescriptor(value, "constructor")?.value;
+  if (typeof constructor === "function" && isOwnPrototype(constructor, value)) {
+    return { head: { kind: "prototype" }, dependencies: [], early: [constructor], parts: [], labels: [] };
+  }
   return undefined;
 }
 
-/** What a package made is its own affair; data of the user's own modules travels as it is now. */
-function isForeign(value: object, { module }: ModuleReference): boolean {
-  const { data } = module;
-  if (typeof data === "object" && data !== null && "content" in data) return hasForeignClass(value);
-  return true;
+/** What a package made is its own affair; data of the user's own modules travels as it is now, unless asked otherwise. */
+function isForeign(value: object, { module, title }: ModuleReference): boolean {
+  if (!isUserModule(module.data) || overrideFor(title) === "reference") return true;
+  return hasForeignClass(value);
+}
+
+function isUserModule(data: PlainData | undefined): boolean {
+  return typeof data === "object" && data !== null && "content" in data;
 }
 
 /** Its class, or one that it extends, comes from a package or from Node itself: its insides are not ours to copy. */
@@ -70,8 +117,7 @@ function hasForeignClass(value: object): boolean {
     if (typeof constructor === "function" && intrinsicPathOf(constructor) === undefined) {
       if (builtinPlaceOf(constructor) !== undefined) return true;
       const reference = importedAs(constructor);
-      const { data } = reference?.module ?? {};
-      if (typeof data === "object" && data !== null && !("content" in data)) return true;
+      if (reference !== undefined && !isUserModule(reference.module.data)) return true;
     }
     prototype = Reflect.getPrototypeOf(prototype);
   }

@@ -12,8 +12,31 @@ export interface RevivedSource {
   readonly early: readonly unknown[];
   /** Of a class: what its body defined, on itself and on its prototype. */
   readonly pristine: PristineClass | undefined;
-  /** Facts of the head that do not change. */
-  readonly facts: { readonly hasHeritage: boolean };
+  /** Of a class: it says `extends`. */
+  readonly hasHeritage: boolean;
+  /** Of a method that says `super`: where that leads. */
+  readonly home: (() => object | null) | undefined;
+  /** Of a class with private members: how to reach them. */
+  readonly privates: PrivateAccess | undefined;
+}
+
+/** Reaches the private members of a revived class. */
+export interface PrivateAccess {
+  /** Private instance fields, without `#`, in declaration order. */
+  readonly fields: readonly string[];
+  /** Private methods and accessors, which every instance keeps after its fields. */
+  readonly methods: readonly string[];
+  /** Private static fields. */
+  readonly statics: readonly string[];
+  /** It has private instance members: fields, methods or accessors. */
+  readonly hasInstanceMembers: boolean;
+  has(object: object): boolean;
+  /** Gives an object the private members of the class, as a constructor would, but without running anything. */
+  install(object: object): void;
+  read(object: object): unknown[];
+  write(object: object, values: readonly unknown[]): void;
+  readStatic(): unknown[];
+  writeStatic(values: readonly unknown[]): void;
 }
 
 /** The properties of a class right after its definition. */

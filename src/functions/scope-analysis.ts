@@ -10,6 +10,7 @@ import type {
   FunctionExpression,
   Identifier,
   MethodDefinition,
+  ObjectExpression,
   Pattern,
   Program,
   Property,
@@ -41,6 +42,8 @@ export interface CodeUnit {
   readonly member: MemberNode | undefined;
   /** The class whose member or constructor it is. */
   readonly owner: ClassNode | undefined;
+  /** The object literal whose method or accessor it is. */
+  readonly literal: ObjectExpression | undefined;
 }
 
 /** Every name, reference and function of one source, references and contextual syntax in source order. */
@@ -271,8 +274,10 @@ class ScopeWalker implements ScopeAnalysis {
     }
   }
 
-  #visitFunction(node: FunctionNode, scope: Scope, member?: MemberNode, owner?: ClassNode): void {
-    this.units.push({ node, scope, member, owner });
+  #visitFunction(node: FunctionNode, scope: Scope, member?: MemberNode, holder?: ClassNode | ObjectExpression): void {
+    const literal = holder?.type === "ObjectExpression" ? holder : undefined;
+    const owner = holder?.type === "ObjectExpression" ? undefined : holder;
+    this.units.push({ node, scope, member, owner, literal });
     let outer = scope;
     if (node.type === "FunctionExpression" && node.id != null) {
       outer = new Scope("block", node, scope);
@@ -291,7 +296,7 @@ class ScopeWalker implements ScopeAnalysis {
   }
 
   #visitClass(node: ClassNode, scope: Scope): void {
-    this.units.push({ node, scope, member: undefined, owner: undefined });
+    this.units.push({ node, scope, member: undefined, owner: undefined, literal: undefined });
     const inner = new Scope("class", node, scope);
     if (node.id != null) inner.declare(node.id.name, "class-name", node);
     if (node.superClass != null) this.#visit(node.superClass, inner);
@@ -315,6 +320,14 @@ class ScopeWalker implements ScopeAnalysis {
     this.#hoistVariables(block, inner);
     this.#hoistDeclarations(block.body, inner);
     for (const statement of block.body) this.#visit(statement, inner);
+  }
+
+  #visitProperty(node: Property, scope: Scope, literal: ObjectExpression): void {
+    if (node.computed) this.#visit(node.key, scope);
+    if (node.shorthand && node.value.type === "Identifier") this.#refer(node.value, scope, "read", SHORTHAND);
+    else if (node.value.type === "FunctionExpression" && (node.method || node.kind !== "init")) {
+      this.#visitFunction(node.value, scope, node, literal);
+    } else this.#visit(node.value, scope);
   }
 
   #visitLoopHead(head: AnyNode, scope: Scope): void {
@@ -366,12 +379,11 @@ class ScopeWalker implements ScopeAnalysis {
         this.#visit(node.object, scope);
         if (node.computed || node.property.type === "PrivateIdentifier") this.#visit(node.property, scope);
         return undefined;
-      case "Property":
-        if (node.computed) this.#visit(node.key, scope);
-        if (node.shorthand && node.value.type === "Identifier") this.#refer(node.value, scope, "read", SHORTHAND);
-        else if (node.value.type === "FunctionExpression" && (node.method || node.kind !== "init")) {
-          this.#visitFunction(node.value, scope, node);
-        } else this.#visit(node.value, scope);
+      case "ObjectExpression":
+        for (const property of node.properties) {
+          if (property.type === "Property") this.#visitProperty(property, scope, node);
+          else this.#visit(property, scope);
+        }
         return undefined;
       case "VariableDeclaration":
         for (const declarator of node.declarations) {

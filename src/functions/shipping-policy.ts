@@ -4,6 +4,8 @@ export interface ShippingPolicy {
   readonly ship?: "auto" | "reference" | "value";
   /** Hashes of the modules that the receiver said it cannot load: their code travels instead. */
   readonly unavailable?: ReadonlySet<string>;
+  /** For a method: an object that has or inherits it, or its class. Needed when the method uses `super` or private names. */
+  readonly holder?: object;
   /** The process this goes to: what came from there is named by its id alone. */
   readonly destination?: string;
 }

@@ -1,7 +1,9 @@
-import { types } from "node:util";
+import { inspect, types } from "node:util";
 import { arrayIndex } from "./array-index.ts";
 import { MAX_RESERVED, maxByteLengthOf } from "./binary-section.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import { builtInGetter } from "./own-property.ts";
+import { NAMES_ONLY } from "./plain-shape.ts";
 import { Refusal } from "./refusal.ts";
 import type { Slot } from "./slot.ts";
 
@@ -25,6 +27,8 @@ function viewKind(constructor: ViewConstructor & { readonly name: string; readon
   };
 }
 
+/** From this size on, comparing what `inspect` shows beside the elements is cheaper than listing all keys. */
+const LISTED_SIZE = 64;
 const BUFFER = 0;
 const DATA_VIEW = 1;
 const kinds: (ViewKind | undefined)[] = [
@@ -59,10 +63,11 @@ function isViewConstructor(value: unknown): value is ViewConstructor & { name: s
 }
 
 /** The name of a typed array's kind, which no subclass can change. */
-const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)?.get;
+const tagOf = builtInGetter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
 
 /** Array buffers, resizable ones included. */
 export const arrayBufferSlot: Slot<ArrayBuffer> = {
+  number: 9,
   is: (value): value is ArrayBuffer => types.isArrayBuffer(value),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? ArrayBuffer.prototype : undefined),
@@ -75,17 +80,18 @@ export const arrayBufferSlot: Slot<ArrayBuffer> = {
 
 /** Typed arrays, `DataView`s and `Buffer`s. Views on one buffer stay views on one buffer. */
 export const viewSlot: Slot<ArrayBufferView> = {
+  number: 10,
   is: (value): value is ArrayBufferView => types.isArrayBufferView(value),
   variant(view, prototype) {
     if (prototype === Buffer.prototype) return BUFFER;
-    const name: unknown = tagOf?.call(view);
+    const name = tagOf(view);
     if (name === undefined) return DATA_VIEW;
     return kinds.findIndex((kind) => kind?.name === name);
   },
   prototype: (variant) => kinds[variant]?.prototype,
   writeShell(writer, view) {
-    const { buffer, byteOffset, byteLength } = view;
-    if (!(types.isArrayBuffer(buffer))) throw sharedRefusal(view);
+    const { byteOffset, byteLength } = view;
+    const buffer = arrayBufferOf(view);
     checkBuffer(view, buffer);
     const kind = kinds[viewSlot.variant(view, Object.getPrototypeOf(view))];
     const unit = kind?.unit ?? 1;
@@ -103,15 +109,30 @@ export const viewSlot: Slot<ArrayBufferView> = {
     const place = reader.binary.window(index, offset, Math.max(0, length) * kind.unit, kind.unit);
     return kind.make(place.buffer, place.offset, length < 0 ? undefined : length);
   },
-  implies: (view, key) => tagOf?.call(view) !== undefined && arrayIndex(key) >= 0,
+  hasOnlyState(view) {
+    if (view.byteLength < LISTED_SIZE || tagOf(view) === undefined) return false;
+    // Listing the keys of a long view costs more than copying it; a fresh view on the same bytes has none but its own.
+    const twin = kinds[viewSlot.variant(view, Object.getPrototypeOf(view))];
+    const fresh = twin?.make(arrayBufferOf(view), view.byteOffset, view.byteLength / twin.unit);
+    return inspect(view, NAMES_ONLY) === inspect(fresh, NAMES_ONLY);
+  },
+  implies: (view, key) => tagOf(view) !== undefined && arrayIndex(key) >= 0,
 };
 
 function checkBuffer(owner: object, buffer: ArrayBuffer): void {
   if (buffer.byteLength === 0 && isDetached(buffer)) {
-    throw new Refusal(owner, "is on an ArrayBuffer that was transferred away", "Pass it before transferring it.");
+    throw new Refusal(
+      owner,
+      "an ArrayBuffer that was transferred away has no bytes left",
+      "Pass it before transferring it.",
+    );
   }
   if ((maxByteLengthOf(buffer) ?? 0) > MAX_RESERVED) {
-    throw new Refusal(owner, "may grow beyond 4 GiB", "Give the ArrayBuffer a smaller maxByteLength.");
+    throw new Refusal(
+      owner,
+      "an ArrayBuffer that may grow beyond 4 GiB is too large to make elsewhere",
+      "Give the ArrayBuffer a smaller maxByteLength.",
+    );
   }
 }
 
@@ -123,10 +144,12 @@ function isDetached(buffer: ArrayBuffer): boolean {
   }
 }
 
-function sharedRefusal(view: object): Refusal {
-  return new Refusal(
+function arrayBufferOf(view: ArrayBufferView): ArrayBuffer {
+  const { buffer } = view;
+  if (types.isArrayBuffer(buffer)) return buffer;
+  throw new Refusal(
     view,
-    "is on a SharedArrayBuffer, and memory cannot be shared between processes",
+    "a view on a SharedArrayBuffer is on memory of this process",
     "Pass a copy, such as view.slice().",
   );
 }

@@ -2,6 +2,7 @@ import { types } from "node:util";
 import { arrayIndex } from "./array-index.ts";
 import { FROZEN, integrityOf } from "./integrity.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import { builtInGetter, ownProperty } from "./own-property.ts";
 import { isOpenProperty } from "./properties.ts";
 import type { Slot } from "./slot.ts";
 
@@ -11,6 +12,7 @@ const DENSE_HOLES = 64;
 
 /** Objects without state of their own. */
 export const ordinarySlot: Slot = {
+  number: 0,
   is: (_value): _value is object => true,
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? Object.prototype : undefined),
@@ -20,6 +22,7 @@ export const ordinarySlot: Slot = {
 
 /** Arrays that are sparse, closed, or have more than elements. */
 export const arraySlot: Slot<unknown[]> = {
+  number: 1,
   is: (value): value is unknown[] => Array.isArray(value),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? Array.prototype : undefined),
@@ -64,13 +67,14 @@ export const arraySlot: Slot<unknown[]> = {
 
 /** Maps. */
 export const mapSlot: Slot<Map<unknown, unknown>> = {
+  number: 2,
   is: (value): value is Map<unknown, unknown> => types.isMap(value),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? Map.prototype : undefined),
   writeShell: () => {},
   readShell: () => new Map(),
   writeBody(writer, map) {
-    writer.varint(mapSize(map));
+    writer.varint(Number(mapSize(map)));
     Map.prototype.forEach.call(map, (value, key) => {
       writer.value(key);
       writer.value(value);
@@ -84,13 +88,14 @@ export const mapSlot: Slot<Map<unknown, unknown>> = {
 
 /** Sets. */
 export const setSlot: Slot<Set<unknown>> = {
+  number: 3,
   is: (value): value is Set<unknown> => types.isSet(value),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? Set.prototype : undefined),
   writeShell: () => {},
   readShell: () => new Set(),
   writeBody(writer, set) {
-    writer.varint(setSize(set));
+    writer.varint(Number(setSize(set)));
     Set.prototype.forEach.call(set, (value) => writer.value(value));
   },
   readBody(reader, set) {
@@ -98,18 +103,12 @@ export const setSlot: Slot<Set<unknown>> = {
   },
 };
 
-const mapSize = sizeGetter(Map.prototype);
-const setSize = sizeGetter(Set.prototype);
-
-/** The built-in `size`, which a subclass may have hidden behind its own. */
-function sizeGetter(prototype: object): (value: object) => number {
-  const get = Object.getOwnPropertyDescriptor(prototype, "size")?.get;
-  return (value) => Number(get?.call(value));
-}
+const mapSize = builtInGetter(Map.prototype, "size");
+const setSize = builtInGetter(Set.prototype, "size");
 
 function isOpenElement(array: readonly unknown[], key: string | symbol, integrity: number): boolean {
   if (arrayIndex(key) < 0) return false;
-  const property = Object.getOwnPropertyDescriptor(array, key);
+  const property = ownProperty(array, key);
   return property !== undefined && isOpenProperty(property, integrity);
 }
 

@@ -1,5 +1,8 @@
 import { types } from "node:util";
+import { type FunctionPort, ShippingError } from "./function-port.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import { builtInGetter, constructorOf } from "./own-property.ts";
+import type { KeyedProperty } from "./properties.ts";
 import type { Slot } from "./slot.ts";
 
 const families: readonly object[] = [
@@ -15,6 +18,7 @@ const families: readonly object[] = [
 
 /** Errors: genuine ones with exactly the properties of the original, made without running a constructor of the user's. */
 export const errorSlot: Slot<Error> = {
+  number: 7,
   is: (value): value is Error => types.isNativeError(value),
   variant: (_error, prototype) => Math.max(0, prototype === null ? 0 : families.indexOf(prototype)),
   prototype: (variant) => families[variant],
@@ -24,16 +28,57 @@ export const errorSlot: Slot<Error> = {
     if (variant > 0) Object.setPrototypeOf(error, families[variant] ?? null);
     return error;
   },
+  present(port, error, key, property) {
+    if (!("get" in property) || canTravel(port, property.get)) return property;
+    // V8 shows some stacks as accessors, and errors of Node's own have some that only Node has.
+    const value: unknown = Reflect.get(error, key);
+    return { value, writable: true, enumerable: property.enumerable ?? false, configurable: true };
+  },
 };
+
+const known = new WeakSet<object>();
+
+function canTravel(port: FunctionPort, fn: unknown): boolean {
+  if (typeof fn !== "function" || known.has(fn)) return true;
+  try {
+    port.dismantle(fn);
+  } catch (error) {
+    if (error instanceof ShippingError) return false;
+    throw error;
+  }
+  known.add(fn);
+  return true;
+}
+
+/**
+ * The prototype under which an error travels: its own, or the nearest whose class can. An error of a class that is
+ * internal to Node, such as its `AbortError`, arrives as what that class extends.
+ */
+export function travellingPrototype(port: FunctionPort, prototype: object | null): object | null {
+  for (let shown = prototype; shown !== null; shown = Object.getPrototypeOf(shown)) {
+    if (families.includes(shown)) return shown;
+    const constructor = constructorOf(shown);
+    if (constructor === undefined || canTravel(port, constructor)) return shown;
+  }
+  return prototype;
+}
+
+/** Makes the name that an error inherits one of its own, for when it loses its class. */
+export function keepName(properties: KeyedProperty[], prototype: object | null): void {
+  if (prototype === null || properties.some(({ key }) => key === "name")) return;
+  const value: unknown = Reflect.get(prototype, "name");
+  properties.push({ key: "name", property: { value, writable: true, enumerable: false, configurable: true } });
+}
 
 /** `DOMException`s, whose name and message are no properties of their own. */
 export const domExceptionSlot: Slot<DOMException> = {
+  number: 8,
   is: isDomException,
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? DOMException.prototype : undefined),
   writeShell(writer, exception) {
-    writer.string(String(getter("message")?.call(exception)));
-    writer.string(String(getter("name")?.call(exception)));
+    writer.string(String(builtInGetter(DOMException.prototype, "message")(exception)));
+    writer.string(String(builtInGetter(DOMException.prototype, "name")(exception)));
   },
   readShell(reader) {
     const message = reader.text();
@@ -45,16 +90,12 @@ export const domExceptionSlot: Slot<DOMException> = {
 function isDomException(value: object): value is DOMException {
   if (!Object.prototype.isPrototypeOf.call(DOMException.prototype, value)) return false;
   try {
-    getter("message")?.call(value);
+    builtInGetter(DOMException.prototype, "message")(value);
     return true;
   } catch {
     // Inherits from it, but is none.
     return false;
   }
-}
-
-function getter(name: string): (() => unknown) | undefined {
-  return Object.getOwnPropertyDescriptor(DOMException.prototype, name)?.get;
 }
 
 /** An object with no own properties, and no time spent on a stack that would be replaced. */

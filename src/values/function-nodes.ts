@@ -1,4 +1,12 @@
-import { type Dismantled, type PlainData, ShippingError } from "./function-port.ts";
+import {
+  type Assembled,
+  createCell,
+  type Dismantled,
+  type FunctionPort,
+  isCell,
+  type PlainData,
+  ShippingError,
+} from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
@@ -7,27 +15,15 @@ import { CELL, FUNCTION, REFERENCE, TRAVELLER } from "./tags.ts";
 import { travellerKind, travellerKindOf } from "./traveller.ts";
 
 /** Writes a function or class. What it captured is put off, so that it may lead back to the function. */
-export function writeFunction(writer: GraphWriter, fn: object): void {
-  if (writeTraveller(writer, fn)) return;
-  const dismantled = dismantle(writer, fn);
-  writer.need(dismantled);
-  writer.byte(FUNCTION);
-  writer.enter(fn);
-  writer.value(dismantled.head);
-  writeAll(writer, dismantled.early);
-  writer.leave();
-  writer.remember(fn);
-  writer.defer(() => writeAll(writer, dismantled.parts));
+export function writeFunction(writer: GraphWriter, fn: object, holder?: object): void {
+  if (writer.refer(fn) || writeTraveller(writer, fn)) return;
+  const { parts } = writeHead(writer, FUNCTION, fn, dismantle(writer.port, fn, holder));
+  writer.defer(() => writeAll(writer, parts));
 }
 
 /** Reads a function whose tag has been read. */
 export function readFunction(reader: GraphReader): object {
-  reader.enter();
-  const head = readPlainData(reader);
-  const early = readAll(reader);
-  reader.leave();
-  const assembled = reader.port.assemble(head, early);
-  reader.remember(assembled.value);
+  const assembled = readHead(reader);
   reader.defer(() => assembled.complete(readAll(reader)));
   return assembled.value;
 }
@@ -36,28 +32,41 @@ export function readFunction(reader: GraphReader): object {
 export function writeReference(writer: GraphWriter, value: object): boolean {
   const reference = writer.port.referenceOf(value);
   if (reference === undefined) return false;
-  writer.need(reference);
-  writer.byte(REFERENCE);
-  writer.enter(value);
-  writer.value(reference.head);
-  writer.leave();
-  writer.remember(value);
+  writeHead(writer, REFERENCE, value, reference);
   return true;
 }
 
 /** Reads a reference whose tag has been read. */
 export function readReference(reader: GraphReader): object {
+  const assembled = readHead(reader);
+  assembled.complete([]);
+  return assembled.value;
+}
+
+function writeHead(writer: GraphWriter, tag: number, value: object, dismantled: Dismantled): Dismantled {
+  writer.need(dismantled.dependencies);
+  writer.byte(tag);
+  writer.enter(value);
+  writer.value(dismantled.head);
+  writeAll(writer, dismantled.early);
+  writer.leave();
+  writer.remember(value);
+  return dismantled;
+}
+
+function readHead(reader: GraphReader): Assembled {
   reader.enter();
   const head = readPlainData(reader);
+  const early = readAll(reader);
   reader.leave();
-  const assembled = reader.port.assemble(head, []);
+  const assembled = reader.port.assemble(head, early);
   reader.remember(assembled.value);
-  return assembled.value;
+  return assembled;
 }
 
 /** Writes a variable that functions share; false when `value` is not one. */
 export function writeCell(writer: GraphWriter, value: object): boolean {
-  if (!writer.port.isCell(value)) return false;
+  if (!isCell(value)) return false;
   writer.byte(CELL);
   writer.remember(value);
   writer.defer(() => writer.value(value.v));
@@ -66,7 +75,7 @@ export function writeCell(writer: GraphWriter, value: object): boolean {
 
 /** Reads a shared variable whose tag has been read. */
 export function readCell(reader: GraphReader): object {
-  const cell = reader.port.createCell();
+  const cell = createCell();
   reader.remember(cell);
   reader.defer(() => {
     cell.v = reader.value();
@@ -80,7 +89,7 @@ export function writeTraveller(writer: GraphWriter, value: object): boolean {
   if (name === undefined) return false;
   const kind = travellerKind(name);
   if (kind === undefined) {
-    throw new Refusal(value, `is of the kind "${name}", which nothing here can send`, "Import what registers it.");
+    throw new Refusal(value, `an object of the kind "${name}" is not known here`, "Import what registers it.");
   }
   const parts = kind.take(value);
   writer.byte(TRAVELLER);
@@ -103,9 +112,10 @@ export function readTraveller(reader: GraphReader): object {
   return shell.value;
 }
 
-function dismantle(writer: GraphWriter, fn: object): Dismantled {
+/** Takes a function apart. Throws `Refusal` when it cannot travel. */
+export function dismantle(port: FunctionPort, fn: object, holder?: object): Dismantled {
   try {
-    return writer.port.dismantle(fn);
+    return port.dismantle(fn, holder);
   } catch (error) {
     if (!(error instanceof ShippingError)) throw error;
     throw new Refusal(fn, error.message, error.fix, error.path, error);
@@ -131,7 +141,8 @@ function readPlainData(reader: GraphReader): PlainData {
 }
 
 function isPlainData(value: unknown, depth: number): value is PlainData {
-  if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string") return true;
+  if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string")
+    return true;
   if (typeof value !== "object" || depth > 100) return false;
   if (Array.isArray(value)) return value.every((item) => isPlainData(item, depth + 1));
   if (Object.getPrototypeOf(value) !== Object.prototype) return false;

@@ -11,41 +11,60 @@ import {
   referenceOf,
   restorePrivates,
   ShippingError,
+  type ShippingPolicy,
 } from "../functions/index.ts";
 
 export { type Assembled, type Dependency, type Dismantled, type PlainData, type PrivateState, ShippingError };
 
-/** A captured variable that several functions share. */
-export interface SharedCell {
-  v: unknown;
-}
-
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */
 export interface FunctionPort {
-  /** Takes a function or class apart. Throws `ShippingError` when it cannot travel. */
-  dismantle(fn: object): Dismantled;
-  /** Makes the shell of a function from what `dismantle` or `referenceOf` said. */
+  /** Takes a function or class apart. `holder` is the object that has it as a method. Throws `ShippingError`. */
+  dismantle(fn: object, holder?: object): Dismantled;
+  /** Makes the shell of a function, or finds an object by its name, from what `dismantle` or `referenceOf` said. */
   assemble(head: PlainData, early: readonly unknown[]): Assembled;
   /** How to name an object that both sides have: an intrinsic, a module. Undefined for an ordinary object. */
   referenceOf(value: object): Dismantled | undefined;
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
   restorePrivates(value: object, states: readonly PrivateState[]): void;
-  isCell(value: object): value is SharedCell;
-  createCell(): SharedCell;
 }
 
-const shippingPort: FunctionPort = {
-  dismantle: (fn) => dismantle(fn),
-  assemble,
-  referenceOf: (value) => referenceOf(value),
-  privatesOf,
-  restorePrivates,
-  isCell: (value): value is SharedCell => value instanceof Cell,
-  createCell: () => new Cell(),
-};
+/** Ships functions as `policy` says, which depends on who receives them. */
+export function functionPort(policy: ShippingPolicy = {}): FunctionPort {
+  return {
+    dismantle: (fn, holder) => dismantle(fn, holder === undefined ? policy : { ...policy, holder }),
+    assemble,
+    referenceOf: (value) => referenceOf(value, policy),
+    privatesOf,
+    restorePrivates,
+  };
+}
 
-/** The port that encoders and decoders use unless they are given another. */
-export function functionPort(): FunctionPort {
-  return shippingPort;
+const platformNames = new WeakMap<object, string>();
+
+/** What a class of the language or of Node is called, such as `net.Socket`; undefined for a class of the user's. */
+export function platformName(constructor: object): string | undefined {
+  let name = platformNames.get(constructor);
+  if (name === undefined) {
+    name = nameOf(referenceOf(constructor)?.head);
+    platformNames.set(constructor, name);
+  }
+  return name === "" ? undefined : name;
+}
+
+function nameOf(head: PlainData | undefined): string {
+  if (typeof head !== "object" || head === null || !("kind" in head)) return "";
+  if (head.kind === "intrinsic") return typeof head.path === "string" ? head.path : "";
+  if (head.kind !== "builtin") return "";
+  return [head.module, ...(Array.isArray(head.path) ? head.path : [])].map(String).join(".");
+}
+
+/** True for a captured variable that several functions share. */
+export function isCell(value: object): value is Cell {
+  return value instanceof Cell;
+}
+
+/** A shared variable without a value yet. */
+export function createCell(): Cell {
+  return new Cell();
 }

@@ -1,9 +1,9 @@
 import { BinaryReader } from "./binary-section.ts";
 import { ByteReader } from "./byte-reader.ts";
-import type { FunctionPort, PrivateState } from "./function-port.ts";
 import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
+import type { FunctionPort, PrivateState } from "./function-port.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
-import { readPrototype, readSpecialObject } from "./special-object.ts";
+import { readSpecialObject } from "./special-object.ts";
 import { readSymbol } from "./symbols.ts";
 import {
   ARRAY,
@@ -25,7 +25,6 @@ import {
   NULL,
   OBJECT,
   PLATFORM_SYMBOL,
-  PROTOTYPE,
   REFERENCE,
   REGISTERED_SYMBOL,
   SHORT_ARRAY,
@@ -135,8 +134,6 @@ export class GraphReader extends ByteReader {
         return readFunction(this);
       case REFERENCE:
         return readReference(this);
-      case PROTOTYPE:
-        return readPrototype(this);
       case CELL:
         return readCell(this);
       case TRAVELLER:
@@ -206,7 +203,8 @@ export class GraphReader extends ByteReader {
   #properties(object: Record<string, unknown>, count: number): void {
     for (let index = 0; index < count; index++) {
       const key = this.key();
-      if (key === undefined || key === "__proto__") throw new MalformedPayload("A plain object has a key it cannot have.");
+      if (key === undefined || key === "__proto__")
+        throw new MalformedPayload("A plain object has a key it cannot have.");
       object[key] = this.value();
     }
   }

@@ -1,8 +1,8 @@
 import { types } from "node:util";
 import { BinaryWriter } from "./binary-section.ts";
 import { ByteWriter } from "./byte-writer.ts";
-import type { Dependency, Dismantled, FunctionPort } from "./function-port.ts";
 import { writeFunction } from "./function-nodes.ts";
+import type { Dependency, FunctionPort } from "./function-port.ts";
 import { IdentityTable } from "./identity-table.ts";
 import { isPlainArray, isPlainData } from "./plain-shape.ts";
 import { Refusal } from "./refusal.ts";
@@ -108,7 +108,7 @@ export class GraphWriter extends ByteWriter {
         writeSymbol(this, value);
         break;
       case "function":
-        if (!this.refer(value)) writeFunction(this, value);
+        writeFunction(this, value);
         break;
     }
   }
@@ -154,7 +154,7 @@ export class GraphWriter extends ByteWriter {
   /** One level down, for what cannot be put off. */
   enter(value: object): void {
     if (++this.depth > MAX_DEPTH - 1) {
-      throw new Refusal(value, "is nested too deep in classes and functions to travel", "Flatten the hierarchy.");
+      throw new Refusal(value, "a hierarchy of classes this deep is too deep to travel", "Flatten the hierarchy.");
     }
   }
 
@@ -162,8 +162,9 @@ export class GraphWriter extends ByteWriter {
     this.depth--;
   }
 
-  need(dismantled: Dismantled): void {
-    for (const dependency of dismantled.dependencies) {
+  /** Notes what the receiver must have besides the payload. */
+  need(dependencies: readonly Dependency[]): void {
+    for (const dependency of dependencies) {
       this.#dependencies ??= new Map();
       this.#dependencies.set(dependency.hash, dependency);
     }
@@ -251,7 +252,7 @@ export class GraphWriter extends ByteWriter {
 function proxyRefusal(value: object): Refusal {
   return new Refusal(
     value,
-    "is a Proxy, whose handler cannot be seen",
-    "Pass the object behind it, or a plain copy such as { ...value }.",
+    "a Proxy does not show what it stands for",
+    "Pass the object behind it, or a copy such as { ...proxy }.",
   );
 }

@@ -3,7 +3,7 @@ const LINEAR = 12;
 
 /** Numbers objects and unique symbols in the order in which they are first met. */
 export class IdentityTable {
-  readonly #first: unknown[] = new Array<unknown>(LINEAR).fill(undefined);
+  readonly #first: unknown[] = Array.from({ length: LINEAR });
   #rest: Map<unknown, number> | undefined;
   #size = 0;
 

@@ -1,3 +1,5 @@
+import { ownProperty } from "./own-property.ts";
+
 /** How far an object is closed to change: nothing, no new properties, no changed attributes, no changed values. */
 export const EXTENSIBLE = 0;
 const NON_EXTENSIBLE = 1;
@@ -7,7 +9,9 @@ export const FROZEN = 3;
 /** How far `value` is closed to change. */
 export function integrityOf(value: object): number {
   if (Object.isExtensible(value)) return EXTENSIBLE;
-  if (Object.isFrozen(value)) return FROZEN;
+  // V8 calls an empty array frozen whose length can still be set.
+  const isOpenArray = Array.isArray(value) && ownProperty(value, "length")?.writable === true;
+  if (Object.isFrozen(value) && !isOpenArray) return FROZEN;
   return Object.isSealed(value) ? SEALED : NON_EXTENSIBLE;
 }
 

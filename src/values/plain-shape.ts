@@ -2,7 +2,8 @@ import { inspect } from "node:util";
 
 /** From this length on, asking for the names beside the elements is cheaper than listing all keys. */
 const LISTED_LENGTH = 32;
-const NAMES_ONLY = {
+/** Has `inspect` show the properties of an array beside its elements, hidden ones too. */
+export const NAMES_ONLY = {
   maxArrayLength: 0,
   maxStringLength: 0,
   depth: 0,

@@ -1,8 +1,9 @@
-import { types } from "node:util";
+import { writeFunction } from "./function-nodes.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
-import { EXTENSIBLE, FROZEN, SEALED } from "./integrity.ts";
+import { FROZEN, SEALED } from "./integrity.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import { ownProperty, type Property } from "./own-property.ts";
 
 const ENUMERABLE = 1;
 const CONFIGURABLE = 2;
@@ -10,22 +11,14 @@ const WRITABLE = 4;
 const ACCESSOR = 8;
 const PLAIN = ENUMERABLE | CONFIGURABLE | WRITABLE;
 
-/** An own property as it travels: some versions of V8 show an error's stack as an accessor, which here is data. */
-export function ownProperty(object: object, key: string | symbol): PropertyDescriptor {
-  const property = Object.getOwnPropertyDescriptor(object, key) ?? {};
-  if (key === "stack" && property.get !== undefined && types.isNativeError(object) && isNativeCode(property.get)) {
-    return { value: object.stack, writable: true, enumerable: false, configurable: property.configurable ?? true };
-  }
-  return property;
-}
-
-/** True for functions that are not written in JavaScript. */
-export function isNativeCode(fn: object): boolean {
-  return typeof fn === "function" && Function.prototype.toString.call(fn).endsWith("{ [native code] }");
+/** A property with its key. */
+export interface KeyedProperty {
+  readonly key: string | symbol;
+  readonly property: Property;
 }
 
 /** Attributes of a property, without those that follow from the object being sealed or frozen. */
-function attributesOf(property: PropertyDescriptor, integrity: number): number {
+function attributesOf(property: Property, integrity: number): number {
   const accessor = "get" in property || "set" in property;
   let attributes = accessor ? ACCESSOR : 0;
   if (property.enumerable === true) attributes |= ENUMERABLE;
@@ -35,7 +28,7 @@ function attributesOf(property: PropertyDescriptor, integrity: number): number {
 }
 
 /** True when nothing but the object being sealed or frozen sets a property apart from one made by assignment. */
-export function isOpenProperty(property: PropertyDescriptor, integrity: number): boolean {
+export function isOpenProperty(property: Property, integrity: number): boolean {
   return attributesOf(property, integrity) === PLAIN;
 }
 
@@ -43,22 +36,27 @@ export function isOpenProperty(property: PropertyDescriptor, integrity: number):
 export function writeProperties(
   writer: GraphWriter,
   object: object,
-  keys: readonly (string | symbol)[],
-  integrity: number = EXTENSIBLE,
+  properties: readonly KeyedProperty[],
+  integrity: number,
 ): void {
-  writer.varint(keys.length);
-  for (const key of keys) {
-    const property = ownProperty(object, key);
+  writer.varint(properties.length);
+  for (const { key, property } of properties) {
     const attributes = attributesOf(property, integrity);
     writer.value(key);
     writer.byte(attributes);
     if ((attributes & ACCESSOR) === 0) {
-      writer.value(property.value);
+      writeHeld(writer, property.value, object);
     } else {
-      writer.value(property.get);
-      writer.value(property.set);
+      writeHeld(writer, property.get, object);
+      writeHeld(writer, property.set, object);
     }
   }
+}
+
+/** A function that is a property may need its object, for `super`. */
+function writeHeld(writer: GraphWriter, value: unknown, holder: object): void {
+  if (typeof value === "function") writeFunction(writer, value, holder);
+  else writer.value(value);
 }
 
 /** Reads own properties and defines them on `object`. */
@@ -80,9 +78,12 @@ export function readProperties(reader: GraphReader, object: object): void {
   }
 }
 
-function define(object: object, key: string | symbol, property: object): void {
+function define(object: object, key: string | symbol, property: Property): void {
+  // Some built-in properties are there from the start and fixed but for their value.
+  const isFixed = ownProperty(object, key)?.configurable === false;
+  const { value, writable } = property;
   try {
-    Object.defineProperty(object, key, property);
+    Object.defineProperty(object, key, isFixed ? { value, writable: writable === true } : Object.assign({}, property));
   } catch (error) {
     throw new MalformedPayload(`The payload has a property ${String(key)} that its object cannot have.`, {
       cause: error,
@@ -98,7 +99,7 @@ function readKey(reader: GraphReader): string | symbol {
   return key;
 }
 
-function readAccessor(reader: GraphReader): object {
+function readAccessor(reader: GraphReader): Property {
   return { get: readAccessorFunction(reader), set: readAccessorFunction(reader) };
 }
 

@@ -2,7 +2,7 @@ const SLOTS = 2048;
 
 /** Remembers short ASCII strings, so that one which comes again is found by its bytes instead of being made anew. */
 export class ShortStrings {
-  readonly #slots: string[] = new Array<string>(SLOTS).fill("");
+  readonly #slots: string[] = Array.from({ length: SLOTS }, () => "");
   readonly #internalize: boolean;
 
   /** @param internalize - make the engine's own copy at once, which is faster when the strings become property keys */

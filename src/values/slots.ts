@@ -5,36 +5,31 @@ import type { Slot } from "./slot.ts";
 import { boxSlot, dateSlot, regExpSlot } from "./value-slots.ts";
 import { headersSlot, searchParamsSlot, urlSlot } from "./web-slots.ts";
 
-/** Every kind of built-in state. The place in this list is the number in the payload: only ever append. */
 const slots: readonly Slot[] = [
-  ordinarySlot,
-  arraySlot,
   mapSlot,
   setSlot,
+  arraySlot,
   dateSlot,
+  // Before errors, among which some versions of Node.js count it.
+  domExceptionSlot,
+  errorSlot,
+  viewSlot,
+  arrayBufferSlot,
   regExpSlot,
   boxSlot,
-  errorSlot,
-  domExceptionSlot,
-  arrayBufferSlot,
-  viewSlot,
   urlSlot,
   searchParamsSlot,
   headersSlot,
 ];
 
-/** The number of objects without built-in state. */
-export const ORDINARY = 0;
+const slotsByNumber = new Map([ordinarySlot, ...slots].map((slot) => [slot.number, slot]));
 
-/** The number of the kind of state that `value` has. */
-export function slotOf(value: object): number {
-  // Some versions of Node.js count a DOMException among the errors.
-  if (domExceptionSlot.is(value)) return slots.indexOf(domExceptionSlot);
-  const found = slots.findIndex((slot, index) => index !== ORDINARY && slot.is(value));
-  return found < 0 ? ORDINARY : found;
+/** The kind of built-in state that `value` has. */
+export function slotOf(value: object): Slot {
+  return slots.find((slot) => slot.is(value)) ?? ordinarySlot;
 }
 
-/** The kind of state with this number. */
-export function slotAt(number: number): Slot | undefined {
-  return slots[number];
+/** The kind of state with this number; undefined when there is none. */
+export function slotNumbered(number: number): Slot | undefined {
+  return slotsByNumber.get(number);
 }

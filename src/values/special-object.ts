@@ -1,15 +1,18 @@
-import { checkInstance } from "./refused-kinds.ts";
+import { ordinarySlot } from "./container-slots.ts";
+import { errorSlot, keepName, travellingPrototype } from "./error-slots.ts";
 import { writeCell, writeReference, writeTraveller } from "./function-nodes.ts";
 import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { close, EXTENSIBLE, integrityOf } from "./integrity.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
-import { readProperties, writeProperties } from "./properties.ts";
+import { constructorOf, ownProperty } from "./own-property.ts";
+import { type KeyedProperty, readProperties, writeProperties } from "./properties.ts";
 import { Refusal } from "./refusal.ts";
+import { refuseHiddenState } from "./refused-kinds.ts";
 import type { Slot } from "./slot.ts";
-import { ORDINARY, slotAt, slotOf } from "./slots.ts";
-import { INLINE_DEPTH, PROTOTYPE, SPECIAL_OBJECT } from "./tags.ts";
+import { slotNumbered, slotOf } from "./slots.ts";
+import { INLINE_DEPTH, SPECIAL_OBJECT } from "./tags.ts";
 
 /** What the low bits say of the prototype; 0 means the one that such an object has anyway. */
 const PROTOTYPE_NULL = 1;
@@ -21,35 +24,37 @@ const HAS_PROPERTIES = 8;
 const HAS_PRIVATES = 16;
 const INTEGRITY_SHIFT = 5;
 
+const NO_PRIVATES: readonly PrivateState[] = [];
+
 /** Writes any object that is more than a plain array or a plain object of data. */
 export function writeSpecialObject(writer: GraphWriter, value: object, prototype: object | null): void {
-  if (writeTraveller(writer, value) || writeReference(writer, value) || writeCell(writer, value)) return;
-  const constructor = constructorOf(value);
-  if (constructor !== undefined) {
-    writePrototype(writer, value, constructor);
-    return;
-  }
-  const number = slotOf(value);
-  const slot = slotAt(number);
-  if (slot === undefined) return;
-  checkInstance(value, prototype, number === ORDINARY);
-  const variant = slot.variant(value, prototype);
-  const origin = prototype === null || prototype === slot.prototype(variant) ? undefined : constructorOf(prototype);
-  const privates = origin === undefined ? [] : writer.port.privatesOf(value);
+  if (writeTraveller(writer, value)) return;
+  const slot = slotOf(value);
+  const shown = slot === errorSlot ? travellingPrototype(writer.port, prototype) : prototype;
+  const variant = slot.variant(value, shown);
+  const isDefault = shown === slot.prototype(variant);
   const integrity = integrityOf(value);
-  const keys = writtenKeys(value, slot);
+  const properties = writtenProperties(writer, value, slot);
+  if (shown !== prototype) keepName(properties, prototype);
+  if (slot === ordinarySlot || !isDefault) {
+    if (writeCell(writer, value)) return;
+    if ((!isDefault || mayBeNamed(properties)) && writeReference(writer, value)) return;
+    if (slot === ordinarySlot) refuseHiddenState(value);
+  }
+  const origin = isDefault || shown === null ? undefined : constructorOf(shown);
+  const privates = isDefault ? NO_PRIVATES : writer.port.privatesOf(value);
 
   let flags = integrity << INTEGRITY_SHIFT;
-  if (prototype === null) flags |= PROTOTYPE_NULL;
+  if (shown === null) flags |= PROTOTYPE_NULL;
   else if (origin !== undefined) flags |= PROTOTYPE_OF_CLASS;
-  else if (prototype !== slot.prototype(variant)) flags |= PROTOTYPE_VALUE;
-  if (keys.length > 0) flags |= HAS_PROPERTIES;
+  else if (!isDefault) flags |= PROTOTYPE_VALUE;
+  if (properties.length > 0) flags |= HAS_PROPERTIES;
   if (privates.length > 0) flags |= HAS_PRIVATES;
   const later = writer.depth >= INLINE_DEPTH;
   if (later) flags |= LATER;
 
   writer.byte(SPECIAL_OBJECT);
-  writer.byte(number);
+  writer.byte(slot.number);
   writer.byte(variant);
   writer.byte(flags);
   if (origin !== undefined) {
@@ -62,9 +67,9 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (slot.companion !== undefined) rememberCompanion(writer, slot.companion(value));
 
   const body = (): void => {
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) writer.value(prototype);
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) writer.value(shown);
     slot.writeBody?.(writer, value);
-    if (keys.length > 0) writeProperties(writer, value, keys, integrity);
+    if (properties.length > 0) writeProperties(writer, value, properties, integrity);
     if (privates.length > 0) writePrivates(writer, privates);
   };
   if (later) {
@@ -78,7 +83,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
 
 /** Reads a special object whose tag has been read. */
 export function readSpecialObject(reader: GraphReader): object {
-  const slot = slotAt(reader.byte());
+  const slot = slotNumbered(reader.byte());
   if (slot === undefined) throw new MalformedPayload("The payload holds an object of an unknown kind.");
   const variant = reader.byte();
   if (slot.prototype(variant) === undefined) {
@@ -103,35 +108,18 @@ export function readSpecialObject(reader: GraphReader): object {
   return object;
 }
 
-/** Reads the prototype of a function, whose tag has been read. */
-export function readPrototype(reader: GraphReader): object {
-  reader.enter();
-  const prototype = prototypeOfClass(reader.value());
-  reader.leave();
-  reader.remember(prototype);
-  return prototype;
-}
-
 /** What comes with an object must not have been written on its own before: the two would no longer be tied. */
 function rememberCompanion(writer: GraphWriter, companion: object): void {
   if (writer.isKnown(companion)) {
-    throw new Refusal(companion, "belongs to an object that comes after it", "Put the object that owns it first.");
+    throw new Refusal(companion, "search parameters cannot come before their URL", "Put the URL first.");
   }
   writer.remember(companion);
-}
-
-function writePrototype(writer: GraphWriter, value: object, constructor: object): void {
-  writer.byte(PROTOTYPE);
-  writer.enter(value);
-  writer.value(constructor);
-  writer.leave();
-  writer.remember(value);
 }
 
 function readShell(reader: GraphReader, slot: Slot, variant: number, kind: number): object {
   if (kind === PROTOTYPE_OF_CLASS) {
     const prototype = prototypeOfClass(reader.value());
-    if (slot === slotAt(ORDINARY)) return Object.create(prototype);
+    if (slot === ordinarySlot) return Object.create(prototype);
     return setPrototype(slot.readShell(reader, variant), prototype);
   }
   const object = slot.readShell(reader, variant);
@@ -148,13 +136,6 @@ function setPrototype(object: object, prototype: unknown): object {
   return object;
 }
 
-/** The function or class whose prototype `value` is. */
-function constructorOf(value: object): object | undefined {
-  const constructor: unknown = Object.getOwnPropertyDescriptor(value, "constructor")?.value;
-  if (typeof constructor !== "function") return undefined;
-  return Object.getOwnPropertyDescriptor(constructor, "prototype")?.value === value ? constructor : undefined;
-}
-
 function prototypeOfClass(origin: unknown): object {
   if (typeof origin === "function") {
     const prototype: unknown = origin.prototype;
@@ -163,13 +144,22 @@ function prototypeOfClass(origin: unknown): object {
   throw new MalformedPayload("The class of an object in the payload is not a class.");
 }
 
-function writtenKeys(value: object, slot: Slot): (string | symbol)[] {
-  const keys = Reflect.ownKeys(value);
-  if (slot.implies === undefined) return keys;
-  return keys.filter((key) => {
-    const property = Object.getOwnPropertyDescriptor(value, key);
-    return property !== undefined && !slot.implies?.(value, key, property);
-  });
+function writtenProperties(writer: GraphWriter, value: object, slot: Slot): KeyedProperty[] {
+  if (slot.hasOnlyState?.(value) === true) return [];
+  const properties: KeyedProperty[] = [];
+  for (const key of Reflect.ownKeys(value)) {
+    const property = ownProperty(value, key);
+    if (property === undefined || slot.implies?.(value, key, property) === true) continue;
+    properties.push({ key, property: slot.present?.(writer.port, value, key, property) ?? property });
+  }
+  return properties;
+}
+
+/** Asking whether an object has a name is not cheap; one that holds nothing but data has none. */
+function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
+  return properties.some(
+    ({ key, property }) => key === Symbol.toStringTag || "get" in property || typeof property.value === "function",
+  );
 }
 
 function writePrivates(writer: GraphWriter, states: readonly PrivateState[]): void {

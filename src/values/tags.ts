@@ -32,9 +32,8 @@ export const LATER_OBJECT = 0xd3;
 export const SPECIAL_OBJECT = 0xd4;
 export const FUNCTION = 0xd5;
 export const REFERENCE = 0xd6;
-export const PROTOTYPE = 0xd7;
-export const CELL = 0xd8;
-export const TRAVELLER = 0xd9;
+export const CELL = 0xd7;
+export const TRAVELLER = 0xd8;
 
 /** High half of the first byte of a payload. */
 export const FORMAT = 0x10;

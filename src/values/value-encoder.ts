@@ -1,7 +1,7 @@
+import { explainRefusal } from "./explain-refusal.ts";
 import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Refusal } from "./refusal.ts";
-import { explain } from "./explain-refusal.ts";
 
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 
@@ -36,7 +36,7 @@ export class ValueEncoder {
       this.#dependencies = writer.takeDependencies();
       return payload;
     } catch (error) {
-      throw error instanceof Refusal ? explain(error, value, rootName, this.#port) : error;
+      throw error instanceof Refusal ? explainRefusal(error, value, rootName, this.#port) : error;
     } finally {
       writer.clear();
       this.#idle = writer;

@@ -1,10 +1,12 @@
 import { types } from "node:util";
 import { arrayIndex } from "./array-index.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import { builtInGetter } from "./own-property.ts";
 import type { Slot } from "./slot.ts";
 
 /** Dates, invalid ones included. */
 export const dateSlot: Slot<Date> = {
+  number: 4,
   is: (value): value is Date => types.isDate(value),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? Date.prototype : undefined),
@@ -14,11 +16,12 @@ export const dateSlot: Slot<Date> = {
 
 /** Regular expressions. `lastIndex` is a property and travels as one unless it is 0. */
 export const regExpSlot: Slot<RegExp> = {
+  number: 5,
   is: (value): value is RegExp => types.isRegExp(value),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? RegExp.prototype : undefined),
   writeShell(writer, expression) {
-    writer.string(readGetter(RegExp.prototype, "source", expression));
+    writer.string(String(sourceOf(expression)));
     writer.string(flagsOf(expression));
   },
   readShell(reader) {
@@ -27,9 +30,12 @@ export const regExpSlot: Slot<RegExp> = {
     try {
       return new RegExp(source, flags);
     } catch (error) {
-      throw new MalformedPayload(`The payload holds a regular expression that cannot be made here: /${source}/${flags}`, {
-        cause: error,
-      });
+      throw new MalformedPayload(
+        `The payload holds a regular expression that cannot be made here: /${source}/${flags}`,
+        {
+          cause: error,
+        },
+      );
     }
   },
   implies: (_expression, key, property) => key === "lastIndex" && property.value === 0 && property.writable === true,
@@ -45,6 +51,7 @@ const boxes: readonly { prototype: object; is(value: object): boolean; unbox(val
 
 /** Objects made of a primitive, such as `new String("a")`. */
 export const boxSlot: Slot = {
+  number: 6,
   is: (value): value is object => types.isBoxedPrimitive(value),
   variant: (value) => boxes.findIndex((box) => box.is(value)),
   prototype: (variant) => boxes[variant]?.prototype,
@@ -66,22 +73,19 @@ function unboxWith(prototype: object, value: object): unknown {
   return typeof valueOf === "function" ? Reflect.apply(valueOf, value, []) : undefined;
 }
 
-function readGetter(prototype: object, name: string, value: object): string {
-  return String(Object.getOwnPropertyDescriptor(prototype, name)?.get?.call(value));
-}
+const sourceOf = builtInGetter(RegExp.prototype, "source");
+/** `flags` itself reads properties that a subclass may have changed. */
+const FLAGS = Object.entries({
+  d: "hasIndices",
+  g: "global",
+  i: "ignoreCase",
+  m: "multiline",
+  s: "dotAll",
+  u: "unicode",
+  v: "unicodeSets",
+  y: "sticky",
+}).map(([flag, name]) => ({ flag, isSet: builtInGetter(RegExp.prototype, name) }));
 
-const FLAGS = [
-  ["hasIndices", "d"],
-  ["global", "g"],
-  ["ignoreCase", "i"],
-  ["multiline", "m"],
-  ["dotAll", "s"],
-  ["unicode", "u"],
-  ["unicodeSets", "v"],
-  ["sticky", "y"],
-] as const;
-
-/** The flags by the built-in getters: `flags` itself reads properties that a subclass may have changed. */
 function flagsOf(expression: RegExp): string {
-  return FLAGS.map(([name, flag]) => (readGetter(RegExp.prototype, name, expression) === "true" ? flag : "")).join("");
+  return FLAGS.map(({ flag, isSet }) => (isSet(expression) === true ? flag : "")).join("");
 }

@@ -1,12 +1,29 @@
 import { MalformedPayload } from "./malformed-payload.ts";
+import { builtInGetter, ownProperty } from "./own-property.ts";
 import type { Slot } from "./slot.ts";
+
+const hrefOf = builtInGetter(URL.prototype, "href");
+
+function stringOf(params: object): string {
+  return URLSearchParams.prototype.toString.call(params);
+}
+
+function entriesOf(headers: object): [string, string][] {
+  const entries: [string, string][] = [];
+  const add = (value: string, name: string): void => {
+    entries.push([name, value]);
+  };
+  Reflect.apply(Headers.prototype.forEach, headers, [add]);
+  return entries;
+}
 
 /** URLs. Their `searchParams` come along and stay tied to them. */
 export const urlSlot: Slot<URL> = {
-  is: (value): value is URL => isGenuine(value, "URL", "href"),
+  number: 11,
+  is: (value): value is URL => isGenuine(value, "URL", hrefOf),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? URL.prototype : undefined),
-  writeShell: (writer, url) => writer.string(String(read(URL.prototype, "href", url))),
+  writeShell: (writer, url) => writer.string(String(hrefOf(url))),
   readShell(reader) {
     const href = reader.text();
     try {
@@ -20,20 +37,22 @@ export const urlSlot: Slot<URL> = {
 
 /** Search parameters on their own. */
 export const searchParamsSlot: Slot<URLSearchParams> = {
-  is: (value): value is URLSearchParams => isGenuine(value, "URLSearchParams", "size"),
+  number: 12,
+  is: (value): value is URLSearchParams => isGenuine(value, "URLSearchParams", stringOf),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? URLSearchParams.prototype : undefined),
-  writeShell: (writer, params) => writer.string(URLSearchParams.prototype.toString.call(params)),
+  writeShell: (writer, params) => writer.string(stringOf(params)),
   readShell: (reader) => new URLSearchParams(reader.text()),
 };
 
 /** HTTP headers. */
 export const headersSlot: Slot<Headers> = {
-  is: (value): value is Headers => inherits(value, "Headers") && hasEntries(value),
+  number: 13,
+  is: (value): value is Headers => isGenuine(value, "Headers", entriesOf),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? Headers.prototype : undefined),
   writeShell(writer, headers) {
-    const entries = [...Headers.prototype.entries.call(headers)];
+    const entries = entriesOf(headers);
     writer.varint(entries.length);
     for (const [name, value] of entries) {
       writer.string(name);
@@ -59,35 +78,20 @@ export const headersSlot: Slot<Headers> = {
 function inherits(value: object, name: string): boolean {
   let prototype: object | null = Object.getPrototypeOf(value);
   for (; prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
-    const constructor: unknown = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+    const constructor = ownProperty(prototype, "constructor")?.value;
     if (typeof constructor !== "function" || constructor.name !== name) continue;
     if (Reflect.get(globalThis, name) === constructor) return true;
   }
   return false;
 }
 
-/** True when `value` inherits from a global class and has the state behind its getters. */
-function isGenuine(value: object, name: string, property: string): boolean {
+/** True when `value` inherits from a global class and `probe` finds the state of such an object. */
+function isGenuine(value: object, name: string, probe: (value: object) => unknown): boolean {
   if (!inherits(value, name)) return false;
-  const prototype: unknown = Reflect.get(Reflect.get(globalThis, name), "prototype");
   try {
-    read(prototype, property, value);
+    probe(value);
     return true;
   } catch {
     return false;
   }
-}
-
-function hasEntries(value: object): boolean {
-  try {
-    Reflect.apply(Headers.prototype.has, value, ["x"]);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function read(prototype: unknown, property: string, value: object): unknown {
-  if (typeof prototype !== "object" || prototype === null) return undefined;
-  return Object.getOwnPropertyDescriptor(prototype, property)?.get?.call(value);
 }

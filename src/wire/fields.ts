@@ -24,7 +24,13 @@ export const ResponseField = {
   chunk: 7,
   dependency: 8,
   executorLost: 9,
+  pace: 10,
 } as const;
+
+/** The highest frame number of a request. */
+export const LAST_REQUEST_FIELD = RequestField.scope;
+/** The highest frame number of a response. */
+export const LAST_RESPONSE_FIELD = ResponseField.pace;
 
 export const StepKind = { next: 1, throw: 2, return: 3 } as const;
 export type StepKind = (typeof StepKind)[keyof typeof StepKind];

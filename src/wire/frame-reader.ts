@@ -4,6 +4,7 @@ export class MalformedFrame extends Error {
 }
 
 const MAX_FIELDS = 16;
+const NO_MESSAGE = Buffer.alloc(0);
 const NO_NUMBERS: readonly number[] = Object.freeze([]);
 
 /**
@@ -13,18 +14,27 @@ const NO_NUMBERS: readonly number[] = Object.freeze([]);
  */
 export class FrameReader {
   /** The message being read. */
-  buffer: Buffer;
-  #position: number;
-  readonly #limit: number;
+  buffer: Buffer = NO_MESSAGE;
+  #position = 0;
+  #limit = 0;
   #present = 0;
   readonly #numbers = new Float64Array(MAX_FIELDS);
   readonly #starts = new Float64Array(MAX_FIELDS);
   readonly #ends = new Float64Array(MAX_FIELDS);
 
-  constructor(buffer: Buffer, start: number, end: number) {
+  readonly #lastFrame: number;
+
+  /** `lastFrame`: the highest frame number that the reader knows; frames beyond are passed over. */
+  constructor(lastFrame: number) {
+    this.#lastFrame = lastFrame;
+  }
+
+  /** Begins with another message: a part of `buffer`. */
+  open(buffer: Buffer, start: number, end: number): this {
     this.buffer = buffer;
     this.#position = start;
     this.#limit = end;
+    return this;
   }
 
   /** Moves to the next frame and returns its field number, or 0 at the end of the batch. */
@@ -40,6 +50,10 @@ export class FrameReader {
       const length = this.#varint(limit);
       const end = this.#position + length;
       if (end > limit) throw new MalformedFrame(`frame of ${length} bytes reaches past the end of its message`);
+      if (field > this.#lastFrame) {
+        this.#position = end;
+        continue;
+      }
       this.#fields(end);
       return field;
     }

@@ -9,6 +9,8 @@ export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, co
 export const RejectedField = { id: 1, status: 2, message: 3, error: 4, needs: 5 } as const;
 /** Field numbers of the `Welcome` message. */
 export const WelcomeField = { version: 1, workerUid: 2, lanes: 3, maxConcurrency: 4, sharesFiles: 5 } as const;
+/** Field number of the time in `Pace`. */
+export const PACE_TASK_US = 1;
 /** Field number of the reason in `ExecutorLost`. */
 export const LOST_REASON = 1;
 
@@ -84,4 +86,14 @@ export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
 
 export function writeExecutorLost(writer: BatchWriter, reason: string): void {
   writeFrame(writer, ResponseField.executorLost, [undefined, reason]);
+}
+
+/** Tells how long a task keeps the thread busy, in microseconds. */
+export function writePace(writer: BatchWriter, microseconds: number): void {
+  const inner = 1 + varintLength(microseconds);
+  writer.reserve(inner + 8);
+  writer.byte((ResponseField.pace << 3) | 2);
+  writer.varint(inner);
+  writer.byte(PACE_TASK_US << 3);
+  writer.varint(microseconds);
 }

@@ -6,30 +6,20 @@ import { ResponseField } from "../wire/fields.ts";
 import { writePayloadFrame } from "../wire/frame-writer.ts";
 import { INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "../wire/outbox.ts";
 import { OutcomeField, type OutcomeFrame, writeAccepted, writeOutcome, writeRejected } from "../wire/response-frames.ts";
-import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import type { RunningTask } from "./running-task.ts";
+import { TaskTable } from "./task-table.ts";
 import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "./thread-messages.ts";
 
 const encoder = new ValueEncoder();
 const NONE: readonly number[] = Object.freeze([]);
-
-/** A task of a session that has not ended. */
-export interface LiveTask {
-  readonly task: RunningTask;
-  readonly routine: RemoteRoutine;
-  /** Set for generators once their arguments have been read. */
-  run: GeneratorRun | undefined;
-  /** Steps that came before the generator was there. */
-  readonly early: ((run: GeneratorRun) => void)[];
-}
 
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
 export class ExecutorSession {
   readonly callerId: string;
   readonly routes = new Map<number, RemoteRoutine>();
   readonly scopes = new Map<number, Uint8Array>();
-  readonly live = new Map<number, LiveTask>();
+  readonly tasks = new TaskTable();
   readonly chunks = new ChunkAssembly();
   readonly decoder = new ValueDecoder();
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
@@ -40,13 +30,7 @@ export class ExecutorSession {
 
   constructor(callerId: string, sink: MessageSink) {
     this.callerId = callerId;
-    this.outbox = new Outbox(
-      {
-        send: (message) => sink.send(message),
-      },
-      SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES,
-      ResponseField.chunk,
-    );
+    this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES, ResponseField.chunk);
   }
 
   /** The task has been started; its caller is told unless it ends before the next message. */
@@ -58,10 +42,7 @@ export class ExecutorSession {
   flush(): void {
     if (this.#unaccepted.length > 0) {
       for (const task of this.#unaccepted) {
-        if (task.wireId >= 0 && !task.accepted) {
-          task.accepted = true;
-          writeAccepted(this.outbox.writer, task.wireId);
-        }
+        if (task.wireId >= 0) writeAccepted(this.outbox.writer, task.wireId);
       }
       this.#unaccepted = [];
     }

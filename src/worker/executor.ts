@@ -3,7 +3,8 @@ import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout, WoolEr
 import { StatusCode } from "../grpc/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { type Frame, runWithFrame } from "../routine/frame.ts";
-import { RequestField, ResponseField, StepKind } from "../wire/fields.ts";
+import { trimStack } from "../routine/runtime-frames.ts";
+import { LAST_REQUEST_FIELD, RequestField, ResponseField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import type { MessageSink } from "../wire/outbox.ts";
 import {
@@ -14,8 +15,10 @@ import {
   StepField,
   TaskField,
 } from "../wire/request-frames.ts";
-import { ExecutorSession, type LiveTask } from "./executor-session.ts";
+import { writePace } from "../wire/response-frames.ts";
+import { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun } from "./generator-run.ts";
+import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
 import type { ThreadBoard } from "./thread-board.ts";
@@ -30,11 +33,14 @@ export interface ExecutorOptions {
   readonly board: ThreadBoard;
   /** The way to the pool that a task came from. */
   readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
+  /** Called for a session whose caller sent what the protocol does not allow. */
+  readonly malformed: (session: number, reason: string) => void;
   /** Called when it has been told to stop and no task is left. */
   readonly drained: () => void;
 }
 
 interface Inbound {
+  readonly number: number;
   readonly session: ExecutorSession;
   readonly reader: FrameReader;
 }
@@ -52,11 +58,16 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbound: Inbound[] = [];
+  readonly #readers: FrameReader[] = [];
   #state: "running" | "stopping" = "running";
   #scheduled = false;
   #sliceEnd = 0;
+  /** Tasks that have been started and have not ended. */
+  #live = 0;
   readonly #touched = new Set<ExecutorSession>();
   #flushScheduled = false;
+  readonly #pace = new PaceMeter();
+  #endedSinceFlush = 0;
   readonly #flushNow = (): void => this.#flush();
 
   constructor(options: ExecutorOptions) {
@@ -65,7 +76,7 @@ export class Executor {
 
   /** Nothing runs and nothing waits to be sent. */
   get isIdle(): boolean {
-    return this.#options.board.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
+    return this.#live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
   }
 
   open(session: number, callerId: string, sink: MessageSink): void {
@@ -78,7 +89,7 @@ export class Executor {
     if (closed === undefined) return;
     this.#sessions.delete(session);
     closed.outbox.close();
-    for (const live of [...closed.live.values()]) this.#abandon(closed, live, new TaskCancelled("the caller is gone"));
+    for (const task of closed.tasks.list()) this.#abandon(task, new TaskCancelled("the caller is gone"));
   }
 
   /** Large messages of a session have gone out. */
@@ -90,7 +101,8 @@ export class Executor {
   receive(session: number, buffer: Buffer, start: number, end: number): void {
     const target = this.#sessions.get(session);
     if (target === undefined) return;
-    this.#inbound.push({ session: target, reader: new FrameReader(buffer, start, end) });
+    const reader = this.#readers.pop() ?? new FrameReader(LAST_REQUEST_FIELD);
+    this.#inbound.push({ number: session, session: target, reader: reader.open(buffer, start, end) });
     if (!this.#scheduled) this.#work();
   }
 
@@ -103,8 +115,8 @@ export class Executor {
   /** Cancels every task. */
   cancelAll(): void {
     for (const session of this.#sessions.values()) {
-      for (const live of [...session.live.values()]) {
-        this.#endAbandoned(session, live, new TaskCancelled(`${live.task.name} was cancelled: its worker is stopping`));
+      for (const task of session.tasks.list()) {
+        this.#endAbandoned(task, new TaskCancelled(`${task.name} was cancelled: its worker is stopping`));
       }
     }
     this.#flush();
@@ -115,12 +127,24 @@ export class Executor {
     this.#scheduled = false;
     this.#sliceEnd = performance.now() + SLICE_MS;
     for (let inbound = this.#inbound[0]; inbound !== undefined; inbound = this.#inbound[0]) {
-      if (!this.#readFrames(inbound)) {
+      if (!this.#readSafely(inbound)) {
         this.#scheduled = true;
         setImmediate(() => this.#work());
         return;
       }
       this.#inbound.shift();
+      this.#readers.push(inbound.reader);
+    }
+  }
+
+  /** A caller that sends nonsense loses its session; others notice nothing. */
+  #readSafely(inbound: Inbound): boolean {
+    try {
+      return this.#readFrames(inbound);
+    } catch (error) {
+      this.#options.malformed(inbound.number, error instanceof Error ? error.message : String(error));
+      this.close(inbound.number);
+      return true;
     }
   }
 
@@ -173,46 +197,42 @@ export class Executor {
     const payload = readPayload(session, frame, id, TaskField.args, TaskField.chunked);
     if (this.#state === "stopping") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
     if (routine === undefined) return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
-    if (session.live.has(id)) return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
+    if (session.tasks.get(id) !== undefined) {
+      return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
+    }
     const timeout = frame.integer(TaskField.timeout);
     const task = new RunningTask(
-      routine.name,
+      session,
+      routine,
       this.#options.uid,
-      session.callerId,
+      id,
       frame.integer(TaskField.sequence),
       frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
-      id,
       timeout,
     );
-    const live: LiveTask = { task, routine, run: undefined, early: [] };
-    session.live.set(id, live);
-    this.#options.board.taskStarted();
+    session.tasks.set(id, task);
     session.started(task);
-    if (timeout > 0) this.#limitTime(session, live, timeout);
+    // What the gRPC thread sees must not wait for the end of a task that blocks this one.
+    if (++this.#live === 1) this.#options.board.live = 1;
+    if (timeout > 0) this.#limitTime(task, timeout);
     const pool = session.scopes.get(frame.integer(TaskField.scope));
     const context = frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined;
     const loading = frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined;
     if (loading === undefined && routine.loading === undefined) {
-      this.#run(session, live, pool, context, payload);
+      this.#run(task, pool, context, payload);
       return;
     }
     Promise.all([loading, routine.loading]).then(
       () => {
-        if (task.wireId >= 0) this.#run(session, live, pool, context, payload);
+        if (task.wireId >= 0) this.#run(task, pool, context, payload);
       },
-      (error: unknown) => this.#raise(session, live, codeUnavailable(routine.name, error)),
+      (error: unknown) => this.#raise(task, codeUnavailable(routine.name, error)),
     );
     this.#touch(session);
   }
 
-  #run(
-    session: ExecutorSession,
-    live: LiveTask,
-    pool: Uint8Array | undefined,
-    context: Buffer | undefined,
-    payload: Payload,
-  ): void {
-    const { task, routine } = live;
+  #run(task: RunningTask, pool: Uint8Array | undefined, context: Buffer | undefined, payload: Payload): void {
+    const { session, routine } = task;
     let result: unknown;
     try {
       const serializer = routine.serializer();
@@ -222,45 +242,45 @@ export class Executor {
           ? session.decoder.decode(buffer, start, end, owned ? OWNED : undefined)
           : serializer.loads(buffer.subarray(start, end))
       ) as unknown[];
-      const frame: Frame = {
-        task,
-        dispatcher: pool === undefined ? undefined : this.#options.dispatcherFor(pool),
-        ...(context === undefined ? undefined : decodeContext(session.decoder, context, 0, context.length)),
-      };
+      const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
+      const frame: Frame =
+        context === undefined
+          ? { task, dispatcher }
+          : { task, dispatcher, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
-      const fn = routine.function();
+      const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      result = runWithFrame(frame, Reflect.apply, fn, self, args);
       if (routine.streams) {
-        const generator = runWithFrame(frame, () => Reflect.apply(fn, self, args)) as Generator<unknown, unknown, unknown>;
-        this.#stream(session, live, generator, frame);
+        this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
         return;
       }
-      result = runWithFrame(frame, Reflect.apply, fn as (this: unknown) => unknown, self, args);
     } catch (error) {
-      this.#raise(session, live, error);
+      this.#raise(task, error);
       return;
     }
     if (isThenable(result)) {
       result.then(
-        (value) => this.#return(session, live, value),
-        (error: unknown) => this.#raise(session, live, error),
+        (value) => this.#return(task, value),
+        (error: unknown) => this.#raise(task, error),
       );
       this.#touch(session);
-    } else this.#return(session, live, result);
+    } else this.#return(task, result);
   }
 
-  #stream(session: ExecutorSession, live: LiveTask, generator: Generator<unknown, unknown, unknown>, frame: Frame): void {
+  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: Frame): void {
     const run = new GeneratorRun(
       generator,
       {
-        yielded: (value, control) => this.#yield(session, live, value, control),
-        returned: (value) => this.#return(session, live, value),
-        threw: (error) => this.#raise(session, live, error),
+        yielded: (value, control) => this.#yield(task, value, control),
+        returned: (value) => this.#return(task, value),
+        threw: (error) => this.#raise(task, error),
       },
       (step) => runWithFrame(frame, step),
     );
-    live.run = run;
-    for (const step of live.early.splice(0)) step(run);
-    this.#touch(session);
+    task.run = run;
+    for (const step of task.early ?? []) step(run);
+    task.early = undefined;
+    this.#touch(task.session);
   }
 
   #step(session: ExecutorSession, frame: FrameReader): void {
@@ -269,8 +289,8 @@ export class Executor {
     const after = frame.integer(StepField.after);
     const { buffer, start, end, owned } = readPayload(session, frame, id, StepField.value, StepField.chunked);
     const needs = frame.integers(StepField.needs);
+    const serializer = session.tasks.get(id)?.routine.serializer();
     this.#toGenerator(session, id, (run) => {
-      const serializer = session.live.get(id)?.routine.serializer();
       const advance = (): void => {
         const value =
           serializer === undefined
@@ -285,75 +305,78 @@ export class Executor {
   }
 
   #toGenerator(session: ExecutorSession, id: number, step: (run: GeneratorRun) => void): void {
-    const live = session.live.get(id);
-    if (live === undefined) return;
-    if (live.run === undefined) live.early.push(step);
-    else step(live.run);
+    const task = session.tasks.get(id);
+    if (task === undefined) return;
+    if (task.run !== undefined) step(task.run);
+    else {
+      task.early ??= [];
+      task.early.push(step);
+    }
   }
 
-  #yield(session: ExecutorSession, live: LiveTask, value: unknown, control: boolean): void {
-    const { task, routine } = live;
+  #yield(task: RunningTask, value: unknown, control: boolean): void {
     if (task.wireId < 0) return;
+    const { session, routine } = task;
     try {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
     } catch (error) {
-      void live.run?.close();
-      this.#raise(session, live, error);
+      void task.run?.close();
+      this.#raise(task, error);
       return;
     }
     this.#touch(session);
   }
 
-  #return(session: ExecutorSession, live: LiveTask, value: unknown): void {
-    const { task, routine } = live;
+  #return(task: RunningTask, value: unknown): void {
     if (task.wireId >= 0) {
       try {
-        session.outcome(ResponseField.result, task.wireId, value, routine.serializer(), false);
+        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
       } catch (error) {
-        this.#raise(session, live, error);
+        this.#raise(task, error);
         return;
       }
     }
-    this.#ended(session, live);
+    this.#ended(task);
   }
 
-  #raise(session: ExecutorSession, live: LiveTask, error: unknown): void {
-    const { task, routine } = live;
+  #raise(task: RunningTask, error: unknown): void {
     task.exception = error;
-    if (task.wireId >= 0) this.#sendError(session, task.wireId, routine, error);
-    this.#ended(session, live);
+    if (task.wireId >= 0) this.#sendError(task, error);
+    this.#ended(task);
   }
 
-  #sendError(session: ExecutorSession, id: number, routine: RemoteRoutine, error: unknown): void {
+  #sendError(task: RunningTask, error: unknown): void {
+    const { session, routine, wireId } = task;
+    trimStack(error);
     try {
-      session.outcome(ResponseField.raised, id, error, routine.serializer(), false);
+      session.outcome(ResponseField.raised, wireId, error, routine.serializer(), false);
     } catch (cause) {
-      session.outcome(ResponseField.raised, id, untransportable(routine.name, error, cause), undefined, false);
+      session.outcome(ResponseField.raised, wireId, untransportable(routine.name, error, cause), undefined, false);
     }
   }
 
-  #ended(session: ExecutorSession, live: LiveTask): void {
-    const { task } = live;
-    clearTimeout(task.timer);
-    if (task.wireId >= 0) session.live.delete(task.wireId);
+  #ended(task: RunningTask): void {
+    const { session, wireId } = task;
+    if (task.timer !== undefined) clearTimeout(task.timer);
+    if (wireId >= 0) session.tasks.delete(wireId);
     task.wireId = -1;
-    this.#options.board.taskEnded();
+    this.#live--;
+    this.#endedSinceFlush++;
     this.#touch(session);
-    this.#reportIfDrained();
+    if (this.#state === "stopping") this.#reportIfDrained();
   }
 
-  #limitTime(session: ExecutorSession, live: LiveTask, timeout: number): void {
-    const { task } = live;
+  #limitTime(task: RunningTask, timeout: number): void {
     task.timer = setTimeout(() => {
-      this.#endAbandoned(session, live, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
+      this.#endAbandoned(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
     }, timeout);
   }
 
   #cancel(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(CancelField.id);
     session.chunks.drop(id);
-    const live = session.live.get(id);
-    if (live === undefined) return;
+    const task = session.tasks.get(id);
+    if (task === undefined) return;
     let reason: unknown;
     try {
       const ready = session.received.ready(frame.integers(CancelField.needs)) === undefined;
@@ -361,25 +384,24 @@ export class Executor {
     } catch {
       // A reason that cannot be read is no reason to go on.
     }
-    this.#endAbandoned(session, live, reason ?? new TaskCancelled(`${live.task.name} was cancelled`));
+    this.#endAbandoned(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
   }
 
   /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
-  #endAbandoned(session: ExecutorSession, live: LiveTask, reason: unknown): void {
-    if (live.task.wireId < 0) return;
-    this.#sendError(session, live.task.wireId, live.routine, reason);
-    this.#abandon(session, live, reason);
-    this.#touch(session);
+  #endAbandoned(task: RunningTask, reason: unknown): void {
+    if (task.wireId < 0) return;
+    this.#sendError(task, reason);
+    this.#abandon(task, reason);
+    this.#touch(task.session);
   }
 
-  #abandon(session: ExecutorSession, live: LiveTask, reason: unknown): void {
-    const { task } = live;
-    session.live.delete(task.wireId);
+  #abandon(task: RunningTask, reason: unknown): void {
+    task.session.tasks.delete(task.wireId);
     task.wireId = -1;
-    clearTimeout(task.timer);
+    if (task.timer !== undefined) clearTimeout(task.timer);
     task.abort(reason);
-    if (live.run !== undefined) void live.run.close().then(() => this.#ended(session, live));
-    else if (live.routine.streams) this.#ended(session, live);
+    if (task.run !== undefined) void task.run.close().then(() => this.#ended(task));
+    else if (task.routine.streams) this.#ended(task);
   }
 
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
@@ -388,10 +410,9 @@ export class Executor {
   }
 
   #reportIfDrained(): void {
-    if (this.#state === "stopping" && this.#options.board.live === 0) {
-      this.#flush();
-      this.#options.drained();
-    }
+    if (this.#state !== "stopping" || this.#live > 0) return;
+    this.#flush();
+    this.#options.drained();
   }
 
   /** Something is to be sent: at once when nothing else goes on, else together with what comes next. */
@@ -399,13 +420,21 @@ export class Executor {
     this.#touched.add(session);
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
-    if (this.#options.board.live === 0 && this.#inbound.length <= 1) process.nextTick(this.#flushNow);
+    if (this.#live === 0 && this.#inbound.length <= 1) process.nextTick(this.#flushNow);
     else setImmediate(this.#flushNow);
   }
 
   #flush(): void {
     this.#flushScheduled = false;
-    for (const session of this.#touched) session.flush();
+    const { board } = this.#options;
+    const pace = this.#pace.read(this.#endedSinceFlush);
+    board.live = this.#live;
+    if (this.#endedSinceFlush > 0) board.taskEnded();
+    this.#endedSinceFlush = 0;
+    for (const session of this.#touched) {
+      if (pace > 0) writePace(session.outbox.writer, pace);
+      session.flush();
+    }
     this.#touched.clear();
   }
 }

@@ -66,7 +66,7 @@ export class GeneratorRun {
     this.#stepping = true;
     while (!this.#over) {
       const control = this.#controls[0];
-      if (control !== undefined && (control.kind === StepKind.next || this.#plain >= control.after)) {
+      if (control !== undefined && this.#plain >= control.after) {
         this.#controls.shift();
         // What was allowed ahead of a throw or return no longer counts.
         if (control.kind !== StepKind.next) this.#credit = 0;

@@ -1,6 +1,6 @@
 /** What runs in a worker process: the gRPC service, signals, and the pipe to the parent. */
 import { Socket } from "node:net";
-import { GrpcServer } from "../grpc/index.ts";
+import { addReflection, GrpcServer, Health } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { CONTROL_FD, type ProcessConfig, type ProcessReport } from "./process-config.ts";
 import { WorkerService } from "./worker-service.ts";
@@ -21,6 +21,9 @@ function report(message: ProcessReport): void {
 
 async function start(config: ProcessConfig): Promise<void> {
   const server = new GrpcServer();
+  const health = new Health(server);
+  health.set("wool.v1.Worker", "serving");
+  addReflection(server, async () => (await import("./reflected-files.ts")).REFLECTED_FILES);
   service = new WorkerService(
     {
       uid: config.uid,
@@ -39,6 +42,7 @@ async function start(config: ProcessConfig): Promise<void> {
       },
     },
     server,
+    health,
   );
   process.on("SIGTERM", () => void stop(0, config).then(() => exit(0)));
   process.on("SIGINT", () => void stop(-1, config).then(() => exit(0)));

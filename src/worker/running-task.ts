@@ -1,47 +1,54 @@
 import { taskId } from "../connection/caller-id.ts";
 import { TaskCancelled } from "../errors.ts";
 import type { Task } from "../routine/task.ts";
+import type { ExecutorSession } from "./executor-session.ts";
+import type { GeneratorRun } from "./generator-run.ts";
+import type { RemoteRoutine } from "./remote-routine.ts";
 
 /** A task on its worker, from its start to its end. */
 export class RunningTask implements Task {
-  readonly name: string;
-  readonly caller: string | undefined;
+  readonly session: ExecutorSession;
+  readonly routine: RemoteRoutine;
   readonly worker: string;
-  readonly deadline: number | undefined;
   /** The id within its session; -1 once the session is done with it. */
   wireId: number;
-  /** Whether the caller knows that it was started. */
-  accepted = false;
+  readonly sequence: number;
+  readonly caller: string | undefined;
+  readonly deadline: number | undefined;
   exception: unknown;
-  readonly #callerId: string;
-  readonly #sequence: number;
-  #controller: AbortController | undefined;
-  #aborted: { readonly reason: unknown } | undefined;
   /** Ends the task's time. */
   timer: NodeJS.Timeout | undefined;
-  /** Calls that the task has made and that have not ended. */
-  nested = 0;
+  /** Set for generators once their arguments have been read. */
+  run: GeneratorRun | undefined;
+  /** Steps that came before the generator was there. */
+  early: ((run: GeneratorRun) => void)[] | undefined;
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
 
   constructor(
-    name: string,
+    session: ExecutorSession,
+    routine: RemoteRoutine,
     worker: string,
-    callerId: string,
+    wireId: number,
     sequence: number,
     caller: string | undefined,
-    wireId: number,
     timeout: number,
   ) {
-    this.name = name;
+    this.session = session;
+    this.routine = routine;
     this.worker = worker;
-    this.#callerId = callerId;
-    this.#sequence = sequence;
-    this.caller = caller;
     this.wireId = wireId;
+    this.sequence = sequence;
+    this.caller = caller;
     this.deadline = timeout > 0 ? Date.now() + timeout : undefined;
   }
 
   get id(): string {
-    return taskId(this.#callerId, this.#sequence);
+    return taskId(this.session.callerId, this.sequence);
+  }
+
+  get name(): string {
+    return this.routine.name;
   }
 
   get tag(): string {
@@ -55,10 +62,6 @@ export class RunningTask implements Task {
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
     }
     return this.#controller.signal;
-  }
-
-  get isAborted(): boolean {
-    return this.#aborted !== undefined;
   }
 
   /** Tells the task that nobody waits for it. */

@@ -11,6 +11,8 @@ const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
 export interface TaskThreadEvents {
   /** A message for the caller of a session. The first bytes are the session's number. */
   message(memory: ArrayBuffer): void;
+  /** A caller sent what the protocol does not allow. */
+  malformed(session: number, reason: string): void;
   /** After `stop`: no task is left. */
   drained(): void;
   /** The thread ended without being asked to. */
@@ -47,7 +49,8 @@ export class TaskThread {
         else if (message.kind === "ready") {
           this.#state = "running";
           resolve();
-        } else if (message.kind === "drained") events.drained();
+        } else if (message.kind === "malformed") events.malformed(message.session, message.reason);
+        else events.drained();
       });
       this.#thread.on("error", (error) => {
         this.#failure = error instanceof Error ? error : new Error(String(error));

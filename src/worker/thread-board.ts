@@ -23,13 +23,13 @@ export class ThreadBoard {
     return Atomics.load(this.#integers, LIVE);
   }
 
-  taskStarted(): void {
-    Atomics.add(this.#integers, LIVE, 1);
+  set live(count: number) {
+    Atomics.store(this.#integers, LIVE, count);
   }
 
+  /** A task ended just now. */
   taskEnded(): void {
     this.#times[0] = Date.now();
-    Atomics.sub(this.#integers, LIVE, 1);
   }
 
   /** When the last task ended, in milliseconds since the epoch; 0 when none has. */

@@ -30,6 +30,7 @@ const executor = new Executor({
   uid: config.uid,
   board,
   dispatcherFor: (pool) => proxies.dispatcher(pool),
+  malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
 });
 

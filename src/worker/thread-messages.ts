@@ -1,7 +1,7 @@
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
   /** A caller opened a session. */
-  | { readonly kind: "open"; readonly session: number; readonly callerId: string; readonly bulkDirectory?: string }
+  | { readonly kind: "open"; readonly session: number; readonly callerId: string }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
   /** Large messages of a session have gone out. */
@@ -17,8 +17,8 @@ export type FromThread =
   | { readonly kind: "ready" }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
-  /** Enough has been taken in for reading to go on. */
-  | { readonly kind: "consumed" };
+  /** A caller sent what the protocol does not allow. */
+  | { readonly kind: "malformed"; readonly session: number; readonly reason: string };
 
 /** Bytes in front of a message between the threads: the session's number. */
 export const SESSION_PREFIX_BYTES = 4;

@@ -1,7 +1,14 @@
 import type { ResourceLimits } from "node:worker_threads";
-import { GrpcServer, GrpcStatusError, type ListenAddress, type ServerStream, StatusCode } from "../grpc/index.ts";
+import {
+  type GrpcServer,
+  GrpcStatusError,
+  type Health,
+  type ListenAddress,
+  type ServerStream,
+  StatusCode,
+} from "../grpc/index.ts";
 import { BatchWriter } from "../wire/batch-writer.ts";
-import { RequestField } from "../wire/fields.ts";
+import { LAST_REQUEST_FIELD, RequestField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { HelloField } from "../wire/request-frames.ts";
 import { writeExecutorLost, writeWelcome } from "../wire/response-frames.ts";
@@ -38,6 +45,7 @@ interface ServedSession {
 export class WorkerService {
   readonly #options: WorkerServiceOptions;
   readonly #server: GrpcServer;
+  readonly #health: Health;
   readonly #threads: TaskThread[] = [];
   readonly #sessions = new Map<number, ServedSession>();
   readonly #drained: (() => void)[] = [];
@@ -45,9 +53,10 @@ export class WorkerService {
   #lastSession = 0;
   readonly #startedAt = Date.now();
 
-  constructor(options: WorkerServiceOptions, server: GrpcServer) {
+  constructor(options: WorkerServiceOptions, server: GrpcServer, health: Health) {
     this.#options = options;
     this.#server = server;
+    this.#health = health;
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
     server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
     server.addUnary("/wool.v1.Worker/Stop", async (request) => {
@@ -79,6 +88,7 @@ export class WorkerService {
   /** Takes no new tasks; resolves when none is left. */
   async drain(): Promise<void> {
     this.#state = "stopping";
+    this.#health.close();
     await Promise.all(
       this.#threads.map(
         (thread, lane) =>
@@ -112,6 +122,7 @@ export class WorkerService {
       { resourceLimits: this.#options.resourceLimits },
       {
         message: (memory) => this.#toCaller(memory),
+        malformed: (session, reason) => this.#expel(session, reason),
         drained: () => this.#drained[lane]?.(),
         lost: (reason) => this.#lostThread(lane, reason),
       },
@@ -136,7 +147,7 @@ export class WorkerService {
     let session: ServedSession | undefined;
     stream.handle({
       message: (buffer, start, end) => {
-        if (session === undefined) session = this.#welcome(stream, new FrameReader(buffer, start, end));
+        if (session === undefined) session = this.#welcome(stream, new FrameReader(LAST_REQUEST_FIELD).open(buffer, start, end));
         else this.#toThread(session, buffer, start, end);
       },
       drain: () => {
@@ -212,6 +223,13 @@ export class WorkerService {
     const bytes = session.unreported;
     session.unreported = 0;
     this.#threads[session.lane]?.tell({ kind: "sent", session: session.number, bytes });
+  }
+
+  #expel(number: number, reason: string): void {
+    const session = this.#sessions.get(number);
+    if (session === undefined) return;
+    this.#sessions.delete(number);
+    session.stream.end({ code: StatusCode.INVALID_ARGUMENT, message: `the message cannot be understood: ${reason}` });
   }
 
   #forget(session: ServedSession): void {

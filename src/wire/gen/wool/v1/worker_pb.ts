@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wool/v1/worker.proto.
  */
 export const file_wool_v1_worker: GenFile = /*@__PURE__*/
-  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSKzAgoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Eh4KBnNjb3BlcxgJIAMoCzIOLndvb2wudjEuU2NvcGUi1wIKCFJlc3BvbnNlEiEKB3dlbGNvbWUYASABKAsyEC53b29sLnYxLldlbGNvbWUSIwoIYWNjZXB0ZWQYAiADKAsyES53b29sLnYxLkFjY2VwdGVkEiMKCHJlamVjdGVkGAMgAygLMhEud29vbC52MS5SZWplY3RlZBIgCgdyZXN1bHRzGAQgAygLMg8ud29vbC52MS5SZXN1bHQSIQoHeWllbGRlZBgFIAMoCzIQLndvb2wudjEuWWllbGRlZBIfCgZyYWlzZWQYBiADKAsyDy53b29sLnYxLlJhaXNlZBIeCgZjaHVua3MYByADKAsyDi53b29sLnYxLkNodW5rEikKDGRlcGVuZGVuY2llcxgIIAMoCzITLndvb2wudjEuRGVwZW5kZW5jeRItCg5leGVjdXRvcnNfbG9zdBgJIAMoCzIVLndvb2wudjEuRXhlY3V0b3JMb3N0InsKBUhlbGxvEg8KB3ZlcnNpb24YASABKA0SFwoPbWluaW11bV92ZXJzaW9uGAIgASgNEhEKCWNhbGxlcl9pZBgDIAEoCRIMCgRsYW5lGAQgASgNEhIKCnByb2JlX2ZpbGUYBSABKAkSEwoLcHJvYmVfdG9rZW4YBiABKAkibAoHV2VsY29tZRIPCgd2ZXJzaW9uGAEgASgNEhIKCndvcmtlcl91aWQYAiABKAkSDQoFbGFuZXMYAyABKA0SFwoPbWF4X2NvbmN1cnJlbmN5GAQgASgNEhQKDHNoYXJlc19maWxlcxgFIAEoCCKYAQoFUm91dGUSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSDAoEY29kZRgDIAEoDBINCgVuZWVkcxgEIAMoDRIPCgdzdHJlYW1zGAUgASgIEg4KBm1ldGhvZBgGIAEoCBISCgpzZXJpYWxpemVyGAcgASgMEg0KBWZyZXNoGAggASgIEhAKCHJlcGxhY2VzGAkgASgNIjgKCkRlcGVuZGVuY3kSDgoGbnVtYmVyGAEgASgNEgwKBGhhc2gYAiABKAkSDAoEZGF0YRgDIAEoDCIlCgVTY29wZRIOCgZudW1iZXIYASABKA0SDAoEcG9vbBgCIAEoDCLFAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDQoFc2NvcGUYCCABKA0SDQoFbmVlZHMYCSADKA0SDwoHY2h1bmtlZBgKIAEoBBIMCgRmaWxlGAsgASgJEhAKCHByZWZldGNoGAwgASgNIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSIzCgZDYW5jZWwSCgoCaWQYASABKA0SDgoGcmVhc29uGAIgASgMEg0KBW5lZWRzGAMgAygNIjAKBUNodW5rEgoKAmlkGAEgASgNEgwKBGRhdGEYAiABKAwSDQoFdG90YWwYAyABKAQiFgoIQWNjZXB0ZWQSCgoCaWQYASABKA0iVQoIUmVqZWN0ZWQSCgoCaWQYASABKA0SDgoGc3RhdHVzGAIgASgNEg8KB21lc3NhZ2UYAyABKAkSDQoFZXJyb3IYBCABKAwSDQoFbmVlZHMYBSADKA0iUQoGUmVzdWx0EgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCSJjCgdZaWVsZGVkEgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRIPCgdjb250cm9sGAYgASgIIlEKBlJhaXNlZBIKCgJpZBgBIAEoDRINCgVlcnJvchgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkiHgoMRXhlY3V0b3JMb3N0Eg4KBnJlYXNvbhgBIAEoCSIhCgtTdG9wUmVxdWVzdBISCgp0aW1lb3V0X21zGAEgASgSIg4KDFN0b3BSZXNwb25zZSINCgtJZGxlUmVxdWVzdCIfCgxJZGxlUmVzcG9uc2USDwoHc2Vjb25kcxgBIAEoASpkCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABISCg5TVEVQX0tJTkRfTkVYVBABEhMKD1NURVBfS0lORF9USFJPVxACEhQKEFNURVBfS0lORF9SRVRVUk4QAzKnAQoGV29ya2VyEjMKCERpc3BhdGNoEhAud29vbC52MS5SZXF1ZXN0GhEud29vbC52MS5SZXNwb25zZSgBMAESMwoEU3RvcBIULndvb2wudjEuU3RvcFJlcXVlc3QaFS53b29sLnYxLlN0b3BSZXNwb25zZRIzCgRJZGxlEhQud29vbC52MS5JZGxlUmVxdWVzdBoVLndvb2wudjEuSWRsZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSKzAgoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Eh4KBnNjb3BlcxgJIAMoCzIOLndvb2wudjEuU2NvcGUi9QIKCFJlc3BvbnNlEiEKB3dlbGNvbWUYASABKAsyEC53b29sLnYxLldlbGNvbWUSIwoIYWNjZXB0ZWQYAiADKAsyES53b29sLnYxLkFjY2VwdGVkEiMKCHJlamVjdGVkGAMgAygLMhEud29vbC52MS5SZWplY3RlZBIgCgdyZXN1bHRzGAQgAygLMg8ud29vbC52MS5SZXN1bHQSIQoHeWllbGRlZBgFIAMoCzIQLndvb2wudjEuWWllbGRlZBIfCgZyYWlzZWQYBiADKAsyDy53b29sLnYxLlJhaXNlZBIeCgZjaHVua3MYByADKAsyDi53b29sLnYxLkNodW5rEikKDGRlcGVuZGVuY2llcxgIIAMoCzITLndvb2wudjEuRGVwZW5kZW5jeRItCg5leGVjdXRvcnNfbG9zdBgJIAMoCzIVLndvb2wudjEuRXhlY3V0b3JMb3N0EhwKBXBhY2VzGAogAygLMg0ud29vbC52MS5QYWNlInsKBUhlbGxvEg8KB3ZlcnNpb24YASABKA0SFwoPbWluaW11bV92ZXJzaW9uGAIgASgNEhEKCWNhbGxlcl9pZBgDIAEoCRIMCgRsYW5lGAQgASgNEhIKCnByb2JlX2ZpbGUYBSABKAkSEwoLcHJvYmVfdG9rZW4YBiABKAkibAoHV2VsY29tZRIPCgd2ZXJzaW9uGAEgASgNEhIKCndvcmtlcl91aWQYAiABKAkSDQoFbGFuZXMYAyABKA0SFwoPbWF4X2NvbmN1cnJlbmN5GAQgASgNEhQKDHNoYXJlc19maWxlcxgFIAEoCCKYAQoFUm91dGUSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSDAoEY29kZRgDIAEoDBINCgVuZWVkcxgEIAMoDRIPCgdzdHJlYW1zGAUgASgIEg4KBm1ldGhvZBgGIAEoCBISCgpzZXJpYWxpemVyGAcgASgMEg0KBWZyZXNoGAggASgIEhAKCHJlcGxhY2VzGAkgASgNIjgKCkRlcGVuZGVuY3kSDgoGbnVtYmVyGAEgASgNEgwKBGhhc2gYAiABKAkSDAoEZGF0YRgDIAEoDCIlCgVTY29wZRIOCgZudW1iZXIYASABKA0SDAoEcG9vbBgCIAEoDCLFAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDQoFc2NvcGUYCCABKA0SDQoFbmVlZHMYCSADKA0SDwoHY2h1bmtlZBgKIAEoBBIMCgRmaWxlGAsgASgJEhAKCHByZWZldGNoGAwgASgNIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSIzCgZDYW5jZWwSCgoCaWQYASABKA0SDgoGcmVhc29uGAIgASgMEg0KBW5lZWRzGAMgAygNIjAKBUNodW5rEgoKAmlkGAEgASgNEgwKBGRhdGEYAiABKAwSDQoFdG90YWwYAyABKAQiFgoIQWNjZXB0ZWQSCgoCaWQYASABKA0iVQoIUmVqZWN0ZWQSCgoCaWQYASABKA0SDgoGc3RhdHVzGAIgASgNEg8KB21lc3NhZ2UYAyABKAkSDQoFZXJyb3IYBCABKAwSDQoFbmVlZHMYBSADKA0iUQoGUmVzdWx0EgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCSJjCgdZaWVsZGVkEgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRIPCgdjb250cm9sGAYgASgIIlEKBlJhaXNlZBIKCgJpZBgBIAEoDRINCgVlcnJvchgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkiHgoMRXhlY3V0b3JMb3N0Eg4KBnJlYXNvbhgBIAEoCSIXCgRQYWNlEg8KB3Rhc2tfdXMYASABKA0iIQoLU3RvcFJlcXVlc3QSEgoKdGltZW91dF9tcxgBIAEoEiIOCgxTdG9wUmVzcG9uc2UiDQoLSWRsZVJlcXVlc3QiHwoMSWRsZVJlc3BvbnNlEg8KB3NlY29uZHMYASABKAEqZAoIU3RlcEtpbmQSGQoVU1RFUF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOU1RFUF9LSU5EX05FWFQQARITCg9TVEVQX0tJTkRfVEhST1cQAhIUChBTVEVQX0tJTkRfUkVUVVJOEAMypwEKBldvcmtlchIzCghEaXNwYXRjaBIQLndvb2wudjEuUmVxdWVzdBoRLndvb2wudjEuUmVzcG9uc2UoATABEjMKBFN0b3ASFC53b29sLnYxLlN0b3BSZXF1ZXN0GhUud29vbC52MS5TdG9wUmVzcG9uc2USMwoESWRsZRIULndvb2wudjEuSWRsZVJlcXVlc3QaFS53b29sLnYxLklkbGVSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * A batch from the caller. Everything in it is a repeated field, so that putting two batches together is
@@ -130,6 +130,11 @@ export type Response = Message<"wool.v1.Response"> & {
    * @generated from field: repeated wool.v1.ExecutorLost executors_lost = 9;
    */
   executorsLost: ExecutorLost[];
+
+  /**
+   * @generated from field: repeated wool.v1.Pace paces = 10;
+   */
+  paces: Pace[];
 };
 
 /**
@@ -493,7 +498,7 @@ export type Step = Message<"wool.v1.Step"> & {
   file: string;
 
   /**
-   * Throw and return: how many plain steps the caller has asked for. Those are run first, any beyond are not.
+   * How many plain steps the caller asked for before this one. Those are run first; a throw or return drops any beyond.
    *
    * @generated from field: uint32 after = 7;
    */
@@ -797,6 +802,27 @@ export const ExecutorLostSchema: GenMessage<ExecutorLost> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 17);
 
 /**
+ * How fast the task thread works off tasks, so that a caller can tell how many to have waiting there.
+ *
+ * @generated from message wool.v1.Pace
+ */
+export type Pace = Message<"wool.v1.Pace"> & {
+  /**
+   * Smoothed microseconds that a task keeps the thread busy.
+   *
+   * @generated from field: uint32 task_us = 1;
+   */
+  taskUs: number;
+};
+
+/**
+ * Describes the message wool.v1.Pace.
+ * Use `create(PaceSchema)` to create a new message.
+ */
+export const PaceSchema: GenMessage<Pace> = /*@__PURE__*/
+  messageDesc(file_wool_v1_worker, 18);
+
+/**
  * @generated from message wool.v1.StopRequest
  */
 export type StopRequest = Message<"wool.v1.StopRequest"> & {
@@ -813,7 +839,7 @@ export type StopRequest = Message<"wool.v1.StopRequest"> & {
  * Use `create(StopRequestSchema)` to create a new message.
  */
 export const StopRequestSchema: GenMessage<StopRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 18);
+  messageDesc(file_wool_v1_worker, 19);
 
 /**
  * @generated from message wool.v1.StopResponse
@@ -826,7 +852,7 @@ export type StopResponse = Message<"wool.v1.StopResponse"> & {
  * Use `create(StopResponseSchema)` to create a new message.
  */
 export const StopResponseSchema: GenMessage<StopResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 19);
+  messageDesc(file_wool_v1_worker, 20);
 
 /**
  * @generated from message wool.v1.IdleRequest
@@ -839,7 +865,7 @@ export type IdleRequest = Message<"wool.v1.IdleRequest"> & {
  * Use `create(IdleRequestSchema)` to create a new message.
  */
 export const IdleRequestSchema: GenMessage<IdleRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 20);
+  messageDesc(file_wool_v1_worker, 21);
 
 /**
  * @generated from message wool.v1.IdleResponse
@@ -858,7 +884,7 @@ export type IdleResponse = Message<"wool.v1.IdleResponse"> & {
  * Use `create(IdleResponseSchema)` to create a new message.
  */
 export const IdleResponseSchema: GenMessage<IdleResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 21);
+  messageDesc(file_wool_v1_worker, 22);
 
 /**
  * @generated from enum wool.v1.StepKind

@@ -1,0 +1,26 @@
+import { points as cpuTasks } from "../dispatch/cpu-tasks.mjs";
+import { points as objectEcho } from "../dispatch/object-echo.mjs";
+import { points as trivialCall } from "../dispatch/trivial-call.mjs";
+import { points as bytesEcho } from "../payload/bytes-echo.mjs";
+import { points as firstResult } from "../startup/first-result.mjs";
+import { points as idleMemory } from "../startup/idle-memory.mjs";
+import { points as workerReady } from "../startup/worker-ready.mjs";
+import { points as items } from "../streams/items.mjs";
+
+/** All points, in the order in which they are run. See the README for what a point is. */
+export const catalogue = [
+  ...trivialCall,
+  ...objectEcho,
+  ...cpuTasks,
+  ...items,
+  ...bytesEcho,
+  ...firstResult,
+  ...workerReady,
+  ...idleMemory,
+];
+
+export function findPoint(name) {
+  const point = catalogue.find((candidate) => candidate.name === name);
+  if (point === undefined) throw new Error(`there is no point ${name}`);
+  return point;
+}

@@ -1,0 +1,24 @@
+import { parseArgs } from "node:util";
+
+export const USAGE = `usage: npm run bench -- [filter] [--quick] [--json FILE] [--list]
+
+  filter       only points whose name contains it, such as dispatch or add-100
+  --quick      fewer and shorter rounds: a rough picture in about a minute
+  --json FILE  also write every figure to FILE
+  --list       print the names of the points`;
+
+/** Throws with a message for the user when the arguments make no sense. */
+export function parseCommandLine(args) {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      quick: { type: "boolean", default: false },
+      json: { type: "string" },
+      list: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (positionals.length > 1) throw new Error(`one filter, not ${positionals.length}: ${positionals.join(" ")}`);
+  return { ...values, filter: positionals[0] ?? "" };
+}

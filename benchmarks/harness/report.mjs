@@ -1,0 +1,61 @@
+import { labels } from "../contenders/labels.mjs";
+
+const COLUMNS = [
+  { width: 26, align: "left" },
+  { width: 16, align: "right" },
+  { width: 7, align: "right" },
+  { width: 10, align: "right" },
+  { width: 9, align: "right" },
+  { width: 18, align: "right" },
+  { width: 11, align: "left" },
+];
+
+/** One point as lines of text: a title, then a row for each contender. */
+export function pointLines(point, rows) {
+  return [
+    `${point.name}: ${point.title}`,
+    line(["", point.unit, "spread", rows.some((row) => row.latencyUs) ? "p50" : "", "wool-ts is", "to reach", ""]),
+    ...rows.map((row) =>
+      line([
+        labels[row.contender],
+        formatFigure(row.value),
+        `±${Math.round(row.spread * 100)}%`,
+        row.latencyUs === undefined ? "" : `${Math.round(row.latencyUs)} µs`,
+        row.ratio === undefined ? "" : `${formatRatio(row.ratio)}x`,
+        targetText(point, row),
+        row.verdict ?? "",
+      ]),
+    ),
+    "",
+  ];
+}
+
+function targetText(point, row) {
+  if (row.target !== undefined) return `${formatRatio(row.target)}x`;
+  if (row.goal === undefined) return "";
+  return `${point.better === "more" ? "at least" : "at most"} ${formatFigure(row.goal)}`;
+}
+
+/** How many of the targets are reached. */
+export function summaryLine(results) {
+  const verdicts = results.flatMap((result) => result.rows.flatMap((row) => row.verdict ?? []));
+  const count = (verdict) => verdicts.filter((each) => each === verdict).length;
+  return `${verdicts.length} targets: ${count("reached")} reached, ${count("within 2x")} within 2x, ${count("missed")} missed`;
+}
+
+function line(cells) {
+  return `  ${cells.map((cell, i) => pad(cell, COLUMNS[i])).join(" ")}`.trimEnd();
+}
+
+function pad(text, { width, align }) {
+  return align === "left" ? text.padEnd(width) : text.padStart(width);
+}
+
+function formatFigure(value) {
+  return value.toLocaleString("en-US", { maximumFractionDigits: value < 100 ? 1 : 0 });
+}
+
+function formatRatio(ratio) {
+  if (ratio >= 10) return ratio.toFixed(0);
+  return Number.isInteger(ratio) ? String(ratio) : ratio.toFixed(ratio < 1 ? 2 : 1);
+}

@@ -1,0 +1,77 @@
+import { types } from "node:util";
+import { cellOf, globalCell } from "./binding-cells.ts";
+import type { CapturedVariable } from "./captured-variables.ts";
+import type { CodeSite } from "./code-site.ts";
+import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
+import { noteImport } from "./module-references.ts";
+import { Borrowed, referenceOf } from "./references.ts";
+import type { Binding, Reference } from "./scope.ts";
+import type { ShippingPolicy } from "./shipping-policy.ts";
+
+/** A captured variable, and what stands for it on its way. */
+export interface CapturedValue {
+  readonly name: string;
+  /** `cell` for a variable that some code assigns to. */
+  readonly kind: "slot" | "cell";
+  readonly value: unknown;
+  /** True when neither the variable nor what stands for it can be another one later. */
+  readonly isFixed: boolean;
+}
+
+/** Chooses what travels for a captured variable: a cell, a reference to a module, or the value itself. */
+export function captureValue(
+  fn: object,
+  site: CodeSite,
+  variable: CapturedVariable,
+  policy: ShippingPolicy,
+): CapturedValue {
+  const { name, value, free, scope } = variable;
+  const { binding } = free;
+  if (scope === undefined) return { name, kind: "cell", value: globalCell(name, value), isFixed: false };
+  if (binding !== undefined && isReassigned(binding, site.file.source)) {
+    return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
+  }
+  const isFixed = binding?.imported === undefined || isImmutable(value);
+  if (name === "arguments" && types.isArgumentsObject(value)) {
+    return { name, kind: "slot", value: [...Array.prototype.slice.call(value)], isFixed: false };
+  }
+  const specifier = moduleObjectOf(binding);
+  if (specifier !== undefined && isModuleObject(value)) {
+    return { name, kind: "slot", value: moduleValue(site, variable, specifier, value, policy), isFixed: true };
+  }
+  if (typeof value === "object" && value !== null && referenceOf(value, policy) !== undefined) {
+    return { name, kind: "slot", value: Borrowed.of(value), isFixed: true };
+  }
+  return { name, kind: "slot", value, isFixed };
+}
+
+/** An imported function or namespace may be taken to stay what it is; an imported number may be counted up. */
+function isImmutable(value: unknown): boolean {
+  return typeof value === "function" || (typeof value === "object" && types.isModuleNamespaceObject(value));
+}
+
+/** True for a variable that some code assigns to after its declaration. */
+export function isReassigned({ kind, writes }: Binding, source: string): boolean {
+  if (kind === "const" || kind === "import") return false;
+  return !writes.every((write) => isInitialOnly(write, source));
+}
+
+/** `Name || (Name = {})`, by which compilers open an enum or a namespace, assigns once. */
+function isInitialOnly({ node }: Reference, source: string): boolean {
+  const before = source.slice(Math.max(0, node.start - 200), node.start);
+  const after = source.slice(node.end, node.end + 20);
+  return new RegExp(`(?:^|[^\\w$.])${node.name.replaceAll("$", "\\$")}\\s*\\|\\|\\s*\\(\\s*$`).test(before) && /^\s*=\s*\{\s*\}/.test(after);
+}
+
+function moduleValue(
+  site: CodeSite,
+  { free }: CapturedVariable,
+  specifier: string,
+  value: object,
+  policy: ShippingPolicy,
+): object {
+  const importer = site.file.script.url;
+  if (types.isModuleNamespaceObject(value)) noteImport(value, specifier, "*", importer);
+  if (referenceOf(value, policy) !== undefined) return Borrowed.of(value);
+  return copyOfModule(value, free, specifier, importer);
+}

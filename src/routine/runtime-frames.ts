@@ -1,0 +1,26 @@
+const OWN_FILES = new URL("..", import.meta.url).href;
+
+/** Whether a line of a stack is a frame of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
+export function isRuntimeFrame(line: string): boolean {
+  return (
+    /^\s+at /.test(line) &&
+    (line.includes(OWN_FILES) ||
+      line.includes("(node:internal") ||
+      line.includes("at node:internal") ||
+      line.includes("(node:async_hooks") ||
+      line.includes("[nodejs.internal"))
+  );
+}
+
+/** Leaves only the user's own frames in an error's stack. */
+export function trimStack(error: unknown): void {
+  if (!(error instanceof Error) || typeof error.stack !== "string") return;
+  const lines = error.stack.split("\n");
+  const kept = lines.filter((line) => !isRuntimeFrame(line));
+  if (kept.length < lines.length) setStack(error, kept.join("\n"));
+}
+
+/** Gives an error another stack, unless it does not allow that. */
+export function setStack(error: Error, stack: string): void {
+  Reflect.defineProperty(error, "stack", { value: stack, writable: true, configurable: true, enumerable: false });
+}

@@ -1,0 +1,235 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BatchWriter } from "./batch-writer.ts";
+import { RequestField, ResponseField, StepKind } from "./fields.ts";
+import { FrameReader, MalformedFrame } from "./frame-reader.ts";
+import { writePayloadFrame } from "./frame-writer.ts";
+import { RequestSchema, ResponseSchema, StepKind as GeneratedStepKind, TaskSchema } from "./gen/wool/v1/worker_pb.ts";
+import * as requests from "./request-frames.ts";
+import * as responses from "./response-frames.ts";
+
+const HEADROOM = 5;
+const id = fc.nat({ max: 2 ** 32 - 1 });
+const bytes = fc.uint8Array({ maxLength: 300 });
+const numbers = fc.array(id, { maxLength: 5 });
+
+function written(write: (writer: BatchWriter) => void): Uint8Array {
+  const writer = new BatchWriter(HEADROOM);
+  write(writer);
+  return Uint8Array.from(writer.take().subarray(HEADROOM));
+}
+
+describe("requests written by hand are what the generated code reads", () => {
+  it("plain tasks", () => {
+    fc.assert(
+      fc.property(id, id, bytes, fc.maxSafeNat(), id, (task, route, args, sequence, scope) => {
+        const message = fromBinary(
+          RequestSchema,
+          written((writer) =>
+            requests.writePlainTask(writer, task, route, args, 0, args.length, sequence, scope),
+          ),
+        );
+        expect(message.tasks).toHaveLength(1);
+        expect(message.tasks[0]).toMatchObject({ id: task, route, sequence: BigInt(sequence), scope });
+        expect(message.tasks[0]?.args).toEqual(args);
+      }),
+    );
+  });
+
+  it("tasks with everything", () => {
+    fc.assert(
+      fc.property(id, bytes, fc.string(), numbers, fc.boolean(), (task, payload, caller, needs, chunked) => {
+        const place = chunked ? { chunked: payload.length + 1 } : { bytes: payload };
+        const message = fromBinary(
+          RequestSchema,
+          written((writer) =>
+            requests.writeTask(writer, task, 7, place, 9, {
+              timeout: 5,
+              caller: caller.toWellFormed(),
+              context: payload,
+              scope: 3,
+              needs,
+              prefetch: 2,
+            }),
+          ),
+        );
+        expect(message.tasks[0]).toMatchObject({
+          id: task,
+          route: 7,
+          sequence: 9n,
+          timeoutMs: 5,
+          caller: caller.toWellFormed(),
+          scope: 3,
+          needs,
+          prefetch: 2,
+          chunked: chunked ? BigInt(payload.length + 1) : 0n,
+        });
+        expect(message.tasks[0]?.args).toEqual(chunked ? new Uint8Array(0) : payload);
+        expect(message.tasks[0]?.context).toEqual(payload);
+      }),
+    );
+  });
+
+  it("everything else, together in one batch", () => {
+    const message = fromBinary(
+      RequestSchema,
+      written((writer) => {
+        requests.writeHello(writer, { version: 3, minimum: 2, callerId: "c", lane: 1 });
+        requests.writeStep(writer, 4, StepKind.throw, { bytes: Uint8Array.of(1) }, [2], 6);
+        requests.writeCredit(writer, 5, 300);
+        requests.writeCancel(writer, 6, Uint8Array.of(2), [1]);
+        requests.writeScope(writer, 7, Uint8Array.of(3));
+        requests.writeRoute(writer, {
+          number: 8,
+          name: "add",
+          code: Uint8Array.of(4),
+          needs: [1, 200],
+          streams: true,
+          method: true,
+          serializer: Uint8Array.of(5),
+          fresh: true,
+          replaces: 2,
+        });
+      }),
+    );
+    expect(message.hello).toMatchObject({ version: 3, minimumVersion: 2, callerId: "c", lane: 1 });
+    expect(message.steps[0]).toMatchObject({ id: 4, kind: GeneratedStepKind.THROW, needs: [2], after: 6 });
+    expect(message.credits[0]).toMatchObject({ id: 5, steps: 300 });
+    expect(message.cancels[0]).toMatchObject({ id: 6, needs: [1] });
+    expect(message.scopes[0]).toMatchObject({ number: 7 });
+    expect(message.routes[0]).toMatchObject({
+      number: 8,
+      name: "add",
+      needs: [1, 200],
+      streams: true,
+      method: true,
+      fresh: true,
+      replaces: 2,
+    });
+  });
+});
+
+describe("responses written by hand are what the generated code reads", () => {
+  it("outcomes", () => {
+    fc.assert(
+      fc.property(id, bytes, numbers, fc.boolean(), (task, value, needs, control) => {
+        const message = fromBinary(
+          ResponseSchema,
+          written((writer) => {
+            writePayloadFrame(writer, ResponseField.result, task, responses.OutcomeField.value, value);
+            responses.writeOutcome(writer, ResponseField.yielded, task, { bytes: value }, needs, control);
+            responses.writeOutcome(writer, ResponseField.raised, task, { chunked: 12 }, needs, false);
+          }),
+        );
+        expect(message.results[0]).toMatchObject({ id: task, value });
+        expect(message.yielded[0]).toMatchObject({ id: task, value, needs, control });
+        expect(message.raised[0]).toMatchObject({ id: task, chunked: 12n, needs });
+      }),
+    );
+  });
+
+  it("everything else", () => {
+    const message = fromBinary(
+      ResponseSchema,
+      written((writer) => {
+        responses.writeWelcome(writer, {
+          version: 1,
+          workerUid: "w",
+          lanes: 2,
+          maxConcurrency: 9,
+          sharesFiles: true,
+        });
+        responses.writeAccepted(writer, 70_000);
+        responses.writeRejected(writer, 3, { status: 14, message: "no" });
+        responses.writeExecutorLost(writer, "gone");
+        responses.writePace(writer, 1234);
+      }),
+    );
+    expect(message.welcome).toMatchObject({ version: 1, workerUid: "w", lanes: 2, maxConcurrency: 9, sharesFiles: true });
+    expect(message.accepted[0]?.id).toBe(70_000);
+    expect(message.rejected[0]).toMatchObject({ id: 3, status: 14, message: "no" });
+    expect(message.executorsLost[0]?.reason).toBe("gone");
+    expect(message.paces[0]?.taskUs).toBe(1234);
+  });
+});
+
+describe("FrameReader", () => {
+  it("reads what the generated code writes", () => {
+    fc.assert(
+      fc.property(id, bytes, fc.maxSafeNat(), numbers, (task, args, sequence, needs) => {
+        const binary = toBinary(
+          RequestSchema,
+          create(RequestSchema, {
+            tasks: [create(TaskSchema, { id: task, args, sequence: BigInt(sequence), needs, caller: "häß" })],
+          }),
+        );
+        const frame = new FrameReader(15).open(Buffer.from(binary), 0, binary.length);
+        expect(frame.next()).toBe(RequestField.task);
+        expect(frame.integer(requests.TaskField.id)).toBe(task);
+        expect(frame.integer(requests.TaskField.sequence)).toBe(sequence);
+        expect(frame.integers(requests.TaskField.needs)).toEqual(needs);
+        expect(frame.text(requests.TaskField.caller)).toBe("häß");
+        expect(Uint8Array.from(frame.view(requests.TaskField.args))).toEqual(args);
+        expect(frame.next()).toBe(0);
+      }),
+    );
+  });
+
+  it("skips fields and frames that it does not know", () => {
+    const unknownFrame = [0xfa, 0x01, 0x02, 0xff, 0xff];
+    const unknownInteger = [0x50, 0x05];
+    const taskWithUnknownField = [0x12, 0x05, 0x08, 0x03, 0xc0, 0x01, 0x07];
+    const message = Buffer.from([...unknownFrame, ...unknownInteger, ...taskWithUnknownField]);
+    const frame = new FrameReader(15).open(message, 0, message.length);
+    expect(frame.next()).toBe(RequestField.task);
+    expect(frame.integer(requests.TaskField.id)).toBe(3);
+    expect(frame.next()).toBe(0);
+  });
+
+  it("reads any bytes without doing more than throwing MalformedFrame", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (garbage) => {
+        const frame = new FrameReader(15).open(Buffer.from(garbage), 0, garbage.length);
+        try {
+          for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
+            for (let field = 1; field < 16; field++) {
+              expect(frame.end(field)).toBeLessThanOrEqual(garbage.length);
+              frame.integers(field);
+            }
+          }
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedFrame);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("says what is wrong with a truncated message", () => {
+    const message = Buffer.from([0x12, 0x7f, 0x08]);
+    expect(() => new FrameReader(15).open(message, 0, message.length).next()).toThrow(/127 bytes reaches past/);
+  });
+});
+
+describe("BatchWriter", () => {
+  it("puts batches together by concatenation and leaves headroom in front of each message", () => {
+    const writer = new BatchWriter(HEADROOM);
+    requests.writeCredit(writer, 1, 1);
+    const first = writer.take();
+    requests.writeCredit(writer, 2, 1);
+    const second = writer.take();
+    const joined = Buffer.concat([first.subarray(HEADROOM), second.subarray(HEADROOM)]);
+    expect(fromBinary(RequestSchema, joined).credits.map((credit) => credit.id)).toEqual([1, 2]);
+    expect(writer.size).toBe(0);
+  });
+
+  it("grows beyond its slab without losing what was written", () => {
+    const writer = new BatchWriter(HEADROOM);
+    const big = new Uint8Array(200_000).fill(7);
+    responses.writeAccepted(writer, 1);
+    writePayloadFrame(writer, ResponseField.result, 1, responses.OutcomeField.value, big);
+    const message = fromBinary(ResponseSchema, writer.take().subarray(HEADROOM));
+    expect(Uint8Array.from(message.results[0]?.value ?? [])).toEqual(big);
+  });
+});

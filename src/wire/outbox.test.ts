@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ChunkAssembly } from "./chunk-assembly.ts";
+import { RequestField } from "./fields.ts";
+import { FrameReader, MalformedFrame } from "./frame-reader.ts";
+import { writeFrame } from "./frame-writer.ts";
+import { BatchWriter } from "./batch-writer.ts";
+import { INLINE_LIMIT_BYTES, Outbox } from "./outbox.ts";
+import { type PayloadPlace, writeCredit } from "./request-frames.ts";
+
+class Pipe {
+  readonly messages: Buffer[] = [];
+  writable = true;
+  send(message: Buffer): boolean {
+    this.messages.push(Buffer.from(message));
+    return this.writable;
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function frames(messages: readonly Buffer[]): { kind: number; frame: FrameReader }[] {
+  return messages.map((message) => {
+    const frame = new FrameReader(15).open(message, 0, message.length);
+    return { kind: frame.next(), frame };
+  });
+}
+
+describe("Outbox", () => {
+  it("keeps small payloads inside their frame", () => {
+    const outbox = new Outbox(new Pipe(), 0, RequestField.chunk);
+    const places: PayloadPlace[] = [];
+    outbox.place(1, Uint8Array.of(1, 2), (place) => places.push(place));
+    expect(places).toEqual([{ bytes: Uint8Array.of(1, 2) }]);
+  });
+
+  it("cuts large payloads into chunks that come together again, small frames between them", async () => {
+    const pipe = new Pipe();
+    const outbox = new Outbox(pipe, 0, RequestField.chunk);
+    const payload = new Uint8Array(INLINE_LIMIT_BYTES * 3 + 17).map((_, i) => i % 251);
+    const places: PayloadPlace[] = [];
+    pipe.writable = false;
+    outbox.place(9, payload, (place) => places.push(place));
+    payload.fill(0);
+    await turn();
+    expect(pipe.messages).toHaveLength(1);
+    writeCredit(outbox.writer, 1, 1);
+    outbox.flush();
+    pipe.writable = true;
+    outbox.drained();
+    await turn();
+    const kinds = frames(pipe.messages).map(({ kind }) => kind);
+    expect(kinds.slice(0, 3)).toEqual([RequestField.chunk, RequestField.credit, RequestField.chunk]);
+    expect(places).toEqual([{ chunked: payload.length }]);
+    const assembly = new ChunkAssembly();
+    for (const { kind, frame } of frames(pipe.messages)) if (kind === RequestField.chunk) assembly.add(frame);
+    const whole = assembly.take(9, payload.length);
+    expect(whole.every((byte, i) => byte === i % 251)).toBe(true);
+  });
+
+  it("sends no more than one chunk while the way out is blocked", async () => {
+    const pipe = new Pipe();
+    pipe.writable = false;
+    const outbox = new Outbox(pipe, 0, RequestField.chunk);
+    outbox.place(1, new Uint8Array(INLINE_LIMIT_BYTES * 8), () => undefined);
+    for (let i = 0; i < 5; i++) await turn();
+    expect(pipe.messages).toHaveLength(1);
+  });
+
+  it("forgets a payload that nobody wants", async () => {
+    const pipe = new Pipe();
+    const outbox = new Outbox(pipe, 0, RequestField.chunk);
+    outbox.place(1, new Uint8Array(INLINE_LIMIT_BYTES * 8), () => expect.unreachable());
+    outbox.abandon(1);
+    await turn();
+    expect(pipe.messages).toHaveLength(0);
+  });
+});
+
+describe("ChunkAssembly", () => {
+  const chunk = (id: number, data: Uint8Array, total: number): FrameReader => {
+    const writer = new BatchWriter(0);
+    writeFrame(writer, RequestField.chunk, [undefined, id, data, total]);
+    const message = writer.take();
+    const frame = new FrameReader(15).open(message, 0, message.length);
+    frame.next();
+    return frame;
+  };
+
+  it("puts payloads together whose chunks are interleaved", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 6 }), (payloads) => {
+        const assembly = new ChunkAssembly();
+        const longest = Math.max(...payloads.map((payload) => payload.length));
+        for (let at = 0; at < longest; at += 7) {
+          payloads.forEach((payload, id) => {
+            const piece = payload.subarray(at, at + 7);
+            if (piece.length > 0) assembly.add(chunk(id, piece, at === 0 ? payload.length : 0));
+          });
+        }
+        payloads.forEach((payload, id) => {
+          expect(Uint8Array.from(assembly.take(id, payload.length))).toEqual(payload);
+        });
+      }),
+    );
+  });
+
+  it("refuses what does not add up", () => {
+    const assembly = new ChunkAssembly();
+    assembly.add(chunk(1, Uint8Array.of(1, 2), 3));
+    expect(() => assembly.add(chunk(1, Uint8Array.of(1, 2), 0))).toThrow(MalformedFrame);
+    expect(() => assembly.take(1, 3)).toThrow(/2 of 3 bytes/);
+    expect(() => assembly.take(8, 1)).toThrow(MalformedFrame);
+    expect(() => assembly.add(chunk(2, Uint8Array.of(1), 0))).toThrow(MalformedFrame);
+    expect(() => assembly.add(chunk(2, Uint8Array.of(1), 2 ** 50))).toThrow(MalformedFrame);
+  });
+});

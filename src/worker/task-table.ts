@@ -1,0 +1,33 @@
+import type { RunningTask } from "./running-task.ts";
+
+/** Ids up to this are kept in an array. A caller counts from 0 and uses ids again, so that is where they are. */
+const DENSE_IDS = 1 << 16;
+
+/** The tasks of a session that have not ended, by their id. */
+export class TaskTable {
+  readonly #dense: (RunningTask | undefined)[] = [];
+  readonly #sparse = new Map<number, RunningTask>();
+
+  get(id: number): RunningTask | undefined {
+    return id < DENSE_IDS ? this.#dense[id] : this.#sparse.get(id);
+  }
+
+  set(id: number, task: RunningTask): void {
+    if (id < DENSE_IDS) {
+      // An array that has holes far from its end is slow for good.
+      while (this.#dense.length < id) this.#dense.push(undefined);
+      this.#dense[id] = task;
+    } else this.#sparse.set(id, task);
+  }
+
+  delete(id: number): void {
+    if (id < DENSE_IDS) this.#dense[id] = undefined;
+    else this.#sparse.delete(id);
+  }
+
+  /** All tasks at this moment. */
+  list(): RunningTask[] {
+    const dense = this.#dense.filter((task) => task !== undefined);
+    return [...dense, ...this.#sparse.values()];
+  }
+}

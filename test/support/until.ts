@@ -1,0 +1,13 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+const LOOK_EVERY_MS = 5;
+const LONGEST_WAIT_MS = 30_000;
+
+/** Resolves when `condition` holds. Rejects, naming `what` was waited for, when it never does. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = performance.now() + LONGEST_WAIT_MS;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
+    await delay(LOOK_EVERY_MS);
+  }
+}
