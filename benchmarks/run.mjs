@@ -20,7 +20,9 @@ async function main(args) {
   const machine = describeMachine();
   const settings = { ...(options.quick ? QUICK : THOROUGH), stepsPerMs: calibrateBurn() };
   console.log(machineLines(machine).join("\n"));
-  console.log(`medians of up to ${settings.rounds} rounds, contenders in turn within each; 2 workers or threads each\n`);
+  console.log(
+    `medians of up to ${settings.rounds} rounds, contenders in turn within each; 2 workers or threads each\n`,
+  );
 
   const results = [];
   for (const point of points) {

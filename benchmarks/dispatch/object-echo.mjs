@@ -7,7 +7,12 @@ function record(id) {
     id,
     name: "order",
     customer: { name: "a name of some length", email: "someone@example.test", active: true, score: 0.75 },
-    lines: Array.from({ length: 8 }, (_, i) => ({ sku: `item-${1000 + i}`, quantity: i + 1, price: 9.99 + i, tags: ["a", "b"] })),
+    lines: Array.from({ length: 8 }, (_, i) => ({
+      sku: `item-${1000 + i}`,
+      quantity: i + 1,
+      price: 9.99 + i,
+      tags: ["a", "b"],
+    })),
     notes: "x".repeat(256),
     total: 1234.5,
   };

@@ -16,12 +16,14 @@ const commands = {
   close: () => contender?.close(),
 };
 
-process.on("message", async ({ command, settings }) => {
+async function answer({ command, settings }) {
   try {
     process.send({ result: await commands[command](settings) });
   } catch (error) {
     process.send({ failure: error instanceof Error ? error.stack : String(error) });
   }
-});
+}
+
+process.on("message", (message) => void answer(message));
 process.once("disconnect", () => process.exit());
 process.send({ result: "ready" });

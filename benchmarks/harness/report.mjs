@@ -57,5 +57,5 @@ function formatFigure(value) {
 
 function formatRatio(ratio) {
   if (ratio >= 10) return ratio.toFixed(0);
-  return Number.isInteger(ratio) ? String(ratio) : ratio.toFixed(ratio < 1 ? 2 : 1);
+  return Number.isInteger(ratio) ? String(ratio) : ratio.toPrecision(2);
 }

@@ -16,7 +16,8 @@ export function judge(point, figures) {
     const figure = figures.get(name);
     const row = { contender: name, ...figure };
     const goal = point.goals?.[name];
-    if (goal !== undefined) Object.assign(row, { goal, verdict: verdictOf(ratioOf(figure.value, goal, point.better), 1) });
+    if (goal !== undefined)
+      Object.assign(row, { goal, verdict: verdictOf(ratioOf(figure.value, goal, point.better), 1) });
     if (i === 0) return row;
     const ratio = ratioOf(subject, figure.value, point.better);
     const target = point.targets?.[name];

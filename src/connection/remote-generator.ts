@@ -33,8 +33,8 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #session: Session | undefined;
   /** Plain steps, those without a value, that were asked for since the beginning. */
   #asked = 0;
-  /** Fetched values that were handed out since the last credit. */
-  #unreplenished = 0;
+  /** Plain steps that the worker was allowed when it runs ahead. */
+  #granted = 0;
   /** A throw or return is under way: what was fetched ahead of it does not count. */
   #controls = 0;
 
@@ -74,6 +74,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
 
   opened(session: Session): void {
     this.#session = session;
+    this.#replenish();
     // The first step came with the task.
     for (const request of this.#requests.slice(1)) this.#sendStep(request);
   }
@@ -83,10 +84,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     else if (this.#controls > 0 && this.#requests[0]?.kind !== StepKind.next) return;
     const request = this.#requests.shift();
     if (request === undefined) this.#fetched.push(value);
-    else {
-      request.resolve({ done: false, value });
-      if (!control) this.#replenish();
-    }
+    else request.resolve({ done: false, value });
   }
 
   returned(value: unknown): void {
@@ -115,6 +113,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     }
     this.#state = "running";
     this.#asked = 1;
+    this.#granted = 1 + this.#prefetch;
     this.#requests.push(request);
     try {
       this.#call = this.#dispatch(this);
@@ -126,9 +125,9 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #enqueue(request: StepRequest): void {
     if (request.kind === StepKind.next) {
       if (request.value === undefined) this.#asked++;
+      this.#replenish();
       if (this.#fetched.length > 0) {
         request.resolve({ done: false, value: this.#fetched.shift() });
-        this.#replenish();
         return;
       }
     } else {
@@ -158,12 +157,13 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     }
   }
 
-  /** Keeps the worker `prefetch` steps ahead, with one message for half of them. */
+  /** Keeps the worker up to `prefetch` steps ahead of what was asked for, with one message for half of them. */
   #replenish(): void {
-    if (this.#prefetch === 0 || this.#session === undefined || this.#call === undefined) return;
-    if (++this.#unreplenished < Math.ceil(this.#prefetch / 2)) return;
-    this.#session.credit(this.#call, this.#unreplenished);
-    this.#unreplenished = 0;
+    const owed = this.#asked + this.#prefetch - this.#granted;
+    if (this.#prefetch === 0 || owed < Math.ceil(this.#prefetch / 2)) return;
+    if (this.#session === undefined || this.#call === undefined) return;
+    this.#granted += owed;
+    this.#session.credit(this.#call, owed);
   }
 
   #end(ending: Ending): void {

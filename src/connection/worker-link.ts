@@ -86,7 +86,7 @@ export class WorkerLink {
     this.#state = "closed";
     for (const session of this.#sessions) session.close(error);
     this.#sessions = [];
-    this.#channel?.close();
+    void this.#channel?.close();
     this.#channel = undefined;
   }
 
@@ -110,7 +110,7 @@ export class WorkerLink {
     } catch (error) {
       if (!this.#isClosed()) this.#state = "idle";
       if (this.#channel === channel) this.#channel = undefined;
-      channel.close();
+      void channel.close();
       throw errorForConnect(error, this.address);
     }
     this.#notify();
@@ -156,7 +156,7 @@ export class WorkerLink {
         this.#sessions = [...this.#sessions, session];
         this.#notify();
       },
-      () => channel.close(),
+      () => void channel.close(),
     );
   }
 

@@ -2,6 +2,7 @@ import type { CodeSite, FreeName } from "./code-site.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { isStandardGlobal } from "./intrinsics.ts";
 import { noteImport } from "./module-references.ts";
+import { isFactoryParameter } from "./revived-code.ts";
 import { ShippingError } from "./shipment.ts";
 
 /** A captured variable as it is now. */
@@ -19,6 +20,7 @@ export interface CapturedVariable {
 export function captureVariables(site: CodeSite, scopes: readonly ScopeView[]): CapturedVariable[] {
   const captured: CapturedVariable[] = [];
   for (const free of site.free.values()) {
+    if (free.binding !== undefined && isFactoryParameter(free.binding)) continue;
     const variable = captureVariable(site, scopes, free);
     if (variable !== undefined) captured.push(variable);
   }

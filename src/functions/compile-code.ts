@@ -5,7 +5,7 @@ import { Script } from "node:vm";
 import { type CodeData, INSERTED } from "./code-data.ts";
 import { importFrom } from "./import-from.ts";
 import type { PrivateAccess } from "./revived.ts";
-import { pathOf } from "./root.ts";
+import { noteForeignFile, pathOf } from "./root.ts";
 
 /** One function made from a piece of code. */
 export interface CodeInstance {
@@ -45,11 +45,6 @@ const PARAMETERS = [
   INSERTED.statics,
 ];
 
-/** True for the names of the parameters that a compiled piece of code is given. */
-export function isFactoryParameter(name: string): boolean {
-  return /^\$w\$*[skimrfp]$/.test(name);
-}
-
 /** Compiles a piece of code once; `importer` is the url from which it imports. */
 export function compileCode(code: CodeData, importer: string): CodeFactory {
   const { base, slots, text, form } = code;
@@ -64,6 +59,7 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
     lineOffset: code.line,
     columnOffset: code.column - open.length,
   });
+  noteForeignFile(code.url, code.file);
   const factory: unknown = script.runInThisContext();
   if (!isRawFactory(factory)) throw new TypeError("the code of a function is malformed");
   const meta = importMeta(importer);

@@ -2,7 +2,9 @@ import { type CodeData, INSERTED } from "./code-data.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
 import { emitClass } from "./emit-class.ts";
 import { privateMembersAt } from "./private-members.ts";
-import { pathOf, toRootRelative } from "./root.ts";
+import { originalPosition, restoreLines } from "./original-lines.ts";
+import { isFactoryParameter } from "./revived-code.ts";
+import { rootRelativeFile } from "./root.ts";
 import type { Reference } from "./scope.ts";
 import { positionOf } from "./source-file.ts";
 import { SourceEdits } from "./source-edits.ts";
@@ -42,13 +44,15 @@ export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
     edits.replace(reference.node, (isShorthand ? "arguments:" : "") + base + INSERTED.arguments);
   }
   rewriteContextual(edits, site, plan, base);
+  renameInserted(edits, site, base);
+  restoreLines(edits, file, range);
   if (site.form === "class") emitClass(edits, site, base);
   if (site.form === "method") replaceComputedKey(edits, site, base);
   // A declared function's own name would hide a slot of the same name.
   if (unit.node.type === "FunctionDeclaration" && unit.node.id != null && slots.includes(unit.node.id.name)) {
     edits.replace(unit.node.id, "");
   }
-  const path = pathOf(file.script.url);
+  const { url } = file.script;
   return {
     kind: "code",
     form: site.form,
@@ -56,9 +60,9 @@ export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
     isStrict: site.isStrict,
     slots,
     base,
-    url: file.script.url,
-    file: (path === undefined ? undefined : toRootRelative(path)) ?? "",
-    ...positionOf(file, range.start),
+    url,
+    file: rootRelativeFile(url),
+    ...(originalPosition(file, range.start) ?? positionOf(file, range.start)),
     ...privatesOf(site),
   };
 }
@@ -73,6 +77,14 @@ function privatesOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMe
     ),
     privateStatics: members.filter(({ isStatic, kind }) => isStatic && kind === "field").map(({ name }) => name),
   };
+}
+
+/** Code made by code that was revived here uses names that were put in then. */
+function renameInserted(edits: SourceEdits, site: CodeSite, base: string): void {
+  for (const { binding, references, name } of site.free.values()) {
+    if (binding === undefined || !isFactoryParameter(binding)) continue;
+    for (const { node } of references) edits.replace(node, base + name.slice(-1));
+  }
 }
 
 function rewriteToCell(edits: SourceEdits, free: FreeName | undefined): void {

@@ -73,6 +73,21 @@ export function toRootRelative(path: string): string | undefined {
   return within.split(sep).join("/");
 }
 
+const foreignFiles = new Map<string, string>();
+
+/** Remembers what code that came from another process calls its file. */
+export function noteForeignFile(url: string, file: string): void {
+  if (file !== "" && url !== "") foreignFiles.set(url, file);
+}
+
+/** A file's url as it is named on the wire; empty outside of the root. */
+export function rootRelativeFile(url: string): string {
+  const foreign = foreignFiles.get(url);
+  if (foreign !== undefined) return foreign;
+  const path = pathOf(url);
+  return (path === undefined ? undefined : toRootRelative(path)) ?? "";
+}
+
 /** The path in this process of a file named relative to the root. */
 export function fromRootRelative(file: string): string {
   return join(projectRoot(), ...file.split("/"));

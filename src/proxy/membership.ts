@@ -50,7 +50,7 @@ export class Membership {
   async close(gone: boolean): Promise<void> {
     this.#state = "closed";
     clearTimeout(this.#retry);
-    for (const uid of [...this.#scheduler.members.keys()]) this.remove(uid, gone);
+    for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
     await this.#subscription?.return?.();
   }
 

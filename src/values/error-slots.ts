@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { type FunctionPort, ShippingError } from "./function-port.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
-import { builtInGetter, constructorOf } from "./own-property.ts";
+import { builtInGetter, constructorOf, ownProperty } from "./own-property.ts";
 import type { KeyedProperty } from "./properties.ts";
 import type { Slot } from "./slot.ts";
 
@@ -58,9 +58,17 @@ export function travellingPrototype(port: FunctionPort, prototype: object | null
   for (let shown = prototype; shown !== null; shown = Object.getPrototypeOf(shown)) {
     if (families.includes(shown)) return shown;
     const constructor = constructorOf(shown);
-    if (constructor === undefined || canTravel(port, constructor)) return shown;
+    const functions = constructor === undefined ? functionsOf(shown) : [constructor];
+    if (functions.every((fn) => canTravel(port, fn))) return shown;
   }
   return prototype;
+}
+
+function functionsOf(prototype: object): unknown[] {
+  return Reflect.ownKeys(prototype).flatMap((key) => {
+    const { value, get, set } = ownProperty(prototype, key) ?? {};
+    return [value, get, set].filter((held) => typeof held === "function");
+  });
 }
 
 /** Makes the name that an error inherits one of its own, for when it loses its class. */

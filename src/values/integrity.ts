@@ -1,3 +1,4 @@
+import { MalformedPayload } from "./malformed-payload.ts";
 import { ownProperty } from "./own-property.ts";
 
 /** How far an object is closed to change: nothing, no new properties, no changed attributes, no changed values. */
@@ -15,9 +16,13 @@ export function integrityOf(value: object): number {
   return Object.isSealed(value) ? SEALED : NON_EXTENSIBLE;
 }
 
-/** Closes `value` that far. */
+/** Closes `value` that far. Throws `MalformedPayload` when it cannot be, as a view on bytes. */
 export function close(value: object, integrity: number): void {
-  if (integrity === FROZEN) Object.freeze(value);
-  else if (integrity === SEALED) Object.seal(value);
-  else if (integrity === NON_EXTENSIBLE) Object.preventExtensions(value);
+  try {
+    if (integrity === FROZEN) Object.freeze(value);
+    else if (integrity === SEALED) Object.seal(value);
+    else if (integrity === NON_EXTENSIBLE) Object.preventExtensions(value);
+  } catch (error) {
+    throw new MalformedPayload("The payload has an object closed that cannot be closed.", { cause: error });
+  }
 }

@@ -69,21 +69,22 @@ export function readProperties(reader: GraphReader, object: object): void {
       Reflect.set(object, key, reader.value());
       continue;
     }
-    const accessor = (attributes & ACCESSOR) !== 0;
-    define(object, key, {
-      ...(accessor ? readAccessor(reader) : { value: reader.value(), writable: (attributes & WRITABLE) !== 0 }),
-      enumerable: (attributes & ENUMERABLE) !== 0,
-      configurable: (attributes & CONFIGURABLE) !== 0,
-    });
+    const enumerable = (attributes & ENUMERABLE) !== 0;
+    const configurable = (attributes & CONFIGURABLE) !== 0;
+    if ((attributes & ACCESSOR) !== 0) {
+      define(object, key, { ...readAccessor(reader), enumerable, configurable });
+      continue;
+    }
+    const data = { value: reader.value(), writable: (attributes & WRITABLE) !== 0 };
+    // Some built-in properties are there from the start and fixed but for their value.
+    const isFixed = ownProperty(object, key)?.configurable === false;
+    define(object, key, isFixed ? data : { ...data, enumerable, configurable });
   }
 }
 
-function define(object: object, key: string | symbol, property: Property): void {
-  // Some built-in properties are there from the start and fixed but for their value.
-  const isFixed = ownProperty(object, key)?.configurable === false;
-  const { value, writable } = property;
+function define(object: object, key: string | symbol, property: object): void {
   try {
-    Object.defineProperty(object, key, isFixed ? { value, writable: writable === true } : Object.assign({}, property));
+    Object.defineProperty(object, key, property);
   } catch (error) {
     throw new MalformedPayload(`The payload has a property ${String(key)} that its object cannot have.`, {
       cause: error,
@@ -99,7 +100,7 @@ function readKey(reader: GraphReader): string | symbol {
   return key;
 }
 
-function readAccessor(reader: GraphReader): Property {
+function readAccessor(reader: GraphReader): object {
   return { get: readAccessorFunction(reader), set: readAccessorFunction(reader) };
 }
 

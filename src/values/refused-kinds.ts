@@ -68,6 +68,14 @@ const OPEN_CLASSES = new Set([
   "Date",
   "RegExp",
   "Iterator",
+  "Error",
+  "EvalError",
+  "RangeError",
+  "ReferenceError",
+  "SyntaxError",
+  "TypeError",
+  "URIError",
+  "AggregateError",
   "events",
   "fs.Stats",
   "fs.Dirent",
@@ -77,19 +85,24 @@ const OPEN_CLASSES = new Set([
 
 const HANDLES = new Set(["net", "tls", "dgram", "http", "https", "http2", "fs", "child_process", "worker_threads"]);
 
+/** Prototypes from which nothing with hidden state is inherited, as far as seen. */
+const openPrototypes = new WeakSet<object>([Object.prototype]);
+
 /** Throws `Refusal` for an object without known state of its own that has state which cannot be seen. */
 export function refuseHiddenState(value: object): void {
   for (const kind of refusedKinds) {
     if (kind.is(value)) throw new Refusal(value, kind.what, kind.fix);
   }
-  let prototype: object | null = Object.getPrototypeOf(value);
-  for (; prototype !== null && prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype)) {
+  const first: object | null = Object.getPrototypeOf(value);
+  let prototype = first;
+  for (; prototype !== null && !openPrototypes.has(prototype); prototype = Object.getPrototypeOf(prototype)) {
     const constructor = ownProperty(prototype, "constructor")?.value;
     if (typeof constructor !== "function") continue;
     const name = platformName(constructor);
     if (name === undefined || OPEN_CLASSES.has(name)) continue;
     throw new Refusal(value, `${name} ${whyNot(name)}`, fixFor(name));
   }
+  if (first !== null) openPrototypes.add(first);
 }
 
 function whyNot(name: string): string {

@@ -323,9 +323,9 @@ describe("objects", () => {
     expect(differenceBetween(value, copyOf(value))).toBeUndefined();
   });
 
-  it("keeps 20,000 prototypes in a row", () => {
+  it("keeps 2,000 prototypes in a row", () => {
     let value: object = {};
-    for (let level = 0; level < 20_000; level++) value = Object.create(value);
+    for (let level = 0; level < 2_000; level++) value = Object.create(value);
     expect(differenceBetween(value, copyOf(value))).toBeUndefined();
   });
 

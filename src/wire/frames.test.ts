@@ -46,7 +46,7 @@ describe("requests written by hand are what the generated code reads", () => {
           written((writer) =>
             requests.writeTask(writer, task, 7, place, 9, {
               timeout: 5,
-              caller: caller.toWellFormed(),
+              caller: caller,
               context: payload,
               scope: 3,
               needs,
@@ -59,7 +59,7 @@ describe("requests written by hand are what the generated code reads", () => {
           route: 7,
           sequence: 9n,
           timeoutMs: 5,
-          caller: caller.toWellFormed(),
+          caller: caller,
           scope: 3,
           needs,
           prefetch: 2,

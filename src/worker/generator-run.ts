@@ -49,6 +49,8 @@ export class GeneratorRun {
   /** Asks for one step with a value, an error, or a return. */
   step(kind: StepKind, value: unknown, after: number): void {
     this.#controls.push({ kind, value, after });
+    // What was allowed ahead of a throw or return beyond what was asked for no longer counts.
+    if (kind !== StepKind.next) this.#credit = Math.max(0, after - this.#plain);
     if (!this.#stepping) void this.#pump();
   }
 
@@ -68,8 +70,6 @@ export class GeneratorRun {
       const control = this.#controls[0];
       if (control !== undefined && this.#plain >= control.after) {
         this.#controls.shift();
-        // What was allowed ahead of a throw or return no longer counts.
-        if (control.kind !== StepKind.next) this.#credit = 0;
         await this.#advance(control.kind, control.value);
       } else if (this.#credit > 0) {
         this.#credit--;

@@ -132,7 +132,7 @@ export class WorkerService {
   /** A task thread ended by itself: its sessions end with it, and another takes its place. */
   #lostThread(lane: number, reason: string): void {
     this.#drained[lane]?.();
-    for (const session of [...this.#sessions.values()]) {
+    for (const session of Array.from(this.#sessions.values())) {
       if (session.lane !== lane) continue;
       const writer = new BatchWriter(GRPC_PREFIX_BYTES);
       writeExecutorLost(writer, reason);
