@@ -69,8 +69,11 @@ export class RequestSender {
   }
 
   credit(call: Call, steps: number, idle: boolean): void {
-    frames.writeCredit(this.#outbox.writer, call.id, steps);
-    this.#outbox.schedule(idle);
+    const { id } = call;
+    this.#outbox.inOrder(id, () => {
+      frames.writeCredit(this.#outbox.writer, id, steps);
+      this.#outbox.schedule(idle);
+    });
   }
 
   cancel(call: Call, reason: unknown): void {

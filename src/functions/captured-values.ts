@@ -1,10 +1,10 @@
 import { types } from "node:util";
+import { isRevivedSlot } from "./ambient-names.ts";
 import { cellOf, globalCell } from "./binding-cells.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import type { CodeSite } from "./code-site.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { noteImport } from "./module-references.ts";
-import { isRevivedSlot } from "./revived-code.ts";
 import { Borrowed, referenceOf } from "./references.ts";
 import type { Binding, Reference } from "./scope.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
@@ -28,7 +28,9 @@ export function captureValue(
 ): CapturedValue {
   const { name, value, free, scope } = variable;
   const { binding } = free;
-  if (scope === undefined) return { name, kind: "cell", value: globalCell(name, value), isFixed: false };
+  if (scope === undefined || (binding === undefined && scope.description === "Script")) {
+    return { name, kind: "cell", value: globalCell(name, value), isFixed: false };
+  }
   if (binding !== undefined && !isRevivedSlot(binding) && isReassigned(binding, site.file.source)) {
     return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
   }

@@ -1,8 +1,8 @@
+import { ambientLetter } from "./ambient-names.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { isStandardGlobal } from "./intrinsics.ts";
 import { noteImport } from "./module-references.ts";
-import { isFactoryParameter } from "./revived-code.ts";
 import { ShippingError } from "./shipment.ts";
 
 /** A captured variable as it is now. */
@@ -16,11 +16,14 @@ export interface CapturedVariable {
   readonly depth: number;
 }
 
+/** What Node declares around a CommonJS module. */
+const MODULE_PARAMETERS: ReadonlySet<string> = new Set(["exports", "require", "module", "__filename", "__dirname", "arguments"]);
+
 /** The variables that a piece of code captured, in the order in which it first uses them. Throws `ShippingError`. */
 export function captureVariables(site: CodeSite, scopes: readonly ScopeView[]): CapturedVariable[] {
   const captured: CapturedVariable[] = [];
   for (const free of site.free.values()) {
-    if (free.binding !== undefined && isFactoryParameter(free.binding)) continue;
+    if (ambientLetter(free) !== undefined) continue;
     const variable = captureVariable(site, scopes, free);
     if (variable !== undefined) captured.push(variable);
   }
@@ -47,7 +50,13 @@ function captureVariable(
     }
     return binding === undefined ? captureGlobal(free) : undefined;
   }
-  if (isOwnName(site, free) && readInitialized(scope, name) === undefined) return undefined;
+  if (binding === undefined && scope.description !== "Script" && !MODULE_PARAMETERS.has(name)) {
+    throw new ShippingError(
+      `uses the variable "${name}" of code that is not in its source, as code made by direct eval does`,
+      [name],
+      `pass "${name}" to it, or make the function without eval`,
+    );
+  }
   const value = readInitialized(scope, name);
   const { imported } = binding ?? {};
   if (imported !== undefined) noteImport(value, imported.source, imported.imported, site.file.script.url);

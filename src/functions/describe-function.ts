@@ -65,9 +65,8 @@ function describePrototype(fn: object, parts: PartsList): PlainData | undefined 
   const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
   if (typeof prototype !== "object" || prototype === null) return undefined;
   const parent = Reflect.getPrototypeOf(prototype);
-  if (types.isGeneratorFunction(fn)) {
-    const isUntouched = Reflect.ownKeys(prototype).length === 0 && parent !== null && intrinsicPathOf(parent) !== undefined;
-    return isUntouched ? undefined : { value: parts.add(prototype, ".prototype") };
+  if (types.isGeneratorFunction(fn) && parent !== null && intrinsicPathOf(parent) !== undefined) {
+    return describeInPlace(prototype, () => true, parts, true);
   }
   if (!isOwnPrototype(fn, prototype)) return { value: parts.add(prototype, ".prototype") };
   return describeInPlace(prototype, (key) => key !== "constructor", parts, parent === Object.prototype);

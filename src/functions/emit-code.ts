@@ -1,9 +1,9 @@
+import { ambientLetter } from "./ambient-names.ts";
 import { type CodeData, INSERTED } from "./code-data.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
 import { emitClass } from "./emit-class.ts";
 import { privateMembersAt } from "./private-members.ts";
 import { originalPosition, restoreLines } from "./original-lines.ts";
-import { isFactoryParameter } from "./revived-code.ts";
 import { rootRelativeFile } from "./root.ts";
 import type { Reference } from "./scope.ts";
 import { positionOf } from "./source-file.ts";
@@ -79,11 +79,12 @@ function privatesOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMe
   };
 }
 
-/** Code made by code that was revived here uses names that were put in then. */
+/** What the receiver provides under another name than the source has for it. */
 function renameInserted(edits: SourceEdits, site: CodeSite, base: string): void {
-  for (const { binding, references, name } of site.free.values()) {
-    if (binding === undefined || !isFactoryParameter(binding)) continue;
-    for (const { node } of references) edits.replace(node, base + name.slice(-1));
+  for (const free of site.free.values()) {
+    const letter = ambientLetter(free);
+    if (letter === undefined) continue;
+    for (const { node } of free.references) edits.replace(node, base + letter);
   }
 }
 

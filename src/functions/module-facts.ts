@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import type { AnyNode, Program } from "acorn";
-import { entryPath, isInPackage, pathOf } from "./root.ts";
+import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
 import { childrenOf, isClassNode } from "./scope-analysis.ts";
 import { type SourceFile, sourceFileOf } from "./source-file.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
@@ -14,6 +14,8 @@ export interface ModuleFacts {
   readonly exports: ReadonlyMap<string, string | AnyNode>;
   /** A test runner rewrote it: the file on disk is not what runs here. */
   readonly isRewritten: boolean;
+  /** It is what this process was started with, which no worker ever runs. */
+  readonly isEntry: boolean;
   /** Why a worker must not load it by itself; undefined when it may. */
   readonly hindrance: string | undefined;
 }
@@ -30,6 +32,7 @@ export function moduleFactsOf(script: Script): ModuleFacts {
   const file = parsedOrUndefined(script.id);
   const result: ModuleFacts = {
     exports: file === undefined ? new Map() : exportsOf(file.program),
+    isEntry: pathOf(script.url) === entryPath(),
     isRewritten: file !== undefined && isRewritten(file.program),
     hindrance: hindranceOf(script, new Set()),
   };
@@ -148,7 +151,14 @@ export function resolveUserModule(specifier: string, importer: string): string |
     }
   }
   const [bare = specifier] = specifier.split(/[?#]/);
-  const base = pathOf(bare) ?? resolve(dirname(importer), bare);
+  const absolute = pathOf(bare);
+  // A test runner names a file by its path below the root.
+  const base =
+    absolute === undefined
+      ? resolve(dirname(importer), bare)
+      : existsSync(absolute)
+        ? absolute
+        : join(projectRoot(), absolute);
   const typescript = base.replace(/\.([cm]?)js(x?)$/, ".$1ts$2");
   for (const stem of typescript === base ? [base] : [base, typescript]) {
     for (const extension of EXTENSIONS) if (isFile(stem + extension)) return stem + extension;

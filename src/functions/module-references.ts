@@ -6,6 +6,7 @@ import { types } from "node:util";
 import { contentHash, dependencyOf } from "./content-hash.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
+import { overrideFor, overridesVersion } from "./overrides.ts";
 import { isInPackage, pathOf, toRootRelative } from "./root.ts";
 import type { CodeUnit } from "./scope-analysis.ts";
 import type { Dependency } from "./shipment.ts";
@@ -51,6 +52,7 @@ function importedReference(specifier: string, name: string, importer: string): M
   if (importerPath === undefined) return undefined;
   const target = resolveUserModule(specifier, importerPath);
   if (target === undefined) return undefined;
+  if (isInPackage(target)) return { module: packageModule(target), path, title: packageNameOf(target) };
   const script = scriptFrom(pathToFileURL(target).href);
   const module = script === undefined ? undefined : moduleOf(script);
   return module === undefined ? undefined : { module, path, title: toRootRelative(target) ?? target };
@@ -78,34 +80,41 @@ export function importedAs(value: object): ModuleReference | undefined {
 
 /** A script as a module that a worker may load; undefined when only its code may travel. */
 export function moduleOf(script: Script): Dependency | undefined {
-  if (modules.has(script.id)) return modules.get(script.id);
+  const key = `${script.id}:${overridesVersion()}`;
+  if (modules.has(key)) return modules.get(key);
   const module = describeModule(script);
-  modules.set(script.id, module);
+  modules.set(key, module);
   return module;
 }
 
 function describeModule(script: Script): Dependency | undefined {
   const path = pathOf(script.url);
   if (path === undefined) return undefined;
-  if (isInPackage(path)) {
-    const parts = path.split(sep);
-    const at = parts.lastIndexOf("node_modules") + 1;
-    const length = parts[at]?.startsWith("@") === true ? 2 : 1;
-    const file = toRootRelative(path);
-    const data = {
-      kind: "module",
-      package: parts.slice(at, at + length).join("/"),
-      subpath: parts.slice(at + length).join("/"),
-    };
-    return dependencyOf(file === undefined ? data : { ...data, file });
-  }
+  if (isInPackage(path)) return packageModule(path);
   const file = toRootRelative(path);
-  if (file === undefined || moduleFactsOf(script).hindrance !== undefined) return undefined;
+  if (file === undefined) return undefined;
+  const { hindrance, isEntry } = moduleFactsOf(script);
+  if (hindrance !== undefined && (isEntry || overrideFor(file) !== "reference")) return undefined;
   try {
     return dependencyOf({ kind: "module", file, content: contentHash(readFileSync(path)) });
   } catch {
     return undefined;
   }
+}
+
+function packageModule(path: string): Dependency {
+  const name = packageNameOf(path);
+  const parts = path.split(sep);
+  const at = parts.lastIndexOf("node_modules") + 1 + name.split("/").length;
+  const file = toRootRelative(path);
+  const data = { kind: "module", package: name, subpath: parts.slice(at).join("/") };
+  return dependencyOf(file === undefined ? data : { ...data, file });
+}
+
+function packageNameOf(path: string): string {
+  const parts = path.split(sep);
+  const at = parts.lastIndexOf("node_modules") + 1;
+  return parts.slice(at, at + (parts[at]?.startsWith("@") === true ? 2 : 1)).join("/");
 }
 
 /** The export under which the module that defines a function offers it; undefined when it does not. */
@@ -125,7 +134,8 @@ export function exportOf(
 /** What a person calls a script: its path relative to the root, else its url. */
 export function titleOf(script: Script): string {
   const path = pathOf(script.url);
-  return path === undefined ? script.url : (toRootRelative(path) ?? path);
+  if (path === undefined) return script.url;
+  return isInPackage(path) ? packageNameOf(path) : (toRootRelative(path) ?? path);
 }
 
 function exportedName(

@@ -1,6 +1,5 @@
 import { InvalidArgument } from "../errors.ts";
-import type { CallOptions } from "../routine/options.ts";
-import { checkOptions } from "../routine/options.ts";
+import { CALL_CHECKS, type CallOptions, checkOptions } from "../routine/options.ts";
 
 /** How far a `map` has come. */
 export interface Progress {
@@ -30,6 +29,7 @@ export interface MapOptions extends CallOptions {
 }
 
 const CHECKS = {
+  ...CALL_CHECKS,
   concurrency: (value: unknown) =>
     typeof value === "number" && Number.isInteger(value) && value >= 1 ? undefined : "a whole number, 1 or more",
   ordered: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
@@ -39,9 +39,8 @@ const CHECKS = {
 
 /** Parts the options of `map` itself from those of its calls. Throws `InvalidArgument` for wrong ones. */
 export function splitMapOptions(options: MapOptions): { own: MapOptions; call: CallOptions } {
-  const { concurrency, ordered, onProgress, stopOnError, ...call } = options;
-  const own: Record<string, unknown> = { concurrency, ordered, onProgress, stopOnError };
-  checkOptions(own, CHECKS, "pool.map()");
+  checkOptions(options, CHECKS, "pool.map()");
+  const { concurrency: _c, ordered: _o, onProgress: _p, stopOnError: _s, ...call } = options;
   return { own: options, call };
 }
 

@@ -2,6 +2,7 @@ import type { Call } from "../connection/call.ts";
 import { RemoteFailure } from "../connection/remote-failure.ts";
 import { TaskTimeout } from "../errors.ts";
 import type { CallOptions } from "../routine/options.ts";
+import { onAbort } from "./abort-listeners.ts";
 
 /** Takes back a call that has been handed to no worker. */
 export type Withdraw = (call: Call) => void;
@@ -17,11 +18,12 @@ export function controlCall(call: Call, options: CallOptions, withdraw: Withdraw
   const { signal, timeout, dispatchTimeout } = options;
   let executing: NodeJS.Timeout | undefined;
   let dispatching: NodeJS.Timeout | undefined;
+  let stopListening: (() => void) | undefined;
   const { resolve, reject } = call;
   const release = (): void => {
     clearTimeout(executing);
     clearTimeout(dispatching);
-    signal?.removeEventListener("abort", aborted);
+    stopListening?.();
   };
   const end = (reason: unknown): void => {
     release();
@@ -29,7 +31,6 @@ export function controlCall(call: Call, options: CallOptions, withdraw: Withdraw
     else if (call.state === "waiting") withdraw(call);
     reject(new RemoteFailure(reason));
   };
-  const aborted = (): void => end(signal?.reason);
   call.resolve = (value) => {
     release();
     resolve(value);
@@ -38,7 +39,7 @@ export function controlCall(call: Call, options: CallOptions, withdraw: Withdraw
     release();
     reject(failure);
   };
-  if (signal !== undefined) signal.addEventListener("abort", aborted, { once: true });
+  if (signal !== undefined) stopListening = onAbort(signal, () => end(signal.reason));
   if (dispatchTimeout !== undefined && dispatchTimeout <= MAX_TIMER_MS) {
     dispatching = setTimeout(() => {
       end(

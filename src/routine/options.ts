@@ -1,6 +1,6 @@
 import { InvalidArgument } from "../errors.ts";
 import { isSerializer, type Serializer } from "../values/index.ts";
-import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
+import { isDispatcher } from "./dispatcher.ts";
 
 /** How a routine is run, wherever it is called from. */
 export interface RoutineOptions {
@@ -20,17 +20,23 @@ export interface RoutineOptions {
   readonly prefetch?: number;
 }
 
+/** What routines can be dispatched through: a `WorkerPool` or a `WorkerProxy`. */
+export interface PoolScope {
+  run<T>(fn: () => T): T;
+}
+
 /** How one call is made. */
 export interface CallOptions extends RoutineOptions {
   /** Cancels the call. */
   readonly signal?: AbortSignal;
-  /** The pool to dispatch through. */
-  readonly pool?: Dispatcher;
+  /** The `WorkerPool` or `WorkerProxy` to dispatch through. */
+  readonly pool?: PoolScope;
   /** Affinity key, for balancers that use one. */
   readonly key?: string;
 }
 
-type Check = (value: unknown) => string | undefined;
+/** Says what an option must be when `value` is not that. */
+export type Check = (value: unknown) => string | undefined;
 
 const milliseconds: Check = (value) =>
   typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more";
@@ -48,7 +54,8 @@ const ROUTINE_CHECKS: Record<keyof RoutineOptions, Check> = {
     typeof value === "number" && Number.isInteger(value) && value >= 0 ? undefined : "a whole number, zero or more",
 };
 
-const CALL_CHECKS: Record<keyof CallOptions, Check> = {
+/** What each option of a call must be. */
+export const CALL_CHECKS: Record<keyof CallOptions, Check> = {
   ...ROUTINE_CHECKS,
   signal: (value) => (value instanceof AbortSignal ? undefined : "an AbortSignal"),
   pool: (value) => (isDispatcher(value) ? undefined : "a WorkerPool or WorkerProxy"),

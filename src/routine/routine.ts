@@ -1,6 +1,6 @@
 import { InvalidArgument } from "../errors.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
-import type { Dispatcher } from "./dispatcher.ts";
+import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
 import { runStreamLocally, runLocally } from "./local-run.ts";
 import { type CallOptions, checkCallOptions, checkRoutineOptions, describe, type RoutineOptions } from "./options.ts";
@@ -139,9 +139,10 @@ function makeMethod(method: AnyFunction, options: RoutineOptions, key: string | 
 
 /** The object that users call. */
 function makeRoutine(spec: RoutineSpec, call?: CallOptions): unknown {
+  const chosen = isDispatcher(call?.pool) ? call.pool : undefined;
   const object = function (this: unknown, ...args: unknown[]): unknown {
     const own = object[SPEC];
-    const dispatcher = call?.pool ?? currentDispatcher(currentFrame());
+    const dispatcher = chosen ?? currentDispatcher(currentFrame());
     if (dispatcher === undefined) return invokeHere(own, this, args);
     return dispatch(dispatcher, own, own.method ? [this, ...args] : args, call);
   } as RoutineObject;

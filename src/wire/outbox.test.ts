@@ -60,6 +60,20 @@ describe("Outbox", () => {
     expect(whole.every((byte, i) => byte === i % 251)).toBe(true);
   });
 
+  it("keeps the order of what is written for one id, also behind a payload in chunks", async () => {
+    const outbox = new Outbox(new Pipe(), 0, RequestField.chunk);
+    const order: string[] = [];
+    outbox.place(1, new Uint8Array(INLINE_LIMIT_BYTES + 1), () => order.push("large"));
+    outbox.place(1, Uint8Array.of(1), () => order.push("small"));
+    outbox.place(1, new Uint8Array(INLINE_LIMIT_BYTES + 2), () => order.push("larger"));
+    outbox.inOrder(1, () => order.push("last"));
+    outbox.place(2, Uint8Array.of(1), () => order.push("other id"));
+    expect(outbox.isHeldUp(1)).toBe(true);
+    while (order.length < 5) await turn();
+    expect(order).toEqual(["other id", "large", "small", "larger", "last"]);
+    expect(outbox.isHeldUp(1)).toBe(false);
+  });
+
   it("sends no more than one chunk while the way out is blocked", async () => {
     const pipe = new Pipe();
     pipe.writable = false;

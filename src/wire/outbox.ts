@@ -37,6 +37,8 @@ export class Outbox {
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
   readonly #bulks: Bulk[] = [];
+  /** What waits behind a payload in chunks, by id: frames of one id keep their order. */
+  readonly #behind = new Map<number, (() => void)[]>();
   #writable = true;
   #scheduled = false;
   #pumping = false;
@@ -66,24 +68,50 @@ export class Outbox {
     if (this.writer.size > 0 && !this.#closed) this.#writable = this.#sink.send(this.writer.take()) && this.#writable;
   }
 
+  /** Whether frames of this id must wait behind a payload in chunks. */
+  isHeldUp(id: number): boolean {
+    return this.#behind.size > 0 && this.#behind.has(id);
+  }
+
+  /** Calls `write` when everything that was written for this id before has gone out. */
+  inOrder(id: number, write: () => void): void {
+    const behind = this.#behind.size > 0 ? this.#behind.get(id) : undefined;
+    if (behind === undefined) write();
+    else behind.push(write);
+  }
+
   /**
    * Finds the way for a payload: inside the frame, through a file, or in chunks. Calls `write` with the place to name
-   * in the frame, at once or when the last chunk has gone out. The bytes may be reused when this returns.
+   * in the frame, at once or when its turn has come. The bytes may be reused when this returns.
    */
   place(id: number, payload: Uint8Array, write: (place: PayloadPlace) => void): void {
-    if (payload.length <= INLINE_LIMIT_BYTES) {
+    const behind = this.#behind.get(id);
+    if (behind !== undefined) {
+      const kept = Buffer.from(payload);
+      behind.push(() => this.place(id, kept, write));
+    } else if (payload.length <= INLINE_LIMIT_BYTES) {
       write({ bytes: payload });
     } else if (this.files !== undefined) {
       write({ file: this.files.write(payload) });
     } else {
       const total = payload.length;
-      this.#bulks.push({ id, payload: Buffer.from(payload), offset: 0, finish: () => write({ chunked: total }) });
+      this.#behind.set(id, []);
+      this.#bulks.push({
+        id,
+        payload: Buffer.from(payload),
+        offset: 0,
+        finish: () => {
+          write({ chunked: total });
+          this.#release(id);
+        },
+      });
       this.#startPump();
     }
   }
 
-  /** Forgets the chunks of a payload that nobody wants any more. */
+  /** Forgets the chunks of a payload that nobody wants any more, and what waits behind them. */
   abandon(id: number): void {
+    this.#behind.delete(id);
     const index = this.#bulks.findIndex((bulk) => bulk.id === id);
     if (index >= 0) this.#bulks.splice(index, 1);
   }
@@ -97,6 +125,20 @@ export class Outbox {
   close(): void {
     this.#closed = true;
     this.#bulks.length = 0;
+    this.#behind.clear();
+  }
+
+  /** The payload is out: what waited behind it goes on, until the next one in chunks. */
+  #release(id: number): void {
+    const behind = this.#behind.get(id) ?? [];
+    this.#behind.delete(id);
+    for (let next = behind.shift(); next !== undefined; next = behind.shift()) {
+      next();
+      const held = this.#behind.get(id);
+      if (held === undefined) continue;
+      held.push(...behind);
+      return;
+    }
   }
 
   #startPump(): void {

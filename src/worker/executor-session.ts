@@ -55,11 +55,12 @@ export class ExecutorSession {
     const { writer } = outbox;
     const bytes = serializer === undefined ? encoder.encode(value, frame === ResponseField.yielded ? "yielded" : "result") : serializer.dumps(value);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    if (dependencies.length === 0 && !control && bytes.length <= INLINE_LIMIT_BYTES) {
+    if (dependencies.length === 0 && !control && bytes.length <= INLINE_LIMIT_BYTES && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
       return;
     }
-    const needs = dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
+    const needs =
+      dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
     outbox.place(id, bytes, (place) => {
       writeOutcome(writer, frame, id, place, needs, control);
       outbox.schedule(true);

@@ -1,0 +1,84 @@
+const DIMMEST_USABLE_DEPTH = 8;
+
+/** Where the demo is shown: a terminal that is drawn on in place, or a pipe that gets plain lines. */
+export class Terminal {
+  #stream;
+  #shown = [];
+  #restore = () => this.close();
+  #interrupt = () => process.exit(130);
+
+  constructor(stream) {
+    this.#stream = stream;
+    this.isLive = stream.isTTY === true && process.env.TERM !== "dumb";
+    // Fewer than 256 colours are not enough for the picture; NO_COLOR means none.
+    const depth = this.isLive ? stream.getColorDepth() : 1;
+    this.colourDepth = depth >= DIMMEST_USABLE_DEPTH ? depth : 1;
+    this.columns = this.isLive ? Math.max(20, stream.columns) : 80;
+    this.rows = this.isLive ? Math.max(12, stream.rows) : 24;
+    stream.on("error", (error) => {
+      // Whoever read the pipe has gone, as `head` does.
+      if (error.code === "EPIPE") process.exit(0);
+      throw error;
+    });
+    process.once("exit", this.#restore);
+    process.once("SIGINT", this.#interrupt);
+    if (this.isLive) stream.write("\x1b[?25l");
+  }
+
+  get isWide() {
+    return this.columns >= 72;
+  }
+
+  /** Columns and rows that the picture may take. */
+  get pictureSize() {
+    const columns = this.isWide ? Math.min(this.columns - 30, 112) : this.columns - 2;
+    return { columns, rows: Math.max(4, Math.min(this.rows - (this.isWide ? 4 : 9), Math.ceil(columns * 0.45))) };
+  }
+
+  /** Text in a colour, `[red, green, blue]`, where there are colours. */
+  paint(text, foreground, background) {
+    if (this.colourDepth === 1) return text;
+    const back = background === undefined ? "" : `\x1b[48;${this.#code(background)}m`;
+    return `\x1b[38;${this.#code(foreground)}m${back}${text}\x1b[0m`;
+  }
+
+  bold(text) {
+    return this.colourDepth === 1 ? text : `\x1b[1m${text}\x1b[0m`;
+  }
+
+  faint(text) {
+    return this.colourDepth === 1 ? text : `\x1b[2m${text}\x1b[0m`;
+  }
+
+  /** Shows lines in the place of those drawn before; in a pipe nothing. */
+  draw(lines) {
+    if (!this.isLive) return;
+    let output = this.#shown.length > 0 ? `\x1b[${this.#shown.length}A\r` : "";
+    for (const [i, line] of lines.entries()) output += line === this.#shown[i] ? "\n" : `${line}\x1b[0m\x1b[K\n`;
+    this.#stream.write(`${output}\x1b[J`);
+    this.#shown = lines;
+  }
+
+  /** What is drawn stays; what comes next is shown below it. */
+  keep() {
+    this.#shown = [];
+  }
+
+  /** Prints lines that stay, cut to the width of the terminal by nothing: they may wrap. */
+  print(lines) {
+    this.keep();
+    this.#stream.write(`${lines.join("\n")}\n`);
+  }
+
+  close() {
+    process.off("exit", this.#restore);
+    process.off("SIGINT", this.#interrupt);
+    if (this.isLive) this.#stream.write("\x1b[0m\x1b[?25h");
+  }
+
+  #code([red, green, blue]) {
+    if (this.colourDepth >= 24) return `2;${Math.round(red)};${Math.round(green)};${Math.round(blue)}`;
+    const level = (value) => Math.round((value / 255) * 5);
+    return `5;${16 + 36 * level(red) + 6 * level(green) + level(blue)}`;
+  }
+}
