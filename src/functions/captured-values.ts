@@ -38,6 +38,9 @@ export function captureValue(
   if (name === "arguments" && types.isArgumentsObject(value)) {
     return { name, kind: "slot", value: [...Array.prototype.slice.call(value)], isFixed: false };
   }
+  if (name === "module" && binding === undefined) {
+    return { name, kind: "slot", value: moduleStandIn(value), isFixed: true };
+  }
   const specifier = moduleObjectOf(binding);
   if (specifier !== undefined && isModuleObject(value)) {
     return { name, kind: "slot", value: moduleValue(site, variable, specifier, value, policy), isFixed: true };
@@ -64,6 +67,17 @@ function isInitialOnly({ node }: Reference, source: string): boolean {
   const before = source.slice(Math.max(0, node.start - 200), node.start);
   const after = source.slice(node.end, node.end + 20);
   return new RegExp(`(?:^|[^\\w$.])${node.name.replaceAll("$", "\\$")}\\s*\\|\\|\\s*\\(\\s*$`).test(before) && /^\s*=\s*\{\s*\}/.test(after);
+}
+
+const standIns = new WeakMap<object, object>();
+
+/** Of the `module` of CommonJS only its exports mean something elsewhere. */
+function moduleStandIn(module: unknown): unknown {
+  if (typeof module !== "object" || module === null) return module;
+  const standIn = standIns.get(module) ?? {};
+  standIns.set(module, standIn);
+  Reflect.set(standIn, "exports", Reflect.get(module, "exports"));
+  return standIn;
 }
 
 function moduleValue(

@@ -12,20 +12,18 @@ export interface CapturedVariable {
   readonly value: unknown;
   /** The scope it was found in; undefined for a property of globalThis. */
   readonly scope: ScopeView | undefined;
-  /** Place of that scope among the scopes of the function, innermost first. */
-  readonly depth: number;
 }
 
 /** What Node declares around a CommonJS module. */
 const MODULE_PARAMETERS: ReadonlySet<string> = new Set(["exports", "require", "module", "__filename", "__dirname", "arguments"]);
 
-/** The variables that a piece of code captured, in the order in which it first uses them. Throws `ShippingError`. */
-export function captureVariables(site: CodeSite, scopes: readonly ScopeView[]): CapturedVariable[] {
+/** The variables that a function captured, in the order in which it first uses them. Throws `ShippingError`. */
+export function captureVariables(fn: object, site: CodeSite, scopes: readonly ScopeView[]): CapturedVariable[] {
   const captured: CapturedVariable[] = [];
   for (const free of site.free.values()) {
     if (ambientLetter(free) !== undefined) continue;
     const variable = captureVariable(site, scopes, free);
-    if (variable !== undefined) captured.push(variable);
+    if (variable !== undefined && !(variable.value === fn && isFixedOwnName(site, free))) captured.push(variable);
   }
   return captured;
 }
@@ -36,20 +34,10 @@ function captureVariable(
   free: FreeName,
 ): CapturedVariable | undefined {
   const { name, binding } = free;
-  const depth = scopes.findIndex(
+  const scope = scopes.find(
     ({ description, variables }) => !description.startsWith("Global") && Object.hasOwn(variables, name),
   );
-  const scope = scopes[depth];
-  if (scope === undefined) {
-    if (binding !== undefined && !isOwnName(site, free)) {
-      throw new ShippingError(
-        `the variable "${name}" is not kept by the engine`,
-        [name],
-        `use "${name}" in the function itself, not only in code that eval sees`,
-      );
-    }
-    return binding === undefined ? captureGlobal(free) : undefined;
-  }
+  if (scope === undefined) return captureOutside(site, free);
   if (binding === undefined && scope.description !== "Script" && !MODULE_PARAMETERS.has(name)) {
     throw new ShippingError(
       `uses the variable "${name}" of code that is not in its source, as code made by direct eval does`,
@@ -60,19 +48,32 @@ function captureVariable(
   const value = readInitialized(scope, name);
   const { imported } = binding ?? {};
   if (imported !== undefined) noteImport(value, imported.source, imported.imported, site.file.script.url);
-  return { name, free, value, scope, depth };
+  return { name, free, value, scope };
+}
+
+/** A name that no scope of the function holds: a global variable, or the function's own name. */
+function captureOutside(site: CodeSite, free: FreeName): CapturedVariable | undefined {
+  const { binding, name } = free;
+  const isTopOfScript = binding?.scope.kind === "top" && !site.file.script.isModule;
+  if (binding === undefined ? !isStandardGlobal(name) : isTopOfScript) {
+    if (Object.hasOwn(globalThis, name)) return { name, free, value: Reflect.get(globalThis, name), scope: undefined };
+  }
+  if (binding === undefined || isOwnName(site, free)) return undefined;
+  throw new ShippingError(
+    `the engine does not keep the variable "${name}" for this function`,
+    [name],
+    `use "${name}" in the function itself, not only in code that eval sees`,
+  );
+}
+
+function isFixedOwnName(site: CodeSite, free: FreeName): boolean {
+  return isOwnName(site, free) && free.binding?.writes.length === 0;
 }
 
 /** True for the name by which a declared function refers to itself. */
 function isOwnName({ unit }: CodeSite, { name, binding }: FreeName): boolean {
   const { node } = unit;
   return node.type === "FunctionDeclaration" && node.id?.name === name && binding?.declaration === node;
-}
-
-/** What the user put on globalThis travels; what every process has does not. */
-function captureGlobal(free: FreeName): CapturedVariable | undefined {
-  if (isStandardGlobal(free.name) || !Object.hasOwn(globalThis, free.name)) return undefined;
-  return { name: free.name, free, value: Reflect.get(globalThis, free.name), scope: undefined, depth: -1 };
 }
 
 function readInitialized(scope: ScopeView, name: string): unknown {

@@ -22,7 +22,7 @@ import type { AnyFunction } from "./source-text.ts";
 export function takeByValue(fn: AnyFunction, site: CodeSite, view: FunctionView, policy: ShippingPolicy): Dismantled {
   refuseWhatCannotTravel(site);
   if (needsHome(site) && site.unit.literal === undefined) return takeAsMember(fn, site, view, policy);
-  const captured = captureVariables(site, view.scopes).map((variable) => captureValue(fn, site, variable, policy));
+  const captured = captureVariables(fn, site, view.scopes).map((variable) => captureValue(fn, site, variable, policy));
   const receiver = usesOuterThis(site) ? { value: outerThis(fn, site) } : undefined;
   const slots = captured.filter(({ kind }) => kind === "slot");
   const cells = captured.filter(({ kind }) => kind === "cell");

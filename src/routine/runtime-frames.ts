@@ -1,4 +1,4 @@
-const OWN_FILES = new URL("..", import.meta.url).href;
+const OWN_FILES = new URL(".", import.meta.url).href;
 
 /** Whether a line of a stack is a frame of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
 export function isRuntimeFrame(line: string): boolean {

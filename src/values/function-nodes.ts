@@ -1,12 +1,4 @@
-import {
-  type Assembled,
-  createCell,
-  type Dismantled,
-  type FunctionPort,
-  isCell,
-  type PlainData,
-  ShippingError,
-} from "./function-port.ts";
+import { type Assembled, createCell, type Dismantled, isCell, type PlainData, ShippingError } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
@@ -17,8 +9,9 @@ import { travellerKind, travellerKindOf } from "./traveller.ts";
 /** Writes a function or class. What it captured is put off, so that it may lead back to the function. */
 export function writeFunction(writer: GraphWriter, fn: object, holder?: object): void {
   if (writer.refer(fn) || writeTraveller(writer, fn)) return;
-  const { parts } = writeHead(writer, FUNCTION, fn, dismantle(writer.port, fn, holder));
-  writer.defer(() => writeAll(writer, parts));
+  const dismantled = orRefuse(fn, () => writer.port.dismantle(fn, holder));
+  writeHead(writer, FUNCTION, fn, dismantled);
+  writer.defer(() => writeAll(writer, dismantled.parts));
 }
 
 /** Reads a function whose tag has been read. */
@@ -30,7 +23,7 @@ export function readFunction(reader: GraphReader): object {
 
 /** Writes an object that both sides have by its name; false when it is not such an object. */
 export function writeReference(writer: GraphWriter, value: object): boolean {
-  const reference = writer.port.referenceOf(value);
+  const reference = orRefuse(value, () => writer.port.referenceOf(value));
   if (reference === undefined) return false;
   writeHead(writer, REFERENCE, value, reference);
   return true;
@@ -43,7 +36,7 @@ export function readReference(reader: GraphReader): object {
   return assembled.value;
 }
 
-function writeHead(writer: GraphWriter, tag: number, value: object, dismantled: Dismantled): Dismantled {
+function writeHead(writer: GraphWriter, tag: number, value: object, dismantled: Dismantled): void {
   writer.need(dismantled.dependencies);
   writer.byte(tag);
   writer.enter(value);
@@ -51,7 +44,6 @@ function writeHead(writer: GraphWriter, tag: number, value: object, dismantled: 
   writeAll(writer, dismantled.early);
   writer.leave();
   writer.remember(value);
-  return dismantled;
 }
 
 function readHead(reader: GraphReader): Assembled {
@@ -112,13 +104,13 @@ export function readTraveller(reader: GraphReader): object {
   return shell.value;
 }
 
-/** Takes a function apart. Throws `Refusal` when it cannot travel. */
-export function dismantle(port: FunctionPort, fn: object, holder?: object): Dismantled {
+/** Asks the port something about `culprit`, which cannot travel if that fails with a `ShippingError`. */
+export function orRefuse<T>(culprit: object, ask: () => T): T {
   try {
-    return port.dismantle(fn, holder);
+    return ask();
   } catch (error) {
     if (!(error instanceof ShippingError)) throw error;
-    throw new Refusal(fn, error.message, error.fix, error.path, error);
+    throw new Refusal(culprit, error.message, error.fix, error.path, error);
   }
 }
 

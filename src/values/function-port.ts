@@ -43,18 +43,19 @@ export function functionPort(policy: ShippingPolicy = {}): FunctionPort {
 const platformNames = new WeakMap<object, string>();
 
 /** What a class of the language or of Node is called, such as `net.Socket`; undefined for a class of the user's. */
-export function platformName(constructor: object): string | undefined {
+export function platformName(constructor: { readonly name: string }): string | undefined {
   let name = platformNames.get(constructor);
   if (name === undefined) {
-    name = nameOf(referenceOf(constructor)?.head);
+    name = nameOf(constructor.name, referenceOf(constructor)?.head);
     platformNames.set(constructor, name);
   }
   return name === "" ? undefined : name;
 }
 
-function nameOf(head: PlainData | undefined): string {
+function nameOf(name: string, head: PlainData | undefined): string {
   if (typeof head !== "object" || head === null || !("kind" in head)) return "";
-  if (head.kind === "intrinsic") return typeof head.path === "string" ? head.path : "";
+  // Some classes of the language are only found by way of others.
+  if (head.kind === "intrinsic") return typeof head.path === "string" && !head.path.includes("[[") ? head.path : name;
   if (head.kind !== "builtin") return "";
   return [head.module, ...(Array.isArray(head.path) ? head.path : [])].map(String).join(".");
 }

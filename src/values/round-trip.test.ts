@@ -62,7 +62,7 @@ function compareObjects(a: object, b: object, path: string, compare: Compare): s
   state.parts.forEach((part, index) => compare(part, other.parts[index], `${path}<${index}>`));
   const keys = Reflect.ownKeys(a);
   const otherKeys = Reflect.ownKeys(b);
-  if (keys.length !== otherKeys.length) return `${path}: keys ${keys.map(String)} became ${otherKeys.map(String)}`;
+  if (keys.length !== otherKeys.length) return `${path}: keys ${keys.map(String).join()} became ${otherKeys.map(String).join()}`;
   for (const [index, key] of keys.entries()) {
     const otherKey = otherKeys[index] ?? "";
     compare(key, otherKey, `${path}, key`);
@@ -297,7 +297,7 @@ describe("objects", () => {
       { total: 4950 },
     );
     const holey = Array.from({ length: 50 }, (_, index) => index);
-    delete holey[20];
+    Reflect.deleteProperty(holey, 20);
     for (const value of [match, sparse, new Array(70_000), hidden, long, holey, [, , 1, ,]]) {
       expect(differenceBetween(value, copyOf(value))).toBeUndefined();
     }

@@ -1,6 +1,6 @@
 import { ordinarySlot } from "./container-slots.ts";
 import { errorSlot, keepName, travellingPrototype } from "./error-slots.ts";
-import { writeCell, writeReference, writeTraveller } from "./function-nodes.ts";
+import { orRefuse, writeCell, writeReference, writeTraveller } from "./function-nodes.ts";
 import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
@@ -42,7 +42,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
     if (slot === ordinarySlot) refuseHiddenState(value);
   }
   const origin = isDefault || shown === null ? undefined : constructorOf(shown);
-  const privates = isDefault ? NO_PRIVATES : writer.port.privatesOf(value);
+  const privates = isDefault ? NO_PRIVATES : orRefuse(value, () => writer.port.privatesOf(value));
 
   let flags = integrity << INTEGRITY_SHIFT;
   if (shown === null) flags |= PROTOTYPE_NULL;

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** A program that was started, and what it has written. */
+export interface Program {
+  readonly child: ChildProcess;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Resolves when the program has ended and its output is complete. */
+  readonly ended: Promise<ProgramEnd>;
+}
+
+/** How a program ended. */
+export interface ProgramEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How a program is started. */
+export interface ProgramOptions {
+  readonly args?: readonly string[];
+  /** Options for node itself. */
+  readonly execArgv?: readonly string[];
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The path of a file in the fixtures folder. */
+export function fixture(name: string): string {
+  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+}
+
+/** Runs a fixture with node in a process of its own. */
+export function startProgram(name: string, options: ProgramOptions = {}): Program {
+  const { args = [], execArgv = [], env = {} } = options;
+  const child = spawn(process.execPath, [...execArgv, fixture(name), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<ProgramEnd>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return {
+    child,
+    get stdout() {
+      return stdout;
+    },
+    get stderr() {
+      return stderr;
+    },
+    ended,
+  };
+}
+
+/** Runs a fixture to its end. */
+export async function runProgram(name: string, options: ProgramOptions = {}): Promise<ProgramEnd> {
+  return await startProgram(name, options).ended;
+}
