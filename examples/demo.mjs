@@ -12,7 +12,7 @@ const WORKERS = Math.min(8, Math.max(2, availableParallelism()));
 const ONE_PROCESS_MS = 4_500;
 const ESTIMATE_MS = 3_000;
 
-const view = { x: -0.7436, y: 0.1318, width: 0.0085, limit: 1_200 };
+const view = { x: -1.25066, y: 0.02012, width: 0.00017, limit: 2_000 };
 
 /** How long the point c = (x, y) stays near 0, as a smooth number; 0 when it never leaves. */
 function escapeTime(x, y, limit) {
@@ -28,32 +28,35 @@ function escapeTime(x, y, limit) {
   return 0;
 }
 
-/** Red, green and blue of an escape time. */
-function colour(time) {
-  if (time === 0) return [6, 6, 16];
-  const phase = Math.log2(time) * 1.35 - 5.2;
-  return [0.02, 0.12, 0.26].map((shift) => 255 * (0.52 + 0.48 * Math.cos(6.2832 * (phase * 0.42 + shift))));
+/** Red, green or blue of an escape time, from 0 to 255: the same wave for all three, `shift` apart. */
+function shade(time, shift) {
+  if (time === 0) return 8;
+  return 127.5 + 127.5 * Math.cos(2 * Math.PI * (Math.log2(time) / 3 + 0.35 + shift));
 }
 
-// What a worker runs: this function, with `view`, `escapeTime` and `colour`, which it uses.
+// What a worker runs: this function, with `view`, `escapeTime` and `shade`, which it uses.
 const drawTile = routine(async ({ tile, detail }) => {
-  const scale = view.width / tile.pictureWidth;
   const pixels = new Uint8Array(tile.width * tile.height * 3);
-  for (let row = 0; row < tile.height; row++) {
-    for (let column = 0; column < tile.width; column++) {
-      const sum = [0, 0, 0];
-      for (let sample = 0; sample < detail * detail; sample++) {
-        const dx = ((sample % detail) + 0.5) / detail;
-        const dy = (Math.floor(sample / detail) + 0.5) / detail;
-        const x = view.x + (tile.left + column + dx - tile.pictureWidth / 2) * scale;
-        const y = view.y + (tile.top + row + dy - tile.pictureHeight / 2) * scale;
-        const [red, green, blue] = colour(escapeTime(x, y, view.limit));
-        sum[0] += red;
-        sum[1] += green;
-        sum[2] += blue;
+  const step = view.width / tile.pictureWidth / detail;
+  const left = view.x + (tile.left - tile.pictureWidth / 2) * detail * step;
+  const top = view.y + (tile.top - tile.pictureHeight / 2) * detail * step;
+  for (let pixel = 0; pixel < tile.width * tile.height; pixel++) {
+    const firstX = left + (pixel % tile.width) * detail * step;
+    const firstY = top + Math.floor(pixel / tile.width) * detail * step;
+    let red = 0;
+    let green = 0;
+    let blue = 0;
+    for (let i = 0; i < detail; i++) {
+      for (let j = 0; j < detail; j++) {
+        const time = escapeTime(firstX + j * step, firstY + i * step, view.limit);
+        red += shade(time, 0);
+        green += shade(time, 0.1);
+        blue += shade(time, 0.2);
       }
-      pixels.set(sum.map((value) => value / detail ** 2), (row * tile.width + column) * 3);
     }
+    pixels[pixel * 3] = red / detail ** 2;
+    pixels[pixel * 3 + 1] = green / detail ** 2;
+    pixels[pixel * 3 + 2] = blue / detail ** 2;
   }
   return { index: tile.index, pixels, pid: process.pid };
 });
@@ -70,11 +73,13 @@ const throwPoints = routine(async function* (seed) {
     if (q * (q + x - 0.25) <= (y * y) / 4 || (x + 1) ** 2 + y * y <= 1 / 16) return true;
     return escapeTime(x, y, 5_000) === 0;
   };
-  while (true) {
+  for (let goal = 500; ; goal *= 1.2) {
     let points = 0;
     let inside = 0;
-    for (const end = performance.now() + 60; performance.now() < end; points += 1_000) {
-      for (let i = 0; i < 1_000; i++) if (isInside(random() * 2.5 - 2, random() * 1.2)) inside++;
+    const end = performance.now() + 100;
+    while (points < goal && performance.now() < end) {
+      for (let i = 0; i < 500; i++) if (isInside(random() * 2.5 - 2, random() * 1.2)) inside++;
+      points += 500;
     }
     yield { points, inside, box: 2 * 2.5 * 1.2 };
   }
@@ -92,7 +97,7 @@ async function chooseDetail(tiles) {
 
 async function main(terminal) {
   const picture = new Picture(terminal.pictureSize);
-  const dashboard = new Dashboard(terminal, picture, WORKERS);
+  const dashboard = new Dashboard(terminal, picture);
   dashboard.say("looking how fast this machine is");
   const detail = await chooseDetail(picture.tiles);
   const jobs = picture.tiles.map((tile) => ({ tile, detail }));
@@ -113,8 +118,9 @@ async function main(terminal) {
   const startMs = performance.now() - began;
   try {
     picture.dim();
-    dashboard.say(`${WORKERS} workers draw the same tiles`);
-    const together = dashboard.startRun(`${WORKERS} workers`);
+    const pids = [...pool.workers.values()].map((worker) => worker.pid);
+    dashboard.say(`the same again by ${WORKERS} workers, processes ${pids.join(", ")}`);
+    const together = dashboard.startRun(`${WORKERS} workers`, pids);
     for await (const done of pool.map(drawTile, jobs, { ordered: false })) together.tileDone(done);
     together.end();
     dashboard.finish();
@@ -139,21 +145,23 @@ async function estimateArea(terminal) {
   return estimateView.estimate;
 }
 
-function summarize({ alone, together, startMs, same, estimate }) {
+function summarize({ alone, together, startMs, same, estimate }, terminal) {
   const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
-  const times = (ratio) => `${ratio.toFixed(2)}x`;
+  const speedUp = (ms) => `${(alone / ms).toFixed(2)}x`;
   return [
-    `one process ${seconds(alone)}, ${WORKERS} workers ${seconds(together)}: ${times(alone / together)} as fast`,
-    `(${times(alone / (together + startMs))} with the ${seconds(startMs)} in which the workers started)`,
-    same ? "both pictures are the same, byte for byte" : "THE PICTURES DIFFER",
-    `area of the set: ${estimate.area.toFixed(4)} ± ${estimate.error.toFixed(4)} after ${estimate.points.toLocaleString("en-US")} points`,
+    "",
+    ` one process  ${seconds(alone)}`,
+    terminal.bold(` ${`${WORKERS} workers`.padEnd(11)}  ${seconds(together)}  ${speedUp(together)} as fast`),
+    `              ${speedUp(together + startMs)} with their start, ${seconds(startMs)}`,
+    same ? " both pictures are the same, byte for byte" : " THE PICTURES DIFFER",
+    ` area of the set ${estimate.area.toFixed(4)} ± ${estimate.error.toFixed(4)}`,
   ];
 }
 
 const terminal = new Terminal(process.stdout);
 try {
   const result = await main(terminal);
-  terminal.print(["", ...summarize(result)]);
+  terminal.print(summarize(result, terminal));
   if (!result.same) process.exitCode = 1;
 } finally {
   terminal.close();

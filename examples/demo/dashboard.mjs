@@ -2,39 +2,38 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Run } from "./run.mjs";
 
 const FRAME_MS = 40;
-const PLAIN_STEPS = 4;
+const PANEL_COLUMNS = 28;
+const PLAIN_LINES = 4;
+const GREY = [170, 170, 180];
+/** With more workers than this, two of them share a line. */
+const WORKERS_WITH_OWN_LINE = 4;
 
 /** The first act on the screen: the picture, who draws what, and how fast. */
 export class Dashboard {
   #terminal;
   #picture;
-  #workerColours;
   #runs = [];
   #message = "";
   #lastFrame = 0;
 
-  constructor(terminal, picture, workers) {
+  constructor(terminal, picture) {
     this.#terminal = terminal;
     this.#picture = picture;
-    this.#workerColours = Array.from({ length: workers }, (_, i) => hue(0.08 + (i * 0.618) % 1));
   }
 
   say(message) {
     this.#message = message;
-    if (!this.#terminal.isLive) this.#terminal.print([message]);
-    this.#draw();
+    if (this.#terminal.isLive) this.#draw();
+    else this.#terminal.print([message]);
   }
 
-  /** Begins a way through all tiles; the returned run is told of each one. */
-  startRun(title) {
-    const run = new Run(title, this.#picture.tiles.length);
-    const quarters = Math.ceil(run.total / PLAIN_STEPS);
+  /** Begins a way through all tiles, drawn by this process or by those of `pids`. The run is told of each tile. */
+  startRun(title, pids = []) {
+    const run = new Run(title, this.#picture.tiles.length, pids);
     run.onTile = ({ index, pixels }) => {
       this.#picture.place(index, pixels);
-      if (performance.now() - this.#lastFrame > FRAME_MS) this.#draw();
-      if (!this.#terminal.isLive && (run.done % quarters === 0 || run.done === run.total)) {
-        this.#terminal.print([`  ${run.done} of ${run.total} tiles, ${(run.elapsed / 1000).toFixed(2)} s`]);
-      }
+      if (!this.#terminal.isLive) this.#printProgress(run);
+      else if (performance.now() - this.#lastFrame > FRAME_MS) this.#draw();
     };
     run.onEnd = () => this.#draw();
     this.#runs.push(run);
@@ -47,38 +46,47 @@ export class Dashboard {
   }
 
   finish() {
+    this.#message = `the same picture twice: ${this.#runs.map(runText).join(", ")}`;
     this.#draw();
     this.#terminal.keep();
   }
 
+  #printProgress(run) {
+    if (run.done % Math.ceil(run.total / PLAIN_LINES) !== 0 && run.done !== run.total) return;
+    this.#terminal.print([`  ${run.done} of ${run.total} tiles, ${seconds(run)}, ${run.rate.toFixed(1)} tiles/s`]);
+  }
+
   #draw() {
-    this.#lastFrame = performance.now();
     const terminal = this.#terminal;
-    if (!terminal.isLive) return;
+    this.#lastFrame = performance.now();
     const picture = this.#picture.lines(terminal);
-    const head = [terminal.bold(cut(` wool-ts  ${this.#message}`, terminal.columns - 1)), ""];
-    if (!terminal.isWide) {
-      terminal.draw([...head, ...picture.map((line) => ` ${line}`), "", ...this.#runLines(terminal.columns - 2)]);
-      return;
+    const title = terminal.bold(cut(` wool-ts  ${this.#message}`, terminal.columns - 1));
+    if (terminal.isWide) {
+      const panel = [...this.#runLines(PANEL_COLUMNS), ...this.#mapLines()];
+      terminal.draw([title, "", ...picture.map((line, i) => ` ${line}  ${panel[i] ?? ""}`)]);
+    } else {
+      terminal.draw([title, "", ...picture.map((line) => ` ${line}`), "", ...this.#runLines(terminal.columns - 2)]);
     }
-    const panel = [...this.#runLines(26), ...this.#mapLines()].slice(0, picture.length);
-    terminal.draw([...head, ...picture.map((line, i) => ` ${line}  ${panel[i] ?? ""}`)]);
   }
 
   /** Progress and speed of each run, and of each worker in it. */
   #runLines(width) {
-    const terminal = this.#terminal;
     return this.#runs.flatMap((run) => {
-      const figures = `${(run.elapsed / 1000).toFixed(1)} s  ${run.rate.toFixed(1)} tiles/s`;
-      const lines = [cut(`${run.title}  ${figures}`, width), this.#bar(run, width)];
-      if (run.pids.size > 1 || run.title !== "one process") {
-        for (const [pid, { order, tiles, rate }] of run.pids) {
-          const text = cut(` ${order + 1} pid ${pid} ${tiles} tiles ${rate.toFixed(1)}/s`, width - 1);
-          lines.push(`${terminal.paint("■", this.#workerColours[order])}${text}`);
-        }
-      }
-      return terminal.isWide ? [...lines, ""] : lines;
+      const lines = [cut(`${run.title}  ${seconds(run)}  ${run.rate.toFixed(1)} tiles/s`, width), this.#bar(run, width)];
+      const inset = this.#terminal.isWide ? "" : " ";
+      return [...lines, ...this.#workerLines(run), ""].map((line) => inset + line);
     });
+  }
+
+  #workerLines(run) {
+    const brief = run.shares.size > WORKERS_WITH_OWN_LINE;
+    const cells = [...run.shares].map(([pid, { order, tiles, rate }]) => {
+      const speed = `${rate.toFixed(1)}/s`;
+      const text = brief ? `${tiles} ${speed}`.padEnd(12) : `worker ${order + 1}  ${tiles} tiles  ${speed}`;
+      return `${this.#mark(run, pid)} ${text}`;
+    });
+    if (!brief) return cells;
+    return cells.flatMap((cell, i) => (i % 2 === 0 ? [`${cell}${cells[i + 1] ?? ""}`] : []));
   }
 
   /** A cell for each part of the tiles, in the colour of the worker that drew it. */
@@ -86,7 +94,7 @@ export class Dashboard {
     let bar = "";
     for (let cell = 0; cell < width; cell++) {
       const pid = run.byArrival[Math.floor((cell / width) * run.total)];
-      bar += pid === undefined ? this.#terminal.faint("─") : this.#terminal.paint("━", this.#colourOf(run, pid));
+      bar += pid === undefined ? this.#terminal.faint("─") : this.#terminal.paint("━", colourOf(run, pid));
     }
     return bar;
   }
@@ -94,34 +102,36 @@ export class Dashboard {
   /** The tiles in their places, each in the colour of the worker that drew it. */
   #mapLines() {
     const run = this.#runs.at(-1);
-    if (run === undefined || run.title === "one process") return [];
+    if (run === undefined || run.shares.size === 0) return [];
     const { tilesAcross, tilesDown } = this.#picture;
-    const rows = Array.from({ length: tilesDown }, (_, row) => {
-      let line = "";
-      for (let column = 0; column < tilesAcross; column++) {
-        const pid = run.byTile[row * tilesAcross + column];
-        line += pid === undefined ? this.#terminal.faint("· ") : this.#cell(run, pid);
-      }
-      return line;
-    });
-    return ["who drew which tile", ...rows];
+    const cellOf = (index) => (index in run.byTile ? this.#mark(run, run.byTile[index]) : this.#terminal.faint("·"));
+    return Array.from({ length: tilesDown }, (_, row) =>
+      Array.from({ length: tilesAcross }, (_, column) => cellOf(row * tilesAcross + column)).join(" "),
+    );
   }
 
-  #cell(run, pid) {
-    const { order } = run.pids.get(pid);
-    return `${this.#terminal.paint(this.#terminal.colourDepth === 1 ? String(order + 1) : "■", this.#workerColours[order])} `;
+  #mark(run, pid) {
+    const sign = this.#terminal.colourDepth === 1 ? String((run.shares.get(pid)?.order ?? 0) + 1) : "■";
+    return this.#terminal.paint(sign, colourOf(run, pid));
   }
+}
 
-  #colourOf(run, pid) {
-    return run.title === "one process" ? [170, 170, 180] : this.#workerColours[run.pids.get(pid).order];
-  }
+function runText(run) {
+  return `${run.title} ${seconds(run)}`;
+}
+
+function seconds(run) {
+  return `${(run.elapsed / 1000).toFixed(1)} s`;
 }
 
 function cut(text, width) {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
-/** A bright colour; `turn` from 0 to 1 goes once around the circle of colours. */
-function hue(turn) {
-  return [0, 1 / 3, 2 / 3].map((shift) => 255 * (0.62 + 0.38 * Math.cos(2 * Math.PI * (turn - shift))));
+function colourOf(run, pid) {
+  const share = run.shares.get(pid);
+  if (share === undefined) return GREY;
+  // Steps of the golden section keep the colours apart, however many there are.
+  const hue = 0.08 + share.order * 0.618;
+  return [0, 1 / 3, 2 / 3].map((shift) => 255 * (0.62 + 0.38 * Math.cos(2 * Math.PI * (hue - shift))));
 }

@@ -1,7 +1,6 @@
-const CHART_ROWS = 7;
-const CHART_HALF_RANGE = 0.02;
-const PLAIN_LINES = 4;
-const COLUMN_MS = 60;
+const CHART_ROWS = 9;
+const CHART_RANGE = 0.024;
+const PLAIN_LINE_MS = 700;
 /** Twice the standard error: about 95 of 100 such intervals hold the truth. */
 const CONFIDENCE = 2;
 /** The area of the Mandelbrot set as far as it is known. */
@@ -10,40 +9,32 @@ const KNOWN_AREA = 1.50659;
 /** The second act on the screen: an estimate that gets better with each item of the streams. */
 export class EstimateView {
   #terminal;
-  #workers;
+  #title;
   #points = 0;
   #inside = 0;
   #box = 0;
-  #began = performance.now();
-  #columns = [];
-  #lastColumn = 0;
-  #plainLines = 0;
+  #history = [];
+  #lastPlainLine = 0;
 
   constructor(terminal, workers) {
     this.#terminal = terminal;
-    this.#workers = workers;
-    if (!terminal.isLive) terminal.print([`${workers} workers stream points: the area of the set`]);
+    this.#title = `the area of the whole set, streamed by ${workers} workers`;
+    if (!terminal.isLive) terminal.print([this.#title]);
   }
 
   get estimate() {
     const share = this.#inside / this.#points;
     const error = CONFIDENCE * this.#box * Math.sqrt((share * (1 - share)) / this.#points);
-    return { area: this.#box * share, error, points: this.#points };
+    return { area: this.#box * share, error };
   }
 
   add({ points, inside, box }) {
     this.#points += points;
     this.#inside += inside;
     this.#box = box;
-    const now = performance.now();
-    if (now - this.#lastColumn < COLUMN_MS) return;
-    this.#lastColumn = now;
-    this.#columns.push(this.estimate);
-    this.#draw();
-    if (!this.#terminal.isLive && now - this.#began > this.#plainLines * 800 && this.#plainLines < PLAIN_LINES) {
-      this.#plainLines++;
-      this.#terminal.print([`  ${this.#text()}`]);
-    }
+    this.#history.push(this.estimate);
+    if (this.#terminal.isLive) this.#draw();
+    else this.#printProgress();
   }
 
   finish() {
@@ -51,32 +42,42 @@ export class EstimateView {
     this.#terminal.keep();
   }
 
+  #printProgress() {
+    const now = performance.now();
+    if (now - this.#lastPlainLine < PLAIN_LINE_MS) return;
+    this.#lastPlainLine = now;
+    this.#terminal.print([`  ${this.#text()}`]);
+  }
+
   #text() {
-    const { area, error, points } = this.estimate;
-    return `${area.toFixed(4)} ± ${error.toFixed(4)}  ${(points / 1e6).toFixed(1)} million points`;
+    const { area, error } = this.estimate;
+    return `${area.toFixed(4)} ± ${error.toFixed(4)}  ${(this.#points / 1e6).toFixed(2)} million points`;
   }
 
   #draw() {
-    const width = this.#terminal.columns - 12;
-    const columns = this.#columns.slice(-width);
+    const { columns } = this.#terminal;
+    const shown = thinOut(this.#history, columns - 10);
     const chart = Array.from({ length: CHART_ROWS }, (_, row) => {
-      const height = (CHART_ROWS - 1) / 2 - row;
-      const label = height === 0 ? KNOWN_AREA.toFixed(4) : "";
-      return ` ${label.padStart(7)} ${columns.map((column) => this.#mark(column, height)).join("")}`;
+      const level = (CHART_ROWS - 1) / 2 - row;
+      const label = level === 0 ? KNOWN_AREA.toFixed(4) : "";
+      return ` ${label.padStart(6)} ${shown.map((estimate) => this.#mark(estimate, level)).join("")}`;
     });
-    this.#terminal.draw([
-      "",
-      this.#terminal.bold(` the area of the set, streamed by ${this.#workers} workers`.slice(0, this.#terminal.columns - 1)),
-      ...chart,
-      `         ${this.#text()}`.slice(0, this.#terminal.columns - 1),
-    ]);
+    const title = this.#terminal.bold(` ${this.#title}`.slice(0, columns - 1));
+    this.#terminal.draw(["", title, ...chart, `        ${this.#text()}`.slice(0, columns - 1)]);
   }
 
-  #mark({ area, error }, height) {
-    const rowsPerUnit = (CHART_ROWS - 1) / 2 / CHART_HALF_RANGE;
-    const offset = (area - KNOWN_AREA) * rowsPerUnit;
-    if (Math.round(offset) === height) return this.#terminal.paint("●", [255, 196, 84]);
-    if (Math.abs(offset - height) <= error * rowsPerUnit) return this.#terminal.paint("│", [110, 140, 220]);
-    return height === 0 ? this.#terminal.faint("─") : " ";
+  /** What an estimate shows in a row of the chart: itself, its margin of error, the known area, or nothing. */
+  #mark({ area, error }, level) {
+    const rowsPerUnit = CHART_ROWS / CHART_RANGE;
+    const height = (area - KNOWN_AREA) * rowsPerUnit;
+    if (Math.round(height) === level) return this.#terminal.paint("●", [255, 196, 84]);
+    if (Math.abs(height - level) <= error * rowsPerUnit) return this.#terminal.paint("│", [110, 140, 220]);
+    return level === 0 ? this.#terminal.faint("─") : " ";
   }
+}
+
+/** At most `count` items, taken evenly, the last one among them. */
+function thinOut(items, count) {
+  if (items.length <= count) return items;
+  return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]);
 }

@@ -4,6 +4,8 @@ const RAMP = " .:-=+*#%@";
 
 /** A picture made of tiles. A character shows two pixels, one above the other. */
 export class Picture {
+  #shown;
+
   constructor({ columns, rows }) {
     this.tilesAcross = Math.ceil(columns / TILE_COLUMNS);
     this.tilesDown = Math.ceil(rows / TILE_ROWS);
@@ -13,8 +15,6 @@ export class Picture {
     this.tiles = Array.from({ length: this.tilesAcross * this.tilesDown }, (_, index) => this.#tile(index));
     this.#shown = this.pixels.slice();
   }
-
-  #shown;
 
   #tile(index) {
     const left = (index % this.tilesAcross) * TILE_COLUMNS;

@@ -1,8 +1,8 @@
 /** One way through all tiles: what is done, by whom, and how long it took. */
 export class Run {
   done = 0;
-  /** By process id, in the order in which they appeared: `order`, `tiles`, `rate` in tiles a second. */
-  pids = new Map();
+  /** For each process id: its place in the list of `pids`, the tiles it drew, and how many in a second. */
+  shares = new Map();
   /** The process that drew each tile, by place and in the order of arrival. */
   byTile = [];
   byArrival = [];
@@ -11,9 +11,10 @@ export class Run {
   #began = performance.now();
   #ended;
 
-  constructor(title, total) {
+  constructor(title, total, pids) {
     this.title = title;
     this.total = total;
+    for (const [order, pid] of pids.entries()) this.shares.set(pid, { order, tiles: 0, rate: 0 });
   }
 
   get elapsed() {
@@ -25,14 +26,14 @@ export class Run {
   }
 
   tileDone(tile) {
-    const { index, pid } = tile;
-    const share = this.pids.get(pid) ?? { order: this.pids.size, tiles: 0, rate: 0 };
-    share.tiles++;
-    share.rate = (share.tiles / this.elapsed) * 1000;
-    this.pids.set(pid, share);
+    const share = this.shares.get(tile.pid);
+    if (share !== undefined) {
+      share.tiles++;
+      share.rate = (share.tiles / this.elapsed) * 1000;
+    }
     this.done++;
-    this.byTile[index] = pid;
-    this.byArrival.push(pid);
+    this.byTile[tile.index] = tile.pid;
+    this.byArrival.push(tile.pid);
     this.onTile(tile);
   }
 

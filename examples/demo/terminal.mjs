@@ -1,4 +1,4 @@
-const DIMMEST_USABLE_DEPTH = 8;
+const USABLE_COLOUR_DEPTH = 8;
 
 /** Where the demo is shown: a terminal that is drawn on in place, or a pipe that gets plain lines. */
 export class Terminal {
@@ -12,7 +12,7 @@ export class Terminal {
     this.isLive = stream.isTTY === true && process.env.TERM !== "dumb";
     // Fewer than 256 colours are not enough for the picture; NO_COLOR means none.
     const depth = this.isLive ? stream.getColorDepth() : 1;
-    this.colourDepth = depth >= DIMMEST_USABLE_DEPTH ? depth : 1;
+    this.colourDepth = depth >= USABLE_COLOUR_DEPTH ? depth : 1;
     this.columns = this.isLive ? Math.max(20, stream.columns) : 80;
     this.rows = this.isLive ? Math.max(12, stream.rows) : 24;
     stream.on("error", (error) => {
@@ -31,7 +31,7 @@ export class Terminal {
 
   /** Columns and rows that the picture may take. */
   get pictureSize() {
-    const columns = this.isWide ? Math.min(this.columns - 30, 112) : this.columns - 2;
+    const columns = this.isWide ? Math.min(this.columns - 32, 112) : this.columns - 2;
     return { columns, rows: Math.max(4, Math.min(this.rows - (this.isWide ? 4 : 9), Math.ceil(columns * 0.45))) };
   }
 
@@ -64,7 +64,7 @@ export class Terminal {
     this.#shown = [];
   }
 
-  /** Prints lines that stay, cut to the width of the terminal by nothing: they may wrap. */
+  /** Prints lines that stay. */
   print(lines) {
     this.keep();
     this.#stream.write(`${lines.join("\n")}\n`);

@@ -1,5 +1,5 @@
-import type { FreeName } from "./code-site.ts";
 import { INSERTED } from "./code-data.ts";
+import type { FreeName } from "./code-site.ts";
 import type { Binding, Scope } from "./scope.ts";
 
 const PARAMETER = /^\$w\$*[skimrfp]$/;

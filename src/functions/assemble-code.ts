@@ -1,5 +1,5 @@
-import { isRecord } from "./code-data.ts";
 import { noteMembers } from "./class-members.ts";
+import { isRecord } from "./code-data.ts";
 import { codeFactory } from "./code-store.ts";
 import type { CodeInstance } from "./compile-code.ts";
 import { adopt, identified, isOwnId } from "./identity.ts";

@@ -1,6 +1,6 @@
-import { assembleBound } from "./assemble-bound.ts";
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
+import { assembleBound } from "./assemble-bound.ts";
 import { assembleClass, assembleFunction, assembleMember, fallbackClass } from "./assemble-code.ts";
 import { builtinAt } from "./builtin-modules.ts";
 import { isRecord, isStringList } from "./code-data.ts";

@@ -142,7 +142,8 @@ function read(variables: Readonly<Record<string, unknown>>, name: string): unkno
 function isFreshInEachActivation({ kind, declaration, writes, scope }: Binding): boolean {
   if (writes.length > 0 || scope.node.type === "ForStatement") return false;
   if (kind === "function") return true;
-  if (kind !== "const" || declaration?.type !== "VariableDeclarator" || declaration.id.type !== "Identifier") return false;
+  if (kind !== "const" || declaration?.type !== "VariableDeclarator" || declaration.id.type !== "Identifier")
+    return false;
   const { init } = declaration;
   return init != null && (isFunctionNode(init) || init.type === "ObjectExpression" || init.type === "ArrayExpression");
 }

@@ -30,7 +30,9 @@ function add(value: unknown, module: string, path: readonly string[]): value is 
 }
 
 // Other objects among the exports hold the process's state: sockets, caches, loaded modules.
-const NAMESPACES: ReadonlySet<string> = new Set("posix win32 promises types strict webcrypto subtle web utils".split(" "));
+const NAMESPACES: ReadonlySet<string> = new Set(
+  "posix win32 promises types strict webcrypto subtle web utils".split(" "),
+);
 
 function addMembers(object: object, module: string, path: readonly string[], depth: number): void {
   for (const key of Object.getOwnPropertyNames(object)) {

@@ -66,7 +66,10 @@ export function isReassigned({ kind, writes }: Binding, source: string): boolean
 function isInitialOnly({ node }: Reference, source: string): boolean {
   const before = source.slice(Math.max(0, node.start - 200), node.start);
   const after = source.slice(node.end, node.end + 20);
-  return new RegExp(`(?:^|[^\\w$.])${node.name.replaceAll("$", "\\$")}\\s*\\|\\|\\s*\\(\\s*$`).test(before) && /^\s*=\s*\{\s*\}/.test(after);
+  return (
+    new RegExp(`(?:^|[^\\w$.])${node.name.replaceAll("$", "\\$")}\\s*\\|\\|\\s*\\(\\s*$`).test(before) &&
+    /^\s*=\s*\{\s*\}/.test(after)
+  );
 }
 
 const standIns = new WeakMap<object, object>();

@@ -15,7 +15,14 @@ export interface CapturedVariable {
 }
 
 /** What Node declares around a CommonJS module. */
-const MODULE_PARAMETERS: ReadonlySet<string> = new Set(["exports", "require", "module", "__filename", "__dirname", "arguments"]);
+const MODULE_PARAMETERS: ReadonlySet<string> = new Set([
+  "exports",
+  "require",
+  "module",
+  "__filename",
+  "__dirname",
+  "arguments",
+]);
 
 /** The variables that a function captured, in the order in which it first uses them. Throws `ShippingError`. */
 export function captureVariables(fn: object, site: CodeSite, scopes: readonly ScopeView[]): CapturedVariable[] {
@@ -28,11 +35,7 @@ export function captureVariables(fn: object, site: CodeSite, scopes: readonly Sc
   return captured;
 }
 
-function captureVariable(
-  site: CodeSite,
-  scopes: readonly ScopeView[],
-  free: FreeName,
-): CapturedVariable | undefined {
+function captureVariable(site: CodeSite, scopes: readonly ScopeView[], free: FreeName): CapturedVariable | undefined {
   const { name, binding } = free;
   const scope = scopes.find(
     ({ description, variables }) => !description.startsWith("Global") && Object.hasOwn(variables, name),

@@ -2,8 +2,8 @@ import type { MethodDefinition } from "acorn";
 import { type CodeSite, siteAt } from "./code-site.ts";
 import { recentHolders } from "./holders.ts";
 import { type ScopeView, viewFunction } from "./inspector-session.ts";
-import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
+import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
 
 /** Where in a class a method or accessor is. */
 export interface MemberPlace {

@@ -62,7 +62,8 @@ function describe(file: SourceFile, unit: CodeUnit): CodeSite {
   for (const reference of within(references, unit.node)) {
     if (!isKept(reference) || (reference.binding !== undefined && !outer.has(reference.binding.scope))) continue;
     const { name } = reference.node;
-    if (name === "arguments" && reference.binding === undefined && !outer.has(reference.scope.receiverScope())) continue;
+    if (name === "arguments" && reference.binding === undefined && !outer.has(reference.scope.receiverScope()))
+      continue;
     const entry = free.get(name) ?? { name, binding: reference.binding, references: [] };
     entry.references.push(reference);
     free.set(name, entry);

@@ -1,5 +1,5 @@
-import { createRequire, isBuiltin } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
+import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type CodeData, isRecord, toCodeData } from "./code-data.ts";
@@ -145,7 +145,9 @@ async function importModule(data: ModuleData): Promise<object> {
 /** The file from which a specifier is resolved: the directory that imported it at the caller, when it is here too. */
 function importerOf({ from }: ModuleData): string {
   const directory = from === undefined ? undefined : fromRootRelative(from);
-  return pathToFileURL(join(directory !== undefined && existsSync(directory) ? directory : projectRoot(), "shipped.mjs")).href;
+  return pathToFileURL(
+    join(directory !== undefined && existsSync(directory) ? directory : projectRoot(), "shipped.mjs"),
+  ).href;
 }
 
 function fileOf({ file, packageName, subpath }: ModuleData): string {
@@ -173,8 +175,7 @@ async function recognise(dependency: Dependency): Promise<void> {
 }
 
 function isLoadedFile(data: ModuleData): boolean {
-  const path =
-    data.specifier === undefined ? fileOf(data) : createRequire(importerOf(data)).resolve(data.specifier);
+  const path = data.specifier === undefined ? fileOf(data) : createRequire(importerOf(data)).resolve(data.specifier);
   if (createRequire(import.meta.url).cache[path] !== undefined) return true;
   return scriptFrom(pathToFileURL(path).href) !== undefined;
 }

@@ -147,7 +147,9 @@ export function bodyAt(site: CodeSite, early: readonly unknown[]): ClassBody {
       const members = texts[`${isStatic}`].get(key);
       const functions = functionsOf(descriptor);
       const isStandard = descriptor.enumerable === false && descriptor.configurable === true;
-      return members !== undefined && isStandard && functions.length > 0 && functions.every((fn) => members.has(textOf(fn)));
+      return (
+        members !== undefined && isStandard && functions.length > 0 && functions.every((fn) => members.has(textOf(fn)))
+      );
     },
     keys: (isStatic) => texts[`${isStatic}`].keys(),
   };

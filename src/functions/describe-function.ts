@@ -40,7 +40,9 @@ function isStandardLabel(fn: object, key: "name" | "length"): boolean {
   const descriptor = Reflect.getOwnPropertyDescriptor(fn, key);
   if (descriptor === undefined) return true;
   const type = key === "name" ? "string" : "number";
-  return typeof descriptor.value === type && !descriptor.writable && !descriptor.enumerable && !!descriptor.configurable;
+  return (
+    typeof descriptor.value === type && !descriptor.writable && !descriptor.enumerable && !!descriptor.configurable
+  );
 }
 
 /** The name and length of a function; null when it has none of its own. */

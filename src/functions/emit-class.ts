@@ -108,12 +108,7 @@ function emitField(
   edits.insert(value.end, `${after}))`);
 }
 
-function emitStaticPrivates(
-  edits: SourceEdits,
-  site: CodeSite,
-  base: string,
-  members: readonly PrivateMember[],
-): void {
+function emitStaticPrivates(edits: SourceEdits, site: CodeSite, base: string, members: readonly PrivateMember[]): void {
   const { node } = site.unit;
   if (!isClassNode(node)) return;
   const fields = members.filter(({ isStatic, kind }) => isStatic && kind === "field");

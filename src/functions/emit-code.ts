@@ -2,12 +2,12 @@ import { ambientLetter } from "./ambient-names.ts";
 import { type CodeData, INSERTED } from "./code-data.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
 import { emitClass } from "./emit-class.ts";
-import { privateMembersAt } from "./private-members.ts";
 import { originalPosition, restoreLines } from "./original-lines.ts";
+import { privateMembersAt } from "./private-members.ts";
 import { rootRelativeFile } from "./root.ts";
 import type { Reference } from "./scope.ts";
-import { positionOf } from "./source-file.ts";
 import { SourceEdits } from "./source-edits.ts";
+import { positionOf } from "./source-file.ts";
 
 /** How the free names of a piece of code are provided for. Names in neither list are left to the receiver's globals. */
 export interface EmissionPlan {
@@ -34,9 +34,7 @@ export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
   const { file, unit, range } = site;
   const base = freshBase(file.source.slice(range.start, range.end));
   const edits = new SourceEdits();
-  const slots = [...plan.slots, ...plan.cells].map((name) =>
-    name === "arguments" ? base + INSERTED.arguments : name,
-  );
+  const slots = [...plan.slots, ...plan.cells].map((name) => (name === "arguments" ? base + INSERTED.arguments : name));
   if (plan.capturesThis) slots.push(base + INSERTED.receiver);
   for (const name of plan.cells) rewriteToCell(edits, site.free.get(name));
   for (const reference of site.free.get("arguments")?.references ?? []) {

@@ -1,4 +1,4 @@
-import { Script, constants } from "node:vm";
+import { constants, Script } from "node:vm";
 
 type Importer = (specifier: string, options?: object) => Promise<object>;
 

@@ -246,7 +246,10 @@ export function viewPrivates(object: object): PrivateField[] {
   return withRemoteObject(object, (objectId) => {
     // Not in the published typings of the protocol.
     interface WithPrivates {
-      readonly privateProperties?: readonly { readonly name: string; readonly value?: inspector.Runtime.RemoteObject }[];
+      readonly privateProperties?: readonly {
+        readonly name: string;
+        readonly value?: inspector.Runtime.RemoteObject;
+      }[];
     }
     const { privateProperties = [] } = inspect<WithPrivates>("Runtime.getProperties", {
       objectId,

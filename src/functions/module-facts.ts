@@ -1,12 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
 import { childrenOf, isClassNode } from "./scope-analysis.ts";
-import { type SourceFile, sourceFileOf } from "./source-file.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
-import { pathToFileURL } from "node:url";
+import { type SourceFile, sourceFileOf } from "./source-file.ts";
 
 /** What is known of a module from its source. */
 export interface ModuleFacts {
@@ -127,7 +127,9 @@ function* importedSpecifiers(program: Program): Generator<string> {
   const pending: AnyNode[] = [program];
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     const source =
-      node.type === "ImportDeclaration" || node.type === "ExportNamedDeclaration" || node.type === "ExportAllDeclaration"
+      node.type === "ImportDeclaration" ||
+      node.type === "ExportNamedDeclaration" ||
+      node.type === "ExportAllDeclaration"
         ? node.source
         : node.type === "CallExpression" && node.callee.type === "Identifier" && node.callee.name === "require"
           ? node.arguments[0]

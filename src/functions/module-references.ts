@@ -9,8 +9,8 @@ import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
 import { overrideFor, overridesVersion } from "./overrides.ts";
 import { isInPackage, pathOf, toRootRelative } from "./root.ts";
 import type { CodeUnit } from "./scope-analysis.ts";
-import type { Dependency } from "./shipment.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
+import type { Dependency } from "./shipment.ts";
 
 /** An export of a module that the receiver can load by itself. */
 export interface ModuleReference {
@@ -138,12 +138,7 @@ export function titleOf(script: Script): string {
   return isInPackage(path) ? packageNameOf(path) : (toRootRelative(path) ?? path);
 }
 
-function exportedName(
-  value: object,
-  script: Script,
-  unit: CodeUnit,
-  scopes: readonly ScopeView[],
-): string | undefined {
+function exportedName(value: object, script: Script, unit: CodeUnit, scopes: readonly ScopeView[]): string | undefined {
   const moduleScope = scopes.find(({ description }) => description === "Module");
   for (const [name, local] of moduleFactsOf(script).exports) {
     if (typeof local !== "string") {

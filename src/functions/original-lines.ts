@@ -1,8 +1,8 @@
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { parse, type Token } from "acorn";
 import type { Range } from "./code-site.ts";
-import { positionOf, type SourceFile } from "./source-file.ts";
 import type { SourceEdits } from "./source-edits.ts";
+import { positionOf, type SourceFile } from "./source-file.ts";
 
 /** A transpiled source and where its pieces come from. */
 interface MappedSource {
@@ -80,7 +80,11 @@ export function restoreLines(edits: SourceEdits, file: SourceFile, range: Range)
   for (const offset of source.breaks) {
     if (offset <= range.start) continue;
     if (offset >= range.end) break;
-    for (let next = file.source.indexOf("\n", at); next >= 0 && next < offset; next = file.source.indexOf("\n", next + 1)) {
+    for (
+      let next = file.source.indexOf("\n", at);
+      next >= 0 && next < offset;
+      next = file.source.indexOf("\n", next + 1)
+    ) {
       line += 1;
     }
     at = offset;

@@ -7,11 +7,14 @@ const overrides: { readonly matches: (title: string) => boolean; readonly way: W
 let version = 0;
 
 function matcher(pattern: ModulePattern): (title: string) => boolean {
-  if (typeof pattern !== "string") return (title) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")).test(title);
+  if (typeof pattern !== "string")
+    return (title) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")).test(title);
   const bare = pattern.replace(/^\.\//, "").replace(/\/$/, "");
   const source = bare
     .split(/(\*\*\/?|\*)/)
-    .map((piece) => (piece === "*" ? "[^/]*" : piece.startsWith("**") ? ".*" : piece.replace(/[.+?^${}()|[\]\\]/g, "\\$&")))
+    .map((piece) =>
+      piece === "*" ? "[^/]*" : piece.startsWith("**") ? ".*" : piece.replace(/[.+?^${}()|[\]\\]/g, "\\$&"),
+    )
     .join("");
   const regexp = new RegExp(`^${source}(?:/.*)?$`);
   return (title) => regexp.test(title);

@@ -26,16 +26,30 @@ export function isDebuggerAttached(): boolean {
   return inspector.url() !== undefined;
 }
 
+// From the call in `enter` it takes two steps into the function, and one more for each thing that was not foreseen.
+const MAX_STEPS = 8;
+
 /**
  * Enters a function far enough to see what is around it, and leaves it again before any of its statements has run:
- * V8 stops at its first statement, and what is under way is then terminated. Undefined when it did not stop, which it
- * does not for generators. Only for functions whose parameters have no computed keys.
+ * V8 steps into it and stops at once, and what is under way is then terminated. Undefined when it does not stop in the
+ * function, which is so for generators. Only for functions whose parameters have no computed keys.
  */
 export function pauseIn<T>(fn: object, parameterCount: number, body: (frame: PausedFrame) => T): T | undefined {
-  if (typeof fn !== "function" || isDebuggerAttached()) return undefined;
+  if (!isCallable(fn) || isDebuggerAttached()) return undefined;
+  const args = new Array<unknown>(parameterCount).fill(stuffing);
+  const enter = (): unknown => fn(...args);
   let outcome: { value: T } | { error: unknown } | undefined;
+  let start: inspector.Debugger.CallFrame | undefined;
+  let steps = 0;
   const onPaused = ({ callFrames }: inspector.Debugger.PausedEventDataType): void => {
-    const [frame] = callFrames;
+    start ??= callFrames[0];
+    const depth = callFrames.findIndex((frame) => isSameFunction(frame, start));
+    steps += 1;
+    if (depth === 0 && steps < MAX_STEPS) {
+      inspect("Debugger.stepInto");
+      return;
+    }
+    const frame = callFrames[depth - 1];
     try {
       if (frame !== undefined && outcome === undefined) outcome = { value: body(describe(frame)) };
     } catch (error) {
@@ -44,13 +58,12 @@ export function pauseIn<T>(fn: object, parameterCount: number, body: (frame: Pau
       inspect("Runtime.terminateExecution");
     }
   };
-  const enter = (): unknown => Reflect.apply(fn, undefined, new Array<unknown>(parameterCount).fill(stuffing));
   withDebugger(() =>
-    withRemoteObject(fn, (objectId) => {
+    withRemoteObject(enter, (objectId) => {
       const { breakpointId } = inspect<{ breakpointId: string }>("Debugger.setBreakpointOnFunctionCall", { objectId });
       Object.defineProperty(inspector, ENTER, { value: enter, configurable: true });
       try {
-        listening("Debugger.paused", onPaused, () => run());
+        listening("Debugger.paused", onPaused, run);
       } finally {
         Reflect.deleteProperty(inspector, ENTER);
         inspect("Debugger.removeBreakpoint", { breakpointId });
@@ -60,6 +73,18 @@ export function pauseIn<T>(fn: object, parameterCount: number, body: (frame: Pau
   if (outcome === undefined) return undefined;
   if ("error" in outcome) throw outcome.error;
   return outcome.value;
+}
+
+function isCallable(value: object): value is (...args: unknown[]) => unknown {
+  return typeof value === "function";
+}
+
+function isSameFunction(a: inspector.Debugger.CallFrame, b: inspector.Debugger.CallFrame | undefined): boolean {
+  return (
+    a.functionLocation?.scriptId === b?.functionLocation?.scriptId &&
+    a.functionLocation?.lineNumber === b?.functionLocation?.lineNumber &&
+    a.functionLocation?.columnNumber === b?.functionLocation?.columnNumber
+  );
 }
 
 /** An evaluation with a time limit is where a termination ends. */

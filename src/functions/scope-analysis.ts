@@ -57,9 +57,7 @@ export interface ScopeAnalysis {
 /** True for the nodes that make a function object other than a class. */
 export function isFunctionNode(node: AnyNode): node is FunctionNode {
   return (
-    node.type === "FunctionDeclaration" ||
-    node.type === "FunctionExpression" ||
-    node.type === "ArrowFunctionExpression"
+    node.type === "FunctionDeclaration" || node.type === "FunctionExpression" || node.type === "ArrowFunctionExpression"
   );
 }
 

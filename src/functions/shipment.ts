@@ -1,11 +1,5 @@
 /** Data that needs no capture: what the description of a shipped function is made of. */
-export type PlainData =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly PlainData[]
-  | { readonly [key: string]: PlainData };
+export type PlainData = null | boolean | number | string | readonly PlainData[] | { readonly [key: string]: PlainData };
 
 /**
  * Something the receiver must have before it can assemble a function: a piece of code, or a module it has to load.

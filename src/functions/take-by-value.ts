@@ -1,5 +1,5 @@
 import { canPauseIn, parameterCountOf } from "./binding-cells.ts";
-import { captureValue, type CapturedValue } from "./captured-values.ts";
+import { type CapturedValue, captureValue } from "./captured-values.ts";
 import { captureVariables } from "./captured-variables.ts";
 import { homeOf, memberPlaceOf, needsHome, noteMembers, usesOwnSuper } from "./class-members.ts";
 import { toPlain } from "./code-data.ts";
@@ -11,8 +11,8 @@ import { type EmissionPlan, emitCode } from "./emit-code.ts";
 import { identify } from "./identity.ts";
 import { type FunctionView, type PrivateField, viewPrivates } from "./inspector-session.ts";
 import { PartsList } from "./parts-list.ts";
-import { privateMembersAt } from "./private-members.ts";
 import { isDebuggerAttached, pauseIn } from "./paused-frame.ts";
+import { privateMembersAt } from "./private-members.ts";
 import { ancestorsOf } from "./references.ts";
 import { type Dependency, type Dismantled, type PlainData, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
@@ -71,7 +71,11 @@ function privateStaticsOf(cls: AnyFunction, site: CodeSite): PrivateField[] {
   return fields.map(({ name }) => {
     const field = listed.find((candidate) => candidate.name === `#${name}`);
     if (field === undefined) {
-      throw new ShippingError(`its private static field #${name} is not initialised yet`, [`#${name}`], "ship it later");
+      throw new ShippingError(
+        `its private static field #${name} is not initialised yet`,
+        [`#${name}`],
+        "ship it later",
+      );
     }
     return field;
   });

@@ -1,5 +1,5 @@
 /** Up to this many entries comparing each is cheaper than hashing. */
-const LINEAR = 12;
+const LINEAR = 64;
 
 /** Numbers objects and unique symbols in the order in which they are first met. */
 export class IdentityTable {

@@ -19,19 +19,15 @@ export const NAMES_ONLY = {
 } as const;
 
 /**
- * True when elements 0 to length - 1 are all an array has: no holes, no other properties, no unusual attributes.
- * Accessors among the elements are noticed in arrays of less than 32; in a longer one they are read.
+ * True when elements 0 to length - 1 are all an array has: no holes, no other properties.
+ * An element that is an accessor is not noticed and will be read: asking for each would cost more than writing it.
  */
 export function isPlainArray(array: readonly unknown[]): boolean {
   if (!Object.isExtensible(array)) return false;
   const length = array.length;
   if (length >= LISTED_LENGTH) return isLongPlainArray(array);
   const keys = Reflect.ownKeys(array);
-  if (keys.length !== length + 1 || keys[length] !== "length") return false;
-  for (let index = 0; index < length; index++) {
-    if (!isPlainData(Object.getOwnPropertyDescriptor(array, index))) return false;
-  }
-  return true;
+  return keys.length === length + 1 && keys[length] === "length";
 }
 
 /** True for a property as assignment makes it. */

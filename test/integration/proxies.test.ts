@@ -107,6 +107,16 @@ describe("a WorkerProxy", () => {
     discovery.tell({ type: "worker-dropped", worker: first });
     await until(() => proxy.workers.size === 1 && proxy.workers.has(second.uid), "the second took the first's place");
     expect(await proxy.dispatch(pid)).toBe(second.pid);
+    discovery.end();
+  });
+
+  test("can be stopped although its discovery does not let go of the subscription", async () => {
+    const discovery = new ManualDiscovery();
+    discovery.tell({ type: "worker-added", worker: firstWorker() });
+    const proxy = new WorkerProxy({ discovery });
+    expect(await proxy.dispatch(pid)).toBe(firstWorker().pid);
+    await proxy.stop();
+    await expect(proxy.dispatch(pid)).rejects.toBeInstanceOf(PoolClosed);
   });
 
   test("uses only the workers that its filter lets through", async () => {
@@ -203,18 +213,24 @@ describe("a WorkerConnection", () => {
   });
 });
 
-/** A discovery that tells what the test says. */
+/** A discovery that tells what the test says. Like any async generator it ends only when it next gets a turn. */
 class ManualDiscovery implements DiscoveryLike {
   readonly #events: DiscoveryEvent[] = [];
   #wake: (() => void) | undefined;
+  #ended = false;
 
   tell(event: DiscoveryEvent): void {
     this.#events.push(event);
     this.#wake?.();
   }
 
+  end(): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+
   async *subscribe(): AsyncGenerator<DiscoveryEvent> {
-    for (;;) {
+    while (!this.#ended) {
       for (const event of this.#events.splice(0)) yield event;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;

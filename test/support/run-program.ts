@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** A program that was started, and what it has written. */
@@ -32,10 +33,14 @@ export function fixture(name: string): string {
   return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 }
 
-/** Runs a fixture with node in a process of its own. */
+function program(name: string): string {
+  return isAbsolute(name) ? name : fixture(name);
+}
+
+/** Runs a fixture, or the file at an absolute path, with node in a process of its own. */
 export function startProgram(name: string, options: ProgramOptions = {}): Program {
   const { args = [], execArgv = [], env = {} } = options;
-  const child = spawn(process.execPath, [...execArgv, fixture(name), ...args], {
+  const child = spawn(process.execPath, [...execArgv, program(name), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
   });

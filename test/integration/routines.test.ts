@@ -1,0 +1,238 @@
+import { basename } from "node:path";
+import { currentTask, routine, type Serializer, TaskTimeout, WorkerPool } from "wool-ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
+
+const add = routine(async (x: number, y: number) => x + y);
+const addSync = routine((x: number, y: number) => x + y);
+const whereabouts = routine(async () => process.pid);
+const keep = routine(async (value: object) => value);
+const failSync = routine((message: string): never => {
+  throw new RangeError(message);
+});
+const count = routine(async function* (to: number) {
+  for (let i = 0; i < to; i++) yield [i, process.pid];
+  return "end";
+});
+const countSync = routine(function* (to: number) {
+  for (let i = 0; i < to; i++) yield i;
+  return "end";
+});
+
+async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of stream) items.push(item);
+  return items;
+}
+
+describe("outside of any pool", () => {
+  test("functions run right here as ordinary asynchronous ones", async () => {
+    expect(await whereabouts()).toBe(process.pid);
+    const value = {};
+    expect(await keep(value)).toBe(value);
+    const pending = addSync(1, 2);
+    expect(pending).toBeInstanceOf(Promise);
+    expect(await pending).toBe(3);
+    const failed = failSync("here");
+    await expect(failed).rejects.toThrow(new RangeError("here"));
+    expect(currentTask()).toBeUndefined();
+  });
+
+  test("generators run right here, synchronous ones too", async () => {
+    expect(await collect(count(2))).toEqual([
+      [0, process.pid],
+      [1, process.pid],
+    ]);
+    const stream = countSync(1);
+    expect(await stream.next()).toEqual({ done: false, value: 0 });
+    expect(await stream.next()).toEqual({ done: true, value: "end" });
+  });
+});
+
+describe("inside a pool", () => {
+  let pool: WorkerPool;
+  let workerPid: number | undefined;
+
+  beforeAll(async () => {
+    pool = await WorkerPool.start({ size: 1 });
+    workerPid = [...pool.workers.values()][0]?.pid;
+  });
+  afterAll(async () => {
+    await pool.stop();
+  });
+
+  const readNotes = routine(async (key: string) => notesOf(key));
+  const open = routine(async (key: string) => openDoor(key));
+  const nameOfTask = routine(async () => currentTask()?.name);
+
+  test("asynchronous and synchronous functions run on a worker", async () => {
+    expect(await whereabouts()).toBe(workerPid);
+    expect(await add(1, 2)).toBe(3);
+    expect(await addSync(3, 4)).toBe(7);
+    await expect(failSync("there")).rejects.toThrow(new RangeError("there"));
+  });
+
+  test("a call is dispatched when it is made, not when it is awaited", async () => {
+    const mark = routine(async (key: string) => {
+      note(key, "ran");
+      await waitAtDoor(key);
+      return "done";
+    });
+    const pending = mark("eager");
+    await until(async () => (await readNotes("eager")).length === 1, "the task has been run");
+    await open("eager");
+    expect(await pending).toBe("done");
+  });
+
+  test("arguments are what they were when the call was made", async () => {
+    const list = [1, 2];
+    const pending = keep(list);
+    list.push(3);
+    expect(await pending).toEqual([1, 2]);
+  });
+
+  test("arguments and results are copies", async () => {
+    const original = { inner: { list: [1] } };
+    const change = routine(async (value: typeof original) => {
+      value.inner.list.push(2);
+      return value;
+    });
+    const changed = await change(original);
+    expect(changed).toEqual({ inner: { list: [1, 2] } });
+    expect(original).toEqual({ inner: { list: [1] } });
+    expect(await keep(original)).not.toBe(original);
+  });
+
+  test("no arguments, many, and missing ones arrive as they are", async () => {
+    const lengthOf = routine(async (...args: unknown[]) => [args.length, args]);
+    expect(await lengthOf()).toEqual([0, []]);
+    expect(await lengthOf(undefined)).toEqual([1, [undefined]]);
+    expect(await lengthOf(1, undefined, null)).toEqual([3, [1, undefined, null]]);
+    const withDefault = routine(async (x = 5, { y = 6 } = {}) => [x, y]);
+    expect(await withDefault()).toEqual([5, 6]);
+    expect(await withDefault(1, { y: 2 })).toEqual([1, 2]);
+  });
+
+  test("promises and other thenables are awaited before they travel", async () => {
+    const thenable = routine((x: number) => ({ then: (resolve: (value: number) => void) => resolve(x + 1) }));
+    const answer: unknown = await thenable(1);
+    expect(answer).toBe(2);
+    const nothing = routine(async () => undefined);
+    expect(await nothing()).toBeUndefined();
+  });
+
+  test("what a function uses from its module travels with it", async () => {
+    const factor = 3;
+    const scale = (x: number): number => x * factor;
+    const scaled = routine(async (x: number) => scale(x));
+    expect(await scaled(5)).toBe(15);
+    const nameOf = routine(async (path: string) => basename(path));
+    expect(await nameOf("/a/b.txt")).toBe("b.txt");
+  });
+
+  test("a variable that is set anew between calls is seen with its new value, and never set from there", async () => {
+    let step = 1;
+    const next = routine(async (x: number) => x + step++);
+    expect(await next(1)).toBe(2);
+    expect(step).toBe(1);
+    step = 10;
+    expect(await next(1)).toBe(11);
+    expect(await next(1)).toBe(11);
+  });
+
+  test("functions and routines can be arguments", async () => {
+    const apply = routine(async (fn: (x: number) => number | Promise<number>, x: number) => await fn(x));
+    expect(await apply((x) => x * 7, 6)).toBe(42);
+    expect(await apply((x) => add(x, 1), 6)).toBe(7);
+    const triple = routine(async (x: number) => x * 3);
+    expect(await apply(triple, 5)).toBe(15);
+  });
+
+  test("a routine made of a routine is the same function", async () => {
+    const again = routine(add, { name: "again" });
+    expect(await again(1, 2)).toBe(3);
+  });
+
+  test("names and lengths are those of the function", () => {
+    const named = routine(async function tally(a: number, b: number) {
+      return a + b;
+    });
+    expect([named.name, named.length]).toEqual(["tally", 2]);
+    expect(routine(async () => 1, { name: "given" }).name).toBe("given");
+  });
+
+  describe("local", () => {
+    test("never dispatches", async () => {
+      expect(await whereabouts.local()).toBe(process.pid);
+      const value = {};
+      expect(await keep.local(value)).toBe(value);
+      expect(await collect(count.local(1))).toEqual([[0, process.pid]]);
+      await expect(failSync.local("here")).rejects.toThrow(RangeError);
+    });
+  });
+
+  describe("with", () => {
+    test("changes a call and leaves the routine as it was", async () => {
+      const renamed = nameOfTask.with({ name: "other" });
+      expect(await renamed()).toBe("other");
+      expect(await nameOfTask()).toBe("nameOfTask");
+      expect(await renamed.with({ name: "third" })()).toBe("third");
+      expect(await renamed.local()).toBeUndefined();
+    });
+
+    test("adds to what was given before", async () => {
+      const look = routine(async () => [currentTask()?.name, currentTask()?.deadline !== undefined], { timeout: 60_000 });
+      expect(await look.with({ name: "both" })()).toEqual(["both", true]);
+      const chained = add.with({ timeout: 60_000 }).with({ key: "k", idempotent: true, ship: "value", dispatchTimeout: 60_000 });
+      expect(await chained(1, 1)).toBe(2);
+    });
+
+    test("limits the time of a call", async () => {
+      const forever = routine(async (key: string) => await waitAtDoor(key));
+      const error = await forever.with({ timeout: 20 })("never").catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(TaskTimeout);
+      expect(error).toMatchObject({ code: "WOOL_TASK_TIMEOUT", message: expect.stringContaining("forever") });
+      expect(await add.with({ timeout: 60_000 })(1, 2)).toBe(3);
+    });
+
+    test("works on generators", async () => {
+      const letters = routine(async function* () {
+        yield currentTask()?.name;
+      });
+      expect(await collect(letters.with({ name: "letters" })())).toEqual(["letters"]);
+    });
+  });
+
+  describe("a serializer of the routine's own", () => {
+    const json: Serializer = {
+      dumps: (value) => Buffer.from(JSON.stringify(value) ?? "null", "utf8"),
+      loads: (bytes) => JSON.parse(Buffer.from(bytes).toString("utf8")) as unknown,
+    };
+    const when = new Date(0);
+
+    test("is used for arguments and results", async () => {
+      const typeOf = routine(async (value: unknown) => [typeof value, new Date(0)], { serializer: json });
+      expect(await typeOf(when)).toEqual(["string", "1970-01-01T00:00:00.000Z"]);
+      const plain = routine(async (value: unknown) => [typeof value, new Date(0)]);
+      expect(await plain(when)).toEqual(["object", when]);
+      expect(await plain.with({ serializer: json })(when)).toEqual(["string", "1970-01-01T00:00:00.000Z"]);
+    });
+
+    test("is used for yielded, sent and thrown values", async () => {
+      const echo = routine(
+        async function* (): AsyncGenerator<unknown, void, unknown> {
+          const sent: unknown = yield new Date(0);
+          yield typeof sent;
+          // oxlint-disable-next-line no-throw-literal -- a value of any kind can be thrown
+          throw { at: new Date(0) };
+        },
+        { serializer: json },
+      );
+      const stream = echo();
+      expect((await stream.next()).value).toBe("1970-01-01T00:00:00.000Z");
+      expect((await stream.next(when)).value).toBe("string");
+      await expect(stream.next()).rejects.toEqual({ at: "1970-01-01T00:00:00.000Z" });
+    });
+  });
+});
