@@ -65,17 +65,19 @@ export class Dashboard {
       const panel = [...this.#runLines(PANEL_COLUMNS), ...this.#mapLines()];
       terminal.draw([title, "", ...picture.map((line, i) => ` ${line}  ${panel[i] ?? ""}`)]);
     } else {
-      terminal.draw([title, "", ...picture.map((line) => ` ${line}`), "", ...this.#runLines(terminal.columns - 2)]);
+      const body = [...picture, "", ...this.#runLines(terminal.columns - 2)];
+      terminal.draw([title, "", ...body.map((line) => ` ${line}`)]);
     }
   }
 
   /** Progress and speed of each run, and of each worker in it. */
   #runLines(width) {
-    return this.#runs.flatMap((run) => {
-      const lines = [cut(`${run.title}  ${seconds(run)}  ${run.rate.toFixed(1)} tiles/s`, width), this.#bar(run, width)];
-      const inset = this.#terminal.isWide ? "" : " ";
-      return [...lines, ...this.#workerLines(run), ""].map((line) => inset + line);
-    });
+    return this.#runs.flatMap((run) => [
+      cut(`${run.title}  ${seconds(run)}  ${run.rate.toFixed(1)}/s`, width),
+      this.#bar(run, width),
+      ...this.#workerLines(run),
+      ...(this.#terminal.isWide ? [""] : []),
+    ]);
   }
 
   #workerLines(run) {

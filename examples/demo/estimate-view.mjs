@@ -18,7 +18,7 @@ export class EstimateView {
 
   constructor(terminal, workers) {
     this.#terminal = terminal;
-    this.#title = `the area of the whole set, streamed by ${workers} workers`;
+    this.#title = `area of the set, from ${workers} streams`;
     if (!terminal.isLive) terminal.print([this.#title]);
   }
 
@@ -51,7 +51,7 @@ export class EstimateView {
 
   #text() {
     const { area, error } = this.estimate;
-    return `${area.toFixed(4)} ± ${error.toFixed(4)}  ${(this.#points / 1e6).toFixed(2)} million points`;
+    return `${area.toFixed(4)} ± ${error.toFixed(4)}, ${(this.#points / 1e6).toFixed(2)} million points`;
   }
 
   #draw() {
@@ -63,7 +63,7 @@ export class EstimateView {
       return ` ${label.padStart(6)} ${shown.map((estimate) => this.#mark(estimate, level)).join("")}`;
     });
     const title = this.#terminal.bold(` ${this.#title}`.slice(0, columns - 1));
-    this.#terminal.draw(["", title, ...chart, `        ${this.#text()}`.slice(0, columns - 1)]);
+    this.#terminal.draw(["", title, ...chart, ` ${this.#text()}`.slice(0, columns - 1)]);
   }
 
   /** What an estimate shows in a row of the chart: itself, its margin of error, the known area, or nothing. */

@@ -13,8 +13,8 @@ export class Terminal {
     // Fewer than 256 colours are not enough for the picture; NO_COLOR means none.
     const depth = this.isLive ? stream.getColorDepth() : 1;
     this.colourDepth = depth >= USABLE_COLOUR_DEPTH ? depth : 1;
-    this.columns = this.isLive ? Math.max(20, stream.columns) : 80;
-    this.rows = this.isLive ? Math.max(12, stream.rows) : 24;
+    this.columns = this.isLive ? Math.max(20, stream.columns || 80) : 80;
+    this.rows = this.isLive ? Math.max(12, stream.rows || 24) : 24;
     stream.on("error", (error) => {
       // Whoever read the pipe has gone, as `head` does.
       if (error.code === "EPIPE") process.exit(0);
@@ -29,10 +29,11 @@ export class Terminal {
     return this.columns >= 72;
   }
 
-  /** Columns and rows that the picture may take. */
+  /** Columns and rows that the picture may take; what is told about it is beside it, or below. */
   get pictureSize() {
     const columns = this.isWide ? Math.min(this.columns - 32, 112) : this.columns - 2;
-    return { columns, rows: Math.max(4, Math.min(this.rows - (this.isWide ? 4 : 9), Math.ceil(columns * 0.45))) };
+    const rows = this.rows - (this.isWide ? 4 : 12);
+    return { columns, rows: Math.max(4, Math.min(rows, Math.ceil(columns * 0.45))) };
   }
 
   /** Text in a colour, `[red, green, blue]`, where there are colours. */
@@ -51,8 +52,10 @@ export class Terminal {
   }
 
   /** Shows lines in the place of those drawn before; in a pipe nothing. */
-  draw(lines) {
+  draw(frame) {
     if (!this.isLive) return;
+    // What has scrolled off the top could not be drawn over.
+    const lines = frame.slice(0, this.rows - 1);
     let output = this.#shown.length > 0 ? `\x1b[${this.#shown.length}A\r` : "";
     for (const [i, line] of lines.entries()) output += line === this.#shown[i] ? "\n" : `${line}\x1b[0m\x1b[K\n`;
     this.#stream.write(`${output}\x1b[J`);

@@ -1,3 +1,4 @@
+import { WoolError } from "../errors.ts";
 import { isRuntimeFrame, setStack } from "../routine/runtime-frames.ts";
 
 /**
@@ -11,6 +12,9 @@ export class RemoteFailure {
     this.error = error;
   }
 }
+
+/** More frames than a call has of the runtime's own. */
+const OWN_DEPTH = 20;
 
 /**
  * The rejection handler of every call's promise. Must be a reaction of the promise that the caller awaits, so that
@@ -26,11 +30,28 @@ export function throwAtCallSite(failure: unknown): never {
 function addCallSite(error: Error): void {
   const here: { stack?: string } = {};
   Error.captureStackTrace(here, throwAtCallSite);
-  const frames = (here.stack ?? "")
-    .split("\n")
-    .slice(1)
-    .filter((line) => !isRuntimeFrame(line));
+  const frames = userFrames(here.stack);
   if (frames.length === 0) return;
   const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
   setStack(error, `${stack}\n${frames.join("\n")}`);
+}
+
+/** Cuts the runtime's own frames off an error that is thrown in the course of the call itself. */
+export function fromCaller(error: unknown): unknown {
+  if (!WoolError.isWoolError(error)) return error;
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = limit + OWN_DEPTH;
+  const here: { stack?: string } = {};
+  Error.captureStackTrace(here, fromCaller);
+  Error.stackTraceLimit = limit;
+  const frames = userFrames(here.stack).slice(0, limit);
+  setStack(error, [`${error.name}: ${error.message}`, ...frames].join("\n"));
+  return error;
+}
+
+function userFrames(stack: string | undefined): string[] {
+  return (stack ?? "")
+    .split("\n")
+    .slice(1)
+    .filter((line) => !isRuntimeFrame(line));
 }

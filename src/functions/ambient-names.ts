@@ -2,13 +2,13 @@ import { INSERTED } from "./code-data.ts";
 import type { FreeName } from "./code-site.ts";
 import type { Binding, Scope } from "./scope.ts";
 
-const PARAMETER = /^\$w\$*[skimrfp]$/;
+const PARAMETER = /^\$w\$*[skimrfpq]$/;
 const REWRITTEN_META = /^__(?:vi|vite_ssr)_import_meta__$/;
 const REWRITTEN_IMPORT = /^__(?:vi|vite_ssr)_dynamic_import__$/;
 
 /** True for the scope that compiled code that came from another process puts around the user's text. */
 function isFactoryScope({ node }: Scope): boolean {
-  if (node.type !== "FunctionExpression" || node.params.length !== 7) return false;
+  if (node.type !== "FunctionExpression" || node.params.length !== 8) return false;
   return node.params.every((parameter) => parameter.type === "Identifier" && PARAMETER.test(parameter.name));
 }
 

@@ -35,6 +35,7 @@ export function assembleBound(head: { readonly [key: string]: PlainData }): Asse
     pristine: undefined,
     hasHeritage: false,
     home: undefined,
+    index: undefined,
     privates: undefined,
   });
   return {

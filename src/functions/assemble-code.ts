@@ -38,6 +38,7 @@ export function assembleFunction(head: Head): Assembled {
     pristine: undefined,
     hasHeritage: false,
     home: usesSuper ? () => Reflect.getPrototypeOf(holder) : undefined,
+    index: undefined,
     privates: undefined,
   });
   return {
@@ -117,6 +118,7 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
     pristine,
     hasHeritage,
     home: undefined,
+    index: undefined,
     privates,
   });
   return { value, complete: (parts) => completeClass(instance, head, parts) };
@@ -139,6 +141,39 @@ function completeClass(instance: CodeInstance, head: Head, parts: readonly unkno
   if (Array.isArray(privateStatics)) {
     privates?.writeStatic(privateStatics.map((index) => (typeof index === "number" ? parts[index] : undefined)));
   }
+}
+
+/** A function that can only be made inside of a class that was revived here. */
+export function assembleInner(head: Head, early: readonly unknown[]): Assembled {
+  const original = returning(head);
+  if (original !== undefined) return original;
+  const [cls] = early;
+  const instance = typeof cls === "function" ? instances.get(cls) : undefined;
+  const index = typeof head["index"] === "number" ? head["index"] : -1;
+  const make = instance?.inner[index];
+  if (make === undefined) throw new TypeError("a function that uses private names came without its class");
+  const [fill, read, value] = make();
+  adopt(value, String(head["id"]));
+  applyNameAndLength(value, head);
+  noteRevived(value, {
+    kind: "inner",
+    code: undefined,
+    captured: read,
+    labels: [],
+    early: [cls],
+    pristine: undefined,
+    hasHeritage: false,
+    home: undefined,
+    index,
+    privates: undefined,
+  });
+  return {
+    value,
+    complete: (parts) => {
+      fill(parts);
+      completeFunction(value, head, parts);
+    },
+  };
 }
 
 /** A method or accessor that a class defines, as its body defined it when the class was revived here. */

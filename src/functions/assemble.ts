@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { assembleBound } from "./assemble-bound.ts";
-import { assembleClass, assembleFunction, assembleMember, fallbackClass } from "./assemble-code.ts";
+import { assembleClass, assembleFunction, assembleInner, assembleMember, fallbackClass } from "./assemble-code.ts";
 import { builtinAt } from "./builtin-modules.ts";
 import { isRecord, isStringList } from "./code-data.ts";
 import { ModuleUnavailable, storedModule } from "./code-store.ts";
@@ -51,6 +51,8 @@ export function assemble(head: PlainData, early: readonly unknown[]): Assembled 
       return assembleFunction(head);
     case "member":
       return assembleMember(head, early);
+    case "inner":
+      return assembleInner(head, early);
     case "require":
       return found(requireIn(String(head["directory"])), "require");
     case "class":

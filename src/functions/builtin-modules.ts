@@ -10,6 +10,7 @@ export interface BuiltinPlace {
 
 const places = new Map<object, BuiltinPlace>();
 const indexed = new Set<string>();
+let indexedLength = 0;
 const MODULE_ENTRY = /^NativeModule (?!internal\/)(.+)$/;
 
 function isObject(value: unknown): value is object {
@@ -53,7 +54,8 @@ function addMembers(object: object, module: string, path: readonly string[], dep
 /** What a user holds of Node's own comes from a module that is loaded, so only those are looked at. */
 function indexLoadedModules(): void {
   const loaded: unknown = Reflect.get(process, "moduleLoadList");
-  if (!Array.isArray(loaded)) return;
+  if (!Array.isArray(loaded) || loaded.length === indexedLength) return;
+  indexedLength = loaded.length;
   const names: string[] = [];
   for (const entry of loaded) {
     const name = MODULE_ENTRY.exec(String(entry))?.[1];
@@ -68,6 +70,8 @@ function indexLoadedModules(): void {
     add(exports, name, []);
     addMembers(exports, name, [], 3);
   }
+  // Looking at them may have loaded more.
+  indexedLength = loaded.length;
 }
 
 /** Where in Node's own modules a value is exported; undefined when it is not. */

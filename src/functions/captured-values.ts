@@ -1,12 +1,11 @@
 import { types } from "node:util";
-import { isRevivedSlot } from "./ambient-names.ts";
 import { cellOf, globalCell } from "./binding-cells.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import type { CodeSite } from "./code-site.ts";
+import { isReassigned } from "./emission-plan.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { noteImport } from "./module-references.ts";
 import { Borrowed, referenceOf } from "./references.ts";
-import type { Binding, Reference } from "./scope.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 
 /** A captured variable, and what stands for it on its way. */
@@ -31,7 +30,7 @@ export function captureValue(
   if (scope === undefined || (binding === undefined && scope.description === "Script")) {
     return { name, kind: "cell", value: globalCell(name, value), isFixed: false };
   }
-  if (binding !== undefined && !isRevivedSlot(binding) && isReassigned(binding, site.file.source)) {
+  if (binding !== undefined && isReassigned(binding, site.file.source)) {
     return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
   }
   const isFixed = binding?.imported === undefined || isImmutable(value);
@@ -54,22 +53,6 @@ export function captureValue(
 /** An imported function or namespace may be taken to stay what it is; an imported number may be counted up. */
 function isImmutable(value: unknown): boolean {
   return typeof value === "function" || (typeof value === "object" && types.isModuleNamespaceObject(value));
-}
-
-/** True for a variable that some code assigns to after its declaration. */
-export function isReassigned({ kind, writes }: Binding, source: string): boolean {
-  if (kind === "const" || kind === "import") return false;
-  return !writes.every((write) => isInitialOnly(write, source));
-}
-
-/** `Name || (Name = {})`, by which compilers open an enum or a namespace, assigns once. */
-function isInitialOnly({ node }: Reference, source: string): boolean {
-  const before = source.slice(Math.max(0, node.start - 200), node.start);
-  const after = source.slice(node.end, node.end + 20);
-  return (
-    new RegExp(`(?:^|[^\\w$.])${node.name.replaceAll("$", "\\$")}\\s*\\|\\|\\s*\\(\\s*$`).test(before) &&
-    /^\s*=\s*\{\s*\}/.test(after)
-  );
 }
 
 const standIns = new WeakMap<object, object>();

@@ -1,5 +1,6 @@
 import { ambientLetter } from "./ambient-names.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
+import { isOwnName } from "./emission-plan.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { isStandardGlobal } from "./intrinsics.ts";
 import { noteImport } from "./module-references.ts";
@@ -71,12 +72,6 @@ function captureOutside(site: CodeSite, free: FreeName): CapturedVariable | unde
 
 function isFixedOwnName(site: CodeSite, free: FreeName): boolean {
   return isOwnName(site, free) && free.binding?.writes.length === 0;
-}
-
-/** True for the name by which a declared function refers to itself. */
-function isOwnName({ unit }: CodeSite, { name, binding }: FreeName): boolean {
-  const { node } = unit;
-  return node.type === "FunctionDeclaration" && node.id?.name === name && binding?.declaration === node;
 }
 
 function readInitialized(scope: ScopeView, name: string): unknown {

@@ -2,6 +2,7 @@ import type { MethodDefinition } from "acorn";
 import { type CodeSite, siteAt } from "./code-site.ts";
 import { recentHolders } from "./holders.ts";
 import { type ScopeView, viewFunction } from "./inspector-session.ts";
+import type { ClassNode } from "./scope-analysis.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
 
@@ -39,11 +40,6 @@ export function notedPlace(fn: object): MemberPlace | undefined {
   return places.get(fn);
 }
 
-/** True when code needs to know the object it was defined on: it says `super`, or a private name of its class. */
-export function needsHome(site: CodeSite): boolean {
-  return site.outward.some(({ type }) => type === "private") || usesOwnSuper(site);
-}
-
 /** True for a method that says `super`. */
 export function usesOwnSuper(site: CodeSite): boolean {
   return site.contextual.some(({ type, scope }) => type === "super" && scope.receiverScope().node === site.unit.node);
@@ -60,7 +56,7 @@ export function memberPlaceOf(
   if (noted !== undefined) return noted;
   const { owner, member } = site.unit;
   if (owner === undefined || member?.type !== "MethodDefinition") return undefined;
-  for (const cls of candidateClasses(owner.id?.name, scopes, policy)) {
+  for (const cls of candidateClasses(owner.id?.name, scopes, policy.holder)) {
     const place = findIn(cls, fn, member.static) ?? declaredPlace(cls, site, member);
     if (place === undefined) continue;
     places.set(fn, place);
@@ -72,7 +68,7 @@ export function memberPlaceOf(
 function* candidateClasses(
   name: string | undefined,
   scopes: readonly ScopeView[],
-  policy: ShippingPolicy,
+  given: object | undefined,
 ): Generator<object> {
   for (const { variables } of scopes) {
     if (name === undefined || !Object.hasOwn(variables, name)) continue;
@@ -84,7 +80,7 @@ function* candidateClasses(
     }
     break;
   }
-  if (policy.holder !== undefined) yield* classesOf(policy.holder);
+  if (given !== undefined) yield* classesOf(given);
   for (const holder of recentHolders()) yield* classesOf(holder);
 }
 
@@ -111,12 +107,32 @@ function findIn(cls: object, fn: object, isStatic: boolean): MemberPlace | undef
 
 /** A decorator may have put something else in the place of a method: then the class is known by where it is defined. */
 function declaredPlace(cls: object, site: CodeSite, member: MethodDefinition): MemberPlace | undefined {
-  if (member.computed || member.key.type !== "Identifier" || !isClass(cls)) return undefined;
-  const { location } = viewFunction(cls);
-  if (location === undefined || location.scriptId !== site.file.script.id) return undefined;
-  if (siteAt(location, true)?.unit.node !== site.unit.owner) return undefined;
+  if (member.computed || member.key.type !== "Identifier") return undefined;
+  if (site.unit.owner === undefined || classSite(cls, site, site.unit.owner) === undefined) return undefined;
   const slot = member.kind === "get" || member.kind === "set" ? member.kind : "value";
   return { owner: cls, isStatic: member.static, key: member.key.name, slot };
+}
+
+/** The site of a class, when it is the one that a node in the same source defines. */
+function classSite(cls: object, site: CodeSite, node: ClassNode): CodeSite | undefined {
+  const location = isClass(cls) ? viewFunction(cls).location : undefined;
+  if (location === undefined || location.scriptId !== site.file.script.id) return undefined;
+  const found = siteAt(location, true);
+  return found?.unit.node === node ? found : undefined;
+}
+
+/** The live class that a node around a piece of code defines; undefined when it is not within reach. */
+export function classAround(
+  site: CodeSite,
+  node: ClassNode,
+  scopes: readonly ScopeView[],
+  holder: object | undefined,
+): { readonly cls: object; readonly site: CodeSite } | undefined {
+  for (const cls of candidateClasses(node.id?.name, scopes, holder)) {
+    const found = classSite(cls, site, node);
+    if (found !== undefined) return { cls, site: found };
+  }
+  return undefined;
 }
 
 /**

@@ -27,6 +27,8 @@ export interface CodeData {
   readonly privateFields: readonly string[];
   readonly privateMethods: readonly PrivateMethod[];
   readonly privateStatics: readonly string[];
+  /** Of a class: the slots of each function that can only be made inside of it. */
+  readonly inner: readonly (readonly string[])[];
 }
 
 /** Names that the text of a piece of code may use beside the user's own; each is `base` and one letter. */
@@ -45,6 +47,8 @@ export const INSERTED = {
   methods: "f",
   /** Reaches the private static fields of a class. */
   statics: "p",
+  /** Makes the functions that can only be made inside of a class. */
+  inner: "q",
   method: "n",
 } as const;
 
@@ -78,6 +82,7 @@ export function toCodeData(data: PlainData): CodeData {
     privateFields: namesIn(data, "privateFields"),
     privateMethods: methodsIn(data["privateMethods"]),
     privateStatics: namesIn(data, "privateStatics"),
+    inner: listsIn(data["inner"]),
   };
 }
 
@@ -99,6 +104,14 @@ function namesIn(data: PlainRecord, key: string): readonly string[] {
   const value = data[key];
   if (!isStringList(value)) throw malformed();
   return value;
+}
+
+function listsIn(data: PlainData | undefined): (readonly string[])[] {
+  if (!Array.isArray(data)) throw malformed();
+  return data.map((names) => {
+    if (!isStringList(names)) throw malformed();
+    return names;
+  });
 }
 
 function methodsIn(data: PlainData | undefined): PrivateMethod[] {

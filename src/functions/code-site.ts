@@ -43,12 +43,21 @@ export function siteAt(location: FunctionLocation, isClass: boolean): CodeSite |
   if (sites.has(key)) return sites.get(key);
   const file = sourceFileOf(location.scriptId);
   const unit = file === undefined ? undefined : unitAt(file, location, isClass);
-  const site = file === undefined || unit === undefined ? undefined : describe(file, unit);
+  const site = file === undefined || unit === undefined ? undefined : siteOf(file, unit);
   sites.set(key, site);
   if (sites.size > MAX_SITES) {
     const [oldest] = sites.keys();
     if (oldest !== undefined) sites.delete(oldest);
   }
+  return site;
+}
+
+const described = new WeakMap<CodeUnit, CodeSite>();
+
+/** The static facts of one function or class of a source. */
+export function siteOf(file: SourceFile, unit: CodeUnit): CodeSite {
+  const site = described.get(unit) ?? describe(file, unit);
+  described.set(unit, site);
   return site;
 }
 

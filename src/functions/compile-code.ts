@@ -5,6 +5,7 @@ import { Script } from "node:vm";
 import { type CodeData, INSERTED } from "./code-data.ts";
 import { importFrom } from "./import-from.ts";
 import type { PrivateAccess } from "./revived.ts";
+import { slotCode } from "./slot-code.ts";
 import { noteForeignFile, pathOf } from "./root.ts";
 
 /** One function made from a piece of code. */
@@ -18,6 +19,8 @@ export interface CodeInstance {
   readonly holder: object | undefined;
   /** Of a class with private members. */
   readonly privates: PrivateAccess | undefined;
+  /** Of a class: makes the functions that can only be made inside of it. */
+  readonly inner: readonly (() => RawInstance)[];
 }
 
 /** What a class needs when it is defined. */
@@ -29,7 +32,14 @@ export interface Definition {
 /** Makes a new function from a piece of code each time it is called. */
 export type CodeFactory = (definition: Definition) => CodeInstance;
 
-type RawFactory = (...inserted: unknown[]) => [(values: readonly unknown[]) => void, () => unknown[], object];
+/** Sets the captured variables, reads them, and the function itself. */
+export type RawInstance = [(values: readonly unknown[]) => void, () => unknown[], object];
+
+type RawFactory = (...inserted: unknown[]) => RawInstance;
+
+function isRawMaker(value: unknown): value is () => RawInstance {
+  return typeof value === "function";
+}
 
 function isRawFactory(value: unknown): value is RawFactory {
   return typeof value === "function";
@@ -43,17 +53,16 @@ const PARAMETERS = [
   INSERTED.returner,
   INSERTED.methods,
   INSERTED.statics,
+  INSERTED.inner,
 ];
 
 /** Compiles a piece of code once; `importer` is the url from which it imports. */
 export function compileCode(code: CodeData, importer: string): CodeFactory {
   const { base, slots, text, form } = code;
-  const value = `${base}v`;
-  const assignments = slots.map((name, index) => `${name}=${value}[${index}];`).join("");
+  const { declaration, fill: setter, read: getter } = slotCode(slots);
   const open =
     `(function(${PARAMETERS.map((name) => base + name).join()}){${code.isStrict ? '"use strict";' : ""}` +
-    `${slots.length === 0 ? "" : `let ${slots.join()};`}return[${value}=>{${assignments}},()=>[${slots.join()}],` +
-    (form === "method" ? "({" : "(");
+    `${declaration}return[${setter},${getter},${form === "method" ? "({" : "("}`;
   const script = new Script(`${open}${text}\n${form === "method" ? "})" : ")"}]})`, {
     filename: code.url === "" ? "shipped.js" : code.url,
     lineOffset: code.line,
@@ -69,12 +78,23 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
     const symbols = code.privateMethods.map(({ name }) => Symbol(`#${name}`));
     const methods: unknown[] = [];
     const statics: unknown[] = [];
-    const [fill, read, made] = factory(superclass, [...keys, ...symbols], load, meta, Returner, methods, statics);
-    if (form === "method") return { value: methodOf(made), fill, read, holder: made, privates: undefined };
-    if (form === "expression") return { value: made, fill, read, holder: undefined, privates: undefined };
+    const inner: unknown[] = [];
+    const [fill, read, made] = factory(
+      superclass,
+      [...keys, ...symbols],
+      load,
+      meta,
+      Returner,
+      methods,
+      statics,
+      inner,
+    );
+    const instance = { fill, read, holder: undefined, privates: undefined, inner: [] };
+    if (form === "method") return { ...instance, value: methodOf(made), holder: made };
+    if (form === "expression") return { ...instance, value: made };
     const cls = code.privateFields.length + symbols.length > 0 ? objectAt(made, `${base}class`) : made;
     methods.push(...symbols.map((symbol, index) => extractMethod(cls, symbol, code.privateMethods[index]?.slot)));
-    return { value: cls, fill, read, holder: undefined, privates: privateAccess(code, made, statics) };
+    return { ...instance, value: cls, privates: privateAccess(code, made, statics), inner: inner.filter(isRawMaker) };
   };
 }
 

@@ -1,13 +1,16 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { types } from "node:util";
+import type { CapturedValue } from "./captured-values.ts";
 import { type CodeSite, siteAt } from "./code-site.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { noteHolder } from "./holders.ts";
 import { identify, identityOf, processId } from "./identity.ts";
 import { type FunctionView, viewFunction } from "./inspector-session.ts";
-import { exportOf } from "./module-references.ts";
+import { moduleFactsOf } from "./module-facts.ts";
+import { exportOf, type ModuleReference } from "./module-references.ts";
+import { overridesVersion } from "./overrides.ts";
 import { PartsList } from "./parts-list.ts";
 import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
 import { type RevivedSource, revivedSource } from "./revived.ts";
@@ -20,11 +23,30 @@ import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
 
+/** A function taken apart, and what led to it. */
+export interface TakenApart {
+  readonly shipment: Dismantled;
+  readonly way: "reference" | "value";
+  /** Why it travels that way. */
+  readonly reason: string;
+  /** What it captured, when it travels by value and was made in this process. */
+  readonly captured: readonly CapturedValue[];
+}
+
 /**
  * Takes a function or class apart so that it can travel: by reference when the receiver can have the same one by
  * itself, by value otherwise. Throws `ShippingError` when it can travel neither way.
  */
 export function dismantle(fn: object, policy: ShippingPolicy = AUTO): Dismantled {
+  return takeApart(fn, policy).shipment;
+}
+
+function byReference(shipment: Dismantled, reason: string): TakenApart {
+  return { shipment, way: "reference", reason, captured: [] };
+}
+
+/** Does what `dismantle` does, and says why. */
+export function takeApart(fn: object, policy: ShippingPolicy = AUTO): TakenApart {
   if (!isFunction(fn)) {
     throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
   }
@@ -32,22 +54,49 @@ export function dismantle(fn: object, policy: ShippingPolicy = AUTO): Dismantled
     throw new ShippingError("is a Proxy, which does not show what it wraps", [], "capture the target instead");
   }
   const universal = universalReference(fn);
-  if (universal !== undefined) return universal;
+  if (universal !== undefined) return byReference(universal, "every process has it");
   const id = identityOf(fn);
   if (id !== undefined && policy.destination !== undefined && policy.destination !== processId) {
-    if (id.startsWith(policy.destination)) return byName({ kind: "returning", id });
+    if (id.startsWith(policy.destination)) return byReference(byName({ kind: "returning", id }), "it came from there");
   }
-  const imported = policy.ship === "value" ? undefined : importReference(fn, policy);
-  if (imported !== undefined) return byModule(fn, imported, ancestry(fn));
+  const isByValue = policy.ship === "value";
+  const imported = isByValue ? undefined : importReference(fn, policy);
+  if (imported !== undefined) return byReference(byModule(fn, imported, ancestry(fn)), exportReason(imported));
   const revived = revivedSource(fn);
-  if (revived !== undefined) return takeRevived(fn, revived);
+  if (revived !== undefined) return { ...byReference(takeRevived(fn, revived), "it was sent here"), way: "value" };
   const directory = requireDirectory(fn);
-  if (directory !== undefined) return byName({ kind: "require", directory });
-  const view = viewFunction(fn);
-  if (view.bound !== undefined) return takeBound(fn, view.bound);
-  const { site, script } = locate(fn, view);
-  const exported = policy.ship === "value" ? undefined : exportOf(fn, script, site.unit, view.scopes);
-  if (exported !== undefined && isAllowed(exported, policy)) return byModule(fn, exported, ancestry(fn));
+  if (directory !== undefined) return byReference(byName({ kind: "require", directory }), "every process has it");
+  return takeOwn(fn, policy, isByValue);
+}
+
+/** What is known of a function without asking the engine again. */
+interface KnownFunction {
+  readonly site: CodeSite;
+  readonly exported: ModuleReference | undefined;
+  readonly version: number;
+}
+
+const known = new WeakMap<object, KnownFunction>();
+
+function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): TakenApart {
+  let view: FunctionView | undefined;
+  const source = (): FunctionView => {
+    view ??= viewFunction(fn);
+    return view;
+  };
+  const version = overridesVersion();
+  let facts = known.get(fn);
+  if (facts === undefined || facts.version !== version) {
+    const { bound, scopes } = source();
+    if (bound !== undefined) return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+    const { site, script } = locate(fn, source());
+    facts = { site, exported: exportOf(fn, script, site.unit, scopes), version };
+    known.set(fn, facts);
+  }
+  const { exported, site } = facts;
+  if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
+    return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
+  }
   if (policy.ship === "reference") {
     throw new ShippingError(
       `"${fn.name}" is not an export of a module that a worker can load`,
@@ -55,7 +104,18 @@ export function dismantle(fn: object, policy: ShippingPolicy = AUTO): Dismantled
       'export it from a module other than the entry file, or leave out `ship: "reference"`',
     );
   }
-  return takeByValue(fn, site, view, policy);
+  const reason = isByValue ? "it was asked for" : valueReason(site.file.script, exported);
+  return { ...takeByValue(fn, site, source, policy), way: "value", reason };
+}
+
+function exportReason({ title, path }: ModuleReference): string {
+  return `it is the export "${path.join(".")}" of "${title}"`;
+}
+
+function valueReason(script: Script, exported: ModuleReference | undefined): string {
+  if (exported !== undefined) return `the receiver cannot load "${exported.title}", or it is to travel by value`;
+  const { hindrance } = moduleFactsOf(script);
+  return hindrance === undefined ? "it is not an export of its module" : `its module does not travel: ${hindrance}`;
 }
 
 function ancestry(fn: AnyFunction): { readonly [key: string]: string | string[] } {
@@ -119,6 +179,7 @@ function takeRevived(fn: AnyFunction, revived: RevivedSource): Dismantled {
     id: identify(fn),
     captured: parts.values.length,
     ...(code === undefined ? {} : { code: code.hash }),
+    ...(revived.index === undefined ? {} : { index: revived.index }),
   };
   const home = revived.home === undefined ? {} : { home: parts.add(revived.home(), "super") };
   const head =

@@ -1,9 +1,12 @@
 import type { MethodDefinition, PropertyDefinition } from "acorn";
 import { INSERTED } from "./code-data.ts";
 import type { CodeSite } from "./code-site.ts";
+import { emitText, slotsOf } from "./emit-text.ts";
+import { innerPlan, innerSites } from "./private-closures.ts";
 import { type PrivateMember, privateMembersAt } from "./private-members.ts";
 import { isAnonymousDefinition, isClassNode } from "./scope-analysis.ts";
-import type { SourceEdits } from "./source-edits.ts";
+import { slotCode } from "./slot-code.ts";
+import { SourceEdits } from "./source-edits.ts";
 
 /** A member of a class whose key was computed when the class was defined. */
 export type ComputedMember = MethodDefinition | PropertyDefinition;
@@ -40,6 +43,23 @@ export function emitClass(edits: SourceEdits, site: CodeSite, base: string): voi
   const instance = members.filter(({ isStatic }) => !isStatic);
   if (instance.length > 0) emitInstancePrivates(edits, site, base, instance, computed.length);
   emitStaticPrivates(edits, site, base, members);
+  emitInner(edits, site, base);
+}
+
+/** What makes functions that can only be made inside of the class. */
+function emitInner(edits: SourceEdits, site: CodeSite, base: string): void {
+  const { node } = site.unit;
+  for (const inner of innerSites(site)) {
+    const plan = innerPlan(inner);
+    const own = new SourceEdits();
+    emitText(own, inner, plan, base);
+    const { declaration, fill, read } = slotCode(slotsOf(plan, base));
+    const text = own.apply(inner.file.source, inner.range);
+    edits.insert(
+      node.end - 1,
+      `;static{${base}${INSERTED.inner}.push(()=>{${declaration}return[${fill},${read},(${text}\n)]})}`,
+    );
+  }
 }
 
 function keyAt(base: string, index: number): string {

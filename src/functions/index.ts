@@ -9,6 +9,6 @@ export { configureRoot, projectRoot } from "./root.ts";
 export { registerRuntimeExports, runtimeNameOf } from "./runtime-exports.ts";
 export type { Assembled, Dependency, Dismantled, PlainData, PrivateState } from "./shipment.ts";
 export { ShippingError } from "./shipment.ts";
-export { type ExplainedPart, type Explanation, shipping } from "./shipping.ts";
+export { type ExplainedPart, type Explanation, type Refusal, shipping } from "./shipping.ts";
 export type { ShippingPolicy } from "./shipping-policy.ts";
 export { type Stability, stability } from "./stability.ts";

@@ -2,13 +2,13 @@ import type { Dependency } from "./shipment.ts";
 
 /** What a function that was revived here was made of, so that it can travel on without being analysed again. */
 export interface RevivedSource {
-  readonly kind: "function" | "class" | "bound";
-  /** Undefined for a bound function. */
+  readonly kind: "function" | "class" | "bound" | "inner";
+  /** Undefined for a bound function and for one that its class makes. */
   readonly code: Dependency | undefined;
   /** The captured values as they are now. */
   captured(): readonly unknown[];
   readonly labels: readonly string[];
-  /** Of a class: its superclass and computed keys. */
+  /** Of a class: its superclass and computed keys. Of a function that its class makes: the class. */
   readonly early: readonly unknown[];
   /** Of a class: what its body defined, on itself and on its prototype. */
   readonly pristine: PristineClass | undefined;
@@ -16,6 +16,8 @@ export interface RevivedSource {
   readonly hasHeritage: boolean;
   /** Of a method that says `super`: where that leads. */
   readonly home: (() => object | null) | undefined;
+  /** Of a function that its class makes: which one. */
+  readonly index: number | undefined;
   /** Of a class with private members: how to reach them. */
   readonly privates: PrivateAccess | undefined;
 }

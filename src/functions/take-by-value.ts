@@ -1,36 +1,56 @@
 import { canPauseIn, parameterCountOf } from "./binding-cells.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
 import { captureVariables } from "./captured-variables.ts";
-import { homeOf, memberPlaceOf, needsHome, noteMembers, usesOwnSuper } from "./class-members.ts";
+import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
 import { toPlain } from "./code-data.ts";
 import type { CodeSite } from "./code-site.ts";
 import { dependencyOf } from "./content-hash.ts";
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
-import { type EmissionPlan, emitCode } from "./emit-code.ts";
+import { type EmissionPlan, usesOuterThis } from "./emission-plan.ts";
+import { emitCode } from "./emit-code.ts";
 import { identify } from "./identity.ts";
 import { type FunctionView, type PrivateField, viewPrivates } from "./inspector-session.ts";
+import { overridesVersion } from "./overrides.ts";
 import { PartsList } from "./parts-list.ts";
 import { isDebuggerAttached, pauseIn } from "./paused-frame.ts";
+import { innerPlan, innerSites, privateOwner } from "./private-closures.ts";
 import { privateMembersAt } from "./private-members.ts";
 import { ancestorsOf } from "./references.ts";
 import { type Dependency, type Dismantled, type PlainData, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 import type { AnyFunction } from "./source-text.ts";
 
+/** A function taken apart by value, and what it captured. */
+export interface TakenByValue {
+  readonly shipment: Dismantled;
+  readonly captured: readonly CapturedValue[];
+}
+
+/** Where the captured variables of a function are read: in the engine, or from what is known to be still so. */
+export type CaptureSource = () => FunctionView;
+
 /** Takes a function or class apart into its code and what it captured. Throws `ShippingError` when it cannot travel. */
-export function takeByValue(fn: AnyFunction, site: CodeSite, view: FunctionView, policy: ShippingPolicy): Dismantled {
-  refuseWhatCannotTravel(site);
-  if (needsHome(site) && site.unit.literal === undefined) return takeAsMember(fn, site, view, policy);
-  const captured = captureVariables(fn, site, view.scopes).map((variable) => captureValue(fn, site, variable, policy));
-  const receiver = usesOuterThis(site) ? { value: outerThis(fn, site) } : undefined;
-  const slots = captured.filter(({ kind }) => kind === "slot");
-  const cells = captured.filter(({ kind }) => kind === "cell");
-  const plan = { slots: slots.map(nameOf), cells: cells.map(nameOf), capturesThis: receiver !== undefined };
+export function takeByValue(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): TakenByValue {
+  const captured = captureAll(fn, site, source, policy);
+  return { shipment: takeApart(fn, site, source, captured, policy), captured: [...captured.values()] };
+}
+
+function takeApart(
+  fn: AnyFunction,
+  site: CodeSite,
+  source: CaptureSource,
+  captured: Captured,
+  policy: ShippingPolicy,
+): Dismantled {
+  const usesPrivateNames = site.outward.some(({ type }) => type === "private");
+  if (usesPrivateNames && site.form === "expression") return takeFromInside(fn, site, source, captured, policy);
+  if (usesPrivateNames || (usesOwnSuper(site) && site.unit.literal === undefined)) {
+    return takeAsMember(fn, site, source, policy);
+  }
+  const plan = planFor(captured, site);
   const code = codeDependency(site, plan);
-  const parts = new PartsList();
-  for (const { name, value } of [...slots, ...cells]) parts.add(value, name);
-  if (receiver !== undefined) parts.add(receiver.value, "this");
+  const parts = partsFor(fn, site, plan, captured);
   const common = { id: identify(fn), code: code.hash, captured: parts.values.length };
   if (site.form === "class") return finishClass(fn, site, code, common, parts);
   const home = usesOwnSuper(site) ? { home: parts.add(superOf(fn, site, policy), "super") } : {};
@@ -38,8 +58,67 @@ export function takeByValue(fn: AnyFunction, site: CodeSite, view: FunctionView,
   return { head, dependencies: [code], early: [], parts: parts.values, labels: parts.labels };
 }
 
-function nameOf({ name }: CapturedValue): string {
-  return name;
+type Captured = ReadonlyMap<string, CapturedValue>;
+
+const fixed = new WeakMap<object, { readonly captured: Captured; readonly version: number }>();
+
+/** What cannot change is looked up once. What the receiver lacks may travel otherwise, so then it is looked at again. */
+function captureAll(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): Captured {
+  const version = overridesVersion();
+  const isUsual = policy.unavailable === undefined || policy.unavailable.size === 0;
+  const known = isUsual ? fixed.get(fn) : undefined;
+  if (known !== undefined && known.version === version) return known.captured;
+  refuseWhatCannotTravel(site);
+  const variables = site.free.size === 0 ? [] : captureVariables(fn, site, source().scopes);
+  const captured = new Map(variables.map((variable) => [variable.name, captureValue(fn, site, variable, policy)]));
+  if (isUsual && variables.every(({ name }) => captured.get(name)?.isFixed)) fixed.set(fn, { captured, version });
+  return captured;
+}
+
+function planFor(captured: Captured, site: CodeSite): EmissionPlan {
+  const named = (wanted: CapturedValue["kind"]): string[] =>
+    [...captured.values()].filter(({ kind }) => kind === wanted).map(({ name }) => name);
+  return { slots: named("slot"), cells: named("cell"), capturesThis: usesOuterThis(site) };
+}
+
+/** What fills the slots of a plan, in its order. */
+function partsFor(fn: AnyFunction, site: CodeSite, plan: EmissionPlan, captured: Captured): PartsList {
+  const parts = new PartsList();
+  for (const name of [...plan.slots, ...plan.cells]) parts.add(captured.get(name)?.value, name);
+  if (plan.capturesThis) parts.add(outerThis(fn, site), "this");
+  return parts;
+}
+
+/** A function that uses private names without being a member of the class is made by the code of the class. */
+function takeFromInside(
+  fn: AnyFunction,
+  site: CodeSite,
+  source: CaptureSource,
+  captured: Captured,
+  policy: ShippingPolicy,
+): Dismantled {
+  const node = privateOwner(site);
+  const plan = innerPlan(site);
+  const isForeseen = [...captured.values()].every(({ name, kind }) =>
+    site.free.get(name)?.binding?.kind === "class-name" || (kind === "slot" ? plan.slots : plan.cells).includes(name),
+  );
+  const parts = partsFor(fn, site, plan, captured);
+  const receiver = plan.capturesThis ? parts.values.at(-1) : undefined;
+  const holder = typeof receiver === "object" && receiver !== null ? receiver : policy.holder;
+  const owner = node === undefined ? undefined : classAround(site, node, source().scopes, holder);
+  if (owner === undefined || !isForeseen) throw privateRefusal(fn, site);
+  const index = innerSites(owner.site).findIndex(({ unit }) => unit === site.unit);
+  const head = { kind: "inner", index, id: identify(fn), captured: parts.values.length, ...describeFunction(fn, parts) };
+  return { head, dependencies: [], early: [owner.cls], parts: parts.values, labels: parts.labels };
+}
+
+function privateRefusal(fn: AnyFunction, site: CodeSite): ShippingError {
+  const name = site.outward.find(({ type }) => type === "private")?.name ?? "";
+  return new ShippingError(
+    `"${fn.name}" uses the private name #${name}, and the class that declares it is not within reach`,
+    [],
+    "capture the instance or the class and call a method of it",
+  );
 }
 
 function finishClass(
@@ -82,14 +161,12 @@ function privateStaticsOf(cls: AnyFunction, site: CodeSite): PrivateField[] {
 }
 
 /** A method that says `super` or a private name travels as a member of its class. */
-function takeAsMember(fn: AnyFunction, site: CodeSite, view: FunctionView, policy: ShippingPolicy): Dismantled {
-  const place = memberPlaceOf(fn, site, view.scopes, policy);
+function takeAsMember(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): Dismantled {
+  const place = memberPlaceOf(fn, site, source().scopes, policy);
   if (place === undefined) {
-    const name = site.outward.find(({ type }) => type === "private")?.name;
+    if (!usesOwnSuper(site)) throw privateRefusal(fn, site);
     throw new ShippingError(
-      name === undefined
-        ? `"${fn.name}" uses \`super\`, and the class or object that it belongs to is not within reach`
-        : `"${fn.name}" uses the private name #${name} outside of a method of its class`,
+      `"${fn.name}" uses \`super\`, and the class that it belongs to is not within reach`,
       [],
       "capture the instance or the class and call the method on it",
     );
@@ -110,20 +187,18 @@ function superOf(fn: AnyFunction, site: CodeSite, policy: ShippingPolicy): objec
   );
 }
 
-/** True for an arrow function that uses the `this` around it, and there is one. */
-function usesOuterThis(site: CodeSite): boolean {
-  return site.outward.some(({ type, scope }) => {
-    if (type !== "this") return false;
-    return scope.receiverScope().kind !== "top" || !site.file.script.isModule;
-  });
-}
+const receivers = new WeakMap<object, { readonly value: unknown }>();
 
 /** The engine does not list it among the captured variables, but shows it to code that stops in the function. */
 function outerThis(fn: AnyFunction, site: CodeSite): unknown {
-  const found = canPauseIn(site)
-    ? pauseIn(fn, parameterCountOf(site), (frame) => ({ value: frame.receiver() }))
-    : undefined;
-  if (found !== undefined) return found.value;
+  const known = receivers.get(fn);
+  const found =
+    known ??
+    (canPauseIn(site) ? pauseIn(fn, parameterCountOf(site), (frame) => ({ value: frame.receiver() })) : undefined);
+  if (found !== undefined) {
+    receivers.set(fn, found);
+    return found.value;
+  }
   throw new ShippingError(
     isDebuggerAttached()
       ? "uses the lexical `this` of the code around it, which cannot be read while a debugger is attached"

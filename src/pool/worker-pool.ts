@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { fromCaller } from "../connection/remote-failure.ts";
 import { type DiscoveryPublisherLike, LocalDiscovery, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument, PoolClosed, WorkerStartError } from "../errors.ts";
 import {
@@ -117,7 +118,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   /** @internal */
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
     const proxy = this.#proxy;
-    if (proxy === undefined || this.#state !== "open") return Promise.reject(this.#closedError());
+    if (proxy === undefined || this.#state !== "open") return Promise.reject(fromCaller(this.#closedError()));
     return proxy.call(spec, args, options);
   }
 

@@ -1,6 +1,6 @@
 import { Call, type CallExtras, type CallOwner, type Scope } from "../connection/call.ts";
 import { RemoteGenerator } from "../connection/remote-generator.ts";
-import { throwAtCallSite } from "../connection/remote-failure.ts";
+import { fromCaller, throwAtCallSite } from "../connection/remote-failure.ts";
 import { encodeContext } from "../context/context-codec.ts";
 import type { Dependency } from "../functions/index.ts";
 import { currentFrame, type Frame } from "../routine/frame.ts";
@@ -35,8 +35,12 @@ export class Dispatching {
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      const call = this.#make(this.#scheduler, spec, args, options, resolve, reject);
-      if (call !== undefined) this.#scheduler.submit(call);
+      try {
+        const call = this.#make(this.#scheduler, spec, args, options, resolve, reject);
+        if (call !== undefined) this.#scheduler.submit(call);
+      } catch (error) {
+        reject(fromCaller(error));
+      }
     }).then(undefined, throwAtCallSite);
   }
 
@@ -48,8 +52,12 @@ export class Dispatching {
     options: CallOptions | undefined,
   ): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      const call = this.#make(directOwner, spec, args, options, resolve, reject);
-      if (call !== undefined) void sendDirectly(call, member);
+      try {
+        const call = this.#make(directOwner, spec, args, options, resolve, reject);
+        if (call !== undefined) void sendDirectly(call, member);
+      } catch (error) {
+        reject(fromCaller(error));
+      }
     }).then(undefined, throwAtCallSite);
   }
 

@@ -47,11 +47,12 @@ export class Membership {
   }
 
   /** Stops following and gives all connections back. */
-  async close(gone: boolean): Promise<void> {
+  close(gone: boolean): void {
     this.#state = "closed";
     clearTimeout(this.#retry);
     for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
-    await this.#subscription?.return?.();
+    // A subscription that waits inside itself answers when it wakes up; nobody needs to wait for that.
+    this.#subscription?.return?.().catch(() => undefined);
   }
 
   async #follow(discovery: DiscoveryLike, retryIn: number): Promise<void> {

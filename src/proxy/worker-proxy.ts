@@ -21,6 +21,7 @@ import { checkProxyOptions, POOL_SCHEME, type WorkerProxyOptions } from "./proxy
 import { Scheduler } from "./scheduler.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
+const DISPOSAL_LIMIT_MS = 5000;
 
 /** What became of the calls at one worker. */
 export interface WorkerStats {
@@ -163,9 +164,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     this.#dispatching = undefined;
     this.#scheduler.failAll(closedError());
     this.#membershipChanged?.();
-    await this.#membership.close(false);
-    await this.#balancer?.dispose();
-    await this.#discovery?.dispose();
+    this.#membership.close(false);
+    await bounded(this.#balancer?.dispose());
+    await bounded(this.#discovery?.dispose());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -258,6 +259,16 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   #isClosed(): boolean {
     return this.#state === "closed";
   }
+}
+
+/** Waits for what a user's object does when it is disposed of, but not for ever. */
+async function bounded(disposal: Promise<void> | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, DISPOSAL_LIMIT_MS);
+  });
+  await Promise.race([disposal, limit]);
+  clearTimeout(timer);
 }
 
 function closedError(): PoolClosed {

@@ -25,8 +25,10 @@ import {
   NULL,
   OBJECT,
   PLATFORM_SYMBOL,
+  RECORD,
   REFERENCE,
   REGISTERED_SYMBOL,
+  SHAPES,
   SHORT_ARRAY,
   SHORT_OBJECT,
   SPECIAL_OBJECT,
@@ -44,6 +46,7 @@ export class GraphReader extends ByteReader {
   #depth = 0;
   #remembering = false;
   #made: unknown[] = [];
+  #shapes: (readonly string[])[] = [];
   #later: (() => void)[] = [];
   #privates: { object: object; states: readonly PrivateState[] }[] = [];
   #settle: (() => void)[] = [];
@@ -77,6 +80,7 @@ export class GraphReader extends ByteReader {
     this.close();
     this.#depth = 0;
     if (this.#made.length > 0) this.#made = [];
+    if (this.#shapes.length > 0) this.#shapes = [];
     if (this.#later.length > 0) this.#later = [];
     if (this.#privates.length > 0) this.#privates = [];
     if (this.#settle.length > 0) this.#settle = [];
@@ -109,7 +113,7 @@ export class GraphReader extends ByteReader {
       case BACK_REFERENCE:
         return this.#backReference();
       default:
-        return this.#rare(tag);
+        return tag >= RECORD ? this.#record(tag - RECORD) : this.#rare(tag);
     }
   }
 
@@ -194,19 +198,39 @@ export class GraphReader extends ByteReader {
   #object(count: number): object {
     const object: Record<string, unknown> = {};
     if (this.#remembering) this.#made.push(object);
+    const keys = this.#keys(count);
+    if (count > 0 && this.#shapes.length < SHAPES) this.#shapes.push(keys);
     this.enter();
-    this.#properties(object, count);
+    this.#properties(object, keys);
     this.#depth--;
     return object;
   }
 
-  #properties(object: Record<string, unknown>, count: number): void {
+  #record(shape: number): object {
+    const keys = this.#shapes[shape];
+    if (keys === undefined) throw new MalformedPayload("The payload refers to keys that are not in it.");
+    const object: Record<string, unknown> = {};
+    if (this.#remembering) this.#made.push(object);
+    this.enter();
+    this.#properties(object, keys);
+    this.#depth--;
+    return object;
+  }
+
+  #keys(count: number): string[] {
+    const keys: string[] = [];
     for (let index = 0; index < count; index++) {
       const key = this.key();
-      if (key === undefined || key === "__proto__")
-        throw new MalformedPayload("A plain object has a key it cannot have.");
-      object[key] = this.value();
+      if (key === undefined || key === "__proto__") {
+        throw new MalformedPayload("A plain object in the payload has a key that it cannot have.");
+      }
+      keys.push(key);
     }
+    return keys;
+  }
+
+  #properties(object: Record<string, unknown>, keys: readonly string[]): void {
+    for (let index = 0; index < keys.length; index++) object[keys[index] ?? ""] = this.value();
   }
 
   #laterArray(): unknown[] {
@@ -220,10 +244,9 @@ export class GraphReader extends ByteReader {
   }
 
   #laterObject(): object {
-    const count = this.count(2);
     const object: Record<string, unknown> = {};
     this.remember(object);
-    this.defer(() => this.#properties(object, count));
+    this.defer(() => this.#properties(object, this.#keys(this.count(2))));
     return object;
   }
 

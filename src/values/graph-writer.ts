@@ -21,6 +21,8 @@ import {
   MAX_DEPTH,
   NULL,
   OBJECT,
+  RECORD,
+  SHAPES,
   SHORT_ARRAY,
   SHORT_OBJECT,
   TRUE,
@@ -45,6 +47,7 @@ export class GraphWriter extends ByteWriter {
   depth = 0;
   #seen = new IdentityTable();
   #referred = false;
+  #shapes: (readonly string[])[] = [];
   #later: (() => void)[] = [];
   #dependencies: Map<string, Dependency> | undefined;
 
@@ -77,6 +80,7 @@ export class GraphWriter extends ByteWriter {
   clear(): void {
     this.#seen.clear();
     this.#referred = false;
+    if (this.#shapes.length > 0) this.#shapes = [];
     this.depth = 0;
     if (this.#later.length > 0) this.#later = [];
     if (!this.binary.isEmpty) this.binary.clear();
@@ -84,33 +88,17 @@ export class GraphWriter extends ByteWriter {
   }
 
   value(value: unknown): void {
-    switch (typeof value) {
-      case "number":
-        this.number(value);
-        break;
-      case "string":
-        this.string(value);
-        break;
-      case "object":
-        if (value === null) this.byte(NULL);
-        else this.object(value);
-        break;
-      case "boolean":
-        this.byte(value ? TRUE : FALSE);
-        break;
-      case "undefined":
-        this.byte(UNDEFINED);
-        break;
-      case "bigint":
-        this.bigint(value);
-        break;
-      case "symbol":
-        writeSymbol(this, value);
-        break;
-      case "function":
-        writeFunction(this, value);
-        break;
-    }
+    // Comparisons one by one: the engine does not see through a switch over typeof.
+    if (typeof value === "number") this.number(value);
+    else if (typeof value === "string") this.string(value);
+    else if (typeof value === "object") {
+      if (value === null) this.byte(NULL);
+      else this.object(value);
+    } else if (typeof value === "boolean") this.byte(value ? TRUE : FALSE);
+    else if (value === undefined) this.byte(UNDEFINED);
+    else if (typeof value === "function") writeFunction(this, value);
+    else if (typeof value === "bigint") this.bigint(value);
+    else if (typeof value === "symbol") writeSymbol(this, value);
   }
 
   object(value: object): void {
@@ -231,30 +219,47 @@ export class GraphWriter extends ByteWriter {
       this.#deferProperties(keys, values);
       return true;
     }
+    this.#keys(keys);
+    this.depth++;
+    for (let index = 0; index < count; index++) this.value(values[index]);
+    this.depth--;
+    return true;
+  }
+
+  /** Writes the tag and keys of a plain object, or only the number of the list of keys if it has been written before. */
+  #keys(keys: readonly string[]): void {
+    const shapes = this.#shapes;
+    for (let index = 0; index < shapes.length; index++) {
+      if (isSameList(shapes[index], keys)) {
+        this.byte(RECORD | index);
+        return;
+      }
+    }
+    const count = keys.length;
+    if (shapes.length < SHAPES && count > 0) shapes.push(keys);
     if (count < 16) {
       this.byte(SHORT_OBJECT | count);
     } else {
       this.byte(OBJECT);
       this.varint(count);
     }
-    this.depth++;
-    this.#properties(keys, values);
-    this.depth--;
-    return true;
+    for (let index = 0; index < count; index++) this.string(keys[index] ?? "");
   }
 
   #deferProperties(keys: readonly string[], values: readonly unknown[]): void {
     this.byte(LATER_OBJECT);
-    this.varint(keys.length);
-    this.defer(() => this.#properties(keys, values));
+    this.defer(() => {
+      this.varint(keys.length);
+      for (const key of keys) this.string(key);
+      for (const value of values) this.value(value);
+    });
   }
+}
 
-  #properties(keys: readonly string[], values: readonly unknown[]): void {
-    for (let index = 0; index < keys.length; index++) {
-      this.string(keys[index] ?? "");
-      this.value(values[index]);
-    }
-  }
+function isSameList(known: readonly string[] | undefined, keys: readonly string[]): boolean {
+  if (known === undefined || known.length !== keys.length) return false;
+  for (let index = 0; index < keys.length; index++) if (known[index] !== keys[index]) return false;
+  return true;
 }
 
 function proxyRefusal(value: object): Refusal {

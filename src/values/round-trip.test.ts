@@ -62,7 +62,8 @@ function compareObjects(a: object, b: object, path: string, compare: Compare): s
   state.parts.forEach((part, index) => compare(part, other.parts[index], `${path}<${index}>`));
   const keys = Reflect.ownKeys(a);
   const otherKeys = Reflect.ownKeys(b);
-  if (keys.length !== otherKeys.length) return `${path}: keys ${keys.map(String).join()} became ${otherKeys.map(String).join()}`;
+  if (keys.length !== otherKeys.length)
+    return `${path}: keys ${keys.map(String).join()} became ${otherKeys.map(String).join()}`;
   for (const [index, key] of keys.entries()) {
     const otherKey = otherKeys[index] ?? "";
     compare(key, otherKey, `${path}, key`);

@@ -34,6 +34,10 @@ export const FUNCTION = 0xd5;
 export const REFERENCE = 0xd6;
 export const CELL = 0xd7;
 export const TRAVELLER = 0xd8;
+/** 0xe0 to 0xef: plain object with the keys of the 1st to 16th one that was written with its keys. */
+export const RECORD = 0xe0;
+/** How many lists of keys a payload remembers. */
+export const SHAPES = 16;
 
 /** High half of the first byte of a payload. */
 export const FORMAT = 0x10;

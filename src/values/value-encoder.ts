@@ -29,10 +29,22 @@ export class ValueEncoder {
    * @throws SerializationError when something in the value cannot travel
    */
   encode(value: unknown, rootName = "value"): Uint8Array {
+    return this.#encode(value, rootName, undefined);
+  }
+
+  /**
+   * Like `encode`, for an array that the caller made itself, such as the arguments of a call. It is taken to have
+   * nothing but its elements, which saves finding out.
+   */
+  encodeList(values: readonly unknown[], rootName = "value"): Uint8Array {
+    return this.#encode(values, rootName, values);
+  }
+
+  #encode(value: unknown, rootName: string, list: readonly unknown[] | undefined): Uint8Array {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     try {
-      const payload = writer.write(value);
+      const payload = list === undefined ? writer.write(value) : writer.writeList(list);
       this.#dependencies = writer.takeDependencies();
       return payload;
     } catch (error) {

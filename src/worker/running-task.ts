@@ -5,7 +5,13 @@ import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 
-/** A task on its worker, from its start to its end. */
+/**
+ * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it
+ * made itself. `ended`.
+ */
+export type TaskState = "parked" | "running" | "waiting" | "ended";
+
+/** A task on its worker, from its arrival to its end. */
 export class RunningTask implements Task {
   readonly session: ExecutorSession;
   readonly routine: RemoteRoutine;
@@ -15,6 +21,9 @@ export class RunningTask implements Task {
   readonly sequence: number;
   readonly caller: string | undefined;
   readonly deadline: number | undefined;
+  state: TaskState = "parked";
+  /** Calls that the task has made and that have not ended. */
+  nested = 0;
   exception: unknown;
   /** Ends the task's time. */
   timer: NodeJS.Timeout | undefined;

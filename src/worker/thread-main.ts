@@ -25,14 +25,16 @@ const board = new ThreadBoard(config.board);
 const unsent = new Map<number, number>();
 let received = 0;
 
-const proxies = new ProxyCache(config.proxyPoolTtl);
-const executor = new Executor({
+const executor: Executor = new Executor({
   uid: config.uid,
   board,
+  maxConcurrency: config.maxConcurrency,
   dispatcherFor: (pool) => proxies.dispatcher(pool),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
 });
+
+const proxies = new ProxyCache(config.proxyPoolTtl, executor.runner);
 
 function tell(message: FromThread): void {
   port.postMessage(message);

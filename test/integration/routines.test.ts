@@ -64,7 +64,9 @@ describe("inside a pool", () => {
 
   const readNotes = routine(async (key: string) => notesOf(key));
   const open = routine(async (key: string) => openDoor(key));
-  const nameOfTask = routine(async () => currentTask()?.name);
+  const nameOfTask = routine(async function nameOfTask() {
+    return currentTask()?.name;
+  });
 
   test("asynchronous and synchronous functions run on a worker", async () => {
     expect(await whereabouts()).toBe(workerPid);
@@ -189,7 +191,7 @@ describe("inside a pool", () => {
     });
 
     test("limits the time of a call", async () => {
-      const forever = routine(async (key: string) => await waitAtDoor(key));
+      const forever = routine(async (key: string) => await waitAtDoor(key), { name: "forever" });
       const error = await forever.with({ timeout: 20 })("never").catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(TaskTimeout);
       expect(error).toMatchObject({ code: "WOOL_TASK_TIMEOUT", message: expect.stringContaining("forever") });

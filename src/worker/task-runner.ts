@@ -1,0 +1,271 @@
+import { decodeContext } from "../context/context-codec.ts";
+import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../errors.ts";
+import type { Dispatcher } from "../routine/dispatcher.ts";
+import { type Frame, runWithFrame } from "../routine/frame.ts";
+import { trimStack } from "../routine/runtime-frames.ts";
+import { ResponseField } from "../wire/fields.ts";
+import type { ExecutorSession } from "./executor-session.ts";
+import { GeneratorRun } from "./generator-run.ts";
+import type { RunningTask } from "./running-task.ts";
+
+/** Where an encoded value is. */
+export interface Payload {
+  readonly buffer: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** Nobody else uses the buffer: large binary data may stay in it. */
+  readonly owned: boolean;
+}
+
+/** A task that is ready to be started, or nearly. */
+export interface ReadyTask {
+  readonly task: RunningTask;
+  readonly args: Payload;
+  /** The encoded description of the pool that it came from. */
+  readonly pool: Uint8Array | undefined;
+  /** The encoded context. */
+  readonly context: Buffer | undefined;
+  /** Set while code that the arguments need is being loaded. */
+  readonly loading: Promise<void> | undefined;
+  /** Longest execution in milliseconds; 0 for no limit. */
+  readonly timeout: number;
+}
+
+/** How a runner is set up. */
+export interface TaskRunnerOptions {
+  /** Tasks that may run at once; 0 for no limit. */
+  readonly maxConcurrency: number;
+  /** The way to the pool that a task came from. */
+  readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
+  /** Called when there is something to send in a session. */
+  readonly touched: (session: ExecutorSession) => void;
+  /** Called when the first task of an idle thread is about to run. */
+  readonly busy: () => void;
+  /** Called after each task that has ended. */
+  readonly ended: () => void;
+}
+
+const OWNED = { owned: true } as const;
+
+/** Runs tasks: as many at once as are allowed, each in its own frame, and sends what comes of them. */
+export class TaskRunner {
+  readonly #options: TaskRunnerOptions;
+  /** Tasks that wait for others to end, when no more may run at once. */
+  readonly #parked: ReadyTask[] = [];
+  #live = 0;
+  /** Live tasks that do not wait for a call of their own. */
+  #running = 0;
+
+  constructor(options: TaskRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Tasks that have been started and have not ended. */
+  get live(): number {
+    return this.#live;
+  }
+
+  /** Starts a task, or parks it. */
+  take(ready: ReadyTask): void {
+    const { maxConcurrency } = this.#options;
+    if (maxConcurrency > 0 && this.#running >= maxConcurrency) this.#parked.push(ready);
+    else this.#start(ready);
+  }
+
+  /** The task makes a call and waits for it: until it goes on, another may run in its place. */
+  waits(task: RunningTask): void {
+    if (++task.nested > 1 || task.state !== "running") return;
+    task.state = "waiting";
+    this.#running--;
+    if (this.#parked.length > 0) this.#unpark();
+  }
+
+  /** A call of the task has ended. */
+  goesOn(task: RunningTask): void {
+    if (--task.nested > 0 || task.state !== "waiting") return;
+    task.state = "running";
+    this.#running++;
+  }
+
+  /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
+  dismiss(task: RunningTask, reason: unknown): void {
+    if (task.wireId < 0) return;
+    this.#sendError(task, reason);
+    this.abandon(task, reason);
+    this.#options.touched(task.session);
+  }
+
+  /** Tells a task that nobody waits for it any more, and forgets it. */
+  abandon(task: RunningTask, reason: unknown): void {
+    task.session.tasks.delete(task.wireId);
+    task.wireId = -1;
+    if (task.state === "parked") {
+      task.state = "ended";
+      return;
+    }
+    if (task.timer !== undefined) clearTimeout(task.timer);
+    task.abort(reason);
+    if (task.run !== undefined) void task.run.close().then(() => this.#ended(task));
+    else if (task.routine.streams) this.#ended(task);
+  }
+
+  #start(ready: ReadyTask): void {
+    const { task, loading, timeout } = ready;
+    const { session, routine } = task;
+    task.state = "running";
+    this.#running++;
+    session.started(task);
+    if (++this.#live === 1) this.#options.busy();
+    if (timeout > 0) this.#limitTime(task, timeout);
+    if (loading === undefined && routine.loading === undefined) {
+      this.#run(ready);
+      return;
+    }
+    Promise.all([loading, routine.loading]).then(
+      () => {
+        if (task.wireId >= 0) this.#run(ready);
+      },
+      (error: unknown) => this.#raise(task, codeUnavailable(routine.name, error)),
+    );
+    this.#options.touched(session);
+  }
+
+  #unpark(): void {
+    while (this.#parked.length > 0 && this.#running < this.#options.maxConcurrency) {
+      const next = this.#parked.shift();
+      if (next !== undefined && next.task.state === "parked") this.#start(next);
+    }
+  }
+
+  #run({ task, args: payload, pool, context }: ReadyTask): void {
+    const { session, routine } = task;
+    let result: unknown;
+    try {
+      const args = readPayload(task, payload) as unknown[];
+      const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
+      const frame: Frame =
+        context === undefined
+          ? { task, dispatcher }
+          : { task, dispatcher, ...decodeContext(session.decoder, context, 0, context.length) };
+      const self = routine.method ? args.shift() : undefined;
+      const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      result = runWithFrame(frame, Reflect.apply, fn, self, args);
+      if (routine.streams) {
+        this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
+        return;
+      }
+    } catch (error) {
+      this.#raise(task, error);
+      return;
+    }
+    if (isThenable(result)) {
+      result.then(
+        (value) => this.#return(task, value),
+        (error: unknown) => this.#raise(task, error),
+      );
+      this.#options.touched(session);
+    } else this.#return(task, result);
+  }
+
+  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: Frame): void {
+    const run = new GeneratorRun(
+      generator,
+      {
+        yielded: (value, control) => this.#yield(task, value, control),
+        returned: (value) => this.#return(task, value),
+        threw: (error) => this.#raise(task, error),
+      },
+      (step) => runWithFrame(frame, step),
+    );
+    task.run = run;
+    for (const step of task.early ?? []) step(run);
+    task.early = undefined;
+    this.#options.touched(task.session);
+  }
+
+  #yield(task: RunningTask, value: unknown, control: boolean): void {
+    if (task.wireId < 0) return;
+    const { session, routine } = task;
+    try {
+      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
+    } catch (error) {
+      void task.run?.close();
+      this.#raise(task, error);
+      return;
+    }
+    this.#options.touched(session);
+  }
+
+  #return(task: RunningTask, value: unknown): void {
+    if (task.wireId >= 0) {
+      try {
+        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
+      } catch (error) {
+        this.#raise(task, error);
+        return;
+      }
+    }
+    this.#ended(task);
+  }
+
+  #raise(task: RunningTask, error: unknown): void {
+    task.exception = error;
+    if (task.wireId >= 0) this.#sendError(task, error);
+    this.#ended(task);
+  }
+
+  #sendError(task: RunningTask, error: unknown): void {
+    const { session, routine, wireId } = task;
+    trimStack(error);
+    try {
+      session.outcome(ResponseField.raised, wireId, error, routine.serializer(), false);
+    } catch (cause) {
+      session.outcome(ResponseField.raised, wireId, untransportable(routine.name, error, cause), undefined, false);
+    }
+  }
+
+  #ended(task: RunningTask): void {
+    const { session, wireId } = task;
+    if (task.timer !== undefined) clearTimeout(task.timer);
+    if (wireId >= 0) session.tasks.delete(wireId);
+    task.wireId = -1;
+    this.#live--;
+    if (task.state === "running") this.#running--;
+    task.state = "ended";
+    this.#options.touched(session);
+    if (this.#parked.length > 0) this.#unpark();
+    this.#options.ended();
+  }
+
+  #limitTime(task: RunningTask, timeout: number): void {
+    task.timer = setTimeout(() => {
+      this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
+    }, timeout);
+  }
+}
+
+/** Decodes a value that was sent to a task. */
+export function readPayload(task: RunningTask, { buffer, start, end, owned }: Payload): unknown {
+  const serializer = task.routine.serializer();
+  return serializer === undefined
+    ? task.session.decoder.decode(buffer, start, end, owned ? OWNED : undefined)
+    : serializer.loads(buffer.subarray(start, end));
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+function codeUnavailable(routine: string, cause: unknown): Error {
+  if (WoolError.isWoolError(cause)) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reason}`, { cause });
+}
+
+/** Stands for a thrown value that cannot travel. */
+function untransportable(routine: string, error: unknown, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const path = cause instanceof SerializationError ? cause.path : "error";
+  return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reason}`, path);
+}

@@ -1,0 +1,153 @@
+import { createServer } from "node:net";
+import { routine, SerializationError, WorkerPool } from "wool-ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { note, notesOf } from "../support/worker-notes.ts";
+
+let pool: WorkerPool;
+
+beforeAll(async () => {
+  pool = await WorkerPool.start({ size: 1 });
+});
+afterAll(async () => {
+  await pool.stop();
+});
+
+const take = routine(async (...args: unknown[]) => {
+  note("taken", args.length);
+  return args.length;
+});
+const readNotes = routine(async (key: string) => notesOf(key));
+
+async function refusal(call: Promise<unknown>): Promise<SerializationError> {
+  const error: unknown = await call.then(
+    () => "it was accepted",
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(SerializationError);
+  return error as SerializationError;
+}
+
+describe("an argument that cannot travel is refused before anything is sent", () => {
+  const server = createServer();
+  const values: [string, unknown, RegExp][] = [
+    ["a WeakMap", new WeakMap(), /WeakMap/],
+    ["a WeakSet", new WeakSet(), /WeakSet/],
+    ["a WeakRef", new WeakRef({}), /WeakRef/],
+    ["a promise", new Promise(() => undefined), /[Pp]romise/],
+    ["an open handle", server, /Server/],
+    ["a generator under way", (function* () {})(), /[Gg]enerator/],
+  ];
+
+  test.each(values)("%s", async (_name, value, what) => {
+    const before = (await readNotes("taken")).length;
+    const error = await refusal(take({ deep: [1, { value }] }));
+    expect(error.code).toBe("WOOL_SERIALIZATION");
+    expect(error.path).toContain("args[0].deep[1].value");
+    expect(error.message).toContain("args[0].deep[1].value");
+    expect(error.message).toMatch(what);
+    expect((await readNotes("taken")).length).toBe(before);
+  });
+
+  test("the path names the argument, keys that need quotes, and places in collections", async () => {
+    const weak = new WeakMap();
+    expect((await refusal(take(1, weak))).path).toBe("args[1]");
+    expect((await refusal(take({ "two words": weak }))).path).toMatch(/^args\[0\]\["two words"\]/);
+    expect((await refusal(take(new Map([["key", weak]])))).path).toMatch(/^args\[0\].*key/);
+    expect((await refusal(take(Object.assign(new Error("e"), { weak })))).path).toBe("args[0].weak");
+    class Holder {
+      held = weak;
+    }
+    expect((await refusal(take(new Holder()))).path).toBe("args[0].held");
+  });
+
+  test("the pool is none the worse for it", async () => {
+    const { done, failed } = pool.stats();
+    await refusal(take(new WeakMap()));
+    expect(pool.stats()).toMatchObject({ inFlight: 0, queued: 0, done, failed });
+    expect(await take(1, 2)).toBe(2);
+  });
+});
+
+describe("what a function captured and cannot travel is refused by name", () => {
+  test("with the way to it", async () => {
+    const client = { cache: new WeakMap() };
+    const fetchPage = routine(async function fetchPage() {
+      return client;
+    });
+    const error = await refusal(fetchPage());
+    for (const part of ["fetchPage", "client", "cache"]) expect(error.path).toContain(part);
+    expect(error.message).toMatch(/WeakMap/);
+  });
+});
+
+describe("what a task gives back and cannot travel", () => {
+  test("as a result", async () => {
+    const give = routine(async () => ({ list: [new WeakMap()] }));
+    expect((await refusal(give())).path).toBe("result.list[0]");
+    const bare = routine(async () => new WeakMap());
+    expect((await refusal(bare())).path).toBe("result");
+  });
+
+  test("yielded: the generator is closed and the stream over", async () => {
+    const stream = routine(async function* () {
+      try {
+        yield 1;
+        yield { item: new WeakMap() };
+        yield 3;
+      } finally {
+        note("yielded", "closed");
+      }
+    });
+    const steps = stream();
+    expect((await steps.next()).value).toBe(1);
+    expect((await refusal(steps.next())).path).toBe("yielded.item");
+    expect(await steps.next()).toEqual({ done: true, value: undefined });
+    expect(await readNotes("yielded")).toEqual(["closed"]);
+  });
+
+  test("thrown: what it was is still told", async () => {
+    const fail = routine(async (): Promise<never> => {
+      throw Object.assign(new RangeError("the real reason"), { cache: new WeakMap() });
+    });
+    const error = await refusal(fail());
+    expect(error.message).toContain("the real reason");
+    expect(error.path).toMatch(/cache/);
+  });
+
+  test("returned by a generator", async () => {
+    const stream = routine(async function* () {
+      yield 1;
+      return new WeakMap();
+    });
+    const steps = stream();
+    await steps.next();
+    await refusal(steps.next());
+    expect(await steps.next()).toEqual({ done: true, value: undefined });
+  });
+});
+
+describe("what is sent into a generator and cannot travel", () => {
+  const listen = routine(async function* (): AsyncGenerator<unknown, void, unknown> {
+    let heard: unknown = "ready";
+    for (;;) heard = yield heard;
+  });
+
+  test("is refused, and the generator waits for the next step as before", async () => {
+    const steps = listen();
+    await steps.next();
+    await refusal(steps.next({ weak: new WeakMap() }));
+    expect(await steps.next("fine")).toEqual({ done: false, value: "fine" });
+    await refusal(steps.throw(Object.assign(new Error("e"), { weak: new WeakMap() })));
+    expect(await steps.next("still")).toEqual({ done: false, value: "still" });
+    await steps.return();
+  });
+
+  test("as an argument, fails the first step and leaves the stream over", async () => {
+    const echo = routine(async function* (value: unknown) {
+      yield value;
+    });
+    const steps = echo(new WeakMap());
+    expect((await refusal(steps.next())).path).toBe("args[0]");
+    expect(await steps.next()).toEqual({ done: true, value: undefined });
+  });
+});
