@@ -1,4 +1,5 @@
 import { InvalidArgument } from "../errors.ts";
+import type { CallObserver } from "../routine/frame.ts";
 import { StepKind } from "../wire/fields.ts";
 import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
@@ -23,6 +24,7 @@ type Ending = { readonly returned: unknown } | { readonly failure: unknown };
 export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown>, StreamSink {
   readonly [Symbol.toStringTag] = "AsyncGenerator";
   readonly #dispatch: (stream: RemoteGenerator) => Call | undefined;
+  readonly #observer: CallObserver | undefined;
   readonly #requests: StepRequest[] = [];
   /** Values fetched ahead and not yet asked for. */
   readonly #fetched: unknown[] = [];
@@ -38,9 +40,14 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   /** A throw or return is under way: what was fetched ahead of it does not count. */
   #controls = 0;
 
-  /** `dispatch` sends the task; it may end the stream instead. */
-  constructor(prefetch: number, dispatch: (stream: RemoteGenerator) => Call | undefined) {
+  /** `observer` is told of each step. `dispatch` sends the task; it may end the stream instead. */
+  constructor(
+    prefetch: number,
+    observer: CallObserver | undefined,
+    dispatch: (stream: RemoteGenerator) => Call | undefined,
+  ) {
     this.#prefetch = prefetch;
+    this.#observer = observer;
     this.#dispatch = dispatch;
   }
 
@@ -96,7 +103,17 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   #request(kind: StepKind, value: unknown): Promise<IteratorResult<unknown, unknown>> {
-    return new Promise<IteratorResult<unknown, unknown>>((resolve, reject) => {
+    return new Promise<IteratorResult<unknown, unknown>>((settle, fail) => {
+      const observer = this.#observer;
+      observer?.made();
+      const resolve = (result: IteratorResult<unknown, unknown>): void => {
+        observer?.ended();
+        settle(result);
+      };
+      const reject = (failure: unknown): void => {
+        observer?.ended();
+        fail(failure);
+      };
       const request = { kind, value, after: this.#asked, resolve, reject };
       if (this.#state === "done") answerAfterEnd(request);
       else if (this.#state === "fresh") this.#first(request);

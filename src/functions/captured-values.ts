@@ -6,6 +6,7 @@ import { isReassigned } from "./emission-plan.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { noteImport } from "./module-references.ts";
 import { Borrowed, referenceOf } from "./references.ts";
+import type { Binding } from "./scope.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 
 /** A captured variable, and what stands for it on its way. */
@@ -33,7 +34,7 @@ export function captureValue(
   if (binding !== undefined && isReassigned(binding, site.file.source)) {
     return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
   }
-  const isFixed = binding?.imported === undefined || isImmutable(value);
+  const isFixed = isSettled(binding, value);
   if (name === "arguments" && types.isArgumentsObject(value)) {
     return { name, kind: "slot", value: [...Array.prototype.slice.call(value)], isFixed: false };
   }
@@ -48,6 +49,13 @@ export function captureValue(
     return { name, kind: "slot", value: Borrowed.of(value), isFixed: true };
   }
   return { name, kind: "slot", value, isFixed };
+}
+
+/** False for what may be another value later although nothing assigns to it here. */
+function isSettled(binding: Binding | undefined, value: unknown): boolean {
+  if (binding?.imported !== undefined) return isImmutable(value);
+  // A `var` is undefined until its declaration has run.
+  return binding?.kind !== "var" || value !== undefined;
 }
 
 /** An imported function or namespace may be taken to stay what it is; an imported number may be counted up. */

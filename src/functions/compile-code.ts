@@ -5,8 +5,8 @@ import { Script } from "node:vm";
 import { type CodeData, INSERTED } from "./code-data.ts";
 import { importFrom } from "./import-from.ts";
 import type { PrivateAccess } from "./revived.ts";
-import { slotCode } from "./slot-code.ts";
 import { noteForeignFile, pathOf } from "./root.ts";
+import { slotCode } from "./slot-code.ts";
 
 /** One function made from a piece of code. */
 export interface CodeInstance {

@@ -88,7 +88,8 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): T
   let facts = known.get(fn);
   if (facts === undefined || facts.version !== version) {
     const { bound, scopes } = source();
-    if (bound !== undefined) return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+    if (bound !== undefined)
+      return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
     const { site, script } = locate(fn, source());
     facts = { site, exported: exportOf(fn, script, site.unit, scopes), version };
     known.set(fn, facts);

@@ -1,8 +1,8 @@
 import type { CodeData } from "./code-data.ts";
 import type { CodeSite } from "./code-site.ts";
+import type { EmissionPlan } from "./emission-plan.ts";
 import { emitClass } from "./emit-class.ts";
 import { emitText, slotsOf } from "./emit-text.ts";
-import type { EmissionPlan } from "./emission-plan.ts";
 import { originalPosition, restoreLines } from "./original-lines.ts";
 import { innerPlan, innerSites } from "./private-closures.ts";
 import { privateMembersAt } from "./private-members.ts";
@@ -52,4 +52,3 @@ function privatesOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMe
     privateStatics: members.filter(({ isStatic, kind }) => isStatic && kind === "field").map(({ name }) => name),
   };
 }
-

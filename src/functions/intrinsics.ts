@@ -50,14 +50,18 @@ function labelOf(key: string | symbol): string {
 function buildTable(): Intrinsics {
   const paths = new Map<object, string>();
   const values = new Map<string, object>();
+  const visited = new Set<object>();
   const add = (value: unknown, path: string): value is object => {
-    if (!isObject(value) || paths.has(value)) return false;
-    paths.set(value, path);
-    values.set(path, value);
+    if (!isObject(value)) return false;
+    if (!paths.has(value)) {
+      paths.set(value, path);
+      values.set(path, value);
+    }
     return true;
   };
   const walk = (value: unknown, path: string, depth: number): void => {
-    if (!add(value, path) || depth === 0) return;
+    if (!add(value, path) || depth === 0 || visited.has(value)) return;
+    visited.add(value);
     for (const key of Reflect.ownKeys(value)) {
       const descriptor = Reflect.getOwnPropertyDescriptor(value, key);
       if (descriptor === undefined) continue;
@@ -68,13 +72,20 @@ function buildTable(): Intrinsics {
     }
     walk(Reflect.getPrototypeOf(value), `${path}.[[Prototype]]`, depth - 1);
   };
+  const globals = [...STANDARD_GLOBALS].flatMap((name) => {
+    const value: unknown = NOT_WALKED.has(name) ? undefined : Reflect.get(globalThis, name);
+    return isObject(value) ? [{ name, value }] : [];
+  });
   add(globalThis, "globalThis");
-  for (const name of STANDARD_GLOBALS) {
-    if (NOT_WALKED.has(name)) continue;
-    const value: unknown = Reflect.get(globalThis, name);
-    if (!isObject(value)) continue;
-    if (!SHALLOW.has(name)) walk(value, name, 3);
-    else if (add(value, name)) addMethods(value, name, add);
+  // What has a name of its own goes by it, not by the way on which it was met first.
+  for (const { name, value } of globals) {
+    add(value, name);
+    add(Reflect.getOwnPropertyDescriptor(value, "prototype")?.value, `${name}.prototype`);
+  }
+  for (const [name, value] of unnamedIntrinsics()) add(value, name);
+  for (const { name, value } of globals) {
+    if (SHALLOW.has(name)) addMethods(value, name, add);
+    else walk(value, name, 3);
   }
   for (const [name, value] of unnamedIntrinsics()) walk(value, name, 3);
   return { paths, values };

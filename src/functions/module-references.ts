@@ -11,6 +11,7 @@ import { isInPackage, pathOf, toRootRelative } from "./root.ts";
 import type { CodeUnit } from "./scope-analysis.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import type { Dependency } from "./shipment.ts";
+import { sourceFileOf } from "./source-file.ts";
 
 /** An export of a module that the receiver can load by itself. */
 export interface ModuleReference {
@@ -144,10 +145,15 @@ function exportedName(value: object, script: Script, unit: CodeUnit, scopes: rea
     if (typeof local !== "string") {
       if (local === unit.node) return name;
     } else if (moduleScope !== undefined && Object.hasOwn(moduleScope.variables, local)) {
-      if (readVariable(moduleScope, local) === value) return name;
+      if (!isAssignedLater(script, local) && readVariable(moduleScope, local) === value) return name;
     }
   }
   return undefined;
+}
+
+/** Such an export may be another value elsewhere. */
+function isAssignedLater(script: Script, local: string): boolean {
+  return (sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.writes.length ?? 0) > 0;
 }
 
 function readVariable(scope: ScopeView, name: string): unknown {

@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
+import { Cell } from "./cell.ts";
 import { takeApart } from "./dismantle.ts";
 import { type ModulePattern, override } from "./overrides.ts";
 import { Borrowed, referenceOf } from "./references.ts";
 import { type Dismantled, ShippingError } from "./shipment.ts";
 import { isFunction } from "./source-text.ts";
 import { type Stability, stability } from "./stability.ts";
-import { Cell } from "./cell.ts";
 
 /** Why something cannot travel, where it is, and what to write instead. */
 export interface Refusal {
@@ -46,7 +46,11 @@ function refusalOf(error: unknown): Refusal {
 function explainValue(name: string, kind: ExplainedPart["kind"], value: unknown): ExplainedPart {
   if (value instanceof Cell) return explainValue(name, "assigned variable", value.v);
   if (value instanceof Borrowed) return explainValue(name, kind, value.value);
-  const base = { name, kind, value: inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY, getters: false }) };
+  const base = {
+    name,
+    kind,
+    value: inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY, getters: false }),
+  };
   if (typeof value === "function") {
     try {
       const { way, reason } = takeApart(value);

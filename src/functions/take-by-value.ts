@@ -31,7 +31,12 @@ export interface TakenByValue {
 export type CaptureSource = () => FunctionView;
 
 /** Takes a function or class apart into its code and what it captured. Throws `ShippingError` when it cannot travel. */
-export function takeByValue(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): TakenByValue {
+export function takeByValue(
+  fn: AnyFunction,
+  site: CodeSite,
+  source: CaptureSource,
+  policy: ShippingPolicy,
+): TakenByValue {
   const captured = captureAll(fn, site, source, policy);
   return { shipment: takeApart(fn, site, source, captured, policy), captured: [...captured.values()] };
 }
@@ -99,8 +104,9 @@ function takeFromInside(
 ): Dismantled {
   const node = privateOwner(site);
   const plan = innerPlan(site);
-  const isForeseen = [...captured.values()].every(({ name, kind }) =>
-    site.free.get(name)?.binding?.kind === "class-name" || (kind === "slot" ? plan.slots : plan.cells).includes(name),
+  const isForeseen = [...captured.values()].every(
+    ({ name, kind }) =>
+      site.free.get(name)?.binding?.kind === "class-name" || (kind === "slot" ? plan.slots : plan.cells).includes(name),
   );
   const parts = partsFor(fn, site, plan, captured);
   const receiver = plan.capturesThis ? parts.values.at(-1) : undefined;
@@ -108,7 +114,13 @@ function takeFromInside(
   const owner = node === undefined ? undefined : classAround(site, node, source().scopes, holder);
   if (owner === undefined || !isForeseen) throw privateRefusal(fn, site);
   const index = innerSites(owner.site).findIndex(({ unit }) => unit === site.unit);
-  const head = { kind: "inner", index, id: identify(fn), captured: parts.values.length, ...describeFunction(fn, parts) };
+  const head = {
+    kind: "inner",
+    index,
+    id: identify(fn),
+    captured: parts.values.length,
+    ...describeFunction(fn, parts),
+  };
   return { head, dependencies: [], early: [owner.cls], parts: parts.values, labels: parts.labels };
 }
 

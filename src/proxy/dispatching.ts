@@ -3,7 +3,7 @@ import { RemoteGenerator } from "../connection/remote-generator.ts";
 import { fromCaller, throwAtCallSite } from "../connection/remote-failure.ts";
 import { encodeContext } from "../context/context-codec.ts";
 import type { Dependency } from "../functions/index.ts";
-import { currentFrame, type Frame } from "../routine/frame.ts";
+import { type CallObserver, currentFrame, type Frame } from "../routine/frame.ts";
 import type { CallOptions } from "../routine/options.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { ValueEncoder } from "../values/index.ts";
@@ -68,7 +68,7 @@ export class Dispatching {
   ): AsyncGenerator<unknown, unknown, unknown> {
     const frame = currentFrame();
     const prefetch = effectiveOptions(spec, frame, options)?.prefetch ?? 0;
-    return new RemoteGenerator(prefetch, (generator) => {
+    return new RemoteGenerator(prefetch, frame?.calls, (generator) => {
       const call = this.#make(
         this.#scheduler,
         spec,
@@ -110,9 +110,24 @@ export class Dispatching {
     const call = new Call(route, owner, this.#scope, extras, slab, start, end);
     call.resolve = resolve;
     call.reject = reject;
+    // A generator's steps are observed one by one.
+    if (frame?.calls !== undefined && !spec.streams) observe(call, frame.calls);
     if (effective !== undefined) controlCall(call, effective, (withdrawn) => this.#scheduler.withdraw(withdrawn));
     return call;
   }
+}
+
+function observe(call: Call, observer: CallObserver): void {
+  const { resolve, reject } = call;
+  observer.made();
+  call.resolve = (value) => {
+    observer.ended();
+    resolve(value);
+  };
+  call.reject = (failure) => {
+    observer.ended();
+    reject(failure);
+  };
 }
 
 /** The options in force for a call: those of the routine, then of the scope, then of the call itself. */

@@ -30,6 +30,8 @@ export class Scheduler implements CallOwner, LinkListener {
   /** Counts of workers that are no longer members. */
   readonly departed = { done: 0, failed: 0 };
   readonly #options: SchedulerOptions;
+  /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
+  #state: "collecting" | "open" = "collecting";
   #queue: Call[] = [];
   /** Calls before this index of the queue have been handed out. */
   #head = 0;
@@ -64,7 +66,7 @@ export class Scheduler implements CallOwner, LinkListener {
     this.context.remove(member.uid);
     this.departed.done += member.tally.done;
     this.departed.failed += member.tally.failed;
-    this.#failIfUnreachable();
+    if (this.#state === "open") this.#failIfUnreachable();
   }
 
   /** Takes a call. Throws `PoolSaturated` when too many wait already. */
@@ -91,8 +93,15 @@ export class Scheduler implements CallOwner, LinkListener {
     else this.#holes++;
   }
 
+  /** Begins to hand out calls. */
+  open(): void {
+    this.#state = "open";
+    this.distribute();
+  }
+
   /** Hands out as many waiting calls as there is room for. */
   distribute(): void {
+    if (this.#state === "collecting") return;
     if (this.#retries.length > 0) this.#distributeRetries();
     if (this.#head === this.#queue.length) return;
     if (this.members.size === 0) return this.failAll(noWorkers("no workers are known", []));

@@ -54,7 +54,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
-  #dispatching: Dispatching | undefined;
+  /** How tasks find the workers, when that is known before the discovery is. */
+  readonly #fixedAddress: PoolAddress | undefined;
+  readonly #dispatching: Dispatching;
   #discovery: Resolved<DiscoveryLike> | undefined;
   #balancer: Resolved<LoadBalancerLike> | undefined;
   #state: "idle" | "starting" | "open" | "closed" = "idle";
@@ -75,9 +77,11 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {
         this.#membershipChanged?.();
-        if (!(this.#discovery?.value instanceof LocalDiscovery)) this.#dispatching?.rescope();
+        if (this.#fixedAddress === undefined) this.#dispatching.rescope();
       },
     });
+    this.#fixedAddress = fixedAddress(options);
+    this.#dispatching = new Dispatching(this.#scheduler, () => makeScope(this.#address()));
   }
 
   /** The workers that are used, by uid: a live view. */
@@ -110,8 +114,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
 
   /** @internal */
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
-    if (this.#dispatching !== undefined) return this.#dispatching.call(spec, args, options);
-    return this.start().then(() => this.#opened().call(spec, args, options));
+    const start = this.#startForCall();
+    if (start === undefined) return this.#dispatching.call(spec, args, options);
+    return start.then(() => this.#dispatching.call(spec, args, options));
   }
 
   /** @internal */
@@ -120,8 +125,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     args: readonly unknown[],
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
-    if (this.#dispatching !== undefined) return this.#dispatching.stream(spec, args, options);
-    return this.#startAndStream(spec, args, options);
+    const start = this.#startForCall();
+    if (start === undefined) return this.#dispatching.stream(spec, args, options);
+    return streamAfter(start, () => this.#dispatching.stream(spec, args, options));
   }
 
   /** Calls a routine once on every worker. Never rejects: each worker's outcome is in the list. */
@@ -131,7 +137,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   ): Promise<BroadcastResult<R>[]> {
     const spec = requireFunctionRoutine(routine, "broadcast");
     await this.start();
-    const dispatching = this.#opened();
+    const dispatching = this.#dispatching;
     return await Promise.all(
       [...this.#scheduler.members.values()].map(async (member): Promise<BroadcastResult<R>> => {
         const { uid } = member;
@@ -161,7 +167,6 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   async stop(): Promise<void> {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#dispatching = undefined;
     this.#scheduler.failAll(closedError());
     this.#membershipChanged?.();
     this.#membership.close(false);
@@ -196,8 +201,17 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     await this.#quorum();
     if (this.#isClosed()) throw closedError();
     this.#state = "open";
-    this.#dispatching = new Dispatching(this.#scheduler, () => makeScope(this.#address()));
     if (this.#options.lazy === false) this.#scheduler.connect();
+    this.#scheduler.open();
+  }
+
+  /** Calls made before the start wait in the scheduler. One that must know the discovery first waits for it. */
+  #startForCall(): Promise<void> | undefined {
+    if (this.#state === "open") return undefined;
+    const start = this.start();
+    if (this.#fixedAddress === undefined || this.#state === "closed") return start;
+    start.catch((error: Error) => this.#scheduler.failAll(error));
+    return undefined;
   }
 
   async #findDiscovery(): Promise<Resolved<DiscoveryLike>> {
@@ -211,11 +225,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
 
   /** How tasks of this proxy find its workers. */
   #address(): PoolAddress {
-    const discovery = this.#discovery?.value;
-    if (discovery instanceof LocalDiscovery) {
-      return { kind: "local", namespace: discovery.namespace, directory: discovery.directory };
-    }
-    return { kind: "static", workers: [...this.workers.values()] };
+    return this.#fixedAddress ?? addressOf(this.#discovery?.value) ?? { kind: "static", workers: [...this.workers.values()] };
   }
 
   /** Waits until there are enough workers. Rejects with `NoWorkersAvailable` when that takes too long. */
@@ -242,23 +252,30 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     });
   }
 
-  async *#startAndStream(
-    spec: RoutineSpec,
-    args: readonly unknown[],
-    options: CallOptions | undefined,
-  ): AsyncGenerator<unknown, unknown, unknown> {
-    await this.start();
-    return yield* this.#opened().stream(spec, args, options);
-  }
-
-  #opened(): Dispatching {
-    if (this.#dispatching === undefined) throw closedError();
-    return this.#dispatching;
-  }
-
   #isClosed(): boolean {
     return this.#state === "closed";
   }
+}
+
+function fixedAddress({ poolUri, namespace, discovery }: WorkerProxyOptions): PoolAddress | undefined {
+  if (namespace !== undefined) return { kind: "local", namespace, directory: undefined };
+  if (poolUri === undefined) return addressOf(discovery);
+  return { kind: "local", namespace: POOL_NAMESPACE, directory: poolUri.slice(POOL_SCHEME.length) };
+}
+
+function addressOf(discovery: unknown): PoolAddress | undefined {
+  if (discovery instanceof LocalDiscovery) {
+    return { kind: "local", namespace: discovery.namespace, directory: discovery.directory };
+  }
+  return discovery instanceof StaticDiscovery ? { kind: "static", workers: discovery.workers } : undefined;
+}
+
+async function* streamAfter(
+  start: Promise<void>,
+  stream: () => AsyncGenerator<unknown, unknown, unknown>,
+): AsyncGenerator<unknown, unknown, unknown> {
+  await start;
+  return yield* stream();
 }
 
 /** Waits for what a user's object does when it is disposed of, but not for ever. */

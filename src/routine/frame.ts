@@ -13,6 +13,14 @@ export interface Frame {
   readonly variables?: ReadonlyMap<string, unknown> | undefined;
   /** Call options in force for every call made in this scope. */
   readonly ambient?: CallOptions | undefined;
+  /** Told of the calls that are made. */
+  readonly calls?: CallObserver | undefined;
+}
+
+/** Told when a call is made, and when it has ended. */
+export interface CallObserver {
+  made(): void;
+  ended(): void;
 }
 
 interface SharedRuntime {

@@ -1,6 +1,6 @@
 import { inspect, types } from "node:util";
 import { arrayIndex } from "./array-index.ts";
-import { MAX_RESERVED, maxByteLengthOf } from "./binary-section.ts";
+import { MAX_RESERVED, maxByteLengthOf } from "./binary-layout.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
 import { builtInGetter } from "./own-property.ts";
 import { NAMES_ONLY } from "./plain-shape.ts";

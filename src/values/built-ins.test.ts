@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { Dirent } from "node:fs";
-import { types } from "node:util";
+import { isDeepStrictEqual, types } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";
@@ -174,7 +174,8 @@ describe("binary data", () => {
     for (let offset = 0; offset < 9; offset++) {
       const message = new Uint8Array(offset + payload.length + 5);
       message.set(payload, offset);
-      expect(decoder.decode(message, offset, offset + payload.length, { owned: offset % 2 === 0 })).toEqual(value);
+      const copy = decoder.decode(message, offset, offset + payload.length, { owned: offset % 2 === 0 });
+      expect(isDeepStrictEqual(copy, value)).toBe(true);
     }
   });
 });

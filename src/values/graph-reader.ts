@@ -1,4 +1,4 @@
-import { BinaryReader } from "./binary-section.ts";
+import { BinaryReader } from "./binary-reader.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
 import type { FunctionPort, PrivateState } from "./function-port.ts";

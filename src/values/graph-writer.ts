@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { BinaryWriter } from "./binary-section.ts";
+import { BinaryWriter } from "./binary-writer.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { writeFunction } from "./function-nodes.ts";
 import type { Dependency, FunctionPort } from "./function-port.ts";

@@ -55,6 +55,11 @@ const refusedKinds: readonly RefusedKind[] = [
     what: "the namespace of a module belongs to this process",
     fix: "Pass the exports that are needed.",
   },
+  {
+    is: (value) => value === process.env,
+    what: "process.env belongs to this process",
+    fix: "Pass a copy, such as { ...process.env }.",
+  },
   { is: types.isExternal, what: "a pointer of a native addon belongs to this process", fix: "Make it in the routine." },
 ];
 

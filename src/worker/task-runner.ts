@@ -1,7 +1,7 @@
 import { decodeContext } from "../context/context-codec.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../errors.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
-import { type Frame, runWithFrame } from "../routine/frame.ts";
+import { type CallObserver, type Frame, runWithFrame } from "../routine/frame.ts";
 import { trimStack } from "../routine/runtime-frames.ts";
 import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
@@ -72,21 +72,6 @@ export class TaskRunner {
     else this.#start(ready);
   }
 
-  /** The task makes a call and waits for it: until it goes on, another may run in its place. */
-  waits(task: RunningTask): void {
-    if (++task.nested > 1 || task.state !== "running") return;
-    task.state = "waiting";
-    this.#running--;
-    if (this.#parked.length > 0) this.#unpark();
-  }
-
-  /** A call of the task has ended. */
-  goesOn(task: RunningTask): void {
-    if (--task.nested > 0 || task.state !== "waiting") return;
-    task.state = "running";
-    this.#running++;
-  }
-
   /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
   dismiss(task: RunningTask, reason: unknown): void {
     if (task.wireId < 0) return;
@@ -130,6 +115,23 @@ export class TaskRunner {
     this.#options.touched(session);
   }
 
+  /** While a task waits for calls of its own, another may run in its place: or tasks could wait for each other for ever. */
+  #observer(task: RunningTask): CallObserver {
+    return {
+      made: () => {
+        if (++task.nested > 1 || task.state !== "running") return;
+        task.state = "waiting";
+        this.#running--;
+        if (this.#parked.length > 0) this.#unpark();
+      },
+      ended: () => {
+        if (--task.nested > 0 || task.state !== "waiting") return;
+        task.state = "running";
+        this.#running++;
+      },
+    };
+  }
+
   #unpark(): void {
     while (this.#parked.length > 0 && this.#running < this.#options.maxConcurrency) {
       const next = this.#parked.shift();
@@ -143,10 +145,11 @@ export class TaskRunner {
     try {
       const args = readPayload(task, payload) as unknown[];
       const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
+      const calls = this.#options.maxConcurrency > 0 ? this.#observer(task) : undefined;
       const frame: Frame =
         context === undefined
-          ? { task, dispatcher }
-          : { task, dispatcher, ...decodeContext(session.decoder, context, 0, context.length) };
+          ? { task, dispatcher, calls }
+          : { task, dispatcher, calls, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       result = runWithFrame(frame, Reflect.apply, fn, self, args);

@@ -25,7 +25,8 @@ const board = new ThreadBoard(config.board);
 const unsent = new Map<number, number>();
 let received = 0;
 
-const executor: Executor = new Executor({
+const proxies = new ProxyCache(config.proxyPoolTtl);
+const executor = new Executor({
   uid: config.uid,
   board,
   maxConcurrency: config.maxConcurrency,
@@ -33,8 +34,6 @@ const executor: Executor = new Executor({
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
 });
-
-const proxies = new ProxyCache(config.proxyPoolTtl, executor.runner);
 
 function tell(message: FromThread): void {
   port.postMessage(message);

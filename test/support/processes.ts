@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** True while a process runs; one that has ended and waits to be collected does not. */
 export function isRunning(pid: number): boolean {
@@ -7,14 +7,23 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-  return processState(pid) !== "Z";
+  return readStat(pid)?.state !== "Z";
 }
 
-/** The one letter that Linux gives the state of a process, or `undefined` where that cannot be read. */
-function processState(pid: number): string | undefined {
+/** Processes that run and were started by this one. */
+export function runningChildren(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => readStat(pid)?.parent === process.pid && isRunning(pid));
+}
+
+/** What Linux says of a process, or `undefined` when it is gone. */
+function readStat(pid: number): { readonly state: string; readonly parent: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
+    const [state = "", parent = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { state, parent: Number(parent) };
   } catch {
     return undefined;
   }

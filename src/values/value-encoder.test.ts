@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from "node:util";
+import { describe, expect, it } from "vitest";
+import { SerializationError } from "../errors.ts";
+import { decode, encode } from "./codec.ts";
+import { isSerializer } from "./serializer.ts";
+import { ValueDecoder } from "./value-decoder.ts";
+import { ValueEncoder } from "./value-encoder.ts";
+
+describe("ValueEncoder", () => {
+  it("gives bytes that are good until the next use, and encode() bytes of their own", () => {
+    const encoder = new ValueEncoder();
+    const first = encoder.encode("first value");
+    const copy = Uint8Array.from(first);
+    encoder.encode("second");
+    expect(first).not.toEqual(copy);
+    const own = encode("first value");
+    encode("second");
+    expect(own).toEqual(copy);
+  });
+
+  it("encodes a list like any other array", () => {
+    const encoder = new ValueEncoder();
+    const self: unknown[] = [1, { a: "b" }, undefined];
+    self.push(self);
+    const payload = Uint8Array.from(encoder.encodeList(self));
+    expect(payload).toEqual(encode(self));
+    expect(() => encoder.encodeList([1, { bad: Promise.resolve() }], "args")).toThrow(
+      expect.objectContaining({ path: "args[1].bad" }),
+    );
+  });
+
+  it("encodes values of many megabytes after and before small ones", () => {
+    const encoder = new ValueEncoder();
+    const decoder = new ValueDecoder();
+    for (const value of ["small", "x".repeat(5_000_000), [1, 2], Buffer.alloc(3_000_000, 7), { a: 1 }]) {
+      expect(isDeepStrictEqual(decoder.decode(encoder.encode(value)), value)).toBe(true);
+    }
+  });
+
+  it("writes repeated keys once", () => {
+    const row = { identifier: 1, description: "text" };
+    const one = encode([row]).length;
+    const many = encode(Array.from({ length: 101 }, () => ({ ...row }))).length;
+    expect((many - one) / 100).toBeLessThan(10);
+    const rows = [{ a: 1, b: { c: 1 } }, { a: 2, b: { c: 2 } }, { b: 1, a: 2 }, { a: 1 }, {}, {}];
+    expect(decode(encode(rows))).toEqual(rows);
+    const shapes = Array.from({ length: 40 }, (_, index) => ({ [`key${index % 20}`]: index, both: 1 }));
+    expect(decode(encode(shapes))).toEqual(shapes);
+  });
+
+  it("names the value by default", () => {
+    expect(() => encode(Promise.resolve())).toThrow(SerializationError);
+    expect(() => encode(Promise.resolve())).toThrow(/^value: a Promise/);
+  });
+});
+
+describe("isSerializer", () => {
+  it("wants both methods", () => {
+    expect(isSerializer({ dumps: encode, loads: decode })).toBe(true);
+    expect(isSerializer({ dumps: encode })).toBe(false);
+    expect(isSerializer(undefined)).toBe(false);
+  });
+});

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { runProgram } from "../support/run-program.ts";
+
+test("console output of a task reaches the caller's streams line by line, with the worker's name in front", async () => {
+  const { code, stdout, stderr } = await runProgram("lifecycle/print.mjs");
+  expect(code).toBe(0);
+  const [worker = "", ...lines] = stdout.split("\n");
+  const prefix = `[${worker}] `;
+  expect(worker).not.toBe("");
+  expect(lines).toEqual([`${prefix}first`, `${prefix}second`, `${prefix}in pieces`, prefix, `${prefix}no end`, ""]);
+  expect(stderr).toBe(`${prefix}to stderr\n`);
+});

@@ -1,0 +1,148 @@
+import { createServer } from "node:net";
+import {
+  InvalidArgument,
+  LocalWorker,
+  routine,
+  WorkerConnection,
+  type WorkerLike,
+  WorkerPool,
+  WorkerStartError,
+} from "wool-ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { isRunning, runningChildren } from "../support/processes.ts";
+import { fixture } from "../support/run-program.ts";
+import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
+
+const pid = routine(async () => process.pid);
+
+let folder: RuntimeFolder;
+let before: number[];
+
+beforeEach(() => {
+  before = runningChildren();
+  folder = makeRuntimeFolder();
+  for (const [name, value] of Object.entries(folder.env)) vi.stubEnv(name, value);
+});
+
+/** Whatever a test did: none of its processes runs, nothing is on disk, and calls run here again. */
+afterEach(async () => {
+  try {
+    expect(runningChildren().filter((child) => !before.includes(child))).toEqual([]);
+    expect(folder.leftovers()).toEqual([]);
+    expect(await pid()).toBe(process.pid);
+  } finally {
+    vi.unstubAllEnvs();
+    folder[Symbol.dispose]();
+  }
+});
+
+async function startError(starting: Promise<unknown>): Promise<WorkerStartError> {
+  const error: unknown = await starting.then(
+    () => "it started",
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(WorkerStartError);
+  expect(error).toMatchObject({ code: "WOOL_WORKER_START", name: "WorkerStartError" });
+  return error as WorkerStartError;
+}
+
+describe("a pool whose workers cannot start", () => {
+  test("because a module to preload is missing, names the module", async () => {
+    const options = { size: 2, workerOptions: { preload: ["no-such-module-anywhere"] } };
+    const { message } = await startError(WorkerPool.start(options));
+    expect(message).toContain("no-such-module-anywhere");
+  });
+
+  test("because a module to preload throws, tells what it threw and wrote to stderr", async () => {
+    const options = { size: 1, workerOptions: { preload: [fixture("lifecycle/throws.mjs")] } };
+    const { message } = await startError(WorkerPool.start(options));
+    expect(message).toContain("no licence");
+    expect(message).toContain("the licence server cannot be reached");
+  });
+
+  test("because a module to preload ends the process, tells the exit code", async () => {
+    const options = { size: 1, workerOptions: { preload: [fixture("lifecycle/exits.mjs")] } };
+    const { message } = await startError(WorkerPool.start(options));
+    expect(message).toContain("7");
+  });
+
+  test("because node does not know an option, tells what node said", async () => {
+    const { message } = await startError(WorkerPool.start({ size: 2, workerOptions: { execArgv: ["--no-such-option"] } }));
+    expect(message).toMatch(/bad option: --no-such-option/);
+  });
+
+  test("because the port is taken, names it", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { message } = await startError(WorkerPool.start({ size: 1, workerOptions: { host: "127.0.0.1", port } }));
+    expect(message).toMatch(new RegExp(`EADDRINUSE.*${port}`, "s"));
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("stops the others when one of them fails", async () => {
+    const made: LocalWorker[] = [];
+    const factory = (): WorkerLike => {
+      const preload = made.length === 1 ? ["no-such-module-anywhere"] : [];
+      const worker = new LocalWorker({ preload });
+      made.push(worker);
+      return worker;
+    };
+    await startError(WorkerPool.start({ size: 3, worker: factory }));
+    expect(made).toHaveLength(3);
+    for (const worker of made) expect(isRunning(worker.metadata?.pid ?? 0)).toBe(false);
+  });
+
+  test("rejects with what a worker of one's own says, or with that it says nothing", async () => {
+    const silent: WorkerLike = {
+      uid: "silent",
+      tags: new Set(),
+      extra: {},
+      metadata: undefined,
+      address: undefined,
+      start: async () => undefined,
+      stop: async () => undefined,
+    };
+    const failing: WorkerLike = { ...silent, start: () => Promise.reject(new RangeError("no room")) };
+    await expect(WorkerPool.start({ size: 1, worker: () => failing })).rejects.toThrow(new RangeError("no room"));
+    const { message } = await startError(WorkerPool.start({ size: 1, worker: () => silent }));
+    expect(message).toContain("silent");
+  });
+
+  test("does not keep the next one from starting", async () => {
+    await startError(WorkerPool.start({ size: 1, workerOptions: { execArgv: ["--no-such-option"] } }));
+    await using pool = await WorkerPool.start({ size: 1 });
+    expect(await pid()).toBe([...pool.workers.values()][0]?.pid);
+  });
+});
+
+describe("a LocalWorker", () => {
+  test("by itself is started, reached, and stopped", async () => {
+    const worker = new LocalWorker({ tags: ["alone"] });
+    expect([worker.metadata, worker.address]).toEqual([undefined, undefined]);
+    await worker.start();
+    expect(worker.address).toBe(worker.metadata?.address);
+    expect([...worker.tags]).toEqual(["alone"]);
+    {
+      await using connection = new WorkerConnection(worker.metadata ?? "");
+      expect(await connection.dispatch(pid)).toBe(worker.metadata?.pid);
+    }
+    await expect(worker.start()).rejects.toBeInstanceOf(InvalidArgument);
+    await Promise.all([worker.stop(), worker.stop()]);
+    expect(isRunning(worker.metadata?.pid ?? 0)).toBe(false);
+  });
+
+  test("that takes too long to start is ended", async () => {
+    const worker = new LocalWorker({ preload: [fixture("lifecycle/hangs.mjs")] });
+    const { message } = await startError(worker.start({ timeout: 500 }));
+    expect(message).toContain("500 ms");
+    await worker.stop();
+  });
+
+  test("that was never started can be stopped", async () => {
+    const worker = new LocalWorker();
+    await worker.stop();
+    await expect(worker.start()).rejects.toBeInstanceOf(InvalidArgument);
+  });
+});
