@@ -51,13 +51,13 @@ for (const [what, value] of Object.entries(values)) {
   const rows = Object.entries(codecs)
     .filter(([name]) => name !== "JSON" || !ArrayBuffer.isView(value))
     .map(([name, { encode, decode }]) => {
-      const bytes = Uint8Array.from(encode(value));
+      const bytes = Buffer.from(encode(value));
       return {
         what,
         name,
         size: bytes.length,
         encode: () => encode(value),
-        decode: () => decode(Buffer.from(bytes.buffer)),
+        decode: () => decode(bytes),
       };
     });
   const times = rows.map(() => ({ encode: [], decode: [] }));

@@ -78,6 +78,10 @@ export class Call {
   id = -1;
   /** The task frame itself has been written; before that only chunks of its arguments have. */
   written = false;
+  /** Its arguments are going out in chunks. */
+  inTransfer = false;
+  /** It has its place in the window although its arguments are not out. */
+  counted = false;
   stream: StreamSink | undefined;
   /** What workers that refused it said, by the worker's uid. */
   refusals: Map<string, Error> | undefined;

@@ -4,19 +4,26 @@ import { RequestField, type StepKind } from "../wire/fields.ts";
 import { INLINE_LIMIT_BYTES, type Outbox } from "../wire/outbox.ts";
 import * as frames from "../wire/request-frames.ts";
 import type { Call } from "./call.ts";
+import type { DispatchWindow } from "./dispatch-window.ts";
 
 const NO_BYTES = new Uint8Array(0);
 const encoder = new ValueEncoder();
 
+/** Calls whose arguments may be under way in chunks without a place in the window. */
+const FREE_TRANSFERS = 4;
+
 /** Writes a session's requests, and remembers what the worker has been told of routines, pools and code. */
 export class RequestSender {
   readonly #outbox: Outbox;
+  readonly #window: DispatchWindow;
+  #transfers = 0;
   readonly #sent = new SentDependencies();
   readonly #routes = new Set<number>();
   readonly #scopes = new Set<number>();
 
-  constructor(outbox: Outbox) {
+  constructor(outbox: Outbox, window: DispatchWindow) {
     this.#outbox = outbox;
+    this.#window = window;
   }
 
   /** Writes a call, after what the worker must know to run it. */
@@ -33,6 +40,7 @@ export class RequestSender {
     if (extras === undefined && call.stream === undefined && argsEnd - argsStart <= INLINE_LIMIT_BYTES) {
       frames.writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
       call.written = true;
+      this.#window.sent(1);
       return;
     }
     const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
@@ -47,12 +55,34 @@ export class RequestSender {
         needs,
       });
       call.written = true;
+      if (call.inTransfer) this.#transferred(call);
+      else this.#window.sent(1);
       if (call.stream !== undefined && call.session !== undefined) {
         frames.writeCredit(writer, id, 1 + (prefetch ?? 0));
         call.stream.opened(call.session);
       }
       this.#outbox.schedule(true);
     });
+    if (!call.written) this.#transfer(call);
+  }
+
+  /**
+   * A call whose arguments are still going out cannot be started: were it counted as waiting, small ones would wait for
+   * it. A few are not counted before they are out.
+   */
+  #transfer(call: Call): void {
+    if (this.#transfers >= FREE_TRANSFERS) {
+      this.#window.sent(1);
+      call.counted = true;
+    }
+    call.inTransfer = true;
+    this.#transfers++;
+  }
+
+  #transferred(call: Call): void {
+    call.inTransfer = false;
+    this.#transfers--;
+    if (!call.counted) this.#window.sent(1);
   }
 
   step(call: Call, kind: StepKind, value: unknown, after: number, idle: boolean): void {
@@ -87,6 +117,7 @@ export class RequestSender {
       // The reason cannot travel; that the call is cancelled can.
     }
     this.#outbox.abandon(call.id);
+    if (call.inTransfer) this.#transferred(call);
     frames.writeCancel(writer, call.id, bytes, needs);
     this.#outbox.schedule(true);
   }

@@ -78,7 +78,7 @@ export class Session {
       status: (status) => this.#ended(status),
     });
     this.#outbox = new Outbox(this.#stream, GRPC_PREFIX_BYTES, RequestField.chunk);
-    this.#sender = new RequestSender(this.#outbox);
+    this.#sender = new RequestSender(this.#outbox, this.window);
     writeHello(this.#outbox.writer, {
       version: PROTOCOL_VERSION,
       minimum: MINIMUM_PROTOCOL_VERSION,
@@ -110,7 +110,6 @@ export class Session {
       this.#sender.task(call);
       call.onHanded?.();
     }
-    this.window.sent(to - from);
     this.#outbox.flush();
   }
 
@@ -127,10 +126,11 @@ export class Session {
   /** Tells the worker that nobody waits for a call any more. */
   cancel(call: Call, reason: unknown): void {
     if (call.session !== this || this.#state === "closed") return;
-    if (call.state === "sent") this.window.started(1);
+    const unstarted = call.state === "sent";
     call.state = "abandoned";
     this.#chunks.drop(call.id);
     this.#sender.cancel(call, reason);
+    if (unstarted) this.window.started(1);
     // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
     if (!call.written) this.#release(call);
     this.#events.progressed(this);

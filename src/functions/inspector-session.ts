@@ -73,6 +73,8 @@ function connect(): Connection {
   if (connection !== undefined) return connection;
   const session = new inspector.Session();
   session.connect();
+  // With this flag a variable in its temporal dead zone throws when read; without, it shows as undefined.
+  setFlagsFromString("--experimental-value-unavailable");
   Object.defineProperty(inspector, HANDOVER, { value: exchange, configurable: true });
   try {
     const { result } = send<inspector.Runtime.EvaluateReturnType>(session, "Runtime.evaluate", {
@@ -200,37 +202,31 @@ function locationOf(value: unknown): FunctionLocation | undefined {
 /** Location, scopes and binding of a function, without turning the debugger on. */
 export function viewFunction(fn: object): FunctionView {
   return withRemoteObject(fn, (objectId) => {
-    // With this flag a variable in its temporal dead zone throws when read instead of showing as undefined.
-    setFlagsFromString("--experimental-value-unavailable");
     let location: FunctionLocation | undefined;
     let scopes: readonly ScopeView[] = [];
     let bound: { target?: object; self: unknown; args: readonly unknown[] } | undefined;
-    try {
-      const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
-        objectId,
-        ownProperties: true,
-      });
-      for (const { name, value } of internalProperties) {
-        if (value === undefined) continue;
-        if (name === "[[FunctionLocation]]") location = locationOf(value.value);
-        else if (name === "[[Scopes]]" && value.objectId !== undefined) {
-          const taken = take(value.objectId, TAKE_SCOPES);
-          if (isScopeList(taken)) scopes = taken;
-        } else if (name === "[[TargetFunction]]") {
-          const target = liveValue(value);
-          bound ??= { self: undefined, args: [] };
-          if (typeof target === "function") bound.target = target;
-        } else if (name === "[[BoundThis]]") {
-          bound ??= { self: undefined, args: [] };
-          bound.self = liveValue(value);
-        } else if (name === "[[BoundArgs]]") {
-          const args = liveValue(value);
-          bound ??= { self: undefined, args: [] };
-          if (Array.isArray(args)) bound.args = [...args];
-        }
+    const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+      objectId,
+      ownProperties: true,
+    });
+    for (const { name, value } of internalProperties) {
+      if (value === undefined) continue;
+      if (name === "[[FunctionLocation]]") location = locationOf(value.value);
+      else if (name === "[[Scopes]]" && value.objectId !== undefined) {
+        const taken = take(value.objectId, TAKE_SCOPES);
+        if (isScopeList(taken)) scopes = taken;
+      } else if (name === "[[TargetFunction]]") {
+        const target = liveValue(value);
+        bound ??= { self: undefined, args: [] };
+        if (typeof target === "function") bound.target = target;
+      } else if (name === "[[BoundThis]]") {
+        bound ??= { self: undefined, args: [] };
+        bound.self = liveValue(value);
+      } else if (name === "[[BoundArgs]]") {
+        const args = liveValue(value);
+        bound ??= { self: undefined, args: [] };
+        if (Array.isArray(args)) bound.args = [...args];
       }
-    } finally {
-      setFlagsFromString("--no-experimental-value-unavailable");
     }
     const target = bound?.target;
     return {

@@ -35,6 +35,7 @@ const SHALLOW: ReadonlySet<string> = new Set(["process", "console", "crypto", "p
 interface Intrinsics {
   readonly paths: Map<object, string>;
   readonly values: Map<string, object>;
+  readonly addAll: (named: readonly NamedIntrinsic[]) => void;
 }
 
 let table: Intrinsics | undefined;
@@ -72,23 +73,52 @@ function buildTable(): Intrinsics {
     }
     walk(Reflect.getPrototypeOf(value), `${path}.[[Prototype]]`, depth - 1);
   };
-  const globals = [...STANDARD_GLOBALS].flatMap((name) => {
-    const value: unknown = NOT_WALKED.has(name) ? undefined : Reflect.get(globalThis, name);
-    return isObject(value) ? [{ name, value }] : [];
-  });
+  const addAll = (named: readonly NamedIntrinsic[]): void => {
+    // What has a name of its own goes by it, not by the way on which it was met first.
+    for (const { name, value } of named) {
+      add(value, name);
+      add(Reflect.getOwnPropertyDescriptor(value, "prototype")?.value, `${name}.prototype`);
+    }
+    for (const { name, value } of named) {
+      if (SHALLOW.has(name)) addMethods(value, name, add);
+      else walk(value, name, 3);
+    }
+  };
   add(globalThis, "globalThis");
-  // What has a name of its own goes by it, not by the way on which it was met first.
-  for (const { name, value } of globals) {
-    add(value, name);
-    add(Reflect.getOwnPropertyDescriptor(value, "prototype")?.value, `${name}.prototype`);
+  addAll([...unnamedIntrinsics(), ...takeLoaded(unloaded)]);
+  return { paths, values, addAll };
+}
+
+interface NamedIntrinsic {
+  readonly name: string;
+  readonly value: object;
+}
+
+/** Globals that Node loads when they are used first: whoever has one of them has loaded it. */
+const unloaded = new Set([...STANDARD_GLOBALS].filter((name) => !NOT_WALKED.has(name)));
+
+// These stay accessors, so what they load tells whether they were used.
+const LOADED_BY: ReadonlyMap<string, string> = new Map([
+  ["process", "NativeModule events"],
+  ["Buffer", "NativeModule buffer"],
+  ["performance", "NativeModule perf_hooks"],
+  ["crypto", "NativeModule internal/crypto/webcrypto"],
+]);
+
+/** Takes from a set of names those that are loaded. */
+function takeLoaded(names: Set<string>): NamedIntrinsic[] {
+  const modules: unknown = Reflect.get(process, "moduleLoadList");
+  const loaded: NamedIntrinsic[] = [];
+  for (const name of names) {
+    const loader = LOADED_BY.get(name);
+    const isUsed = loader !== undefined && Array.isArray(modules) && modules.includes(loader);
+    const descriptor = Reflect.getOwnPropertyDescriptor(globalThis, name);
+    const value: unknown = isUsed ? Reflect.get(globalThis, name) : descriptor?.value;
+    if (!isObject(value)) continue;
+    names.delete(name);
+    loaded.push({ name, value });
   }
-  for (const [name, value] of unnamedIntrinsics()) add(value, name);
-  for (const { name, value } of globals) {
-    if (SHALLOW.has(name)) addMethods(value, name, add);
-    else walk(value, name, 3);
-  }
-  for (const [name, value] of unnamedIntrinsics()) walk(value, name, 3);
-  return { paths, values };
+  return loaded;
 }
 
 /** The methods of an object, without what it holds. */
@@ -99,18 +129,21 @@ function addMethods(object: object, path: string, add: (value: unknown, path: st
   }
 }
 
-function unnamedIntrinsics(): [string, object | null][] {
-  const prototypeOf = (value: object): object | null => Reflect.getPrototypeOf(value);
-  return [
-    ["%GeneratorFunction.prototype%", prototypeOf(function* () {})],
-    ["%AsyncFunction.prototype%", prototypeOf(async () => {})],
-    ["%AsyncGeneratorFunction.prototype%", prototypeOf(async function* () {})],
-    ["%ArrayIteratorPrototype%", prototypeOf([].values())],
-    ["%MapIteratorPrototype%", prototypeOf(new Map().values())],
-    ["%SetIteratorPrototype%", prototypeOf(new Set().values())],
-    ["%StringIteratorPrototype%", prototypeOf(""[Symbol.iterator]())],
-    ["%RegExpStringIteratorPrototype%", prototypeOf("".matchAll(/x/g))],
+function unnamedIntrinsics(): NamedIntrinsic[] {
+  const samples: [string, object][] = [
+    ["%GeneratorFunction.prototype%", function* () {}],
+    ["%AsyncFunction.prototype%", async () => {}],
+    ["%AsyncGeneratorFunction.prototype%", async function* () {}],
+    ["%ArrayIteratorPrototype%", [].values()],
+    ["%MapIteratorPrototype%", new Map().values()],
+    ["%SetIteratorPrototype%", new Set().values()],
+    ["%StringIteratorPrototype%", ""[Symbol.iterator]()],
+    ["%RegExpStringIteratorPrototype%", "".matchAll(/x/g)],
   ];
+  return samples.flatMap(([name, sample]) => {
+    const value = Reflect.getPrototypeOf(sample);
+    return value === null ? [] : [{ name, value }];
+  });
 }
 
 function intrinsics(): Intrinsics {
@@ -120,12 +153,27 @@ function intrinsics(): Intrinsics {
 
 /** The path of something that every Node process has, such as `Map.prototype.get size`; undefined for anything else. */
 export function intrinsicPathOf(value: object): string | undefined {
-  return intrinsics().paths.get(value);
+  const { paths, addAll } = intrinsics();
+  const path = paths.get(value);
+  if (path !== undefined || unloaded.size === 0) return path;
+  const loaded = takeLoaded(unloaded);
+  if (loaded.length === 0) return undefined;
+  addAll(loaded);
+  return paths.get(value);
 }
 
 /** What this process has at an intrinsic's path; undefined when it has no such thing. */
 export function intrinsicAt(path: string): object | undefined {
-  return intrinsics().values.get(path);
+  const { values, addAll } = intrinsics();
+  const value = values.get(path);
+  if (value !== undefined) return value;
+  const [name = ""] = path.split(".");
+  if (!unloaded.has(name)) return undefined;
+  const loaded: unknown = Reflect.get(globalThis, name);
+  if (!isObject(loaded)) return undefined;
+  unloaded.delete(name);
+  addAll([{ name, value: loaded }]);
+  return values.get(path);
 }
 
 /** True for a global variable that every Node process has. */

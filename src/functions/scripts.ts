@@ -20,6 +20,7 @@ interface KnownScript extends Omit<Script, "source"> {
 }
 
 const known = new Map<string, KnownScript>();
+const MAX_READ_ALONG = 64;
 
 function isOwnToNode(url: string): boolean {
   return url.startsWith("node:");
@@ -43,14 +44,21 @@ function remember(parameters: inspector.Debugger.ScriptParsedEventDataType): voi
 function readScripts(wanted: string): void {
   listening<inspector.Debugger.ScriptParsedEventDataType>("Debugger.scriptParsed", remember, () => {
     withFreshDebugger(() => {
+      let readAlong = 0;
       for (const script of known.values()) {
         if (script.source !== undefined || isOwnToNode(script.url)) continue;
-        const isLikelyNext = script.url.startsWith("file:") && !script.url.includes("/node_modules/");
-        if (script.id !== wanted && !isLikelyNext) continue;
+        if (script.id !== wanted) {
+          if (readAlong === MAX_READ_ALONG || !isLikelyNext(script)) continue;
+          readAlong += 1;
+        }
         script.source = readSource(script.id);
       }
     });
   });
+}
+
+function isLikelyNext({ url }: KnownScript): boolean {
+  return url.startsWith("file:") && !url.includes("/node_modules/");
 }
 
 function readSource(scriptId: string): string | undefined {

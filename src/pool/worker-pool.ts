@@ -129,7 +129,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
     const proxy = this.#proxy;
-    if (proxy === undefined || this.#state !== "open") throw this.#closedError();
+    if (proxy === undefined || this.#state !== "open") return failing(this.#closedError());
     return proxy.stream(spec, args, options);
   }
 
@@ -241,4 +241,10 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       `the pool is ${this.#state}: calls must be made before it is stopped, or through another pool`,
     );
   }
+}
+
+/** A generator that fails at its first step. */
+// oxlint-disable-next-line require-yield
+async function* failing(error: Error): AsyncGenerator<never, never, unknown> {
+  throw fromCaller(error);
 }

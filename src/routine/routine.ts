@@ -90,7 +90,7 @@ export function routine(...args: unknown[]): unknown {
     if (second !== undefined) checkRoutineOptions(second, "routine()");
     return makeRoutine(new RoutineSpec(routineSpecOf(first)?.fn ?? first, second ?? {}, false));
   }
-  if (args.length === 1 && typeof first === "object" && first !== null && !Array.isArray(first)) {
+  if (args.length === 1 && isPlainObject(first)) {
     checkRoutineOptions(first, "routine()");
     return (target: unknown, context: unknown, descriptor: unknown): unknown =>
       typeof context === "string" || typeof context === "symbol"
@@ -104,6 +104,12 @@ export function routine(...args: unknown[]): unknown {
 
 function routineObject(value: unknown): RoutineObject | undefined {
   return typeof value === "function" && SPEC in value ? (value as RoutineObject) : undefined;
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function isFunction(value: unknown): value is AnyFunction {

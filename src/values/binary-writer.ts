@@ -1,6 +1,9 @@
 import { ALIGNMENT, maxByteLengthOf, RESIZABLE, WHOLE, WINDOWS } from "./binary-layout.ts";
 import type { ByteWriter } from "./byte-writer.ts";
 
+/** More than the lengths, offsets and padding of one window take. */
+const OVERHEAD = 32;
+
 interface Window {
   readonly from: number;
   to: number;
@@ -46,8 +49,10 @@ export class BinaryWriter {
 
   write(writer: ByteWriter): void {
     const start = writer.position;
-    writer.varint(this.#sources.size);
-    for (const source of this.#sources.values()) writeSource(writer, source);
+    const stored = [...this.#sources.values()].map(storedForm);
+    writer.reserve(stored.reduce((size, { windows }) => size + sizeOf(windows), OVERHEAD));
+    writer.varint(stored.length);
+    for (const form of stored) writeStored(writer, form);
     writer.float64(start);
   }
 
@@ -61,20 +66,36 @@ export class BinaryWriter {
   }
 }
 
-function writeSource(writer: ByteWriter, source: Source): void {
-  const limit = maxByteLengthOf(source.buffer);
-  const windows = source.whole || limit !== undefined ? undefined : windowsOf(source);
-  if (windows === undefined) {
-    writer.byte(limit === undefined ? WHOLE : RESIZABLE);
-    if (limit !== undefined) writer.varint(limit);
-    writeBytes(writer, source.buffer, 0, source.buffer.byteLength);
-    return;
-  }
-  writer.byte(WINDOWS);
-  writer.varint(windows.length);
+/** What of a buffer goes into the payload, and how. */
+interface StoredForm {
+  readonly buffer: ArrayBuffer;
+  readonly kind: number;
+  readonly limit: number;
+  readonly windows: readonly Window[];
+}
+
+function storedForm(source: Source): StoredForm {
+  const { buffer } = source;
+  const limit = maxByteLengthOf(buffer);
+  const all = [{ from: 0, to: buffer.byteLength }];
+  if (limit !== undefined) return { buffer, kind: RESIZABLE, limit, windows: all };
+  const windows = source.whole ? undefined : windowsOf(source);
+  return windows === undefined
+    ? { buffer, kind: WHOLE, limit: 0, windows: all }
+    : { buffer, kind: WINDOWS, limit: 0, windows };
+}
+
+function sizeOf(windows: readonly Window[]): number {
+  return windows.reduce((size, { from, to }) => size + to - from + OVERHEAD, OVERHEAD);
+}
+
+function writeStored(writer: ByteWriter, { buffer, kind, limit, windows }: StoredForm): void {
+  writer.byte(kind);
+  if (kind === RESIZABLE) writer.varint(limit);
+  if (kind === WINDOWS) writer.varint(windows.length);
   for (const { from, to } of windows) {
-    writer.varint(from);
-    writeBytes(writer, source.buffer, from, to);
+    if (kind === WINDOWS) writer.varint(from);
+    writeBytes(writer, buffer, from, to);
   }
 }
 

@@ -11,8 +11,10 @@ import {
 } from "./tags.ts";
 
 const INITIAL_SIZE = 16 * 1024;
-/** A scratch buffer above this size is handed out with the payload instead of being kept. */
-const KEPT_SIZE = 1024 * 1024;
+/** A scratch buffer above this size is given away with the payload instead of being kept. */
+const KEPT_SIZE = 2 * 1024 * 1024;
+/** From this size on, giving the scratch buffer away is cheaper than copying what is in it. */
+const COPIED_SIZE = 64 * 1024;
 const SHORT_LIMIT = 32;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const MIN_INT64 = -(2n ** 63n);
@@ -34,6 +36,14 @@ export class ByteWriter {
     const result = this.bytes.subarray(0, this.position);
     if (this.bytes.length > KEPT_SIZE) this.#replace(Buffer.allocUnsafeSlow(INITIAL_SIZE));
     return result;
+  }
+
+  /** What `written` gave, as bytes that stay as they are. */
+  keep(written: Uint8Array): Uint8Array {
+    if (written.buffer !== this.bytes.buffer) return written;
+    if (written.length < COPIED_SIZE) return Uint8Array.from(written);
+    this.#replace(Buffer.allocUnsafeSlow(INITIAL_SIZE));
+    return written;
   }
 
   byte(value: number): void {

@@ -12,7 +12,7 @@ let decoder: ValueDecoder | undefined;
  */
 export function encode(value: unknown, rootName?: string): Uint8Array {
   encoder ??= new ValueEncoder();
-  return Uint8Array.from(encoder.encode(value, rootName));
+  return encoder.keep(encoder.encode(value, rootName));
 }
 
 /**

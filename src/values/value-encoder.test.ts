@@ -18,6 +18,16 @@ describe("ValueEncoder", () => {
     expect(own).toEqual(copy);
   });
 
+  it("keeps a payload that is asked to stay, large or small", () => {
+    const encoder = new ValueEncoder();
+    for (const size of [10, 100_000, 5_000_000]) {
+      const payload = encoder.keep(encoder.encode(Buffer.alloc(size, 1)));
+      const before = Buffer.from(payload);
+      encoder.encode(Buffer.alloc(size, 2));
+      expect(before.equals(payload)).toBe(true);
+    }
+  });
+
   it("encodes a list like any other array", () => {
     const encoder = new ValueEncoder();
     const self: unknown[] = [1, { a: "b" }, undefined];

@@ -40,6 +40,15 @@ export class ValueEncoder {
     return this.#encode(values, rootName, values);
   }
 
+  /**
+   * The payload encoded last, as bytes that the next `encode` leaves alone. A large one is not copied for that.
+   *
+   * @param payload - what `encode` or `encodeList` returned
+   */
+  keep(payload: Uint8Array): Uint8Array {
+    return this.#idle?.keep(payload) ?? payload;
+  }
+
   #encode(value: unknown, rootName: string, list: readonly unknown[] | undefined): Uint8Array {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;

@@ -61,6 +61,8 @@ export class ExecutorSession {
     }
     const needs =
       dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
+    // The outcome may be long on its way; that the task was started is not to wait for it.
+    if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
       writeOutcome(writer, frame, id, place, needs, control);
       outbox.schedule(true);

@@ -49,7 +49,8 @@ export class TaskThread {
         else if (message.kind === "ready") {
           this.#state = "running";
           resolve();
-        } else if (message.kind === "malformed") events.malformed(message.session, message.reason);
+        } else if (message.kind === "failed") reject(new Error(message.reason));
+        else if (message.kind === "malformed") events.malformed(message.session, message.reason);
         else events.drained();
       });
       this.#thread.on("error", (error) => {

@@ -113,5 +113,10 @@ process.on("unhandledRejection", (error) => report("unhandled rejection", error)
 
 configureRoot(config.root);
 port.on("message", receive);
-for (const specifier of config.preload) await import(specifier);
-tell({ kind: "ready" });
+try {
+  for (const specifier of config.preload) await import(specifier);
+  tell({ kind: "ready" });
+} catch (error) {
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  tell({ kind: "failed", reason: `a module to preload could not be loaded: ${reason}` });
+}

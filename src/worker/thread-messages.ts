@@ -15,6 +15,8 @@ export type ToThread =
 export type FromThread =
   /** Tasks can be taken. */
   | { readonly kind: "ready" }
+  /** The thread cannot take tasks. */
+  | { readonly kind: "failed"; readonly reason: string }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
   /** A caller sent what the protocol does not allow. */

@@ -111,15 +111,20 @@ describe("inside a pool", () => {
     expect(await lengthOf()).toEqual([0, []]);
     expect(await lengthOf(undefined)).toEqual([1, [undefined]]);
     expect(await lengthOf(1, undefined, null)).toEqual([3, [1, undefined, null]]);
-    const withDefault = routine(async (x = 5, { y = 6 } = {}) => [x, y]);
+    const withDefault = routine(async (x: number = 5, { y = 6 }: { y?: number } = {}) => [x, y]);
     expect(await withDefault()).toEqual([5, 6]);
     expect(await withDefault(1, { y: 2 })).toEqual([1, 2]);
   });
 
   test("promises and other thenables are awaited before they travel", async () => {
-    const thenable = routine((x: number) => ({ then: (resolve: (value: number) => void) => resolve(x + 1) }));
-    const answer: unknown = await thenable(1);
-    expect(answer).toBe(2);
+    const promised = routine((x: number) => Promise.resolve(x + 1));
+    expect(await promised(1)).toBe(2);
+    const thenable = routine((x: number) => {
+      const then = (resolve: (value: number) => void): void => resolve(x + 1);
+      // oxlint-disable-next-line unicorn/no-thenable -- a thenable that is no promise is the point
+      return { then } as PromiseLike<number> as Promise<number>;
+    });
+    expect(await thenable(1)).toBe(2);
     const nothing = routine(async () => undefined);
     expect(await nothing()).toBeUndefined();
   });

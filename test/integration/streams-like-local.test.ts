@@ -46,6 +46,7 @@ const shapes = {
       const sent: unknown = yield "closing";
       yield ["still", sent];
     }
+    return "end";
   }),
   overriding: routine(async function* (): AnyStream {
     try {

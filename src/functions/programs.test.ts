@@ -1,0 +1,166 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url));
+const require = createRequire(import.meta.url);
+const tsx = pathToFileURL(require.resolve("tsx")).href;
+
+let scratch: string;
+let library: string;
+
+interface Report {
+  readonly passed: number;
+  readonly failures: readonly string[];
+}
+
+interface Ran {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly status: number | null;
+}
+
+async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string): Promise<Ran> {
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...process.env, NODE_OPTIONS: "", SHIPPING_LIBRARY: library, ...env },
+  });
+  child.stdin.end(input);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += String(chunk);
+  });
+  const status = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { stdout, stderr, status };
+}
+
+/** What a program of checks reported: no failure, and as many passed as there are checks in it. */
+async function report(args: readonly string[], env?: NodeJS.ProcessEnv, input?: string): Promise<Report> {
+  const { stdout, stderr, status } = await run(args, env, input);
+  const line = /^REPORT (.*)$/m.exec(stdout)?.[1];
+  if (line === undefined) throw new Error(`no report, exit status ${status}:\n${stdout}\n${stderr}`);
+  const parsed: Report = JSON.parse(line);
+  return parsed;
+}
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), "shipping-programs-"));
+  library = pathToFileURL(join(scratch, "library/")).href;
+  await symlink(join(root, "node_modules"), join(scratch, "node_modules"));
+  const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
+  // What is wrong with other folders is not for these tests to say.
+  await run([
+    tsc,
+    "-p",
+    "tsconfig.build.json",
+    "--outDir",
+    fileURLToPath(library),
+    "--declaration",
+    "false",
+    "--declarationMap",
+    "false",
+  ]);
+});
+
+afterAll(() => rm(scratch, { recursive: true }));
+
+const programs = [
+  ["functions-cases.mjs", 56],
+  ["bindings-cases.mjs", 38],
+  ["classes-cases.mjs", 40],
+  ["modules-cases.mjs", 42],
+  ["commonjs-cases.cjs", 18],
+  ["refusals-cases.mjs", 22],
+] as const;
+
+describe("programs that ship functions into another process", () => {
+  test.each(programs)("%s", async (program, passed) => {
+    expect(await report([join(fixtures, program)])).toEqual({ passed, failures: [] });
+  });
+
+  test.each(programs.slice(0, 3))("%s under tsx", async (program, passed) => {
+    expect(await report(["--import", tsx, join(fixtures, program)])).toEqual({ passed, failures: [] });
+  });
+
+  test.each(programs.slice(0, 3))("%s in a thread", async (program, passed) => {
+    const start = `
+      const { Worker } = require("node:worker_threads");
+      new Worker(${JSON.stringify(join(fixtures, program))});
+    `;
+    expect(await report(["-e", start])).toEqual({ passed, failures: [] });
+  });
+
+  test("with a debugger attached, all that needs no probing", async () => {
+    const { passed, failures } = await report(["--inspect=127.0.0.1:0", join(fixtures, "functions-cases.mjs")]);
+    expect({ passed, failures }).toEqual({ passed: 55, failures: [expect.stringContaining("debugger")] });
+  });
+
+  test("from the command line", async () => {
+    const program = `
+      const limit = 42;
+      let counter = 0;
+      var shared = [1];
+      function add(x) { counter += 1; return [x + limit, counter, shared]; }
+      import(${JSON.stringify(pathToFileURL(join(fixtures, "check.mjs")).href)}).then(async ({ check, finish }) => {
+        await check("code of -e", add, [1], [43, 1, [1]]);
+        await check("modules that are globals there", () => typeof fs.readFileSync, [], "function");
+        await finish();
+      });
+    `;
+    expect(await report(["-e", program])).toEqual({ passed: 2, failures: [] });
+  });
+
+  test("from the console", async () => {
+    const lines = [
+      "const limit = 42",
+      "let counter = 0",
+      "const up = () => ++counter",
+      `const { check, finish } = await import(${JSON.stringify(pathToFileURL(join(fixtures, "check.mjs")).href)})`,
+      'await check("lines of the console", () => [limit, up(), counter], [], [42, 1, 1])',
+      "await finish()",
+      "process.exit()",
+    ];
+    expect(await report(["-i"], {}, `${lines.join("\n")}\n`)).toEqual({ passed: 1, failures: [] });
+  });
+
+  test("TypeScript that is more than types", async () => {
+    const program = join(scratch, "program.mts");
+    await writeFile(
+      program,
+      `
+      import { check, fail, finish } from ${JSON.stringify(pathToFileURL(join(fixtures, "check.mjs")).href)};
+      enum Level { Low = 1, High }
+      namespace Tools { export const size = 5; export function twice(x: number) { return x * 2 + size; } }
+      abstract class Shape { constructor(protected readonly side: number) {} abstract area(): number; describe = () => \`area \${this.area()}\`; }
+      class Square extends Shape { #unit = "m"; area(): number { return this.side ** 2; } get unit(): string { return this.#unit; } }
+      function logged(value: unknown, context: ClassMethodDecoratorContext) { return function (this: unknown, ...args: unknown[]) { return ["logged", String(context.name), Reflect.apply(value as () => unknown, this, args)]; }; }
+      class Decorated { @logged method(x: number) { return x + 1; } }
+      const square = new Square(3);
+      const decorated = new Decorated();
+      await check("enums and namespaces", () => [Level.High, Level[1], Tools.twice(2)], [], [2, "Low", 9]);
+      await check("classes", () => [square.area(), square.describe(), square.unit, new Square(1).describe()], [], [9, "area 9", "m", "area 1"]);
+      await check("decorators", () => [decorated.method(1), new Decorated().method(2)], [], [["logged", "method", 2], ["logged", "method", 3]]);
+      await check("generics", <T,>(x: T): T[] => [x], [1], [1]);
+      const inner = ((a: number) => { function named(b: number) { return a + b; } return named; })(3);
+      await check("names", () => [inner.name, inner(4), Square.name], [], ["named", 7, "Square"]);
+      await fail("lines", () => {
+        const text = "on";
+
+        throw new Error(text + " purpose");
+      }, "program.mts:24:");
+      await finish();
+      `,
+    );
+    expect(await report(["--import", tsx, program])).toEqual({ passed: 6, failures: [] });
+  });
+});
