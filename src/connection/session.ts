@@ -7,7 +7,7 @@ import { ReceivedDependencies } from "../wire/dependency-ledger.ts";
 import { LAST_RESPONSE_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
-import { writeHello } from "../wire/request-frames.ts";
+import { ChunkField, writeHello } from "../wire/request-frames.ts";
 import {
   LOST_REASON,
   OutcomeField,
@@ -157,7 +157,8 @@ export class Session {
           started += this.#started(this.#calls[frame.integer(1)]);
           break;
         case ResponseField.chunk:
-          this.#chunks.add(frame);
+          // Pieces of what nobody wants any more may still be under way.
+          if (isWanted(this.#calls[frame.integer(ChunkField.id)])) this.#chunks.add(frame);
           break;
         case ResponseField.rejected:
           started += this.#rejected(frame);
@@ -206,7 +207,7 @@ export class Session {
     const chunked = frame.integer(OutcomeField.chunked);
     if (call === undefined) return 0;
     const started = this.#started(call);
-    const wanted = call.state !== "abandoned";
+    const wanted = isWanted(call);
     if (kind !== ResponseField.yielded) this.#release(call);
     if (!wanted) {
       this.#chunks.drop(id);
@@ -319,4 +320,8 @@ export class Session {
       call.owner.lost(call, error);
     }
   }
+}
+
+function isWanted(call: Call | undefined): boolean {
+  return call !== undefined && call.state !== "abandoned";
 }

@@ -149,7 +149,13 @@ export class WorkerLink {
 
   /** The worker replaces a task thread that ended; its session is opened anew. */
   #reopenSession(channel: GrpcChannel, lane: number): void {
-    const session = this.#openSession(channel, lane);
+    let session: Session;
+    try {
+      session = this.#openSession(channel, lane);
+    } catch {
+      // The worker is going: the connection ends by itself.
+      return;
+    }
     session.welcome.then(
       () => {
         if (this.#channel !== channel) return;

@@ -1,11 +1,11 @@
-import type { AnyNode } from "acorn";
+import type { AnyNode, FunctionExpression } from "acorn";
 import type { CapturedVariable } from "./captured-variables.ts";
 import { Cell } from "./cell.ts";
 import type { CodeSite } from "./code-site.ts";
 import { type ScopeView, viewFunction } from "./inspector-session.ts";
-import { pauseIn } from "./paused-frame.ts";
+import { type Entry, pauseIn } from "./paused-frame.ts";
 import type { Binding } from "./scope.ts";
-import { type CodeUnit, childrenOf, isFunctionNode } from "./scope-analysis.ts";
+import { type CodeUnit, childrenOf, isClassNode, isFunctionNode } from "./scope-analysis.ts";
 import { ShippingError } from "./shipment.ts";
 
 /** One live binding: a variable of one activation of the code that declares it. */
@@ -200,8 +200,9 @@ function findByMarking(
     const [innermost] = scopesFrom(candidate, name);
     return innermost !== undefined && read(innermost.variables, name) === mark;
   };
-  if (canPauseIn(site)) {
-    const found = pauseIn(fn, parameterCountOf(site), (frame) => {
+  const entry = entryTo(site);
+  if (entry !== undefined) {
+    const found = pauseIn(fn, entry, (frame) => {
       let cell: Cell | undefined;
       const isMarked = frame.withVariable(name, mark, value, () => {
         cell = candidates.find(({ witness }) => seesMark(witness))?.cell;
@@ -211,16 +212,17 @@ function findByMarking(
     if (found !== undefined) return found.cell;
   }
   for (const candidate of candidates) {
-    const isSame = canPauseIn(candidate.site)
-      ? pauseIn(candidate.witness, parameterCountOf(candidate.site), (frame) => {
-          let sees = false;
-          return frame.withVariable(name, mark, value, () => {
-            sees = seesMark(fn);
-          })
-            ? { sees }
-            : undefined;
-        })
-      : undefined;
+    const other = entryTo(candidate.site);
+    const isSame =
+      other === undefined
+        ? undefined
+        : pauseIn(candidate.witness, other, (frame) => {
+            let sees = false;
+            const isMarked = frame.withVariable(name, mark, value, () => {
+              sees = seesMark(fn);
+            });
+            return isMarked ? { sees } : undefined;
+          });
     if (isSame === undefined) throw undecidable(name);
     if (isSame.sees) return candidate.cell;
   }
@@ -235,11 +237,22 @@ function undecidable(name: string): ShippingError {
   );
 }
 
-/** Entering it runs nothing of the user's: no generator, and no computed keys among its parameters. */
-export function canPauseIn({ unit }: CodeSite): boolean {
+/** How the function at a site can be entered without running anything of the user's; undefined when it cannot. */
+export function entryTo({ unit }: CodeSite): Entry | undefined {
   const { node } = unit;
-  if (!isFunctionNode(node) || node.generator) return false;
-  return !node.params.some(hasComputedKey);
+  const fn = isFunctionNode(node) ? node : constructorOf(node);
+  const params = fn?.params ?? [];
+  if (params.some(hasComputedKey)) return undefined;
+  const way = isClassNode(node) ? "construct" : fn?.generator === true ? "iterate" : "call";
+  return { parameterCount: params.length, way };
+}
+
+function constructorOf(node: AnyNode): FunctionExpression | undefined {
+  if (!isClassNode(node)) return undefined;
+  for (const member of node.body.body) {
+    if (member.type === "MethodDefinition" && member.kind === "constructor") return member.value;
+  }
+  return undefined;
 }
 
 function hasComputedKey(node: AnyNode): boolean {
@@ -247,9 +260,4 @@ function hasComputedKey(node: AnyNode): boolean {
   if (node.type === "Property" && node.computed) return true;
   for (const child of childrenOf(node)) if (hasComputedKey(child)) return true;
   return false;
-}
-
-/** How many parameters the function at a site declares. */
-export function parameterCountOf({ unit }: CodeSite): number {
-  return isFunctionNode(unit.node) ? unit.node.params.length : 0;
 }

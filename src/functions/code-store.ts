@@ -33,6 +33,7 @@ export type StoredModule =
   | { readonly state: "unknown"; readonly dependency: Dependency };
 
 const MAX_CODES = 8192;
+const MAX_CHARACTERS = 64_000_000;
 const codes = new Map<string, StoredCode>();
 const modules = new Map<string, StoredModule>();
 const loading = new Map<string, Promise<void>>();
@@ -43,7 +44,7 @@ export function hasDependency(hash: string): boolean {
 }
 
 /**
- * Takes in what a function needs: keeps the text of code (the 8192 used last), loads a module unless it is loaded
+ * Takes in what a function needs: keeps the text of code (the 8192 pieces used last, of at most 64 million characters together), loads a module unless it is loaded
  * already, in which case the result is a promise. With `importing: false` nothing is loaded because a peer said so: a
  * module counts only when this process has loaded it for itself. Rejects with `ModuleUnavailable` when a module
  * cannot be loaded or its content is not the same.
@@ -66,11 +67,16 @@ export function acceptDependency(dependency: Dependency, options: { importing?: 
   return started;
 }
 
+let characters = 0;
+
 function storeCode(hash: string, code: StoredCode): void {
   codes.set(hash, code);
-  if (codes.size <= MAX_CODES) return;
-  const [oldest] = codes.keys();
-  if (oldest !== undefined) codes.delete(oldest);
+  characters += code.data.text.length;
+  for (const [oldest, { data }] of codes) {
+    if (oldest === hash || (codes.size <= MAX_CODES && characters <= MAX_CHARACTERS)) break;
+    codes.delete(oldest);
+    characters -= data.text.length;
+  }
 }
 
 /** The code of that hash, compiled. Throws when it was not accepted before, or is no longer kept. */

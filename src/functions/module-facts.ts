@@ -3,8 +3,9 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
+import { privateMembers } from "./private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
-import { childrenOf, isClassNode } from "./scope-analysis.ts";
+import { isClassNode } from "./scope-analysis.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import { type SourceFile, sourceFileOf } from "./source-file.ts";
 
@@ -12,8 +13,6 @@ import { type SourceFile, sourceFileOf } from "./source-file.ts";
 export interface ModuleFacts {
   /** Local name, or the node itself for an anonymous default, of each export. */
   readonly exports: ReadonlyMap<string, string | AnyNode>;
-  /** A test runner rewrote it: the file on disk is not what runs here. */
-  readonly isRewritten: boolean;
   /** It is what this process was started with, which no worker ever runs. */
   readonly isEntry: boolean;
   /** Why a worker must not load it by itself; undefined when it may. */
@@ -22,7 +21,10 @@ export interface ModuleFacts {
 
 const facts = new Map<string, ModuleFacts>();
 const TEST_FILE = /[._-](?:test|spec)\.[cm]?[jt]sx?$/;
-const REWRITTEN_PARAMETER = /^__(?:vi|vite_ssr)_/;
+// Parsing every module that a module imports would take seconds in a large program.
+const REWRITTEN = /^[^\n]{0,100}\(__(?:vi|vite_ssr)_/;
+const PRIVATE_NAME = /#[\w$]+/;
+const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 const EXTENSIONS = ["", ".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 
 /** What the source of a script says about it as a module. */
@@ -33,7 +35,6 @@ export function moduleFactsOf(script: Script): ModuleFacts {
   const result: ModuleFacts = {
     exports: file === undefined ? new Map() : exportsOf(file.program),
     isEntry: pathOf(script.url) === entryPath(),
-    isRewritten: file !== undefined && isRewritten(file.program),
     hindrance: hindranceOf(script, new Set()),
   };
   facts.set(script.id, result);
@@ -74,18 +75,6 @@ function exportedName(node: AnyNode): string {
   return node.type === "Identifier" ? node.name : node.type === "Literal" ? String(node.value) : "";
 }
 
-function isRewritten(program: Program): boolean {
-  for (const statement of program.body) {
-    if (statement.type !== "ExpressionStatement") continue;
-    const { expression } = statement;
-    if (expression.type !== "ArrowFunctionExpression" && expression.type !== "FunctionExpression") continue;
-    for (const parameter of expression.params) {
-      if (parameter.type === "Identifier" && REWRITTEN_PARAMETER.test(parameter.name)) return true;
-    }
-  }
-  return false;
-}
-
 /**
  * A worker never runs the entry file, also not because another module imports it. And what has private members must
  * travel as code, since private state can be restored only in a class that was revived: then so must whatever shares
@@ -98,11 +87,13 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   visited.add(path);
   if (path === entryPath()) return "it is, or imports, the entry file";
   if (TEST_FILE.test(path)) return "it is, or imports, a test file";
-  const file = parsedOrUndefined(script.id);
-  if (file === undefined) return "its source is not available";
-  if (isRewritten(file.program)) return "a test runner rewrote it";
-  if (declaresPrivateMembers(file)) return "it has, or imports, a class with private members";
-  for (const specifier of importedSpecifiers(file.program)) {
+  const { source } = script;
+  if (source === undefined) return "its source is not available";
+  if (REWRITTEN.test(source)) return "a test runner rewrote it";
+  if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
+    return "it has, or imports, a class with private members";
+  }
+  for (const specifier of importedSpecifiers(source)) {
     const target = resolveUserModule(specifier, path);
     if (target === undefined) continue;
     if (target === entryPath()) return "it is, or imports, the entry file";
@@ -113,30 +104,15 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   return undefined;
 }
 
-function declaresPrivateMembers(file: SourceFile): boolean {
-  return file.analysis.units.some(
-    ({ node }) =>
-      isClassNode(node) &&
-      node.body.body.some(
-        (member) => member.type !== "StaticBlock" && !member.static && member.key.type === "PrivateIdentifier",
-      ),
-  );
+function declaresPrivateMembers(script: Script): boolean {
+  const units = parsedOrUndefined(script.id)?.analysis.units;
+  // What cannot be read is taken to have some.
+  return units?.some(({ node }) => isClassNode(node) && privateMembers(node).some(({ isStatic }) => !isStatic)) ?? true;
 }
 
-function* importedSpecifiers(program: Program): Generator<string> {
-  const pending: AnyNode[] = [program];
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    const source =
-      node.type === "ImportDeclaration" ||
-      node.type === "ExportNamedDeclaration" ||
-      node.type === "ExportAllDeclaration"
-        ? node.source
-        : node.type === "CallExpression" && node.callee.type === "Identifier" && node.callee.name === "require"
-          ? node.arguments[0]
-          : undefined;
-    if (source?.type === "Literal" && typeof source.value === "string") yield source.value;
-    pending.push(...childrenOf(node));
-  }
+/** Takes what looks like an import for one: that a module is looked at without need does no harm. */
+function* importedSpecifiers(source: string): Generator<string> {
+  for (const [, , specifier] of source.matchAll(IMPORTS)) if (specifier !== undefined) yield specifier;
 }
 
 /** The file that a specifier in a file of the user's names; undefined for packages and for Node's own modules. */

@@ -1,5 +1,13 @@
 import inspector from "node:inspector";
-import { inspect, listening, liveValue, withDebugger, withRemoteObject } from "./inspector-session.ts";
+import {
+  type FunctionLocation,
+  inspect,
+  listening,
+  liveValue,
+  viewFunction,
+  withDebugger,
+  withRemoteObject,
+} from "./inspector-session.ts";
 
 /** A function that was entered and stopped before its first statement. */
 export interface PausedFrame {
@@ -29,15 +37,22 @@ export function isDebuggerAttached(): boolean {
 // From the call in `enter` it takes two steps into the function, and one more for each thing that was not foreseen.
 const MAX_STEPS = 8;
 
+/** How a function is to be entered. */
+export interface Entry {
+  readonly parameterCount: number;
+  /** A generator runs its first statement when it is asked for its first value. */
+  readonly way: "call" | "construct" | "iterate";
+}
+
 /**
  * Enters a function far enough to see what is around it, and leaves it again before any of its statements has run:
  * V8 steps into it and stops at once, and what is under way is then terminated. Undefined when it does not stop in the
- * function, which is so for generators. Only for functions whose parameters have no computed keys.
+ * function. Only for functions whose parameters have no computed keys.
  */
-export function pauseIn<T>(fn: object, parameterCount: number, body: (frame: PausedFrame) => T): T | undefined {
+export function pauseIn<T>(fn: object, entry: Entry, body: (frame: PausedFrame) => T): T | undefined {
   if (!isCallable(fn) || isDebuggerAttached()) return undefined;
-  const args = new Array<unknown>(parameterCount).fill(stuffing);
-  const enter = (): unknown => fn(...args);
+  const { location } = viewFunction(fn);
+  const enter = entranceTo(fn, entry);
   let outcome: { value: T } | { error: unknown } | undefined;
   let start: inspector.Debugger.CallFrame | undefined;
   let steps = 0;
@@ -51,7 +66,9 @@ export function pauseIn<T>(fn: object, parameterCount: number, body: (frame: Pau
     }
     const frame = callFrames[depth - 1];
     try {
-      if (frame !== undefined && outcome === undefined) outcome = { value: body(describe(frame)) };
+      if (frame !== undefined && outcome === undefined && isAt(frame, location)) {
+        outcome = { value: body(describe(frame)) };
+      }
     } catch (error) {
       outcome = { error };
     } finally {
@@ -75,8 +92,27 @@ export function pauseIn<T>(fn: object, parameterCount: number, body: (frame: Pau
   return outcome.value;
 }
 
-function isCallable(value: object): value is (...args: unknown[]) => unknown {
+function entranceTo(fn: Callable, { parameterCount, way }: Entry): () => unknown {
+  const args = new Array<unknown>(parameterCount).fill(stuffing);
+  if (way === "construct") return () => new fn(...args);
+  return way === "iterate" ? () => fn(...args).next() : () => fn(...args);
+}
+
+interface Callable {
+  (...args: unknown[]): { next(): unknown };
+  new (...args: unknown[]): unknown;
+}
+
+function isCallable(value: object): value is Callable {
   return typeof value === "function";
+}
+
+function isAt({ functionLocation }: inspector.Debugger.CallFrame, location: FunctionLocation | undefined): boolean {
+  return (
+    functionLocation?.scriptId === location?.scriptId &&
+    functionLocation?.lineNumber === location?.line &&
+    functionLocation?.columnNumber === location?.column
+  );
 }
 
 function isSameFunction(a: inspector.Debugger.CallFrame, b: inspector.Debugger.CallFrame | undefined): boolean {

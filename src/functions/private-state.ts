@@ -1,4 +1,5 @@
 import { siteAt } from "./code-site.ts";
+import { takeApart } from "./dismantle.ts";
 import { type PrivateField, viewFunction, viewPrivates } from "./inspector-session.ts";
 import { intrinsicPathOf } from "./intrinsics.ts";
 import { privateMembersAt } from "./private-members.ts";
@@ -66,6 +67,7 @@ function privateChain(object: object): PrivateDeclarations[] {
 export function privatesOf(object: object): PrivateState[] {
   const chain = privateChain(object);
   if (chain.length === 0) return NONE;
+  for (const { owner, access } of chain) if (access === undefined) refuseIfReference(owner);
   const needsInspector = chain.some(({ access, fields }) => access === undefined && fields.length > 0);
   const listed = needsInspector ? viewPrivates(object) : [];
   let position = 0;
@@ -82,6 +84,18 @@ export function privatesOf(object: object): PrivateState[] {
     });
     return { owner, names: fields, values };
   });
+}
+
+/** Private state can be set only in a class that was revived, which one that the receiver has by itself is not. */
+function refuseIfReference(owner: object): void {
+  const { way, reason } = takeApart(owner);
+  if (way === "value") return;
+  const title = isFunction(owner) ? owner.name : "its class";
+  throw new ShippingError(
+    `has private fields of ${title}, which travels by reference: ${reason}`,
+    [],
+    `make the instance inside of the routine, or have the module travel as code with \`shipping.byValue\``,
+  );
 }
 
 function indexFrom(listed: readonly PrivateField[], name: string, start: number): number {

@@ -91,30 +91,13 @@ export class Scope {
 
   /** The binding a name resolves to from here; undefined when it is not declared in this source. */
   lookup(name: string): Binding | undefined {
-    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.parent) {
-      const binding = scope.bindings.get(name);
-      if (binding !== undefined) return binding;
-    }
-    return undefined;
-  }
-
-  /** The nearest scope that holds `var` declarations. */
-  variableScope(): Scope {
-    let scope: Scope = this;
-    while (scope.parent !== undefined && !holdsVariables(scope.kind)) scope = scope.parent;
-    return scope;
+    return this.bindings.get(name) ?? this.parent?.lookup(name);
   }
 
   /** The scope that gives `this` its meaning here: a function, a field initializer, a static block, or the top. */
   receiverScope(): Scope {
-    let scope: Scope = this;
-    while (scope.parent !== undefined && !hasReceiver(scope.kind)) scope = scope.parent;
-    return scope;
+    return this.parent === undefined || hasReceiver(this.kind) ? this : this.parent.receiverScope();
   }
-}
-
-function holdsVariables(kind: ScopeKind): boolean {
-  return kind === "top" || kind === "function" || kind === "arrow" || kind === "static" || kind === "field";
 }
 
 function hasReceiver(kind: ScopeKind): boolean {

@@ -20,6 +20,7 @@ interface KnownScript extends Omit<Script, "source"> {
 }
 
 const known = new Map<string, KnownScript>();
+const newest = new Map<string, KnownScript>();
 const MAX_READ_ALONG = 64;
 
 function isOwnToNode(url: string): boolean {
@@ -29,7 +30,7 @@ function isOwnToNode(url: string): boolean {
 function remember(parameters: inspector.Debugger.ScriptParsedEventDataType): void {
   const { scriptId, url, startLine, startColumn, isModule, sourceMapURL } = parameters;
   if (known.has(scriptId)) return;
-  known.set(scriptId, {
+  const script: KnownScript = {
     id: scriptId,
     url: url.startsWith("/") ? `file://${url}` : url,
     isModule: isModule === true,
@@ -37,18 +38,20 @@ function remember(parameters: inspector.Debugger.ScriptParsedEventDataType): voi
     startColumn,
     sourceMapUrl: sourceMapURL ?? "",
     source: undefined,
-  });
+  };
+  known.set(scriptId, script);
+  newest.set(script.url, script);
 }
 
 /** The sources of the user's own files are read along, since the next function will most likely come from one of them. */
-function readScripts(wanted: string): void {
+function readScripts(wanted: string, maxReadAlong = MAX_READ_ALONG): void {
   listening<inspector.Debugger.ScriptParsedEventDataType>("Debugger.scriptParsed", remember, () => {
     withFreshDebugger(() => {
       let readAlong = 0;
       for (const script of known.values()) {
         if (script.source !== undefined || isOwnToNode(script.url)) continue;
         if (script.id !== wanted) {
-          if (readAlong === MAX_READ_ALONG || !isLikelyNext(script)) continue;
+          if (readAlong === maxReadAlong || !isLikelyNext(script)) continue;
           readAlong += 1;
         }
         script.source = readSource(script.id);
@@ -80,15 +83,9 @@ export function scriptOf(id: string): Script | undefined {
 
 /** The script that was compiled from this url; looks again when it is not known yet. Of several the newest. */
 export function scriptFrom(url: string): Script | undefined {
-  const find = (): KnownScript | undefined => {
-    let found: KnownScript | undefined;
-    for (const script of known.values()) if (script.url === url) found = script;
-    return found;
-  };
-  let script = find();
-  if (script === undefined || (script.source === undefined && !isOwnToNode(url))) {
-    readScripts(script?.id ?? "");
-    script = find();
-  }
-  return script;
+  const script = newest.get(url);
+  if (script !== undefined && (script.source !== undefined || isOwnToNode(url))) return script;
+  // Who asks for a module by its url goes on to ask for what it imports.
+  readScripts(script?.id ?? "", Number.POSITIVE_INFINITY);
+  return newest.get(url);
 }

@@ -1,4 +1,4 @@
-import { canPauseIn, parameterCountOf } from "./binding-cells.ts";
+import { entryTo } from "./binding-cells.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
 import { captureVariables } from "./captured-variables.ts";
 import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
@@ -203,10 +203,10 @@ const receivers = new WeakMap<object, { readonly value: unknown }>();
 
 /** The engine does not list it among the captured variables, but shows it to code that stops in the function. */
 function outerThis(fn: AnyFunction, site: CodeSite): unknown {
-  const known = receivers.get(fn);
+  const entry = entryTo(site);
   const found =
-    known ??
-    (canPauseIn(site) ? pauseIn(fn, parameterCountOf(site), (frame) => ({ value: frame.receiver() })) : undefined);
+    receivers.get(fn) ??
+    (entry === undefined ? undefined : pauseIn(fn, entry, (frame) => ({ value: frame.receiver() })));
   if (found !== undefined) {
     receivers.set(fn, found);
     return found.value;

@@ -81,6 +81,14 @@ export class ByteReader {
     return float[0] ?? 0;
   }
 
+  float64s(count: number): number[] {
+    const from = this.bytes.byteOffset + this.skip(8 * count);
+    const view = new DataView(this.bytes.buffer, from, 8 * count);
+    const values: number[] = [];
+    for (let offset = 0; offset < 8 * count; offset += 8) values.push(view.getFloat64(offset, true));
+    return values;
+  }
+
   bigint64(): bigint {
     this.#load();
     return int64[0] ?? 0n;

@@ -41,7 +41,7 @@ export class ByteWriter {
   /** What `written` gave, as bytes that stay as they are. */
   keep(written: Uint8Array): Uint8Array {
     if (written.buffer !== this.bytes.buffer) return written;
-    if (written.length < COPIED_SIZE) return Uint8Array.from(written);
+    if (written.length < COPIED_SIZE) return new Uint8Array(written);
     this.#replace(Buffer.allocUnsafeSlow(INITIAL_SIZE));
     return written;
   }
@@ -73,6 +73,15 @@ export class ByteWriter {
     this.reserve(8);
     this.#view.setFloat64(this.position, value, true);
     this.position += 8;
+  }
+
+  float64s(values: readonly number[]): void {
+    this.reserve(8 * values.length);
+    const view = this.#view;
+    let position = this.position;
+    for (let index = 0; index < values.length; index++, position += 8)
+      view.setFloat64(position, values[index] ?? 0, true);
+    this.position = position;
   }
 
   number(value: number): void {

@@ -23,6 +23,7 @@ import {
   LATER_OBJECT,
   MAX_DEPTH,
   NULL,
+  NUMBERS,
   OBJECT,
   PLATFORM_SYMBOL,
   RECORD,
@@ -128,6 +129,8 @@ export class GraphReader extends ByteReader {
       case UNIQUE_SYMBOL:
       case PLATFORM_SYMBOL:
         return readSymbol(this, tag);
+      case NUMBERS:
+        return this.#numbers();
       case LATER_ARRAY:
         return this.#laterArray();
       case LATER_OBJECT:
@@ -193,6 +196,12 @@ export class GraphReader extends ByteReader {
     for (let index = 0; index < length; index++) array.push(this.value());
     this.#depth--;
     return array;
+  }
+
+  #numbers(): number[] {
+    const numbers = this.float64s(this.count(8));
+    this.remember(numbers);
+    return numbers;
   }
 
   #object(count: number): object {

@@ -4,7 +4,7 @@ import { ByteWriter } from "./byte-writer.ts";
 import { writeFunction } from "./function-nodes.ts";
 import type { Dependency, FunctionPort } from "./function-port.ts";
 import { IdentityTable } from "./identity-table.ts";
-import { isPlainArray, isPlainData } from "./plain-shape.ts";
+import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
 import { Refusal } from "./refusal.ts";
 import { writeSpecialObject } from "./special-object.ts";
 import { writeSymbol } from "./symbols.ts";
@@ -20,6 +20,7 @@ import {
   LATER_OBJECT,
   MAX_DEPTH,
   NULL,
+  NUMBERS,
   OBJECT,
   RECORD,
   SHAPES,
@@ -49,6 +50,7 @@ export class GraphWriter extends ByteWriter {
   #referred = false;
   #shapes: (readonly string[])[] = [];
   #later: (() => void)[] = [];
+  #unnamed: Set<object | null> | undefined;
   #dependencies: Map<string, Dependency> | undefined;
 
   constructor(port: FunctionPort) {
@@ -84,6 +86,7 @@ export class GraphWriter extends ByteWriter {
     this.depth = 0;
     if (this.#later.length > 0) this.#later = [];
     if (!this.binary.isEmpty) this.binary.clear();
+    this.#unnamed = undefined;
     this.#dependencies = undefined;
   }
 
@@ -134,6 +137,16 @@ export class GraphWriter extends ByteWriter {
     this.#seen.add(value);
   }
 
+  /** True when objects with this prototype have been found to have no name that both sides know. */
+  isUnnamed(prototype: object): boolean {
+    return this.#unnamed?.has(prototype) === true;
+  }
+
+  addUnnamed(prototype: object | null): void {
+    this.#unnamed ??= new Set();
+    this.#unnamed.add(prototype);
+  }
+
   /** Has `write` called when everything before it is written. */
   defer(write: () => void): void {
     this.#later.push(write);
@@ -179,6 +192,11 @@ export class GraphWriter extends ByteWriter {
     }
     if (length < 16) {
       this.byte(SHORT_ARRAY | length);
+    } else if (isFractions(values)) {
+      this.byte(NUMBERS);
+      this.varint(length);
+      this.float64s(values);
+      return;
     } else {
       this.byte(ARRAY);
       this.varint(length);

@@ -1,4 +1,5 @@
 export { decode, encode } from "./codec.ts";
+export { type FunctionPort, functionPort } from "./function-port.ts";
 export { MalformedPayload } from "./malformed-payload.ts";
 export { isSerializer, type Serializer } from "./serializer.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";

@@ -30,6 +30,18 @@ export function isPlainArray(array: readonly unknown[]): boolean {
   return keys.length === length + 1 && keys[length] === "length";
 }
 
+/** True for numbers of which the first, the last or the one in the middle is no integer: as float64 they are smaller. */
+export function isFractions(array: readonly unknown[]): array is readonly number[] {
+  const length = array.length;
+  if (isInteger(array[0]) && isInteger(array[length >> 1]) && isInteger(array[length - 1])) return false;
+  for (let index = 0; index < length; index++) if (typeof array[index] !== "number") return false;
+  return true;
+}
+
+function isInteger(value: unknown): boolean {
+  return typeof value === "number" && (value | 0) === value;
+}
+
 /** True for a property as assignment makes it. */
 export function isPlainData(property: PropertyDescriptor | undefined): property is PropertyDescriptor {
   return (

@@ -304,6 +304,19 @@ describe("objects", () => {
     }
   });
 
+  it("keeps long arrays of numbers", () => {
+    const fractions = Array.from({ length: 100 }, (_, index) => index / 3);
+    for (const value of [
+      fractions,
+      [...fractions, "x"],
+      [...fractions, -0, Number.NaN, 1],
+      fractions.map(Math.floor),
+      [fractions, fractions],
+    ]) {
+      expect(differenceBetween(value, copyOf(value))).toBeUndefined();
+    }
+  });
+
   it("keeps what hangs on symbols", () => {
     const key = Symbol("key");
     const value = { [key]: 1, [Symbol.for("shared")]: 2, plain: [key] };

@@ -38,7 +38,10 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (shown !== prototype) keepName(properties, prototype);
   if (slot === ordinarySlot || !isDefault) {
     if (writeCell(writer, value)) return;
-    if ((!isDefault || mayBeNamed(properties)) && writeReference(writer, value)) return;
+    if (mayBeNamed(properties) || (!isDefault && prototype !== null && !writer.isUnnamed(prototype))) {
+      if (writeReference(writer, value)) return;
+      writer.addUnnamed(prototype);
+    }
     if (slot === ordinarySlot) refuseHiddenState(value);
   }
   const origin = isDefault || shown === null ? undefined : constructorOf(shown);
@@ -155,7 +158,10 @@ function writtenProperties(writer: GraphWriter, value: object, slot: Slot): Keye
   return properties;
 }
 
-/** Asking whether an object has a name is not cheap; one that holds nothing but data has none. */
+/**
+ * Asking whether an object has a name is not cheap. One that holds nothing but data has none, unless its class is the
+ * platform's or a package's; then the first of that class in a payload answers for all.
+ */
 function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
   return properties.some(
     ({ key, property }) => key === Symbol.toStringTag || "get" in property || typeof property.value === "function",

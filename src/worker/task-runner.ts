@@ -75,6 +75,7 @@ export class TaskRunner {
   /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
   dismiss(task: RunningTask, reason: unknown): void {
     if (task.wireId < 0) return;
+    task.session.outbox.abandon(task.wireId);
     this.#sendError(task, reason);
     this.abandon(task, reason);
     this.#options.touched(task.session);

@@ -162,8 +162,9 @@ export class WorkerService {
 
   /** The hello is read before anything else is: an incompatible caller is told which versions there are. */
   #welcome(stream: ServerStream, frame: FrameReader): ServedSession {
-    if (frame.next() !== RequestField.hello) {
-      throw new GrpcStatusError(StatusCode.FAILED_PRECONDITION, "the first message of a session must be a hello");
+    if (!isHello(frame)) {
+      const message = `the first message of a session must be a hello; this worker speaks protocol version ${PROTOCOL_VERSION}`;
+      throw new GrpcStatusError(StatusCode.FAILED_PRECONDITION, message);
     }
     const conflict = versionConflict(frame.integer(HelloField.version), frame.integer(HelloField.minimum));
     if (conflict !== undefined) throw new GrpcStatusError(StatusCode.FAILED_PRECONDITION, conflict);
@@ -235,5 +236,13 @@ export class WorkerService {
   #forget(session: ServedSession): void {
     this.#sessions.delete(session.number);
     this.#threads[session.lane]?.tell({ kind: "close", session: session.number });
+  }
+}
+
+function isHello(frame: FrameReader): boolean {
+  try {
+    return frame.next() === RequestField.hello;
+  } catch {
+    return false;
   }
 }

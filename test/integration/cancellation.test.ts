@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { currentTask, routine, TaskTimeout, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { currentTask, routine, TaskTimeout, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -136,7 +136,10 @@ describe("a signal", () => {
     });
     const controller = new AbortController();
     const outcome = watch(key, { signal: controller.signal });
-    await Promise.race([outcome, until(async () => (await readNotes(key)).length === 1, "the task watches the signal")]);
+    await Promise.race([
+      outcome,
+      until(async () => (await readNotes(key)).length === 1, "the task watches the signal"),
+    ]);
     controller.abort(new RangeError("live"));
     expect(await outcome).toMatchObject({ message: "live" });
     expect(await watch(key, { signal: AbortSignal.abort() })).toBe("was aborted");

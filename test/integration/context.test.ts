@@ -1,5 +1,5 @@
-import { ContextVar, currentTask, InvalidArgument, routine, runtimeContext, TaskTimeout, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ContextVar, currentTask, InvalidArgument, routine, runtimeContext, TaskTimeout, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -41,7 +41,13 @@ describe("currentTask", () => {
       { name: "look around", timeout: 30_000 },
     );
     const [first, second] = [await look(), await look()];
-    expect(first).toMatchObject({ caller: undefined, name: "look around", aborted: false, signal: true, exception: undefined });
+    expect(first).toMatchObject({
+      caller: undefined,
+      name: "look around",
+      aborted: false,
+      signal: true,
+      exception: undefined,
+    });
     expect(first.tag).toContain("look around");
     expect(first.worker).toBe([...pool.workers.keys()][0]);
     expect(first.id).toBeTypeOf("string");

@@ -1,5 +1,5 @@
-import { PoolClosed, routine, TaskTimeout, WoolError, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PoolClosed, routine, TaskTimeout, WoolError, WorkerPool } from "wool-ts";
 
 let pool: WorkerPool;
 
@@ -71,7 +71,13 @@ describe("what a routine throws arrives as what it threw", () => {
   test("an instance of a class of one's own, up its whole hierarchy, with its fields", async () => {
     const error = await thrown(() => new NotFound(7));
     for (const type of [NotFound, AppError, Error]) expect(error).toBeInstanceOf(type);
-    expect(error).toMatchObject({ name: "NotFound", message: "no item 7", id: 7, details: { at: new Date(5) }, isMissing: true });
+    expect(error).toMatchObject({
+      name: "NotFound",
+      message: "no item 7",
+      id: 7,
+      details: { at: new Date(5) },
+      isMissing: true,
+    });
     expect((error as object).constructor).toBe(NotFound);
   });
 
@@ -85,7 +91,10 @@ describe("what a routine throws arrives as what it threw", () => {
     const error = await thrown(
       () => new AppError("outer", { cause: new TypeError("middle", { cause: new NotFound(1) }) }),
     );
-    expect(error).toMatchObject({ message: "outer", cause: { message: "middle", cause: { message: "no item 1", id: 1 } } });
+    expect(error).toMatchObject({
+      message: "outer",
+      cause: { message: "middle", cause: { message: "no item 1", id: 1 } },
+    });
     const { cause } = error as { cause: { cause: unknown } };
     expect(cause).toBeInstanceOf(TypeError);
     expect(cause.cause).toBeInstanceOf(NotFound);

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { routine, WorkerPool } from "wool-ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isRunning } from "../support/processes.ts";
+import { routine, WorkerPool } from "wool-ts";
+import { isRunning, killProcess } from "../support/processes.ts";
 import { type Program, type ProgramEnd, startProgram } from "../support/run-program.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
@@ -111,7 +111,7 @@ describe("a pool", () => {
     const pool = await WorkerPool.start({ size: 2 });
     const sockets = socketFolder(pool);
     const pids = [...pool.workers.values()].map((worker) => worker.pid);
-    process.kill(pids[0] ?? 0, "SIGKILL");
+    killProcess(pids[0]);
     await until(() => pool.workers.size === 1, "the pool knows");
     await pool.stop();
     expect(pids.some(isRunning)).toBe(false);
@@ -128,13 +128,13 @@ describe("a pool", () => {
     await until(() => pool.stats().inFlight === 1, "the call is at the worker");
     await pool.stop();
     expect(await outcome).toBeInstanceOf(Error);
-    expect(isRunning(worker?.pid ?? 0)).toBe(false);
+    expect(isRunning(worker?.pid)).toBe(false);
   });
 
   test("can be stopped with all its workers dead", async () => {
     const pool = await WorkerPool.start({ size: 2 });
     const sockets = socketFolder(pool);
-    for (const { pid: victim } of pool.workers.values()) process.kill(victim, "SIGKILL");
+    for (const { pid: victim } of pool.workers.values()) killProcess(victim);
     await pool.stop();
     expect(existsSync(sockets)).toBe(false);
   });

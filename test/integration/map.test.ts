@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { currentTask, InvalidArgument, type Progress, routine, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { currentTask, InvalidArgument, type Progress, routine, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -158,7 +158,9 @@ test("leaving early stops reading, closes the source, and cancels what is under 
 
 test("progress is told after each item", async () => {
   const progress: Progress[] = [];
-  const results = await collect(pool.map(double, [1, 2, 3], { concurrency: 1, onProgress: (one) => progress.push(one) }));
+  const results = await collect(
+    pool.map(double, [1, 2, 3], { concurrency: 1, onProgress: (one) => progress.push(one) }),
+  );
   expect(results).toEqual([2, 4, 6]);
   expect(progress.map(({ done, failed, total }) => [done, failed, total])).toEqual([
     [1, 0, 3],
@@ -197,7 +199,9 @@ describe("an item that fails", () => {
     const failure: unknown = await mapping.catch((error: unknown) => error);
     expect(seen).toEqual([0, 2, 4]);
     expect(failure).toBeInstanceOf(AggregateError);
-    expect((failure as AggregateError).errors.map(String).sort()).toEqual([1, 3, 5].map((odd) => `RangeError: odd: ${odd}`));
+    expect((failure as AggregateError).errors.map(String).sort()).toEqual(
+      [1, 3, 5].map((odd) => `RangeError: odd: ${odd}`),
+    );
     expect(progress.at(-1)).toEqual({ done: 3, failed: 3, inFlight: 0, total: 6 });
     expect([...(await readNotes(key))].sort()).toEqual([0, 1, 2, 3, 4, 5]);
   });
@@ -230,7 +234,12 @@ test("call options apply to each call, and a signal ends the map", async () => {
 
 test.each([
   ["a plain function", async (value: number) => value],
-  ["a generator routine", routine(async function* (value: number) { yield value; })],
+  [
+    "a generator routine",
+    routine(async function* (value: number) {
+      yield value;
+    }),
+  ],
 ])("%s is not taken", (_name, fn) => {
   expect(() => pool.map(fn as typeof double, [1])).toThrow(InvalidArgument);
 });

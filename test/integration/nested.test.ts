@@ -1,5 +1,5 @@
-import { currentTask, routine, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { currentTask, routine, WorkerPool } from "wool-ts";
 import { isRunning } from "../support/processes.ts";
 
 let pool: WorkerPool;
@@ -82,7 +82,7 @@ describe("caller chains", () => {
     const later = routine(async () => {
       const before = currentTask()?.id;
       const [viaTimer] = await new Promise<Visit[]>((resolve, reject) => {
-        setTimeout(() => descend(1).then(resolve, reject), 1);
+        setTimeout(() => void descend(1).then(resolve, reject), 1);
       });
       return { before, after: currentTask()?.id, viaTimer: viaTimer?.caller };
     });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { routine, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { routine, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 
@@ -38,7 +38,16 @@ function hash(bytes: Uint8Array): string {
 }
 
 describe("bytes of any size", () => {
-  const sizes = [0, 1, 128 * KILOBYTE, 256 * KILOBYTE - 40, 256 * KILOBYTE, 256 * KILOBYTE + 1, MEGABYTE, 5 * MEGABYTE + 3];
+  const sizes = [
+    0,
+    1,
+    128 * KILOBYTE,
+    256 * KILOBYTE - 40,
+    256 * KILOBYTE,
+    256 * KILOBYTE + 1,
+    MEGABYTE,
+    5 * MEGABYTE + 3,
+  ];
 
   test.each(sizes)("%i bytes arrive whole in both directions", async (size) => {
     const bytes = patterned(size, size);
@@ -59,7 +68,12 @@ describe("bytes of any size", () => {
 test("large texts and large structures arrive whole", async () => {
   const text = "wörld ".repeat(500_000);
   expect((await echo(text)) === text).toBe(true);
-  const rows = Array.from({ length: 50_000 }, (_, i) => ({ id: i, name: `row ${i}`, tags: [i % 7, "t"], at: new Date(i) }));
+  const rows = Array.from({ length: 50_000 }, (_, i) => ({
+    id: i,
+    name: `row ${i}`,
+    tags: [i % 7, "t"],
+    at: new Date(i),
+  }));
   expect(await echo(rows)).toEqual(rows);
 });
 

@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { PoolClosed, routine, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isRunning } from "../support/processes.ts";
+import { PoolClosed, routine, WorkerPool } from "wool-ts";
+import { isRunning, killProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -166,7 +166,9 @@ describe("dispatch", () => {
 describe("broadcast", () => {
   test("runs once on every worker and says where", async () => {
     const results = await pool.broadcast(pid);
-    const found = Object.fromEntries(results.map((one) => [one.uid, one.status === "fulfilled" ? one.value : one.reason]));
+    const found = Object.fromEntries(
+      results.map((one) => [one.uid, one.status === "fulfilled" ? one.value : one.reason]),
+    );
     expect(found).toEqual(Object.fromEntries([...pool.workers.values()].map((worker) => [worker.uid, worker.pid])));
     expect(results).toHaveLength(2);
   });
@@ -190,21 +192,33 @@ describe("stats and workers", () => {
   test("count what is under way, done and failed, in all and for each worker", async () => {
     await using own = await WorkerPool.start({ size: 1 });
     const [uid = ""] = own.workers.keys();
-    expect(own.stats()).toEqual({ inFlight: 0, queued: 0, done: 0, failed: 0, workers: { [uid]: { inFlight: 0, done: 0, failed: 0 } } });
+    expect(own.stats()).toEqual({
+      inFlight: 0,
+      queued: 0,
+      done: 0,
+      failed: 0,
+      workers: { [uid]: { inFlight: 0, done: 0, failed: 0 } },
+    });
     const waiting = [own.dispatch(waitAt, "stats"), own.dispatch(waitAt, "stats")];
     await until(() => own.stats().inFlight === 2, "both calls are at the worker");
     expect(own.stats()).toMatchObject({ inFlight: 2, queued: 0, done: 0, workers: { [uid]: { inFlight: 2 } } });
     await own.dispatch(open, "stats");
     await Promise.all(waiting);
     await own.dispatch(fail, "count me").catch(() => undefined);
-    expect(own.stats()).toEqual({ inFlight: 0, queued: 0, done: 3, failed: 1, workers: { [uid]: { inFlight: 0, done: 3, failed: 1 } } });
+    expect(own.stats()).toEqual({
+      inFlight: 0,
+      queued: 0,
+      done: 3,
+      failed: 1,
+      workers: { [uid]: { inFlight: 0, done: 3, failed: 1 } },
+    });
   });
 
   test("the view of workers follows a worker that dies", async () => {
     await using own = await WorkerPool.start({ size: 2 });
     const view = own.workers;
     const [victim, survivor] = [...view.values()];
-    process.kill(victim?.pid ?? 0, "SIGKILL");
+    killProcess(victim?.pid);
     await until(() => view.size === 1, "the dead worker has left the pool");
     expect([...view.keys()]).toEqual([survivor?.uid]);
     expect(Object.keys(own.stats().workers)).toEqual([survivor?.uid]);
@@ -222,7 +236,7 @@ describe("stop", () => {
     await own.stop({ timeout: -1 });
     expect(await result).toBe(worker?.pid);
     await helper;
-    expect(isRunning(worker?.pid ?? 0)).toBe(false);
+    expect(isRunning(worker?.pid)).toBe(false);
   });
 
   test("ends what still runs by default, and is idempotent", async () => {
@@ -233,7 +247,7 @@ describe("stop", () => {
     await Promise.all([own.stop(), own.stop()]);
     await own.stop();
     expect(await outcome).toBeInstanceOf(Error);
-    expect(isRunning(worker?.pid ?? 0)).toBe(false);
+    expect(isRunning(worker?.pid)).toBe(false);
     await expect(own.dispatch(pid)).rejects.toBeInstanceOf(PoolClosed);
   });
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type DiscoveryEvent,
   type DiscoveryLike,
@@ -13,7 +14,6 @@ import {
   WorkerPool,
   WorkerProxy,
 } from "wool-ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isRunning } from "../support/processes.ts";
 import { runProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
@@ -135,7 +135,10 @@ describe("a WorkerProxy", () => {
 
   test("passes over a worker that cannot be reached", async () => {
     await using proxy = new WorkerProxy({ workers: ["unix:/nonexistent/worker.sock", firstWorker()] });
-    expect(await Promise.all([proxy.dispatch(pid), proxy.dispatch(pid)])).toEqual([firstWorker().pid, firstWorker().pid]);
+    expect(await Promise.all([proxy.dispatch(pid), proxy.dispatch(pid)])).toEqual([
+      firstWorker().pid,
+      firstWorker().pid,
+    ]);
   });
 
   test("tells what each worker said when none can be reached", async () => {

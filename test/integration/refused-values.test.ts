@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
-import { routine, SerializationError, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { routine, SerializationError, WorkerPool } from "wool-ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import { currentTask, routine, type Serializer, TaskTimeout, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { currentTask, routine, type Serializer, TaskTimeout, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -189,15 +189,21 @@ describe("inside a pool", () => {
     });
 
     test("adds to what was given before", async () => {
-      const look = routine(async () => [currentTask()?.name, currentTask()?.deadline !== undefined], { timeout: 60_000 });
+      const look = routine(async () => [currentTask()?.name, currentTask()?.deadline !== undefined], {
+        timeout: 60_000,
+      });
       expect(await look.with({ name: "both" })()).toEqual(["both", true]);
-      const chained = add.with({ timeout: 60_000 }).with({ key: "k", idempotent: true, ship: "value", dispatchTimeout: 60_000 });
+      const chained = add
+        .with({ timeout: 60_000 })
+        .with({ key: "k", idempotent: true, ship: "value", dispatchTimeout: 60_000 });
       expect(await chained(1, 1)).toBe(2);
     });
 
     test("limits the time of a call", async () => {
       const forever = routine(async (key: string) => await waitAtDoor(key), { name: "forever" });
-      const error = await forever.with({ timeout: 20 })("never").catch((reason: unknown) => reason);
+      const error = await forever
+        .with({ timeout: 20 })("never")
+        .catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(TaskTimeout);
       expect(error).toMatchObject({ code: "WOOL_TASK_TIMEOUT", message: expect.stringContaining("forever") });
       expect(await add.with({ timeout: 60_000 })(1, 2)).toBe(3);

@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   InvalidArgument,
   LocalWorker,
@@ -8,7 +9,6 @@ import {
   WorkerPool,
   WorkerStartError,
 } from "wool-ts";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { isRunning, runningChildren } from "../support/processes.ts";
 import { fixture } from "../support/run-program.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
@@ -67,7 +67,9 @@ describe("a pool whose workers cannot start", () => {
   });
 
   test("because node does not know an option, tells what node said", async () => {
-    const { message } = await startError(WorkerPool.start({ size: 2, workerOptions: { execArgv: ["--no-such-option"] } }));
+    const { message } = await startError(
+      WorkerPool.start({ size: 2, workerOptions: { execArgv: ["--no-such-option"] } }),
+    );
     expect(message).toMatch(/bad option: --no-such-option/);
   });
 
@@ -91,7 +93,7 @@ describe("a pool whose workers cannot start", () => {
     };
     await startError(WorkerPool.start({ size: 3, worker: factory }));
     expect(made).toHaveLength(3);
-    for (const worker of made) expect(isRunning(worker.metadata?.pid ?? 0)).toBe(false);
+    for (const worker of made) expect(isRunning(worker.metadata?.pid)).toBe(false);
   });
 
   test("rejects with what a worker of one's own says, or with that it says nothing", async () => {
@@ -130,7 +132,7 @@ describe("a LocalWorker", () => {
     }
     await expect(worker.start()).rejects.toBeInstanceOf(InvalidArgument);
     await Promise.all([worker.stop(), worker.stop()]);
-    expect(isRunning(worker.metadata?.pid ?? 0)).toBe(false);
+    expect(isRunning(worker.metadata?.pid)).toBe(false);
   });
 
   test("that takes too long to start is ended", async () => {

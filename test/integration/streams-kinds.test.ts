@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { currentTask, routine, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { currentTask, routine, WorkerPool } from "wool-ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;
@@ -194,7 +194,9 @@ describe("large values", () => {
     });
     const stream = order();
     await stream.next(new Uint8Array());
-    const answers = await Promise.all([4 * MEGABYTE, 1, 2 * MEGABYTE, 2].map((size) => stream.next(new Uint8Array(size))));
+    const answers = await Promise.all(
+      [4 * MEGABYTE, 1, 2 * MEGABYTE, 2].map((size) => stream.next(new Uint8Array(size))),
+    );
     expect(answers.map(({ value }) => value)).toEqual([4 * MEGABYTE, 1, 2 * MEGABYTE, 2]);
     await stream.return();
   });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { routine, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { routine, WorkerPool } from "wool-ts";
 
 let pool: WorkerPool;
 
@@ -90,8 +90,14 @@ type Step = { readonly kind: "next" | "throw" | "return"; readonly value: unknow
 const errors = { range: new RangeError("r"), type: new TypeError("t") };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("next" as const), value: fc.constantFrom(undefined, 1, "v", null) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("throw" as const), value: fc.constantFrom(errors.range, errors.type) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant("next" as const), value: fc.constantFrom(undefined, 1, "v", null) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("throw" as const), value: fc.constantFrom(errors.range, errors.type) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("return" as const), value: fc.constantFrom(undefined, "r") }) },
 );
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { InvalidArgument, routine, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { InvalidArgument, routine, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 

@@ -1,5 +1,5 @@
-import { routine, WoolError, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { routine, WoolError, WorkerPool } from "wool-ts";
 
 let pool: WorkerPool;
 
@@ -46,7 +46,13 @@ describe("built-in values go both ways", () => {
     ["a date", new Date(1_234_567_890_123)],
     ["an invalid date", new Date(Number.NaN)],
     ["a regular expression", /wo+l/giu],
-    ["a map", new Map<unknown, unknown>([["a", 1], [{ k: 1 }, new Map([[1, 2]])]])],
+    [
+      "a map",
+      new Map<unknown, unknown>([
+        ["a", 1],
+        [{ k: 1 }, new Map([[1, 2]])],
+      ]),
+    ],
     ["a set", new Set<unknown>([1, "a", new Set([2])])],
     ["a URL", new URL("https://example.com/a?b=c#d")],
     ["search parameters", new URLSearchParams("a=1&a=2")],
@@ -113,7 +119,11 @@ describe("binary data", () => {
 
   test("an array buffer, and two views of it, stay one memory", async () => {
     const memory = new ArrayBuffer(8);
-    const [first, second, whole] = await there([new Uint8Array(memory, 0, 4), new Uint8Array(memory, 2, 4), memory] as const);
+    const [first, second, whole] = await there([
+      new Uint8Array(memory, 0, 4),
+      new Uint8Array(memory, 2, 4),
+      memory,
+    ] as const);
     first[2] = 7;
     expect(second[0]).toBe(7);
     expect(first.buffer).toBe(whole);
@@ -161,7 +171,8 @@ describe("identity inside a value", () => {
     let deep: { next?: unknown } = {};
     for (let i = 0; i < 20_000; i++) deep = { next: deep };
     let depth = 0;
-    for (let at: unknown = await there(deep); typeof at === "object" && at !== null && "next" in at; at = at.next) depth++;
+    for (let at: unknown = await there(deep); typeof at === "object" && at !== null && "next" in at; at = at.next)
+      depth++;
     expect(depth).toBe(20_000);
   });
 });

@@ -1,7 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
-import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { type Response, Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello, request } from "../support/wire-requests.ts";
@@ -152,7 +152,10 @@ describe("a session", () => {
   });
 
   test("that sends anything at all does no harm", async () => {
-    const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 40 }).map((tail) => Buffer.concat([hello(), tail])));
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.uint8Array({ maxLength: 40 }).map((tail) => Buffer.concat([hello(), tail])),
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(bytes, { minLength: 1, maxLength: 4 }), fc.boolean(), async (messages, greet) => {
         const session = client.open(Worker.method.dispatch);

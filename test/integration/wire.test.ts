@@ -5,9 +5,13 @@ import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
-import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Health, HealthCheckRequestSchema, HealthCheckResponse_ServingStatus } from "../../src/wire/gen/grpc/health/v1/health_pb.ts";
+import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
+import {
+  Health,
+  HealthCheckRequestSchema,
+  HealthCheckResponse_ServingStatus,
+} from "../../src/wire/gen/grpc/health/v1/health_pb.ts";
 import * as reflectionV1 from "../../src/wire/gen/grpc/reflection/v1/reflection_pb.ts";
 import * as reflectionV1Alpha from "../../src/wire/gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { IdleRequestSchema, StopRequestSchema, Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";

@@ -57,7 +57,11 @@ it("points one way: no folder uses one above it", () => {
 });
 
 it("knows every folder", () => {
-  const folders = new Set(sources().map(folderOf).filter((folder) => folder !== undefined));
+  const folders = new Set(
+    sources()
+      .map(folderOf)
+      .filter((folder) => folder !== undefined),
+  );
   expect([...folders].filter((folder) => !ORDER.includes(folder))).toEqual([]);
 });
 

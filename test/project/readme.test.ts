@@ -32,10 +32,13 @@ function run(file: string): Promise<{ output: string; code: number | null }> {
 
 it("has programs to run", () => expect(programs.length).toBeGreaterThanOrEqual(6));
 
-it.each(programs.map((code, i) => [i + 1, code] as const))("program %i of the README does what it says", async (i, code) => {
-  const file = join(folder, `program-${i}.mts`);
-  writeFileSync(file, code);
-  const { output, code: exit } = await run(file);
-  expect(output.trim().split("\n")).toEqual(announced(code));
-  expect(exit).toBe(0);
-});
+it.each(programs.map((code, i) => [i + 1, code] as const))(
+  "program %i of the README does what it says",
+  async (i, code) => {
+    const file = join(folder, `program-${i}.mts`);
+    writeFileSync(file, code);
+    const { output, code: exit } = await run(file);
+    expect(output.trim().split("\n")).toEqual(announced(code));
+    expect(exit).toBe(0);
+  },
+);

@@ -1,5 +1,12 @@
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { Client, type ClientDuplexStream, credentials, type ServiceError, status, type StatusObject } from "@grpc/grpc-js";
+import {
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  type ServiceError,
+  type StatusObject,
+  status,
+} from "@grpc/grpc-js";
 
 /** What generated code says of a method. */
 export interface Method<I extends DescMessage, O extends DescMessage> {

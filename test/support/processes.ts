@@ -1,13 +1,20 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /** True while a process runs; one that has ended and waits to be collected does not. */
-export function isRunning(pid: number): boolean {
+export function isRunning(pid: number | undefined): boolean {
+  if (pid === undefined || pid <= 0) return false;
   try {
     process.kill(pid, 0);
   } catch {
     return false;
   }
   return readStat(pid)?.state !== "Z";
+}
+
+/** Ends a process at once. Throws for what is no process id: 0 and below stand for whole groups. */
+export function killProcess(pid: number | undefined): void {
+  if (pid === undefined || pid <= 0) throw new RangeError(`${pid} is not the id of a process`);
+  process.kill(pid, "SIGKILL");
 }
 
 /** Processes that run and were started by this one. */

@@ -19,9 +19,9 @@ if (caught instanceof RpcError) expectType<number>()(caught.status);
 if (WoolError.isWoolError(caught)) expectType<WoolError>()(caught);
 
 const transient: TransientRpcError = new HandshakeError("a", 14);
-const rpc: RpcError = transient;
-const mismatch: RpcError = new VersionMismatch("a", 9);
-const timeout: Error = new TaskTimeout("a", { cause: new Error("b") });
+export const rpc: RpcError = transient;
+export const mismatch: RpcError = new VersionMismatch("a", 9);
+export const timeout: Error = new TaskTimeout("a", { cause: new Error("b") });
 
 declare const error: WoolError;
 // @ts-expect-error -- a code does not change

@@ -37,16 +37,16 @@ const echo = routine(async function* (start: number): AsyncGenerator<number, str
 expectType<Promise<WorkerPool>>()(WorkerPool.start());
 expectType<Promise<WorkerPool>>()(WorkerPool.start({ size: 2, tags: ["gpu"], workerOptions: { threads: 2 } }));
 // @ts-expect-error -- a size is a number
-WorkerPool.start({ size: "2" });
+void WorkerPool.start({ size: "2" });
 // @ts-expect-error -- there is no such option
-WorkerPool.start({ sise: 2 });
+void WorkerPool.start({ sise: 2 });
 // @ts-expect-error -- there is no such worker option
-WorkerPool.start({ workerOptions: { hots: "localhost" } });
+void WorkerPool.start({ workerOptions: { hots: "localhost" } });
 // @ts-expect-error -- pools are started, not constructed
 new WorkerPool({});
 
 // Everything long-lived is disposable.
-const disposables: AsyncDisposable[] = [pool, proxy, connection];
+export const disposables: AsyncDisposable[] = [pool, proxy, connection];
 
 // dispatch has the result of the call, on whatever carries it.
 expectType<Promise<User>>()(pool.dispatch(load, 1));
@@ -58,13 +58,13 @@ expectType<AsyncGenerator<number, string, boolean>>()(proxy.dispatch(echo, 1));
 expectType<Promise<User>>()(connection.dispatch(load, 1));
 expectType<Promise<string | undefined>>()(pool.dispatch(first<string>, ["a"]));
 // @ts-expect-error -- an argument is of the wrong type
-pool.dispatch(load, "1");
+void pool.dispatch(load, "1");
 // @ts-expect-error -- an argument is missing
-pool.dispatch(add, 1);
+void pool.dispatch(add, 1);
 // @ts-expect-error -- there is one argument too many
-pool.dispatch(load, 1, 2);
+void pool.dispatch(load, 1, 2);
 // @ts-expect-error -- not a routine
-pool.dispatch("load", 1);
+void pool.dispatch("load", 1);
 
 // run returns what its function returns.
 expectType<number>()(pool.run(() => 5));
@@ -93,10 +93,10 @@ pool.map(add, [1]);
 pool.map(echo, [1]);
 // @ts-expect-error -- there is no such option
 pool.map(load, [1], { concurency: 1 });
-const mapOptions: MapOptions = { concurrency: 1, signal: new AbortController().signal, timeout: 5 };
+export const mapOptions: MapOptions = { concurrency: 1, signal: new AbortController().signal, timeout: 5 };
 
 // broadcast tells what became of each worker.
-async function broadcast(): Promise<void> {
+export async function broadcast(): Promise<void> {
   const results = await pool.broadcast(load, 1);
   expectType<BroadcastResult<User>[]>()(results);
   for (const result of results) {
@@ -106,7 +106,7 @@ async function broadcast(): Promise<void> {
   }
 }
 // @ts-expect-error -- an argument is of the wrong type
-pool.broadcast(load, "1");
+void pool.broadcast(load, "1");
 
 // Views are read-only.
 expectType<ReadonlyMap<string, WorkerMetadata>>()(pool.workers);
@@ -123,7 +123,7 @@ load.with({ pool });
 load.with({ pool: proxy });
 
 // A factory is an instance, a promise, or a function of either.
-const factories: Factory<DiscoveryLike>[] = [
+export const factories: Factory<DiscoveryLike>[] = [
   new LocalDiscovery("a"),
   Promise.resolve(new LocalDiscovery("a")),
   () => new LocalDiscovery("a"),
@@ -158,4 +158,4 @@ expectType<string>()(task.id);
 expectType<string | undefined>()(task.caller);
 expectType<AbortSignal>()(task.signal);
 expectType<unknown>()(task.exception);
-type TaskIsTyped = Expect<Equal<IsAny<Task["exception"]>, false>>;
+export type TaskIsTyped = Expect<Equal<IsAny<Task["exception"]>, false>>;

@@ -14,18 +14,18 @@ expectType<Promise<User>>()(load.with({ timeout: 5 })(1, "a"));
 expectType<Promise<User>>()(load.with({}).with({ key: "k" }).local(1));
 expectType<[id: number, ...tags: string[]]>()([1] as Parameters<typeof load>);
 // @ts-expect-error -- an argument is missing
-load();
+void load();
 // @ts-expect-error -- an argument is of the wrong type
-load("1");
+void load("1");
 // @ts-expect-error -- an argument is of the wrong type for local, too
-load.local("1");
+void load.local("1");
 // @ts-expect-error -- an argument is of the wrong type after with, too
-load.with({})(true);
+void load.with({})(true);
 
 // What is not annotated is inferred, without any.
 const add = routine(async (x: number, y: number) => x + y);
 expectType<Promise<number>>()(add(1, 2));
-type AddIsTyped = Expect<Equal<IsAny<ReturnType<typeof add>>, false>>;
+export type AddIsTyped = Expect<Equal<IsAny<ReturnType<typeof add>>, false>>;
 
 // Synchronous functions become asynchronous.
 const length = routine((text: string) => text.length);
@@ -49,7 +49,7 @@ const defaults = routine(async (x = 5, { y = 6 } = {}) => x + y);
 expectType<Promise<number>>()(defaults());
 expectType<Promise<number>>()(defaults(1, { y: 2 }));
 // @ts-expect-error -- the type of the default is the type of the parameter
-defaults("1");
+void defaults("1");
 
 // Generic functions stay generic.
 const first = routine(async <T>(items: readonly T[]): Promise<T | undefined> => items[0]);
@@ -58,7 +58,7 @@ expectType<Promise<User | undefined>>()(first.with({ timeout: 1 })([{ id: 1 }] a
 const pick = routine(async <T, K extends keyof T>(value: T, key: K): Promise<T[K]> => value[key]);
 expectType<Promise<number>>()(pick({ a: 1, b: "x" }, "a"));
 // @ts-expect-error -- the constraint of the type parameter holds
-pick({ a: 1 }, "b");
+void pick({ a: 1 }, "b");
 
 // Overloads stay overloads.
 function parse(text: string): Promise<number>;
@@ -71,7 +71,7 @@ expectType<Promise<number>>()(parsed("1"));
 expectType<Promise<number[]>>()(parsed(["1"]));
 expectType<Promise<number[]>>()(parsed.with({})(["1"]));
 // @ts-expect-error -- no overload takes a number
-parsed(1);
+void parsed(1);
 
 // Generators keep what they yield, return and are sent.
 const echo = routine(async function* (start: number): AsyncGenerator<number, string, boolean> {
@@ -83,15 +83,15 @@ expectType<AsyncGenerator<number, string, boolean>>()(echo.local(1));
 expectType<AsyncGenerator<number, string, boolean>>()(echo.with({ prefetch: 2 })(1));
 expectType<Promise<IteratorResult<number, string>>>()(echo(1).next(true));
 // @ts-expect-error -- what is sent is a boolean
-echo(1).next("yes");
+void echo(1).next("yes");
 // @ts-expect-error -- an argument is of the wrong type
-echo("1");
+void echo("1");
 
 const counting = routine(async function* (to: number) {
   for (let i = 0; i < to; i++) yield i;
   return "end";
 });
-async function consume(): Promise<void> {
+export async function consume(): Promise<void> {
   for await (const value of counting(3)) expectType<number>()(value);
   const step = await counting(3).next();
   if (step.done === true) expectType<string>()(step.value);
@@ -113,13 +113,15 @@ const each = routine(async function* <T>(items: readonly T[]): AsyncGenerator<T,
 expectType<AsyncGenerator<string, void, void>>()(each(["a"]));
 
 // The interfaces that have names fit what routine() makes.
-const asRoutine: Routine<[number, number], number> = add;
-const asStream: StreamRoutine<[number], number, string, boolean> = echo;
-const asFunction: (x: number, y: number) => Promise<number> = add;
+export const asRoutine: Routine<[number, number], number> = add;
+export const asStream: StreamRoutine<[number], number, string, boolean> = echo;
+export const asFunction: (x: number, y: number) => Promise<number> = add;
 
 // Options are checked.
 routine(async () => 1, { name: "a", timeout: 1, dispatchTimeout: 1, idempotent: true, ship: "value", prefetch: 1 });
-routine(async () => 1, { serializer: { dumps: (value) => Buffer.from(String(value)), loads: (bytes) => bytes.length } });
+routine(async () => 1, {
+  serializer: { dumps: (value) => Buffer.from(String(value)), loads: (bytes) => bytes.length },
+});
 // @ts-expect-error -- there is no such option
 routine(async () => 1, { timeuot: 5 });
 // @ts-expect-error -- a signal is an option of a call
