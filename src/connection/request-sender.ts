@@ -1,7 +1,7 @@
 import { ValueEncoder } from "../values/index.ts";
 import { SentDependencies } from "../wire/dependency-ledger.ts";
 import { RequestField, type StepKind } from "../wire/fields.ts";
-import { INLINE_LIMIT_BYTES, type Outbox } from "../wire/outbox.ts";
+import { FILE_FROM_BYTES, type Outbox } from "../wire/outbox.ts";
 import * as frames from "../wire/request-frames.ts";
 import type { Call } from "./call.ts";
 import type { DispatchWindow } from "./dispatch-window.ts";
@@ -37,7 +37,7 @@ export class RequestSender {
     }
     const { args, argsStart, argsEnd, sequence } = call;
     const pool = scope?.number ?? 0;
-    if (extras === undefined && call.stream === undefined && argsEnd - argsStart <= INLINE_LIMIT_BYTES) {
+    if (extras === undefined && call.stream === undefined && argsEnd - argsStart <= FILE_FROM_BYTES) {
       frames.writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
       call.written = true;
       this.#window.sent(1);

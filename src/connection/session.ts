@@ -1,6 +1,7 @@
 import { type RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
+import { dropPayloadFile, fileRealm, takePayloadFile, writePayloadFile } from "../security/index.ts";
 import { ValueDecoder } from "../values/index.ts";
 import { ChunkAssembly } from "../wire/chunk-assembly.ts";
 import { ReceivedDependencies } from "../wire/dependency-ledger.ts";
@@ -84,6 +85,7 @@ export class Session {
       minimum: MINIMUM_PROTOCOL_VERSION,
       callerId: callerId(),
       lane,
+      fileRealm: address.startsWith("unix:") ? fileRealm() : "",
     });
     this.#outbox.flush();
   }
@@ -184,6 +186,7 @@ export class Session {
   #open(frame: FrameReader): void {
     if (this.#state !== "opening") return;
     this.#state = "open";
+    if (frame.integer(WelcomeField.sharesFiles) === 1) this.#outbox.writeFile = writePayloadFile;
     this.#welcomed?.({
       version: frame.integer(WelcomeField.version),
       workerUid: frame.text(WelcomeField.workerUid),
@@ -211,10 +214,14 @@ export class Session {
     if (kind !== ResponseField.yielded) this.#release(call);
     if (!wanted) {
       this.#chunks.drop(id);
+      if (frame.has(OutcomeField.file)) dropPayloadFile(frame.text(OutcomeField.file), chunked);
       return started;
     }
-    const owned = chunked > 0;
-    const buffer = owned ? this.#chunks.take(id, chunked) : frame.buffer;
+    const inFile = frame.has(OutcomeField.file);
+    const owned = chunked > 0 || inFile;
+    let buffer = frame.buffer;
+    if (inFile) buffer = takePayloadFile(frame.text(OutcomeField.file), chunked);
+    else if (owned) buffer = this.#chunks.take(id, chunked);
     const from = owned ? 0 : frame.start(OutcomeField.value);
     const to = owned ? buffer.length : frame.end(OutcomeField.value);
     const control = frame.integer(OutcomeField.control) === 1;

@@ -5,8 +5,9 @@ import type { CodeSite } from "./code-site.ts";
 import { type ScopeView, viewFunction } from "./inspector-session.ts";
 import { type Entry, pauseIn } from "./paused-frame.ts";
 import type { Binding } from "./scope.ts";
-import { type CodeUnit, childrenOf, isClassNode, isFunctionNode } from "./scope-analysis.ts";
+import type { CodeUnit } from "./scope-analysis.ts";
 import { ShippingError } from "./shipment.ts";
+import { childrenOf, isClassNode, isFunctionNode } from "./syntax-tree.ts";
 
 /** One live binding: a variable of one activation of the code that declares it. */
 interface Activation {

@@ -2,9 +2,9 @@ import type { MethodDefinition } from "acorn";
 import { type CodeSite, siteAt } from "./code-site.ts";
 import { recentHolders } from "./holders.ts";
 import { type ScopeView, viewFunction } from "./inspector-session.ts";
-import type { ClassNode } from "./scope-analysis.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
+import type { ClassNode } from "./syntax-tree.ts";
 
 /** Where in a class a method or accessor is. */
 export interface MemberPlace {

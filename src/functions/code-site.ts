@@ -1,7 +1,8 @@
 import type { FunctionLocation } from "./inspector-session.ts";
 import type { Binding, ContextualSyntax, Reference, Scope } from "./scope.ts";
-import { type CodeUnit, isClassNode } from "./scope-analysis.ts";
+import type { CodeUnit } from "./scope-analysis.ts";
 import { type SourceFile, sourceFileOf, textRangeOf, unitAt } from "./source-file.ts";
+import { isClassNode } from "./syntax-tree.ts";
 
 /** A range of the source, by offsets. */
 export interface Range {

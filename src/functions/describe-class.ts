@@ -4,8 +4,8 @@ import { type ComputedMember, computedMembers } from "./emit-class.ts";
 import { describeProperties, integrityOf } from "./own-properties.ts";
 import type { PartsList } from "./parts-list.ts";
 import type { PristineClass } from "./revived.ts";
-import { isClassNode } from "./scope-analysis.ts";
 import { type PlainData, ShippingError } from "./shipment.ts";
+import { isClassNode } from "./syntax-tree.ts";
 
 type Facts = { readonly [key: string]: PlainData };
 type Key = string | symbol;

@@ -7,15 +7,16 @@ import { describeClass, describePrivateStatics, pristineBody } from "./describe-
 import { describeFunction } from "./describe-function.ts";
 import { noteHolder } from "./holders.ts";
 import { identify, identityOf, processId } from "./identity.ts";
-import { type FunctionView, viewFunction } from "./inspector-session.ts";
+import { EngineClosed, type FunctionView, viewFunction } from "./inspector-session.ts";
 import { moduleFactsOf } from "./module-facts.ts";
-import { exportOf, type ModuleReference } from "./module-references.ts";
+import { exportOf, type ModuleReference, requiredExport } from "./module-references.ts";
 import { overridesVersion } from "./overrides.ts";
 import { PartsList } from "./parts-list.ts";
 import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
 import { type RevivedSource, revivedSource } from "./revived.ts";
 import { toRootRelative } from "./root.ts";
 import { type Script, scriptOf } from "./scripts.ts";
+import { selfContainedSite } from "./self-contained.ts";
 import { type Dismantled, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
@@ -66,7 +67,30 @@ export function takeApart(fn: object, policy: ShippingPolicy = AUTO): TakenApart
   if (revived !== undefined) return { ...byReference(takeRevived(fn, revived), "it was sent here"), way: "value" };
   const directory = requireDirectory(fn);
   if (directory !== undefined) return byReference(byName({ kind: "require", directory }), "every process has it");
-  return takeOwn(fn, policy, isByValue);
+  try {
+    return takeOwn(fn, policy, isByValue);
+  } catch (error) {
+    if (!(error instanceof EngineClosed)) throw error;
+    return takeUnseen(fn, policy);
+  }
+}
+
+/** Without the engine's help only a name or self-contained code is left. */
+function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
+  const exported = policy.ship === "value" ? undefined : requiredExport(fn);
+  if (exported !== undefined && isAllowed(exported, policy)) {
+    return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
+  }
+  const site = selfContainedSite(fn);
+  if (site === undefined) {
+    throw new ShippingError(
+      `"${fn.name}" may have captured variables, which Node's permission model does not let be read`,
+      [],
+      "export it from a CommonJS module other than the entry file, or start Node without the permission model",
+    );
+  }
+  const source = (): FunctionView => ({ location: undefined, scopes: [], bound: undefined });
+  return { ...takeByValue(fn, site, source, policy), way: "value", reason: "it uses nothing from outside" };
 }
 
 /** What is known of a function without asking the engine again. */

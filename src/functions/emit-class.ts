@@ -4,9 +4,9 @@ import type { CodeSite } from "./code-site.ts";
 import { emitText, slotsOf } from "./emit-text.ts";
 import { innerPlan, innerSites } from "./private-closures.ts";
 import { type PrivateMember, privateMembersAt } from "./private-members.ts";
-import { isAnonymousDefinition, isClassNode } from "./scope-analysis.ts";
 import { slotCode } from "./slot-code.ts";
 import { SourceEdits } from "./source-edits.ts";
+import { isAnonymousDefinition, isClassNode } from "./syntax-tree.ts";
 
 /** A member of a class whose key was computed when the class was defined. */
 export type ComputedMember = MethodDefinition | PropertyDefinition;

@@ -69,10 +69,24 @@ function describeFailure(failure: unknown): string {
   return failure instanceof Error ? failure.message : JSON.stringify(failure);
 }
 
+/** Thrown when the engine does not tell anything about functions, as under Node's permission model. */
+export class EngineClosed extends Error {
+  override readonly name = "EngineClosed";
+}
+
+function openSession(): inspector.Session {
+  try {
+    const session = new inspector.Session();
+    session.connect();
+    return session;
+  } catch (error) {
+    throw new EngineClosed("the inspector is not available in this process", { cause: error });
+  }
+}
+
 function connect(): Connection {
   if (connection !== undefined) return connection;
-  const session = new inspector.Session();
-  session.connect();
+  const session = openSession();
   // With this flag a variable in its temporal dead zone throws when read; without, it shows as undefined.
   setFlagsFromString("--experimental-value-unavailable");
   Object.defineProperty(inspector, HANDOVER, { value: exchange, configurable: true });

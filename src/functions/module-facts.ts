@@ -5,9 +5,9 @@ import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
 import { privateMembers } from "./private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
-import { isClassNode } from "./scope-analysis.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import { type SourceFile, sourceFileOf } from "./source-file.ts";
+import { isClassNode } from "./syntax-tree.ts";
 
 /** What is known of a module from its source. */
 export interface ModuleFacts {

@@ -7,7 +7,7 @@ import { contentHash, dependencyOf } from "./content-hash.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
 import { overrideFor, overridesVersion } from "./overrides.ts";
-import { isInPackage, pathOf, toRootRelative } from "./root.ts";
+import { entryPath, isInPackage, pathOf, toRootRelative } from "./root.ts";
 import type { CodeUnit } from "./scope-analysis.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import type { Dependency } from "./shipment.ts";
@@ -95,7 +95,12 @@ function describeModule(script: Script): Dependency | undefined {
   const file = toRootRelative(path);
   if (file === undefined) return undefined;
   const { hindrance, isEntry } = moduleFactsOf(script);
-  if (hindrance !== undefined && (isEntry || overrideFor(file) !== "reference")) return undefined;
+  return hindrance !== undefined && (isEntry || overrideFor(file) !== "reference") ? undefined : userModule(path);
+}
+
+function userModule(path: string): Dependency | undefined {
+  const file = toRootRelative(path);
+  if (file === undefined) return undefined;
   try {
     return dependencyOf({ kind: "module", file, content: contentHash(readFileSync(path)) });
   } catch {
@@ -132,10 +137,24 @@ export function exportOf(
   return module === undefined ? undefined : { module, path, title: titleOf(script) };
 }
 
+/** The export of a CommonJS module that a value is, found without the engine's help. */
+export function requiredExport(value: object): ModuleReference | undefined {
+  for (const [path, module] of Object.entries(require.cache)) {
+    const found = pathInExports(value, module?.exports);
+    if (found === undefined || path === entryPath()) continue;
+    const loaded = isInPackage(path) ? packageModule(path) : userModule(path);
+    if (loaded !== undefined) return { module: loaded, path: found, title: titleOfPath(path) };
+  }
+  return undefined;
+}
+
 /** What a person calls a script: its path relative to the root, else its url. */
 export function titleOf(script: Script): string {
   const path = pathOf(script.url);
-  if (path === undefined) return script.url;
+  return path === undefined ? script.url : titleOfPath(path);
+}
+
+function titleOfPath(path: string): string {
   return isInPackage(path) ? packageNameOf(path) : (toRootRelative(path) ?? path);
 }
 
@@ -167,7 +186,10 @@ function readVariable(scope: ScopeView, name: string): unknown {
 
 function commonJsPath(value: object, script: Script): string[] | undefined {
   const path = pathOf(script.url);
-  const exports: unknown = path === undefined ? undefined : require.cache[path]?.exports;
+  return path === undefined ? undefined : pathInExports(value, require.cache[path]?.exports);
+}
+
+function pathInExports(value: object, exports: unknown): string[] | undefined {
   if (exports === value) return ["default"];
   if (!isObject(exports) || types.isProxy(exports)) return undefined;
   for (const [name, { value: member }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {

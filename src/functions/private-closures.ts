@@ -2,7 +2,7 @@ import { type CodeSite, siteOf } from "./code-site.ts";
 import { type EmissionPlan, staticPlan } from "./emission-plan.ts";
 import { privateMembers } from "./private-members.ts";
 import type { Scope } from "./scope.ts";
-import { type ClassNode, isClassNode } from "./scope-analysis.ts";
+import { type ClassNode, isClassNode } from "./syntax-tree.ts";
 
 /**
  * Functions that are made inside of a class and use its private names, without being members of it: the value of a

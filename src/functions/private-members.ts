@@ -1,6 +1,6 @@
 import type { MethodDefinition, PropertyDefinition } from "acorn";
 import type { CodeSite } from "./code-site.ts";
-import { type ClassNode, isClassNode } from "./scope-analysis.ts";
+import { type ClassNode, isClassNode } from "./syntax-tree.ts";
 
 /** A private member of a class. */
 export interface PrivateMember {

@@ -1,7 +1,8 @@
 import { type AnyNode, type Program, parse } from "acorn";
 import type { FunctionLocation } from "./inspector-session.ts";
-import { analyzeScopes, type CodeUnit, isClassNode, type ScopeAnalysis } from "./scope-analysis.ts";
+import { analyzeScopes, type CodeUnit, type ScopeAnalysis } from "./scope-analysis.ts";
 import { type Script, scriptOf } from "./scripts.ts";
+import { isClassNode } from "./syntax-tree.ts";
 
 /** A parsed script, with its names resolved. */
 export interface SourceFile {
@@ -33,7 +34,8 @@ export function sourceFileOf(scriptId: string): SourceFile | undefined {
   return file;
 }
 
-function parseSource(source: string, isModule: boolean): Program {
+/** Parses a module or a script. Throws a `SyntaxError` that acorn raises. */
+export function parseSource(source: string, isModule: boolean): Program {
   return parse(source, {
     ecmaVersion: "latest",
     sourceType: isModule ? "module" : "script",

@@ -102,7 +102,7 @@ export class Dispatching {
     }
     const route = spec.route();
     const serializer = spec.options.serializer;
-    this.#staging.store(serializer === undefined ? encoder.encode(args, "args") : serializer.dumps(args));
+    this.#staging.store(serializer === undefined ? encoder.encodeList(args, "args") : serializer.dumps(args));
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     const { slab, start, end } = this.#staging;
     const extras = makeExtras(spec, frame, effective, dependencies);

@@ -1,5 +1,12 @@
 export { errorCode } from "./error-code.ts";
 export { cleanUpAtExit } from "./exit-cleanup.ts";
+export {
+  dropPayloadFile,
+  fileRealm,
+  takePayloadFile,
+  usePayloadDirectory,
+  writePayloadFile,
+} from "./payload-files.ts";
 export { PoolDirectory, type PoolDirectoryOptions } from "./pool-directory.ts";
 export {
   areProcessesAlive,

@@ -5,6 +5,10 @@ import type { PayloadPlace } from "./request-frames.ts";
 /** Payloads up to this size travel inside their frame. */
 export const INLINE_LIMIT_BYTES = 256 * 1024;
 const CHUNK_BYTES = 128 * 1024;
+/** Payloads above this size go through files where there are any. */
+export const FILE_FROM_BYTES = 64 * 1024;
+/** Payloads above this size do not: writing one holds up everything else for too long. */
+const FILE_LIMIT_BYTES = 16 * 1024 * 1024;
 const BATCH_LIMIT_BYTES = 256 * 1024;
 
 /** Where finished messages go. */
@@ -13,11 +17,8 @@ export interface MessageSink {
   send(message: Buffer): boolean;
 }
 
-/** A place to hand large payloads over without a socket. */
-export interface PayloadFiles {
-  /** Stores a payload and returns its name. */
-  write(payload: Uint8Array): string;
-}
+/** Stores a payload in a file and returns its path, or nothing when there is no room. */
+export type WriteFile = (payload: Uint8Array) => string | undefined;
 
 interface Bulk {
   readonly id: number;
@@ -33,7 +34,7 @@ interface Bulk {
 export class Outbox {
   readonly writer: BatchWriter;
   /** Set when the peer can read our files. */
-  files: PayloadFiles | undefined;
+  writeFile: WriteFile | undefined;
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
   readonly #bulks: Bulk[] = [];
@@ -89,24 +90,28 @@ export class Outbox {
     if (behind !== undefined) {
       const kept = Buffer.from(payload);
       behind.push(() => this.place(id, kept, write));
-    } else if (payload.length <= INLINE_LIMIT_BYTES) {
+    } else if (payload.length <= (this.writeFile === undefined ? INLINE_LIMIT_BYTES : FILE_FROM_BYTES)) {
       write({ bytes: payload });
-    } else if (this.files !== undefined) {
-      write({ file: this.files.write(payload) });
     } else {
-      const total = payload.length;
-      this.#behind.set(id, []);
-      this.#bulks.push({
-        id,
-        payload: Buffer.from(payload),
-        offset: 0,
-        finish: () => {
-          write({ chunked: total });
-          this.#release(id);
-        },
-      });
-      this.#startPump();
+      const file = payload.length <= FILE_LIMIT_BYTES ? this.writeFile?.(payload) : undefined;
+      if (file === undefined) this.#cut(id, payload, write);
+      else write({ file, chunked: payload.length });
     }
+  }
+
+  #cut(id: number, payload: Uint8Array, write: (place: PayloadPlace) => void): void {
+    const total = payload.length;
+    this.#behind.set(id, []);
+    this.#bulks.push({
+      id,
+      payload: Buffer.from(payload),
+      offset: 0,
+      finish: () => {
+        write({ chunked: total });
+        this.#release(id);
+      },
+    });
+    this.#startPump();
   }
 
   /** Forgets the chunks of a payload that nobody wants any more, and what waits behind them. */

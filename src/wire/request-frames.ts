@@ -33,7 +33,7 @@ export const RouteField = {
   replaces: 9,
 } as const;
 /** Field numbers of the `Hello` message. */
-export const HelloField = { version: 1, minimum: 2, callerId: 3, lane: 4, probeFile: 5, probeToken: 6 } as const;
+export const HelloField = { version: 1, minimum: 2, callerId: 3, lane: 4, fileRealm: 5 } as const;
 /** Field numbers of the `Cancel` message. */
 export const CancelField = { id: 1, reason: 2, needs: 3 } as const;
 /** Field numbers of the `Credit` message. */
@@ -49,7 +49,7 @@ export const ScopeField = { number: 1, pool: 2 } as const;
 export type PayloadPlace =
   | { readonly bytes: Uint8Array }
   | { readonly chunked: number }
-  | { readonly file: string };
+  | { readonly chunked: number; readonly file: string };
 
 /** What a task may say beyond its routine and arguments; most say none of it. */
 export interface TaskExtras {
@@ -199,8 +199,8 @@ export interface Hello {
   readonly minimum: number;
   readonly callerId: string;
   readonly lane: number;
-  readonly probeFile?: string;
-  readonly probeToken?: string;
+  /** Empty when the caller shares no files. */
+  readonly fileRealm?: string;
 }
 
 export function writeHello(writer: BatchWriter, hello: Hello): void {
@@ -210,7 +210,6 @@ export function writeHello(writer: BatchWriter, hello: Hello): void {
     hello.minimum,
     hello.callerId,
     hello.lane,
-    hello.probeFile,
-    hello.probeToken,
+    hello.fileRealm,
   ]);
 }

@@ -1,10 +1,11 @@
 import { acceptDependency } from "../functions/index.ts";
+import { writePayloadFile } from "../security/index.ts";
 import { type Serializer, ValueDecoder, ValueEncoder } from "../values/index.ts";
 import { ChunkAssembly } from "../wire/chunk-assembly.ts";
 import { ReceivedDependencies, SentDependencies } from "../wire/dependency-ledger.ts";
 import { ResponseField } from "../wire/fields.ts";
 import { writePayloadFrame } from "../wire/frame-writer.ts";
-import { INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "../wire/outbox.ts";
+import { FILE_FROM_BYTES, INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "../wire/outbox.ts";
 import { OutcomeField, type OutcomeFrame, writeAccepted, writeOutcome, writeRejected } from "../wire/response-frames.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import type { RunningTask } from "./running-task.ts";
@@ -28,9 +29,10 @@ export class ExecutorSession {
   /** Tasks started since the last message, which may not have ended when the next one goes out. */
   #unaccepted: RunningTask[] = [];
 
-  constructor(callerId: string, sink: MessageSink) {
+  constructor(callerId: string, sharesFiles: boolean, sink: MessageSink) {
     this.callerId = callerId;
     this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES, ResponseField.chunk);
+    if (sharesFiles) this.outbox.writeFile = writePayloadFile;
   }
 
   /** The task has been started; its caller is told unless it ends before the next message. */
@@ -55,7 +57,7 @@ export class ExecutorSession {
     const { writer } = outbox;
     const bytes = serializer === undefined ? encoder.encode(value, frame === ResponseField.yielded ? "yielded" : "result") : serializer.dumps(value);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    if (dependencies.length === 0 && !control && bytes.length <= INLINE_LIMIT_BYTES && !outbox.isHeldUp(id)) {
+    if (dependencies.length === 0 && !control && bytes.length <= FILE_FROM_BYTES && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
       return;
     }

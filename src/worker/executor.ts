@@ -1,6 +1,7 @@
 import { TaskCancelled } from "../errors.ts";
 import { StatusCode } from "../grpc/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
+import { takePayloadFile } from "../security/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import type { MessageSink } from "../wire/outbox.ts";
@@ -16,6 +17,7 @@ import type { ThreadBoard } from "./thread-board.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 0.5;
+const STEP_PAYLOAD = { args: StepField.value, chunked: StepField.chunked, file: StepField.file };
 
 /** How an executor is set up. */
 export interface ExecutorOptions {
@@ -80,8 +82,9 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
   }
 
-  open(session: number, callerId: string, sink: MessageSink): void {
-    this.#sessions.set(session, new ExecutorSession(callerId, sink));
+  /** A caller opened a session. `sharesFiles`: large payloads may go through files. */
+  open(session: number, callerId: string, sharesFiles: boolean, sink: MessageSink): void {
+    this.#sessions.set(session, new ExecutorSession(callerId, sharesFiles, sink));
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -195,7 +198,7 @@ export class Executor {
   #task(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(TaskField.id);
     const routine = session.routes.get(frame.integer(TaskField.route));
-    const args = locatePayload(session, frame, id, TaskField.args, TaskField.chunked);
+    const args = locatePayload(session, frame, id, TaskField);
     if (this.#state === "stopping") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
     if (routine === undefined) return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (session.tasks.get(id) !== undefined) {
@@ -226,7 +229,7 @@ export class Executor {
     const id = frame.integer(StepField.id);
     const kind = frame.integer(StepField.kind) as StepKind;
     const after = frame.integer(StepField.after);
-    const value = locatePayload(session, frame, id, StepField.value, StepField.chunked);
+    const value = locatePayload(session, frame, id, STEP_PAYLOAD);
     const needs = frame.integers(StepField.needs);
     const task = session.tasks.get(id);
     if (task === undefined) return;
@@ -301,13 +304,13 @@ function locatePayload(
   session: ExecutorSession,
   frame: FrameReader,
   id: number,
-  bytesField: number,
-  chunkedField: number,
+  fields: { readonly args: number; readonly chunked: number; readonly file: number },
 ): Payload {
-  const chunked = frame.integer(chunkedField);
-  if (chunked === 0) {
-    return { buffer: frame.buffer, start: frame.start(bytesField), end: frame.end(bytesField), owned: false };
+  const chunked = frame.integer(fields.chunked);
+  const inFile = frame.has(fields.file);
+  if (chunked === 0 && !inFile) {
+    return { buffer: frame.buffer, start: frame.start(fields.args), end: frame.end(fields.args), owned: false };
   }
-  const buffer = session.chunks.take(id, chunked);
+  const buffer = inFile ? takePayloadFile(frame.text(fields.file), chunked) : session.chunks.take(id, chunked);
   return { buffer, start: 0, end: buffer.length, owned: true };
 }

@@ -66,6 +66,7 @@ export class LocalWorker extends Worker {
           proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
           shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,
           spin,
+          payloadDirectory: directory.bulkDirectory(),
           directory: directory.path,
         },
         timeout,

@@ -13,6 +13,7 @@ export interface ProcessConfig {
   readonly proxyPoolTtl: number;
   readonly shutdownGracePeriod: number;
   readonly spin: boolean;
+  readonly payloadDirectory: string;
   /** The pool's directory, which the worker removes when its parent is gone. */
   readonly directory: string;
 }

@@ -35,6 +35,7 @@ async function start(config: ProcessConfig): Promise<void> {
         maxConcurrency: config.maxConcurrency,
         proxyPoolTtl: config.proxyPoolTtl,
         spin: config.spin,
+        payloadDirectory: config.payloadDirectory,
       },
       stopRequested: (timeout) => {
         setImmediate(() => void stop(timeout, config).then(() => exit(0)));

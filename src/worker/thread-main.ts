@@ -2,6 +2,7 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { configureRoot } from "../functions/index.ts";
 import "../index.ts";
+import { usePayloadDirectory } from "../security/index.ts";
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { ThreadBoard } from "./thread-board.ts";
@@ -63,8 +64,8 @@ function receive(message: ArrayBuffer | ToThread): void {
   }
   switch (message.kind) {
     case "open": {
-      const { session, callerId } = message;
-      executor.open(session, callerId, { send: (outgoing) => send(session, outgoing) });
+      const { session, callerId, sharesFiles } = message;
+      executor.open(session, callerId, sharesFiles, { send: (outgoing) => send(session, outgoing) });
       break;
     }
     case "close":
@@ -112,6 +113,7 @@ process.on("uncaughtException", (error) => report("uncaught exception", error));
 process.on("unhandledRejection", (error) => report("unhandled rejection", error));
 
 configureRoot(config.root);
+usePayloadDirectory(config.payloadDirectory);
 port.on("message", receive);
 try {
   for (const specifier of config.preload) await import(specifier);

@@ -1,7 +1,7 @@
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
   /** A caller opened a session. */
-  | { readonly kind: "open"; readonly session: number; readonly callerId: string }
+  | { readonly kind: "open"; readonly session: number; readonly callerId: string; readonly sharesFiles: boolean }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
   /** Large messages of a session have gone out. */
@@ -39,6 +39,8 @@ export interface ThreadConfig {
   readonly maxConcurrency: number;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
+  /** Where payload files go; the owner of the pool removes it. */
+  readonly payloadDirectory: string;
   /** The thread may look for messages actively for a moment before it sleeps. */
   readonly spin: boolean;
 }

@@ -7,6 +7,7 @@ import {
   type ServerStream,
   StatusCode,
 } from "../grpc/index.ts";
+import { fileRealm } from "../security/index.ts";
 import { BatchWriter } from "../wire/batch-writer.ts";
 import { LAST_REQUEST_FIELD, RequestField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
@@ -176,14 +177,17 @@ export class WorkerService {
     }
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
-    thread.tell({ kind: "open", session: session.number, callerId: frame.text(HelloField.callerId) });
+    const realm = frame.text(HelloField.fileRealm);
+    const sharesFiles = realm !== "" && realm === fileRealm();
+    const callerId = frame.text(HelloField.callerId);
+    thread.tell({ kind: "open", session: session.number, callerId, sharesFiles });
     const writer = new BatchWriter(GRPC_PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,
       workerUid: this.#options.uid,
       lanes: this.#threads.length,
       maxConcurrency: this.#options.thread.maxConcurrency,
-      sharesFiles: false,
+      sharesFiles,
     });
     stream.send(writer.take());
     return session;

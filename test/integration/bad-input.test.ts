@@ -28,8 +28,7 @@ import {
   WorkerPool,
   WorkerStartError,
 } from "wool-ts";
-import { killProcess, runningChildren } from "../support/processes.ts";
-import { until } from "../support/until.ts";
+import { runningChildren } from "../support/processes.ts";
 
 const add = routine(async (x: number, y: number) => x + y);
 const count = routine(async function* (to: number) {
@@ -242,27 +241,6 @@ describe("a pool that has been stopped", () => {
     expect(stopped.stats()).toMatchObject({ inFlight: 0, queued: 0 });
     await stopped.stop();
     await stopped[Symbol.asyncDispose]();
-  });
-});
-
-describe("a pool that loses its only worker", () => {
-  test("rejects what was under way with WorkerLost, and what comes after with NoWorkersAvailable", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
-    const [worker] = pool.workers.values();
-    const forever = routine(async () => await new Promise<never>(() => undefined), { name: "forever" });
-    const under = pool.dispatch(forever).catch((reason: unknown) => reason);
-    await until(() => pool.stats().inFlight === 1, "the call is at the worker");
-    killProcess(worker?.pid);
-    const lost = await under;
-    expect(lost).toBeInstanceOf(WorkerLost);
-    expect(lost).toMatchObject({
-      code: "WOOL_WORKER_LOST",
-      message: expect.stringMatching(/forever.*may or may not have run/),
-    });
-    await until(() => pool.workers.size === 0, "the pool knows");
-    const error: unknown = await pool.dispatch(add, 1, 2).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(NoWorkersAvailable);
-    expect(error).toMatchObject({ code: "WOOL_NO_WORKERS_AVAILABLE", errors: [] });
   });
 });
 

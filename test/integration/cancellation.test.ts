@@ -167,7 +167,7 @@ describe("a timeout", () => {
 
   test("holds for a whole stream", async () => {
     const key = randomUUID();
-    const stream = forever.with({ timeout: 1000 })(key);
+    const stream = forever.with({ timeout: 500 })(key);
     await stream.next();
     await stream.next();
     expect(await reasonOf(stream.next())).toBeInstanceOf(TaskTimeout);

@@ -1,47 +1,54 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
 import { isRunning, killProcess } from "../support/processes.ts";
 import { type Program, type ProgramEnd, startProgram } from "../support/run-program.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
 
-let folder: RuntimeFolder;
-
-beforeEach(() => {
-  folder = makeRuntimeFolder();
-});
-afterEach(() => {
-  folder[Symbol.dispose]();
-});
-
-interface Started {
+/** Runs the program that starts a pool. Its end is no end before nothing of it is left. */
+class PoolProgram implements Disposable {
   readonly program: Program;
-  readonly pids: number[];
-}
+  readonly #folder: RuntimeFolder = makeRuntimeFolder();
+  #pids: number[] = [];
 
-/** Runs the program that starts a pool, up to where it tells about it. */
-async function startPool(how: string): Promise<Started> {
-  const program = startProgram("lifecycle/start-pool.mjs", { args: [how], env: folder.env });
-  await until(() => program.stdout.includes("\n") || program.child.exitCode !== null, "the program tells of its pool");
-  const { pids } = JSON.parse(program.stdout.split("\n")[0] ?? "") as { pids: number[] };
-  return { program, pids };
-}
+  constructor(how: string) {
+    this.program = startProgram("lifecycle/start-pool.mjs", { args: [how], env: this.#folder.env });
+  }
 
-async function expectNothingLeft(pids: readonly number[]): Promise<void> {
-  await until(() => !pids.some(isRunning), "every worker has ended");
-  await until(() => folder.leftovers().length === 0, "nothing is left on disk");
+  /** Resolves with the workers' processes once the pool is there. */
+  async started(): Promise<number[]> {
+    const { program } = this;
+    await until(
+      () => program.stdout.includes("\n") || program.child.exitCode !== null,
+      "the program tells of its pool",
+    );
+    const { pids } = JSON.parse(program.stdout.split("\n")[0] ?? "") as { pids: number[] };
+    this.#pids = pids;
+    return pids;
+  }
+
+  async ended(): Promise<ProgramEnd> {
+    if (this.#pids.length === 0) await this.started();
+    const end = await this.program.ended;
+    await until(() => !this.#pids.some(isRunning), "every worker has ended");
+    await until(() => this.#folder.leftovers().length === 0, "nothing is left on disk");
+    return end;
+  }
+
+  [Symbol.dispose](): void {
+    this.program.child.kill("SIGKILL");
+    this.#folder[Symbol.dispose]();
+  }
 }
 
 async function runToEnd(how: string): Promise<ProgramEnd> {
-  const { program, pids } = await startPool(how);
-  const end = await program.ended;
-  await expectNothingLeft(pids);
-  return end;
+  using running = new PoolProgram(how);
+  return await running.ended();
 }
 
-describe("a program", () => {
+describe.concurrent("a program", () => {
   test("that stops its pool ends by itself, in silence", async () => {
     expect(await runToEnd("stop")).toMatchObject({ code: 0, signal: null, stderr: "" });
   });
@@ -65,27 +72,27 @@ describe("a program", () => {
     expect(await runToEnd("exit while busy")).toMatchObject({ code: 4 });
   });
 
-  test("that dies of an exception or a rejection says why and leaves nothing", async () => {
-    const [thrown, rejected] = [await runToEnd("throw"), await runToEnd("reject")];
-    expect(thrown.code).toBe(1);
-    expect(thrown.stderr).toContain("nobody catches this");
-    expect(rejected.code).toBe(1);
-    expect(rejected.stderr).toContain("nobody handles this");
+  test.each([
+    ["an exception", "throw", "nobody catches this"],
+    ["a rejection", "reject", "nobody handles this"],
+  ])("that dies of %s says why and leaves nothing", async (_name, how, text) => {
+    const { code, stderr } = await runToEnd(how);
+    expect(code).toBe(1);
+    expect(stderr).toContain(text);
   });
 
   test.each(["wait", "wait while busy"])("that is killed leaves nothing (%s)", async (how) => {
-    const { program, pids } = await startPool(how);
-    expect(pids.filter(isRunning)).toHaveLength(2);
-    program.child.kill("SIGKILL");
-    expect(await program.ended).toMatchObject({ signal: "SIGKILL" });
-    await expectNothingLeft(pids);
+    using running = new PoolProgram(how);
+    expect((await running.started()).filter(isRunning)).toHaveLength(2);
+    running.program.child.kill("SIGKILL");
+    expect(await running.ended()).toMatchObject({ signal: "SIGKILL" });
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)("that is ended by %s leaves nothing", async (signal) => {
-    const { program, pids } = await startPool("wait");
-    program.child.kill(signal);
-    expect(await program.ended).toMatchObject({ signal });
-    await expectNothingLeft(pids);
+    using running = new PoolProgram("wait");
+    await running.started();
+    running.program.child.kill(signal);
+    expect(await running.ended()).toMatchObject({ signal });
   });
 });
 

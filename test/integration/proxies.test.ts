@@ -87,6 +87,19 @@ describe("a WorkerProxy", () => {
     expect(await user.dispatch(pid)).toBe(worker?.pid);
   });
 
+  test("of a pool with tags is made of the workers that have one of them", async () => {
+    const namespace = `test-${randomUUID()}`;
+    await using large = await WorkerPool.start({ size: 1, tags: ["large"], discovery: new LocalDiscovery(namespace) });
+    await using small = await WorkerPool.start({ size: 1, tags: ["small"], discovery: new LocalDiscovery(namespace) });
+    expect(large.workers.size).toBe(1);
+    expect(small.workers.size).toBe(1);
+    await using user = await WorkerPool.start({ tags: ["small", "other"], discovery: new LocalDiscovery(namespace) });
+    expect([...user.workers.keys()]).toEqual([...small.workers.keys()]);
+    expect(await user.dispatch(pid)).toBe([...small.workers.values()][0]?.pid);
+    await using both = await WorkerPool.start({ discovery: new LocalDiscovery(namespace), quorum: 2 });
+    expect(both.workers.size).toBe(2);
+  });
+
   test("in another process reaches the pool by its uri", async () => {
     const { code, stdout, stderr } = await runProgram("use-pool.mjs", { args: [pool.uri] });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +7,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
+import { currentTask, routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import {
   Health,
   HealthCheckRequestSchema,
@@ -69,8 +70,7 @@ describe("Idle", () => {
   test("and health answer while a task blocks its thread", async () => {
     const file = join(folder, "unblock");
     const blocked = pool.dispatch(block, file);
-    await until(() => pool.stats().inFlight === 1, "the call is at the worker");
-    expect(await idleSeconds()).toBe(0);
+    await until(async () => (await idleSeconds()) === 0, "the task runs");
     const answer = await client.call(Health.method.check, create(HealthCheckRequestSchema));
     expect(answer.status).toBe(HealthCheckResponse_ServingStatus.SERVING);
     writeFileSync(file, "");
@@ -83,7 +83,8 @@ describe("Stop", () => {
     await using own = await WorkerPool.start({ size: 1 });
     const target = onlyWorker(own);
     using grpc = new GrpcWorker(target.address);
-    const running = own.dispatch(waitAt, "never").catch((error: unknown) => error);
+    const untilTold = routine(async () => await once(currentTask()?.signal as AbortSignal, "abort"));
+    const running = own.dispatch(untilTold).catch((error: unknown) => error);
     await until(async () => (await idleSeconds(grpc)) === 0, "the task runs");
     await grpc.call(Worker.method.stop, create(StopRequestSchema, { timeoutMs: 0n }));
     await until(() => !isRunning(target.pid), "the process has ended");

@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { functionPort } from "../values/function-port.ts";
+import { ValueDecoder, ValueEncoder } from "../values/index.ts";
+import { acceptDependency, assemble, type PlainData } from "./index.ts";
+
+type Step = () => unknown;
+
+/** Takes functions apart and puts copies of them together in this same process. */
+function copyOf(functions: readonly Step[]): Step[] {
+  const encoder = new ValueEncoder(functionPort());
+  const bytes = Uint8Array.from(encoder.encode(functions));
+  for (const dependency of encoder.dependencies) void acceptDependency(dependency);
+  const port = {
+    ...functionPort(),
+    assemble: (head: PlainData, early: readonly unknown[]) => assemble(foreign(head), early),
+  };
+  return new ValueDecoder(port).decode(bytes) as Step[];
+}
+
+/** Otherwise what comes back to where it was made would be the original. */
+function foreign(head: PlainData): PlainData {
+  if (typeof head !== "object" || head === null || !("id" in head)) return head;
+  return { ...head, id: `elsewhere-${String(head.id)}` };
+}
+
+/** Writes random programs out of nested scopes, shadowed names, closures and assignments. */
+class ProgramWriter {
+  readonly #next: () => number;
+  #depth = 0;
+
+  constructor(choices: readonly number[]) {
+    let at = 0;
+    this.#next = () => {
+      at += 1;
+      return choices[at % choices.length] ?? 0;
+    };
+  }
+
+  #pick<T>(options: readonly T[]): T {
+    const chosen = options[this.#next() % options.length];
+    if (chosen === undefined) throw new Error("nothing to choose from");
+    return chosen;
+  }
+
+  program(): string {
+    return `const made = [];\n${this.#statements(new Map(), 6)}\nreturn made;`;
+  }
+
+  #statements(outer: ReadonlyMap<string, "let" | "const">, count: number): string {
+    const visible = new Map(outer);
+    const own = new Set<string>();
+    const lines: string[] = [];
+    this.#depth += 1;
+    for (let index = 0; index < count; index += 1) lines.push(this.#statement(visible, own));
+    this.#depth -= 1;
+    return lines.join("\n");
+  }
+
+  #statement(visible: Map<string, "let" | "const">, own: Set<string>): string {
+    const kind = this.#next() % 9;
+    if (kind <= 2) return this.#declaration(visible, own);
+    if (kind === 3 && this.#depth < 3) return `{\n${this.#statements(visible, 3)}\n}`;
+    if (kind === 4 && this.#depth < 3) return this.#loop(visible);
+    if (kind === 5 && this.#depth < 3) return `(() => {\n${this.#statements(visible, 3)}\n})();`;
+    return this.#closure(visible);
+  }
+
+  #declaration(visible: Map<string, "let" | "const">, own: Set<string>): string {
+    const name = this.#pick(["a", "b", "c", "d"]);
+    if (own.has(name)) return this.#assignment(visible);
+    const kind = this.#pick(["let", "const"] as const);
+    own.add(name);
+    // A name must not be used in its own initializer, nor by closures that were made before it.
+    const text = `${kind} ${name} = ${this.#next() % 3};`;
+    visible.set(name, kind);
+    return text;
+  }
+
+  #loop(visible: Map<string, "let" | "const">): string {
+    const inner = new Map(visible);
+    inner.set("i", "let");
+    return `for (let i = 0; i < 2; i += 1) {\n${this.#statements(inner, 2)}\n}`;
+  }
+
+  #assignment(visible: ReadonlyMap<string, "let" | "const">): string {
+    const targets = [...visible].filter(([name, kind]) => kind === "let" && name !== "i").map(([name]) => name);
+    if (targets.length === 0) return ";";
+    const [one, other] = [this.#pick(targets), this.#pick(targets)];
+    return this.#pick([
+      `${one} += 1;`,
+      `${one}++;`,
+      `[${one}, ${other}] = [${other}, ${one}];`,
+      `({ ${one} } = { ${one}: ${other} + 2 });`,
+      `${one} = ${other} * 2 % 7;`,
+    ]);
+  }
+
+  #closure(visible: ReadonlyMap<string, "let" | "const">): string {
+    const names = [...visible.keys()];
+    const body = `${this.#assignment(visible)} return [${names.join()}];`;
+    const shadowed =
+      names.length > 0 && this.#next() % 4 === 0 ? `const ${this.#pick(names)} = 40; return [${names.join()}];` : body;
+    return this.#pick([
+      `made.push(() => { ${body} });`,
+      `made.push(function () { ${body} });`,
+      `made.push(() => { ${shadowed} });`,
+      `made.push({ method() { ${body} } }.method);`,
+      `made.push((() => () => { ${body} })());`,
+    ]);
+  }
+}
+
+test("copies of functions do what the originals do, and share what they share", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(1000), { minLength: 40, maxLength: 80 }),
+      fc.array(fc.nat(50), { minLength: 6, maxLength: 20 }),
+      (choices, calls) => {
+        const source = `"use strict";${new ProgramWriter(choices).program()}`;
+        // oxlint-disable-next-line no-implied-eval -- programs are what is generated
+        const make = new Function(source) as () => Step[];
+        const reference = make();
+        if (reference.length === 0) return;
+        const copies = copyOf(make());
+        for (const call of calls) {
+          const index = call % reference.length;
+          expect(copies[index]?.(), `${source}\ncall ${index} of ${calls.join()}`).toEqual(reference[index]?.());
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
