@@ -1,3 +1,4 @@
+import { scopesFrom } from "./activation-index.ts";
 import { ambientLetter } from "./ambient-names.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
 import { isOwnName } from "./emission-plan.ts";
@@ -13,6 +14,8 @@ export interface CapturedVariable {
   readonly value: unknown;
   /** The scope it was found in; undefined for a property of globalThis. */
   readonly scope: ScopeView | undefined;
+  /** That scope and those around it, innermost first. */
+  readonly scopes: readonly ScopeView[];
 }
 
 /** What Node declares around a CommonJS module. */
@@ -52,7 +55,7 @@ function captureVariable(site: CodeSite, scopes: readonly ScopeView[], free: Fre
   const value = readInitialized(scope, name);
   const { imported } = binding ?? {};
   if (imported !== undefined) noteImport(value, imported.source, imported.imported, site.file.script.url);
-  return { name, free, value, scope };
+  return { name, free, value, scope, scopes: scopesFrom(scopes, name) };
 }
 
 /** A name that no scope of the function holds: a global variable, or the function's own name. */
@@ -60,7 +63,8 @@ function captureOutside(site: CodeSite, free: FreeName): CapturedVariable | unde
   const { binding, name } = free;
   const isTopOfScript = binding?.scope.kind === "top" && !site.file.script.isModule;
   if (binding === undefined ? !isStandardGlobal(name) : isTopOfScript) {
-    if (Object.hasOwn(globalThis, name)) return { name, free, value: Reflect.get(globalThis, name), scope: undefined };
+    if (Object.hasOwn(globalThis, name))
+      return { name, free, value: Reflect.get(globalThis, name), scope: undefined, scopes: [] };
   }
   if (binding === undefined || isOwnName(site, free)) return undefined;
   throw new ShippingError(

@@ -13,6 +13,8 @@ import {
 export interface PausedFrame {
   /** What `this` means in it. */
   receiver(): unknown;
+  /** A function that returns what a variable around the function holds whenever it is called. */
+  reader(name: string): () => unknown;
   /** Puts `value`, a string, into a variable around the function while `body` runs, then puts `previous` back. */
   withVariable(name: string, value: string, previous: unknown, body: () => void): boolean;
 }
@@ -27,6 +29,7 @@ const stuffing: unknown = new Proxy(() => {}, {
       : stuffing,
 });
 
+const FRAME_GROUP = "wool-frame";
 const ENTER = Symbol.for("wool-ts.functions.enter");
 
 /** True while a debugger may be attached: stopping would stop it there too. */
@@ -141,14 +144,23 @@ function describe(frame: inspector.Debugger.CallFrame): PausedFrame {
   const set = (scopeNumber: number, variableName: string, newValue: inspector.Runtime.CallArgument): void => {
     inspect("Debugger.setVariableValue", { scopeNumber, variableName, newValue, callFrameId });
   };
+  const evaluate = (expression: string): unknown => {
+    const { result } = inspect<inspector.Debugger.EvaluateOnCallFrameReturnType>("Debugger.evaluateOnCallFrame", {
+      callFrameId,
+      expression,
+      silent: true,
+      objectGroup: FRAME_GROUP,
+    });
+    const value = liveValue(result);
+    inspect("Runtime.releaseObjectGroup", { objectGroup: FRAME_GROUP });
+    return value;
+  };
   return {
-    receiver: () => {
-      const { result } = inspect<inspector.Debugger.EvaluateOnCallFrameReturnType>("Debugger.evaluateOnCallFrame", {
-        callFrameId,
-        expression: "this",
-        silent: true,
-      });
-      return liveValue(result);
+    receiver: () => evaluate("this"),
+    reader: (name) => {
+      const reader = evaluate(`() => ${name}`);
+      if (!isReader(reader)) throw new TypeError("the engine does not evaluate code in a paused function");
+      return reader;
     },
     withVariable: (name, value, previous, body) => {
       const scopeNumber = scopeChain.findIndex((scope) => scope.type !== "global" && holds(scope, name));
@@ -162,6 +174,10 @@ function describe(frame: inspector.Debugger.CallFrame): PausedFrame {
       return true;
     },
   };
+}
+
+function isReader(value: unknown): value is () => unknown {
+  return typeof value === "function";
 }
 
 function holds({ object }: inspector.Debugger.Scope, name: string): boolean {

@@ -49,35 +49,33 @@ class ProgramWriter {
 
   #statements(outer: ReadonlyMap<string, "let" | "const">, count: number): string {
     const visible = new Map(outer);
-    const own = new Set<string>();
     const lines: string[] = [];
     this.#depth += 1;
-    for (let index = 0; index < count; index += 1) lines.push(this.#statement(visible, own));
+    // Declared before anything else, so that nothing is used before it is initialised.
+    for (const name of ["a", "b", "c", "d"]) {
+      if (this.#next() % 2 === 0) lines.push(this.#declaration(visible, name));
+    }
+    for (let index = 0; index < count; index += 1) lines.push(this.#statement(visible));
     this.#depth -= 1;
     return lines.join("\n");
   }
 
-  #statement(visible: Map<string, "let" | "const">, own: Set<string>): string {
-    const kind = this.#next() % 9;
-    if (kind <= 2) return this.#declaration(visible, own);
+  #statement(visible: ReadonlyMap<string, "let" | "const">): string {
+    const kind = 2 + (this.#next() % 7);
+    if (kind === 2) return this.#assignment(visible);
     if (kind === 3 && this.#depth < 3) return `{\n${this.#statements(visible, 3)}\n}`;
     if (kind === 4 && this.#depth < 3) return this.#loop(visible);
     if (kind === 5 && this.#depth < 3) return `(() => {\n${this.#statements(visible, 3)}\n})();`;
     return this.#closure(visible);
   }
 
-  #declaration(visible: Map<string, "let" | "const">, own: Set<string>): string {
-    const name = this.#pick(["a", "b", "c", "d"]);
-    if (own.has(name)) return this.#assignment(visible);
+  #declaration(visible: Map<string, "let" | "const">, name: string): string {
     const kind = this.#pick(["let", "const"] as const);
-    own.add(name);
-    // A name must not be used in its own initializer, nor by closures that were made before it.
-    const text = `${kind} ${name} = ${this.#next() % 3};`;
     visible.set(name, kind);
-    return text;
+    return `${kind} ${name} = ${this.#next() % 3};`;
   }
 
-  #loop(visible: Map<string, "let" | "const">): string {
+  #loop(visible: ReadonlyMap<string, "let" | "const">): string {
     const inner = new Map(visible);
     inner.set("i", "let");
     return `for (let i = 0; i < 2; i += 1) {\n${this.#statements(inner, 2)}\n}`;

@@ -1,4 +1,3 @@
-import { entryTo } from "./binding-cells.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
 import { captureVariables } from "./captured-variables.ts";
 import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
@@ -9,6 +8,7 @@ import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStat
 import { describeFunction } from "./describe-function.ts";
 import { type EmissionPlan, usesOuterThis } from "./emission-plan.ts";
 import { emitCode } from "./emit-code.ts";
+import { entryTo } from "./function-entry.ts";
 import { identify } from "./identity.ts";
 import { type FunctionView, type PrivateField, viewPrivates } from "./inspector-session.ts";
 import { overridesVersion } from "./overrides.ts";

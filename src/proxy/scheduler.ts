@@ -107,7 +107,7 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.members.size === 0) return this.failAll(noWorkers("no workers are known", []));
     this.connect();
     if (this.#holes > 0) this.#compact();
-    if (this.balancer.levels === true) this.#distributeLevel();
+    if (this.balancer.levels === true) this.#distributeRounds();
     else void this.#distributeAsked();
     if (this.#head === this.#queue.length) {
       this.#queue = [];
@@ -185,6 +185,15 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#queue = this.#queue.slice(this.#head).filter((call) => call.state === "waiting");
     this.#head = 0;
     this.#holes = 0;
+  }
+
+  /** Calls whose arguments take long to send leave room for others: there may be more to hand out after a round. */
+  #distributeRounds(): void {
+    let before = -1;
+    while (this.#head < this.#queue.length && this.#head !== before) {
+      before = this.#head;
+      this.#distributeLevel();
+    }
   }
 
   /** The least loaded workers get runs of calls, so that each run is one message. */

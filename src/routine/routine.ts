@@ -35,14 +35,31 @@ export type RoutineOf<F> = F & {
   local: F;
 };
 
-type AsyncFunction = (...args: never[]) => Promise<unknown>;
-type AsyncGeneratorFunctionLike = (...args: never[]) => AsyncGenerator<unknown, unknown, never>;
-type Method = (this: never, ...args: never[]) => unknown;
+/**
+ * Any function that gives `R`. The second signature, which every such function fulfils as well, keeps the first from
+ * giving types to the parameters of a function literal: `(x = 5) => x` is to have a number for `x`, and not `never`.
+ */
+interface FunctionGiving<R> {
+  (...args: never[]): R;
+  <T>(...args: (never & T)[]): R;
+}
 
-/** Decorates methods in both decorator dialects. */
+type AsyncFunction = FunctionGiving<Promise<unknown>>;
+type AsyncGeneratorFunctionLike = FunctionGiving<AsyncGenerator<unknown, unknown, never>>;
+/** A method that can be a routine and keep its type: its calls give promises or asynchronous generators already. */
+type AsyncMethod = (...args: never[]) => Promise<unknown> | AsyncGenerator<unknown, unknown, never>;
+
+/** What a decorator of the standard kind is told of a method. */
+interface MethodContext {
+  readonly kind: "method";
+  readonly name: string | symbol;
+  readonly static: boolean;
+}
+
+/** Decorates asynchronous methods in both decorator dialects. */
 export interface RoutineDecorator {
-  <F extends Method>(method: F, context: ClassMethodDecoratorContext): F;
-  <F extends Method>(
+  <F extends AsyncMethod>(method: F, context: MethodContext): F;
+  <F extends AsyncMethod>(
     target: object,
     key: string | symbol,
     descriptor: TypedPropertyDescriptor<F>,
@@ -65,18 +82,18 @@ interface RoutineObject {
  * Makes a function, a generator or a method remotely executable. What comes back is called as before, and runs on a
  * worker of the pool in force. Throws `InvalidArgument` for anything that is not a function.
  */
+export function routine<F extends AsyncMethod>(method: F, context: MethodContext): F;
 export function routine<F extends AsyncFunction>(fn: F, options?: RoutineOptions): RoutineOf<F>;
 export function routine<F extends AsyncGeneratorFunctionLike>(fn: F, options?: RoutineOptions): RoutineOf<F>;
 export function routine<A extends unknown[], Y, R, N>(
   fn: (...args: A) => Generator<Y, R, N>,
   options?: RoutineOptions,
 ): StreamRoutine<A, Y, R, N>;
-export function routine<F extends Method>(method: F, context: ClassMethodDecoratorContext): F;
 export function routine<A extends unknown[], R>(
-  fn: (...args: A) => R | Promise<R>,
+  fn: (...args: A) => R,
   options?: RoutineOptions,
-): Routine<A, R>;
-export function routine<F extends Method>(
+): Routine<A, Awaited<R>>;
+export function routine<F extends AsyncMethod>(
   target: object,
   key: string | symbol,
   descriptor: TypedPropertyDescriptor<F>,

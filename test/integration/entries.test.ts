@@ -45,6 +45,11 @@ describe("a program that is one file", () => {
     expect(end).toMatchObject({ code: 0, stdout: "entry\nhello you true\n", stderr: "" });
   });
 
+  test("meets the worker's own values of built-in modules there", async () => {
+    const end = await runProgram("built-in-imports.mjs");
+    expect(end).toMatchObject({ code: 0, stdout: "true false false\n", stderr: "" });
+  });
+
   test("works in CommonJS", async () => {
     const end = await runProgram("quick-start.cjs");
     expect(end).toMatchObject({ code: 0, stdout: "a/b true a,b function\n", stderr: "" });

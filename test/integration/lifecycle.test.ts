@@ -33,7 +33,8 @@ class PoolProgram implements Disposable {
     if (this.#pids.length === 0) await this.started();
     const end = await this.program.ended;
     await until(() => !this.#pids.some(isRunning), "every worker has ended");
-    await until(() => this.#folder.leftovers().length === 0, "nothing is left on disk");
+    const pids = [this.program.child.pid ?? 0, ...this.#pids];
+    await until(() => this.#folder.leftovers(pids).length === 0, "nothing is left on disk");
     return end;
   }
 

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { pid } from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { currentTask, routine, type Serializer, TaskTimeout, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
@@ -136,6 +137,11 @@ describe("inside a pool", () => {
     expect(await scaled(5)).toBe(15);
     const nameOf = routine(async (path: string) => basename(path));
     expect(await nameOf("/a/b.txt")).toBe("b.txt");
+  });
+
+  test("what it imports from a built-in module is the worker's own there, values included", async () => {
+    const idOfProcess = routine(async () => [pid, process.pid]);
+    expect(await idOfProcess()).toEqual([workerPid, workerPid]);
   });
 
   test("a variable that is set anew between calls is seen with its new value, and never set from there", async () => {

@@ -129,8 +129,20 @@ test("all steps of a stream belong to one task, and other tasks to others", asyn
   expect(seen).toEqual([first, second, first, second, first, second]);
 });
 
-describe("large values", () => {
+/** On one machine large values may take a short cut; over TCP they go in chunks. */
+describe.each([
+  ["a unix socket", {}],
+  ["TCP", { host: "127.0.0.1" }],
+])("large values over %s", (_name, workerOptions) => {
   const MEGABYTE = 1024 * 1024;
+  let own: WorkerPool;
+
+  beforeAll(async () => {
+    own = await WorkerPool.start({ size: 1, workerOptions });
+  });
+  afterAll(async () => {
+    await own.stop();
+  });
 
   function patterned(bytes: number, seed: number): Uint8Array {
     const data = new Uint8Array(bytes);

@@ -2,6 +2,7 @@ import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
+import { fileRealm } from "../../src/security/index.ts";
 import { type Response, Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello, request } from "../support/wire-requests.ts";
@@ -148,6 +149,22 @@ describe("a session", () => {
     other.send(request({ tasks: [{ id: 1, route: 42, sequence: 1n }] }));
     await other.message(1);
     other.cancel();
+    await expectUnharmed();
+  });
+
+  test.each([
+    ["", "/etc/hostname"],
+    [fileRealm(), "/etc/hostname"],
+    [fileRealm(), "/dev/shm/wool-0/../../../etc/hostname"],
+    [fileRealm(), "hostname"],
+  ])("of realm %j that names the file %s for a payload is ended before the file is touched", async (realm, file) => {
+    const session = client.open(Worker.method.dispatch);
+    session.send(request({ hello: { version: 1, minimumVersion: 1, callerId: "test", fileRealm: realm } }));
+    await session.message(0);
+    session.send(request({ tasks: [{ id: 1, route: 1, file, chunked: 5n }] }));
+    const { code, details } = await session.ended;
+    expect(code).not.toBe(status.OK);
+    expect(details).not.toBe("");
     await expectUnharmed();
   });
 

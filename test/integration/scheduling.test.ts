@@ -1,0 +1,86 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type LoadBalancerLike, RoundRobinLoadBalancer, routine, type TaskInfo, WorkerPool } from "wool-ts";
+
+const pid = routine(async () => process.pid);
+
+describe("load balancing", () => {
+  test("round robin takes turns", async () => {
+    await using own = await WorkerPool.start({ size: 2, loadBalancer: new RoundRobinLoadBalancer() });
+    const seen: number[] = [];
+    for (let i = 0; i < 6; i++) seen.push(await own.dispatch(pid));
+    expect(new Set(seen.slice(0, 2)).size).toBe(2);
+    expect(seen.slice(2)).toEqual(seen.slice(0, 4));
+  });
+
+  test("a balancer of one's own decides by what it is told, and hears what became of it", async () => {
+    const asked = new Map<number, TaskInfo>();
+    const outcomes: string[] = [];
+    const balancer: LoadBalancerLike = {
+      delegate(task, context) {
+        asked.set(task.sequence, task);
+        const uids = [...context.workers.keys()];
+        return task.key === "last" ? uids.reverse() : uids;
+      },
+      settled: (uid, outcome) => outcomes.push(`${uid} ${outcome.status}`),
+    };
+    await using own = await WorkerPool.start({ size: 2, loadBalancer: () => balancer });
+    const [first, last] = [...own.workers.values()];
+    const named = pid.with({ name: "where" });
+    expect(await own.dispatch(named)).toBe(first?.pid);
+    expect(await own.dispatch(named.with({ key: "last" }))).toBe(last?.pid);
+    expect([...asked.values()].map(({ name, key }) => [name, key])).toEqual([
+      ["where", undefined],
+      ["where", "last"],
+    ]);
+    expect(outcomes).toEqual([`${first?.uid} done`, `${last?.uid} done`]);
+  });
+
+  test("a balancer that fails fails the call, and not the pool", async () => {
+    let broken = true;
+    const balancer: LoadBalancerLike = {
+      delegate(_task, context) {
+        if (broken) throw new RangeError("cannot decide");
+        return context.workers.keys();
+      },
+    };
+    await using own = await WorkerPool.start({ size: 1, loadBalancer: balancer });
+    await expect(own.dispatch(pid)).rejects.toThrow("cannot decide");
+    broken = false;
+    expect(await own.dispatch(pid)).toBe([...own.workers.values()][0]?.pid);
+  });
+});
+
+describe("capacity", () => {
+  test("no more tasks run at once than maxConcurrency allows, and all are run", async () => {
+    const crowd = routine(async () => {
+      const counter = globalThis as { woolTestRunning?: number };
+      const running = (counter.woolTestRunning ?? 0) + 1;
+      counter.woolTestRunning = running;
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      counter.woolTestRunning = (counter.woolTestRunning ?? 0) - 1;
+      return running;
+    });
+    await using own = await WorkerPool.start({ size: 1, workerOptions: { maxConcurrency: 3 } });
+    const seen = await Promise.all(Array.from({ length: 30 }, () => own.dispatch(crowd)));
+    expect(Math.max(...seen)).toBe(3);
+    expect(seen).toHaveLength(30);
+  });
+
+  test("two threads run two tasks that block", async () => {
+    const meet = routine(async (folder: string, own: string, other: string) => {
+      writeFileSync(join(folder, own), "");
+      while (!existsSync(join(folder, other)));
+      return own;
+    });
+    const folder = await mkdtemp(join(tmpdir(), "wool-threads-"));
+    await using own = await WorkerPool.start({ size: 1, workerOptions: { threads: 2 } });
+    // On one thread the first would wait for the second for ever.
+    const met = await Promise.all([own.dispatch(meet, folder, "a", "b"), own.dispatch(meet, folder, "b", "a")]);
+    expect(met).toEqual(["a", "b"]);
+    await rm(folder, { recursive: true });
+  });
+});
