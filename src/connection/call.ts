@@ -50,9 +50,9 @@ export interface StreamSink {
 
 /**
  * Where a call stands. `waiting`: handed to no connection. `sent`: handed to one. `running`: the worker has started it.
- * `abandoned`: the caller no longer waits, the worker has not said its last word. `ended`: over.
+ * `abandoned`: the caller no longer waits, the worker has not said its last word. `lost`: with its worker. `ended`: over.
  */
-export type CallState = "waiting" | "sent" | "running" | "abandoned" | "ended";
+export type CallState = "waiting" | "sent" | "running" | "abandoned" | "lost" | "ended";
 
 let lastSequence = 0;
 

@@ -225,7 +225,9 @@ export class Session {
     const from = owned ? 0 : frame.start(OutcomeField.value);
     const to = owned ? buffer.length : frame.end(OutcomeField.value);
     const control = frame.integer(OutcomeField.control) === 1;
-    const loading = frame.has(OutcomeField.needs) ? this.#received.ready(frame.integers(OutcomeField.needs)) : undefined;
+    const loading = frame.has(OutcomeField.needs)
+      ? this.#received.ready(frame.integers(OutcomeField.needs))
+      : undefined;
     if (loading === undefined && this.#delayed === undefined) {
       this.#deliver(call, kind, buffer, from, to, owned, control);
     } else {

@@ -127,6 +127,6 @@ test("copies of functions do what the originals do, and share what they share", 
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });

@@ -219,11 +219,16 @@ class ScopeWalker implements ScopeAnalysis {
       for (const id of boundNames(parameter)) inner.declare(id.name, "parameter", node);
     }
     for (const parameter of node.params) this.#visitPattern(parameter, inner);
-    if (node.body.type === "BlockStatement") {
-      this.#hoistVariables(node.body, inner);
-      this.#hoistDeclarations(node.body.body, inner);
-      for (const statement of node.body.body) this.#visit(statement, inner);
-    } else this.#visit(node.body, inner);
+    if (node.body.type !== "BlockStatement") {
+      this.#visit(node.body, inner);
+      return;
+    }
+    // Defaults of parameters do not see what the body declares.
+    const isSimple = node.params.every(({ type }) => type === "Identifier");
+    const body = isSimple ? inner : new Scope("block", node.body, inner);
+    this.#hoistVariables(node.body, body);
+    this.#hoistDeclarations(node.body.body, body);
+    for (const statement of node.body.body) this.#visit(statement, body);
   }
 
   #visitClass(node: ClassNode, scope: Scope): void {

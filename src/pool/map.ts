@@ -106,7 +106,8 @@ export async function* mapConcurrently<T, R>(
 
 function iterate<T>(items: Iterable<T> | AsyncIterable<T>): AsyncIterator<T> | Iterator<T> {
   if (typeof items === "object" || typeof items === "string") {
-    if (items !== null && Symbol.asyncIterator in Object(items)) return (items as AsyncIterable<T>)[Symbol.asyncIterator]();
+    if (items !== null && Symbol.asyncIterator in Object(items))
+      return (items as AsyncIterable<T>)[Symbol.asyncIterator]();
     if (items !== null && Symbol.iterator in Object(items)) return (items as Iterable<T>)[Symbol.iterator]();
   }
   throw new InvalidArgument("pool.map() takes something to iterate over: an array, a generator, a stream");

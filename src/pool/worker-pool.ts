@@ -102,10 +102,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   }
 
   /** Calls a routine once on every worker. Each worker's outcome is in the list. */
-  broadcast<A extends unknown[], R>(
-    routine: (...args: A) => Promise<R>,
-    ...args: A
-  ): Promise<BroadcastResult<R>[]> {
+  broadcast<A extends unknown[], R>(routine: (...args: A) => Promise<R>, ...args: A): Promise<BroadcastResult<R>[]> {
     const proxy = this.#proxy;
     if (proxy === undefined || this.#state !== "open") return Promise.reject(this.#closedError());
     return proxy.broadcast(routine, ...args);

@@ -1,6 +1,6 @@
 import { Call, type CallExtras, type CallOwner, type Scope } from "../connection/call.ts";
-import { RemoteGenerator } from "../connection/remote-generator.ts";
 import { fromCaller, throwAtCallSite } from "../connection/remote-failure.ts";
+import { RemoteGenerator } from "../connection/remote-generator.ts";
 import { encodeContext } from "../context/context-codec.ts";
 import type { Dependency } from "../functions/index.ts";
 import { type CallObserver, currentFrame, type Frame } from "../routine/frame.ts";

@@ -21,8 +21,7 @@ let lastNumber = 0;
 
 /** A pool address as tasks carry it. */
 export function makeScope(address: PoolAddress): Scope {
-  const json =
-    address.kind === "local" ? address : { kind: address.kind, workers: address.workers.map(workerToJson) };
+  const json = address.kind === "local" ? address : { kind: address.kind, workers: address.workers.map(workerToJson) };
   return { number: ++lastNumber, pool: Buffer.from(JSON.stringify(json), "utf8") };
 }
 
@@ -45,8 +44,5 @@ export function readScope(bytes: Uint8Array): PoolAddress {
 /** A discovery that finds the workers of a pool. */
 export function discoveryFor(address: PoolAddress): DiscoveryLike & Partial<AsyncDisposable> {
   if (address.kind === "static") return new StaticDiscovery([...address.workers]);
-  return new LocalDiscovery(
-    address.namespace,
-    address.directory === undefined ? {} : { directory: address.directory },
-  );
+  return new LocalDiscovery(address.namespace, address.directory === undefined ? {} : { directory: address.directory });
 }

@@ -1,4 +1,9 @@
-import { LeastLoadedLoadBalancer, LoadBalancerContext, type LoadBalancerLike, type TaskInfo } from "../balancing/index.ts";
+import {
+  LeastLoadedLoadBalancer,
+  LoadBalancerContext,
+  type LoadBalancerLike,
+  type TaskInfo,
+} from "../balancing/index.ts";
 import type { Call, CallOwner } from "../connection/call.ts";
 import { RemoteFailure } from "../connection/remote-failure.ts";
 import type { Session } from "../connection/session.ts";
@@ -77,6 +82,7 @@ export class Scheduler implements CallOwner, LinkListener {
           "await some before making more, or use pool.map, which bounds what is in flight",
       );
     }
+    if (this.balancer.settled !== undefined) this.#reportSettled(call);
     this.#queue.push(call);
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -146,6 +152,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   lost(call: Call, error: Error): void {
     this.balancer.settled?.(call.worker, { status: "lost" });
+    call.state = "lost";
     if (call.tally !== undefined) call.tally.failed++;
     if (call.extras?.idempotent === true && call.stream === undefined && call.refusals === undefined) {
       call.state = "waiting";
@@ -164,6 +171,19 @@ export class Scheduler implements CallOwner, LinkListener {
           : error,
       ),
     );
+  }
+
+  #reportSettled(call: Call): void {
+    const { resolve, reject } = call;
+    call.resolve = (value) => {
+      this.balancer.settled?.(call.worker, { status: "done" });
+      resolve(value);
+    };
+    call.reject = (failure) => {
+      // One that was lost has been reported as such.
+      if (call.worker !== "" && call.state !== "lost") this.balancer.settled?.(call.worker, { status: "failed" });
+      reject(failure);
+    };
   }
 
   #refused(call: Call, uid: string, error: Error): void {
@@ -256,8 +276,11 @@ export class Scheduler implements CallOwner, LinkListener {
     try {
       for await (const uid of balancer.delegate(taskInfo(call), context)) {
         const member = this.members.get(uid);
-        const session = call.refusals?.has(uid) === true ? undefined : member?.roomiest();
-        if (member === undefined || session === undefined) continue;
+        if (member === undefined || call.refusals?.has(uid) === true) continue;
+        // A worker that is being connected to is the balancer's choice all the same.
+        if (member.link.state === "connecting") return false;
+        const session = member.roomiest();
+        if (session === undefined) continue;
         if (call.state === "waiting") this.#sendOne(call, member, session);
         return true;
       }
@@ -282,7 +305,8 @@ export class Scheduler implements CallOwner, LinkListener {
       const member = untried.find((candidate) => candidate.roomiest() !== undefined);
       const session = member?.roomiest();
       if (member !== undefined && session !== undefined) this.#sendOne(call, member, session);
-      else if (untried.length === 0) fail(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
+      else if (untried.length === 0)
+        fail(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
       else {
         this.#retries.push(call);
         this.connect();

@@ -20,7 +20,9 @@ export class WorkerConnection implements AsyncDisposable {
     const address = typeof worker === "string" ? worker : worker?.address;
     const problem = typeof address === "string" ? addressProblem(address) : "it has no address";
     if (problem !== undefined) {
-      throw new InvalidArgument(`a WorkerConnection takes a worker or its address, not ${describe(worker)}: ${problem}`);
+      throw new InvalidArgument(
+        `a WorkerConnection takes a worker or its address, not ${describe(worker)}: ${problem}`,
+      );
     }
     this.#proxy = new WorkerProxy({ workers: [worker] });
     this.#link = acquireLink(address, {});

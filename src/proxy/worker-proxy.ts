@@ -225,7 +225,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
 
   /** How tasks of this proxy find its workers. */
   #address(): PoolAddress {
-    return this.#fixedAddress ?? addressOf(this.#discovery?.value) ?? { kind: "static", workers: [...this.workers.values()] };
+    return (
+      this.#fixedAddress ?? addressOf(this.#discovery?.value) ?? { kind: "static", workers: [...this.workers.values()] }
+    );
   }
 
   /** Waits until there are enough workers. Rejects with `NoWorkersAvailable` when that takes too long. */

@@ -20,8 +20,6 @@ function isAsyncGenerator(value: unknown): value is AsyncGenerator<unknown, unkn
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-async function* overSteps(
-  generator: Generator<unknown, unknown, unknown>,
-): AsyncGenerator<unknown, unknown, unknown> {
+async function* overSteps(generator: Generator<unknown, unknown, unknown>): AsyncGenerator<unknown, unknown, unknown> {
   return yield* generator;
 }

@@ -81,9 +81,7 @@ export function checkOptions(options: unknown, checks: Readonly<Record<string, C
     if (value === undefined) continue;
     const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
     if (check === undefined) {
-      throw new InvalidArgument(
-        `${what} has no option "${key}"; ${closest(key, Object.keys(checks))}`,
-      );
+      throw new InvalidArgument(`${what} has no option "${key}"; ${closest(key, Object.keys(checks))}`);
     }
     const expected = check(value);
     if (expected !== undefined) {

@@ -2,7 +2,7 @@ import { InvalidArgument } from "../errors.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
-import { runStreamLocally, runLocally } from "./local-run.ts";
+import { runLocally, runStreamLocally } from "./local-run.ts";
 import { type CallOptions, checkCallOptions, checkRoutineOptions, describe, type RoutineOptions } from "./options.ts";
 import { routineSpecOf, SPEC } from "./routine-registry.ts";
 import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
@@ -173,8 +173,7 @@ function makeRoutine(spec: RoutineSpec, call?: CallOptions): unknown {
     checkCallOptions(options, `${object[SPEC].name}.with()`);
     const own = object[SPEC];
     const merged = call === undefined ? options : { ...call, ...options };
-    const changesRoute =
-      options.name !== undefined || options.serializer !== undefined || options.ship !== undefined;
+    const changesRoute = options.name !== undefined || options.serializer !== undefined || options.ship !== undefined;
     return makeRoutine(changesRoute ? own.derive(routeOptions(options)) : own, merged) as RoutineObject;
   };
   object.local = function (this: unknown, ...args: unknown[]): unknown {

@@ -5,7 +5,7 @@ import { BatchWriter } from "./batch-writer.ts";
 import { RequestField, ResponseField, StepKind } from "./fields.ts";
 import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writePayloadFrame } from "./frame-writer.ts";
-import { RequestSchema, ResponseSchema, StepKind as GeneratedStepKind, TaskSchema } from "./gen/wool/v1/worker_pb.ts";
+import { StepKind as GeneratedStepKind, RequestSchema, ResponseSchema, TaskSchema } from "./gen/wool/v1/worker_pb.ts";
 import * as requests from "./request-frames.ts";
 import * as responses from "./response-frames.ts";
 
@@ -26,9 +26,7 @@ describe("requests written by hand are what the generated code reads", () => {
       fc.property(id, id, bytes, fc.maxSafeNat(), id, (task, route, args, sequence, scope) => {
         const message = fromBinary(
           RequestSchema,
-          written((writer) =>
-            requests.writePlainTask(writer, task, route, args, 0, args.length, sequence, scope),
-          ),
+          written((writer) => requests.writePlainTask(writer, task, route, args, 0, args.length, sequence, scope)),
         );
         expect(message.tasks).toHaveLength(1);
         expect(message.tasks[0]).toMatchObject({ id: task, route, sequence: BigInt(sequence), scope });
@@ -146,7 +144,13 @@ describe("responses written by hand are what the generated code reads", () => {
         responses.writePace(writer, 1234);
       }),
     );
-    expect(message.welcome).toMatchObject({ version: 1, workerUid: "w", lanes: 2, maxConcurrency: 9, sharesFiles: true });
+    expect(message.welcome).toMatchObject({
+      version: 1,
+      workerUid: "w",
+      lanes: 2,
+      maxConcurrency: 9,
+      sharesFiles: true,
+    });
     expect(message.accepted[0]?.id).toBe(70_000);
     expect(message.rejected[0]).toMatchObject({ id: 3, status: 14, message: "no" });
     expect(message.executorsLost[0]?.reason).toBe("gone");

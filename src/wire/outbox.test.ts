@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BatchWriter } from "./batch-writer.ts";
 import { ChunkAssembly } from "./chunk-assembly.ts";
 import { RequestField } from "./fields.ts";
 import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
-import { BatchWriter } from "./batch-writer.ts";
 import { INLINE_LIMIT_BYTES, Outbox } from "./outbox.ts";
 import { type PayloadPlace, writeCredit } from "./request-frames.ts";
 
@@ -105,19 +105,22 @@ describe("ChunkAssembly", () => {
 
   it("puts payloads together whose chunks are interleaved", () => {
     fc.assert(
-      fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 6 }), (payloads) => {
-        const assembly = new ChunkAssembly();
-        const longest = Math.max(...payloads.map((payload) => payload.length));
-        for (let at = 0; at < longest; at += 7) {
+      fc.property(
+        fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 6 }),
+        (payloads) => {
+          const assembly = new ChunkAssembly();
+          const longest = Math.max(...payloads.map((payload) => payload.length));
+          for (let at = 0; at < longest; at += 7) {
+            payloads.forEach((payload, id) => {
+              const piece = payload.subarray(at, at + 7);
+              if (piece.length > 0) assembly.add(chunk(id, piece, at === 0 ? payload.length : 0));
+            });
+          }
           payloads.forEach((payload, id) => {
-            const piece = payload.subarray(at, at + 7);
-            if (piece.length > 0) assembly.add(chunk(id, piece, at === 0 ? payload.length : 0));
+            expect(Uint8Array.from(assembly.take(id, payload.length))).toEqual(payload);
           });
-        }
-        payloads.forEach((payload, id) => {
-          expect(Uint8Array.from(assembly.take(id, payload.length))).toEqual(payload);
-        });
-      }),
+        },
+      ),
     );
   });
 

@@ -6,7 +6,13 @@ import { ReceivedDependencies, SentDependencies } from "../wire/dependency-ledge
 import { ResponseField } from "../wire/fields.ts";
 import { writePayloadFrame } from "../wire/frame-writer.ts";
 import { FILE_FROM_BYTES, INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "../wire/outbox.ts";
-import { OutcomeField, type OutcomeFrame, writeAccepted, writeOutcome, writeRejected } from "../wire/response-frames.ts";
+import {
+  OutcomeField,
+  type OutcomeFrame,
+  writeAccepted,
+  writeOutcome,
+  writeRejected,
+} from "../wire/response-frames.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import type { RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
@@ -55,7 +61,10 @@ export class ExecutorSession {
   outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, control: boolean): void {
     const { outbox } = this;
     const { writer } = outbox;
-    const bytes = serializer === undefined ? encoder.encode(value, frame === ResponseField.yielded ? "yielded" : "result") : serializer.dumps(value);
+    const bytes =
+      serializer === undefined
+        ? encoder.encode(value, frame === ResponseField.yielded ? "yielded" : "result")
+        : serializer.dumps(value);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     if (dependencies.length === 0 && !control && bytes.length <= FILE_FROM_BYTES && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);

@@ -200,7 +200,8 @@ export class Executor {
     const routine = session.routes.get(frame.integer(TaskField.route));
     const args = locatePayload(session, frame, id, TaskField);
     if (this.#state === "stopping") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
-    if (routine === undefined) return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
+    if (routine === undefined)
+      return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }

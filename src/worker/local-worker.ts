@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { GrpcChannel } from "../grpc/index.ts";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { projectRoot } from "../functions/index.ts";
+import { GrpcChannel } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { encodeStopRequest } from "../wire/control-messages.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
@@ -128,7 +128,5 @@ function bracketed(host: string): string {
 
 /** Paths are meant from the working directory of the caller; anything else is left to the module loader. */
 function preloadSpecifier(specifier: string): string {
-  return specifier.startsWith(".") || specifier.startsWith("/")
-    ? pathToFileURL(resolve(specifier)).href
-    : specifier;
+  return specifier.startsWith(".") || specifier.startsWith("/") ? pathToFileURL(resolve(specifier)).href : specifier;
 }

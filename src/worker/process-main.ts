@@ -85,7 +85,10 @@ function after(ms: number): Promise<void> {
 /** The parent is gone: nobody is left to stop this process or to clean up after the pool. */
 function abandoned(config: ProcessConfig): void {
   if (stopping !== undefined) return;
-  void PoolDirectory.removeAbandoned(config.directory).finally(() => exit(0));
+  void PoolDirectory.removeAbandoned(config.directory)
+    .then(() => PoolDirectory.sweepStale())
+    .catch(() => undefined)
+    .finally(() => exit(0));
 }
 
 function exit(code: number): never {

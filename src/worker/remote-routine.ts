@@ -26,7 +26,9 @@ export class RemoteRoutine {
     this.#fresh = frame.integer(RouteField.fresh) === 1;
     this.#decoder = decoder;
     this.#code = Buffer.from(frame.view(RouteField.code));
-    this.#serializerCode = frame.has(RouteField.serializer) ? Buffer.from(frame.view(RouteField.serializer)) : undefined;
+    this.#serializerCode = frame.has(RouteField.serializer)
+      ? Buffer.from(frame.view(RouteField.serializer))
+      : undefined;
     this.loading = received.ready(frame.integers(RouteField.needs));
     this.loading?.then(
       () => {

@@ -1,5 +1,5 @@
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { ResourceLimits } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { ThreadBoard } from "./thread-board.ts";
 import type { FromThread, ThreadConfig, ToThread } from "./thread-messages.ts";
 

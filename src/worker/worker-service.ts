@@ -9,12 +9,12 @@ import {
 } from "../grpc/index.ts";
 import { fileRealm } from "../security/index.ts";
 import { BatchWriter } from "../wire/batch-writer.ts";
+import { encodeIdleResponse, readStopRequest } from "../wire/control-messages.ts";
 import { LAST_REQUEST_FIELD, RequestField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { HelloField } from "../wire/request-frames.ts";
 import { writeExecutorLost, writeWelcome } from "../wire/response-frames.ts";
 import { PROTOCOL_VERSION, versionConflict } from "../wire/version.ts";
-import { encodeIdleResponse, readStopRequest } from "../wire/control-messages.ts";
 import { TaskThread } from "./task-thread.ts";
 import { GRPC_PREFIX_BYTES, LARGE_MESSAGE_BYTES, SESSION_PREFIX_BYTES, type ThreadConfig } from "./thread-messages.ts";
 
@@ -148,7 +148,8 @@ export class WorkerService {
     let session: ServedSession | undefined;
     stream.handle({
       message: (buffer, start, end) => {
-        if (session === undefined) session = this.#welcome(stream, new FrameReader(LAST_REQUEST_FIELD).open(buffer, start, end));
+        if (session === undefined)
+          session = this.#welcome(stream, new FrameReader(LAST_REQUEST_FIELD).open(buffer, start, end));
         else this.#toThread(session, buffer, start, end);
       },
       drain: () => {
@@ -173,7 +174,10 @@ export class WorkerService {
     const lane = frame.integer(HelloField.lane);
     const thread = this.#threads[lane];
     if (thread === undefined) {
-      throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, `there is no lane ${lane}: the worker has ${this.#threads.length}`);
+      throw new GrpcStatusError(
+        StatusCode.INVALID_ARGUMENT,
+        `there is no lane ${lane}: the worker has ${this.#threads.length}`,
+      );
     }
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);

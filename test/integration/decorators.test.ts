@@ -97,8 +97,8 @@ describe.each(toolchains)("methods with $dialect decorators compiled by $compile
     expect(opened).toEqual({ pid: worker, opened: 3 });
   });
 
-  test("may be synchronous, or generators", () => {
-    expect(report["sync"]).toEqual({ pid: report.worker, value: 4 });
+  test("may return promises, or be generators", () => {
+    expect(report["promised"]).toEqual({ pid: report.worker, value: 4 });
     expect(report["count"]).toEqual([0, 3, 6].map((value) => ({ pid: report.worker, value })));
   });
 

@@ -20,11 +20,6 @@ class Model {
     return sent > 0;
   }
 
-  @routine({ prefetch: 4 })
-  *sync(to: number) {
-    for (let i = 0; i < to; i++) yield i;
-  }
-
   @routine({ name: "generic" })
   async wrap<T>(value: T): Promise<{ value: T }> {
     return { value };
@@ -81,6 +76,18 @@ export class Wrong {
   // @ts-expect-error -- there is no such option
   @routine({ timeuot: 5 })
   async method(): Promise<void> {}
+
+  // @ts-expect-error -- the method would give a promise, and its type says otherwise
+  @routine
+  sync(): number {
+    return 1;
+  }
+
+  // @ts-expect-error -- the method would give an asynchronous generator, and its type says otherwise
+  @routine({ prefetch: 4 })
+  *syncGenerator(to: number): Generator<number> {
+    for (let i = 0; i < to; i++) yield i;
+  }
 
   // @ts-expect-error -- without options there are no parentheses
   @routine()
