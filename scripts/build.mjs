@@ -36,7 +36,7 @@ try {
   rmSync(join(root, "dist"), { recursive: true, force: true });
   renameSync(out, join(root, "dist"));
 } catch (error) {
-  process.stderr.write(`build failed: ${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`build failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 } finally {
   rmSync(fresh, { recursive: true, force: true });

@@ -41,7 +41,7 @@ export type RoutineOf<F> = F & {
  */
 interface FunctionGiving<R> {
   (...args: never[]): R;
-  <T>(...args: (never & T)[]): R;
+  <T extends never>(...args: T[]): R;
 }
 
 type AsyncFunction = FunctionGiving<Promise<unknown>>;
