@@ -14,7 +14,7 @@ function isFactoryScope({ node }: Scope): boolean {
 
 /** True for a variable that stands for a captured one in code that was revived here: it is set once. */
 export function isRevivedSlot({ scope, kind }: Binding): boolean {
-  return kind === "let" && isFactoryScope(scope);
+  return (kind === "let" || kind === "var") && isFactoryScope(scope);
 }
 
 /**

@@ -2,11 +2,12 @@ import { types } from "node:util";
 import { cellOf, globalCell } from "./binding-cells.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import type { CodeSite } from "./code-site.ts";
-import { isReassigned } from "./emission-plan.ts";
+import { isReassigned, isUsedInWith } from "./emission-plan.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { noteImport } from "./module-references.ts";
 import { Borrowed, referenceOf } from "./references.ts";
 import type { Binding } from "./scope.ts";
+import { ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 
 /** A captured variable, and what stands for it on its way. */
@@ -31,7 +32,10 @@ export function captureValue(
   if (scope === undefined || (binding === undefined && scope.description === "Script")) {
     return { name, kind: "cell", value: globalCell(name, value), isFixed: false };
   }
-  if (binding !== undefined && isReassigned(binding, site.file.source)) {
+  if (binding !== undefined && isReassigned(binding, site.file)) {
+    if (isUsedInWith(site, free)) {
+      throw new ShippingError(`"${name}" is assigned to, and used inside of \`with\``, [name], "do without `with`");
+    }
     return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
   }
   const isFixed = isSettled(binding, value);

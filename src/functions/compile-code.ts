@@ -60,7 +60,7 @@ const PARAMETERS = [
 /** Compiles a piece of code once; `importer` is the url from which it imports. */
 export function compileCode(code: CodeData, importer: string): CodeFactory {
   const { base, slots, text, form } = code;
-  const { declaration, fill: setter, read: getter } = slotCode(slots);
+  const { declaration, fill: setter, read: getter } = slotCode(slots, code.isStrict);
   const open =
     `(function(${PARAMETERS.map((name) => base + name).join()}){${code.isStrict ? '"use strict";' : ""}` +
     `${declaration}return[${setter},${getter},${form === "method" ? "({" : "("}`;

@@ -1,6 +1,8 @@
+import { notedPlace } from "./class-members.ts";
 import type { CodeSite } from "./code-site.ts";
 import { describeInPlace, describeNameAndLength } from "./describe-function.ts";
 import { type ComputedMember, computedMembers } from "./emit-class.ts";
+import { type ScopeView, viewFunction } from "./inspector-session.ts";
 import { describeProperties, integrityOf } from "./own-properties.ts";
 import type { PartsList } from "./parts-list.ts";
 import type { PristineClass } from "./revived.ts";
@@ -129,7 +131,7 @@ function textOf(fn: unknown): string {
 }
 
 /** What the body of a class at a site defines, recognised by its source text. */
-export function bodyAt(site: CodeSite, early: readonly unknown[]): ClassBody {
+export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): ClassBody {
   const texts = { true: new Map<Key, Set<string>>(), false: new Map<Key, Set<string>>() };
   const { node } = site.unit;
   const computed = computedMembers(site);
@@ -148,11 +150,41 @@ export function bodyAt(site: CodeSite, early: readonly unknown[]): ClassBody {
       const functions = functionsOf(descriptor);
       const isStandard = descriptor.enumerable === false && descriptor.configurable === true;
       return (
-        members !== undefined && isStandard && functions.length > 0 && functions.every((fn) => members.has(textOf(fn)))
+        members !== undefined &&
+        isStandard &&
+        functions.length > 0 &&
+        functions.every((fn) => members.has(textOf(fn)) && hasSameSurroundings(fn, cls, site))
       );
     },
     keys: (isStatic) => texts[`${isStatic}`].keys(),
   };
+}
+
+/**
+ * A class that is made more than once makes methods with the same text; one that was taken over from another such class
+ * is told by what it captured.
+ */
+function hasSameSurroundings(fn: unknown, cls: object, site: CodeSite): boolean {
+  if (site.unit.scope.kind === "top" || site.free.size === 0 || typeof fn !== "function") return true;
+  if (notedPlace(fn)?.owner === cls) return true;
+  const [own, others] = [viewFunction(fn).scopes.toReversed(), viewFunction(cls).scopes.toReversed()];
+  return own.every((scope, index) => {
+    const other = others[index];
+    if (other === undefined || scope.description.startsWith("Global")) return true;
+    return Object.keys(scope.variables).every(
+      (name) => !Object.hasOwn(other.variables, name) || Object.is(read(scope, name), read(other, name)),
+    );
+  });
+}
+
+const UNINITIALISED = Symbol("uninitialised");
+
+function read({ variables }: ScopeView, name: string): unknown {
+  try {
+    return variables[name];
+  } catch {
+    return UNINITIALISED;
+  }
 }
 
 /** The properties of a class, or of its prototype, that are still what its body defined. */

@@ -7,7 +7,7 @@ import { describeClass, describePrivateStatics, pristineBody } from "./describe-
 import { describeFunction } from "./describe-function.ts";
 import { noteHolder } from "./holders.ts";
 import { identify, identityOf, processId } from "./identity.ts";
-import { EngineClosed, type FunctionView, viewFunction } from "./inspector-session.ts";
+import { EngineClosed, type FunctionLocation, type FunctionView, viewFunction } from "./inspector-session.ts";
 import { moduleFactsOf } from "./module-facts.ts";
 import { exportOf, type ModuleReference, requiredExport } from "./module-references.ts";
 import { overridesVersion } from "./overrides.ts";
@@ -19,7 +19,7 @@ import { type Script, scriptOf } from "./scripts.ts";
 import { selfContainedSite } from "./self-contained.ts";
 import { type Dismantled, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
-import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
+import { type AnyFunction, isClass, isFunction, sourceTextOf } from "./source-text.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
@@ -163,11 +163,24 @@ function locate(fn: AnyFunction, view: FunctionView): { site: CodeSite; script: 
       "make it inside of the routine, such as by calling util.promisify there",
     );
   }
-  const site = siteAt(view.location, isClass(fn));
-  if (site === undefined) {
-    throw new ShippingError(`the source of "${fn.name}" was not found`, [], "define it in a file");
+  const site = readSite(fn, view.location);
+  if (site === undefined || site.file.source.slice(site.range.start, site.range.end) !== sourceTextOf(fn)) {
+    throw new ShippingError(`the source of "${fn.name}" was not found in ${script.url}`, [], "define it in a file");
   }
   return { site, script };
+}
+
+function readSite(fn: AnyFunction, location: FunctionLocation): CodeSite | undefined {
+  try {
+    return siteAt(location, isClass(fn));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ShippingError(
+      `the source of "${fn.name}" uses syntax that cannot be read: ${error.message}`,
+      [],
+      "move the function into a module of its own",
+    );
+  }
 }
 
 /** The directory from which a `require` function looks for modules, relative to the root if possible. */

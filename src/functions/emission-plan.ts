@@ -1,6 +1,7 @@
 import { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
 import type { CodeSite, FreeName } from "./code-site.ts";
-import type { Binding, Reference } from "./scope.ts";
+import type { Binding, Reference, Scope } from "./scope.ts";
+import type { SourceFile } from "./source-file.ts";
 
 /** How the free names of a piece of code are provided for. Names in neither list are left to the receiver's globals. */
 export interface EmissionPlan {
@@ -13,9 +14,14 @@ export interface EmissionPlan {
 }
 
 /** True for a variable that some code assigns to after its declaration. */
-export function isReassigned(binding: Binding, source: string): boolean {
-  const { kind, writes } = binding;
-  if (kind === "const" || kind === "import" || isRevivedSlot(binding)) return false;
+export function isReassigned(binding: Binding, { source, analysis }: SourceFile): boolean {
+  const { kind, writes, scope } = binding;
+  if (kind === "const" || kind === "import" || kind === "class-name" || kind === "function-name") return false;
+  if (isRevivedSlot(binding)) return false;
+  // Direct eval may assign to whatever is around it.
+  const { start, end } = scope.node;
+  if (analysis.contextual.some(({ type, node }) => type === "eval" && node.start >= start && node.end <= end))
+    return true;
   return !writes.every((write) => isInitialOnly(write, source));
 }
 
@@ -49,8 +55,19 @@ export function staticPlan(site: CodeSite, isProvided: (free: FreeName) => boole
   for (const free of site.free.values()) {
     const { binding, name } = free;
     if (binding === undefined || ambientLetter(free) !== undefined || isProvided(free)) continue;
-    if (isReassigned(binding, site.file.source)) cells.push(name);
+    if (isReassigned(binding, site.file)) cells.push(name);
     else if (!isOwnName(site, free)) slots.push(name);
   }
   return { slots, cells, capturesThis: usesOuterThis(site) };
+}
+
+/** True when a variable is used inside of a `with` of the code itself, where its name may mean a property. */
+export function isUsedInWith({ unit }: CodeSite, { references }: FreeName): boolean {
+  return references.some((reference) => {
+    for (let scope: Scope | undefined = reference.scope; scope !== undefined; scope = scope.parent) {
+      if (scope === unit.scope) return false;
+      if (scope.kind === "with") return true;
+    }
+    return false;
+  });
 }

@@ -53,7 +53,7 @@ function emitInner(edits: SourceEdits, site: CodeSite, base: string): void {
     const plan = innerPlan(inner);
     const own = new SourceEdits();
     emitText(own, inner, plan, base);
-    const { declaration, fill, read } = slotCode(slotsOf(plan, base));
+    const { declaration, fill, read } = slotCode(slotsOf(plan, base), true);
     const text = own.apply(inner.file.source, inner.range);
     edits.insert(
       node.end - 1,

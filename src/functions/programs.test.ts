@@ -79,10 +79,11 @@ afterAll(() => rm(scratch, { recursive: true }));
 const programs = [
   ["functions-cases.mjs", 56],
   ["bindings-cases.mjs", 38],
-  ["classes-cases.mjs", 40],
+  ["classes-cases.mjs", 41],
   ["modules-cases.mjs", 42],
-  ["commonjs-cases.cjs", 18],
+  ["commonjs-cases.cjs", 21],
   ["refusals-cases.mjs", 26],
+  ["operation-cases.mjs", 10],
 ] as const;
 
 describe("programs that ship functions into another process", () => {

@@ -109,24 +109,96 @@ class ProgramWriter {
   }
 }
 
+test("a class is copied with its private state, again and again", () => {
+  class Account {
+    static #opened = 0;
+    static limit = { amount: 10 };
+    #balance: number;
+    readonly owner: string;
+    constructor(owner: string, balance: number) {
+      this.owner = owner;
+      this.#balance = balance;
+      Account.#opened += 1;
+    }
+    #add(amount: number): number {
+      this.#balance += Math.min(amount, Account.limit.amount);
+      return this.#balance;
+    }
+    deposit = (amount: number): number => this.#add(amount);
+    get state(): unknown {
+      return [this.owner, this.#balance, Account.#opened];
+    }
+    static isAccount(value: object): boolean {
+      return #balance in value;
+    }
+  }
+  class Savings extends Account {
+    #balance = "another";
+    override get state(): unknown {
+      return [super.state, this.#balance];
+    }
+  }
+  const account = new Savings("someone", 5);
+  let steps: Step[] = [
+    () => account.deposit(3),
+    () => account.deposit(100),
+    () => account.state,
+    () => [Account.isAccount(account), Account.isAccount({}), account instanceof Savings],
+    () => new Savings("other", 1).state,
+  ];
+  for (let generation = 0; generation < 3; generation += 1) steps = copyOf(steps);
+  expect(steps.map((step) => step())).toEqual([
+    8,
+    18,
+    [["someone", 18, 1], "another"],
+    [true, false, true],
+    [["other", 1, 2], "another"],
+  ]);
+  expect(account.state).toEqual([["someone", 5, 1], "another"]);
+});
+
+test("what a copy makes is copied too", () => {
+  const limit = 4;
+  const make = (step: number) => {
+    let total = limit;
+    return { add: () => (total += step), read: () => total, url: () => import.meta.url };
+  };
+  let maker = make;
+  for (let generation = 0; generation < 3; generation += 1) {
+    const [copied] = copyOf([maker as unknown as Step]);
+    maker = copied as unknown as typeof make;
+    const { add, read, url } = maker(generation + 1);
+    const [copyOfAdd, copyOfRead, copyOfUrl] = copyOf([add, read, url]);
+    expect([copyOfAdd?.(), copyOfAdd?.(), copyOfRead?.()]).toEqual([
+      limit + generation + 1,
+      limit + 2 * (generation + 1),
+      limit + 2 * (generation + 1),
+    ]);
+    expect(copyOfUrl?.()).toBe(import.meta.url);
+    expect(read()).toBe(limit);
+  }
+});
+
 test("copies of functions do what the originals do, and share what they share", () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(1000), { minLength: 40, maxLength: 80 }),
       fc.array(fc.nat(50), { minLength: 6, maxLength: 20 }),
-      (choices, calls) => {
+      fc.integer({ min: 1, max: 3 }),
+      (choices, calls, generations) => {
         const source = `"use strict";${new ProgramWriter(choices).program()}`;
         // oxlint-disable-next-line no-implied-eval -- programs are what is generated
         const make = new Function(source) as () => Step[];
         const reference = make();
         if (reference.length === 0) return;
-        const copies = copyOf(make());
+        let copies = make();
+        for (let generation = 0; generation < generations; generation += 1) copies = copyOf(copies);
         for (const call of calls) {
           const index = call % reference.length;
           expect(copies[index]?.(), `${source}\ncall ${index} of ${calls.join()}`).toEqual(reference[index]?.());
         }
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 400 },
   );
 });

@@ -8,11 +8,12 @@ export interface SlotCode {
 }
 
 /** Declares captured variables as real ones, so that code uses them as fast as it did where it was written. */
-export function slotCode(slots: readonly string[]): SlotCode {
+export function slotCode(slots: readonly string[], isStrict: boolean): SlotCode {
   let parameter = "values";
   while (slots.includes(parameter)) parameter += "$";
   return {
-    declaration: slots.length === 0 ? "" : `let ${slots.join()};`,
+    // In sloppy code a variable may be called `let`.
+    declaration: slots.length === 0 ? "" : `${isStrict ? "let" : "var"} ${slots.join()};`,
     fill: `${parameter}=>{${slots.map((name, index) => `${name}=${parameter}[${index}];`).join("")}}`,
     read: `()=>[${slots.join()}]`,
   };

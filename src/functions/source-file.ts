@@ -47,9 +47,10 @@ export function parseSource(source: string, isModule: boolean): Program {
   });
 }
 
+/** Lines end where the engine says they do, which is not only at a newline. */
 function lineStartsOf(source: string): number[] {
   const starts = [0];
-  for (let at = source.indexOf("\n"); at >= 0; at = source.indexOf("\n", at + 1)) starts.push(at + 1);
+  for (const { index, 0: end } of source.matchAll(/\r\n|[\n\r\u2028\u2029]/g)) starts.push(index + end.length);
   return starts;
 }
 

@@ -142,7 +142,7 @@ function finishClass(
 ): Dismantled {
   const early = definitionValues(cls, site);
   const { node } = site.unit;
-  const body = bodyAt(site, early);
+  const body = bodyAt(cls, site, early);
   const head = {
     kind: "class",
     ...common,

@@ -16,6 +16,8 @@ import {
 
 /** How long a thread looks for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.1;
+/** Most occasions to look for a message that are let pass after looking in vain. */
+const MOST_PASSES = 1023;
 /** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
 const PULSE_BYTES = 96;
 /** Bytes of large messages that may be on their way out of a session. */
@@ -25,6 +27,9 @@ const { config, port } = workerData as { config: ThreadConfig; port: MessagePort
 const board = new ThreadBoard(config.board);
 const unsent = new Map<number, number>();
 let received = 0;
+/** Occasions to look for a message that are let pass, and how many were after the last time in vain. */
+let passes = 0;
+let vain = 0;
 
 const proxies = new ProxyCache(config.proxyPoolTtl);
 const executor = new Executor({
@@ -88,20 +93,28 @@ function receive(message: ArrayBuffer | ToThread): void {
 }
 
 /**
- * Looks for the next message for a moment. A caller that waits for each answer sends the next one within that time,
- * and waking a sleeping thread would cost more than the call.
+ * Looks for the next message for a moment. A caller that waits for each answer sends the next one within that time, and
+ * waking a sleeping thread costs a good part of such a call. Where the core is needed by others the message comes too
+ * late, and looking only makes it worse: each time in vain doubles the number of occasions that are let pass.
  */
 function spin(): void {
+  if (passes > 0) {
+    passes--;
+    return;
+  }
   if (!executor.isIdle) return;
   const end = performance.now() + SPIN_MS;
   do {
     if (board.rings === received) continue;
     const next = receiveMessageOnPort(port);
     if (next !== undefined) {
+      vain = 0;
       receive(next.message as ArrayBuffer | ToThread);
       return;
     }
   } while (performance.now() < end);
+  vain = Math.min(vain * 2 + 1, MOST_PASSES);
+  passes = vain;
 }
 
 function report(kind: string, error: unknown): void {

@@ -77,10 +77,13 @@ describe("capacity", () => {
       return own;
     });
     const folder = await mkdtemp(join(tmpdir(), "wool-threads-"));
-    await using own = await WorkerPool.start({ size: 1, workerOptions: { threads: 2 } });
-    // On one thread the first would wait for the second for ever.
-    const met = await Promise.all([own.dispatch(meet, folder, "a", "b"), own.dispatch(meet, folder, "b", "a")]);
-    expect(met).toEqual(["a", "b"]);
-    await rm(folder, { recursive: true });
+    try {
+      await using own = await WorkerPool.start({ size: 1, workerOptions: { threads: 2 } });
+      // On one thread the first would wait for the second for ever.
+      const met = await Promise.all([own.dispatch(meet, folder, "a", "b"), own.dispatch(meet, folder, "b", "a")]);
+      expect(met).toEqual(["a", "b"]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
