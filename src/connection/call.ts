@@ -64,10 +64,12 @@ export class Call {
   readonly extras: CallExtras | undefined;
   /** Names the call in this process. */
   readonly sequence: number = ++lastSequence;
-  /** The encoded arguments are a part of this buffer. */
+  /** The encoded arguments are a part of this buffer, or have this length in a file. */
   readonly args: Uint8Array;
   readonly argsStart: number;
   readonly argsEnd: number;
+  /** The encoded arguments are in this file instead, from the call on. */
+  file: string | undefined;
   state: CallState = "waiting";
   session: Session | undefined;
   /** Uid of the worker that it was last handed to. */

@@ -1,3 +1,4 @@
+import { takePayloadFile } from "../security/index.ts";
 import { ValueEncoder } from "../values/index.ts";
 import { SentDependencies } from "../wire/dependency-ledger.ts";
 import { RequestField, type StepKind } from "../wire/fields.ts";
@@ -37,14 +38,14 @@ export class RequestSender {
     }
     const { args, argsStart, argsEnd, sequence } = call;
     const pool = scope?.number ?? 0;
-    if (extras === undefined && call.stream === undefined && argsEnd - argsStart <= FILE_FROM_BYTES) {
+    if (call.file === undefined && extras === undefined && call.stream === undefined && argsEnd - argsStart <= FILE_FROM_BYTES) {
       frames.writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
       call.written = true;
       this.#window.sent(1);
       return;
     }
     const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
-    this.#outbox.place(id, args.subarray(argsStart, argsEnd), (place) => {
+    this.#placeArgs(call, (place) => {
       const { timeout, caller, context, prefetch } = extras ?? {};
       frames.writeTask(writer, id, route.number, place, sequence, {
         timeout,
@@ -64,6 +65,14 @@ export class RequestSender {
       this.#outbox.schedule(true);
     });
     if (!call.written) this.#transfer(call);
+  }
+
+  #placeArgs(call: Call, write: (place: frames.PayloadPlace) => void): void {
+    const { id, file, args, argsStart, argsEnd } = call;
+    const length = argsEnd - argsStart;
+    if (file === undefined) this.#outbox.place(id, args.subarray(argsStart, argsEnd), write);
+    else if (this.#outbox.writeFile !== undefined) write({ file, chunked: length });
+    else this.#outbox.place(id, takePayloadFile(file, length), write);
   }
 
   /**

@@ -33,6 +33,7 @@ export class WorkerLink {
   #connecting: Promise<void> | undefined;
   #sessions: readonly Session[] = [];
   #busySessions = 0;
+  #sharesFiles = false;
 
   constructor(address: string, options: LinkOptions) {
     this.address = address;
@@ -46,6 +47,11 @@ export class WorkerLink {
   /** Open sessions, one for each task thread of the worker. */
   get sessions(): readonly Session[] {
     return this.#sessions;
+  }
+
+  /** Whether large payloads may pass through files. */
+  get sharesFiles(): boolean {
+    return this.#sharesFiles;
   }
 
   /** Calls that were sent to the worker and have not ended. */
@@ -100,11 +106,12 @@ export class WorkerLink {
     try {
       await channel.connect();
       const first = this.#openSession(channel, 0);
-      const { lanes } = await first.welcome;
+      const { lanes, sharesFiles } = await first.welcome;
       const others = Array.from({ length: Math.max(0, lanes - 1) }, (_, i) => this.#openSession(channel, i + 1));
       await Promise.all(others.map((session) => session.welcome));
       if (this.#isClosed()) throw new PoolClosed(`the connection to ${this.address} is closed`);
       this.#sessions = [first, ...others];
+      this.#sharesFiles = sharesFiles;
       this.#state = "ready";
       if (this.#busySessions === 0) channel.unref();
     } catch (error) {

@@ -1,4 +1,4 @@
-import { isBuiltin } from "node:module";
+import { builtinModules, isBuiltin } from "node:module";
 
 /** A place in a module of Node's own. */
 export interface BuiltinPlace {
@@ -11,6 +11,8 @@ export interface BuiltinPlace {
 const places = new Map<object, BuiltinPlace>();
 const indexed = new Set<string>();
 let indexedLength = 0;
+// Loading these prints a warning.
+const NOT_TOUCHED: ReadonlySet<string> = new Set(["punycode", "sys", "wasi", "sqlite", "node:sqlite"]);
 const MODULE_ENTRY = /^NativeModule (?!internal\/)(.+)$/;
 
 function isObject(value: unknown): value is object {
@@ -53,16 +55,11 @@ function addMembers(object: object, module: string, path: readonly string[], dep
 
 /** What a user holds of Node's own comes from a module that is loaded, so only those are looked at. */
 function indexLoadedModules(): void {
-  const loaded: unknown = Reflect.get(process, "moduleLoadList");
-  if (!Array.isArray(loaded) || loaded.length === indexedLength) return;
-  indexedLength = loaded.length;
-  const names: string[] = [];
-  for (const entry of loaded) {
-    const name = MODULE_ENTRY.exec(String(entry))?.[1];
-    if (name !== undefined && !indexed.has(name)) names.push(name);
-  }
-  // Plain names first, so that `fs.promises` is found in `fs/promises` and `posix.join` in `path`.
-  names.sort((a, b) => a.length - b.length);
+  if (loadList().length === indexedLength) return;
+  // Plain names first, so that what several modules export is found in the one it is known by.
+  const names = loadedModules()
+    .filter((name) => !indexed.has(name))
+    .toSorted((a, b) => a.length - b.length);
   for (const name of names) {
     indexed.add(name);
     const exports = name.startsWith("_") ? undefined : builtinExports(name);
@@ -71,7 +68,18 @@ function indexLoadedModules(): void {
     addMembers(exports, name, [], 3);
   }
   // Looking at them may have loaded more.
-  indexedLength = loaded.length;
+  indexedLength = loadList().length;
+}
+
+const ALL_MODULES = builtinModules.filter((name) => !NOT_TOUCHED.has(name)).map((name) => `NativeModule ${name}`);
+
+function loadList(): readonly unknown[] {
+  const entries: unknown = Reflect.get(process, "moduleLoadList");
+  return Array.isArray(entries) ? entries : ALL_MODULES;
+}
+
+function loadedModules(): string[] {
+  return loadList().flatMap((entry) => MODULE_ENTRY.exec(String(entry))?.[1] ?? []);
 }
 
 /** Where in Node's own modules a value is exported; undefined when it is not. */

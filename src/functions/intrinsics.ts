@@ -111,7 +111,7 @@ function takeLoaded(names: Set<string>): NamedIntrinsic[] {
   const loaded: NamedIntrinsic[] = [];
   for (const name of names) {
     const loader = LOADED_BY.get(name);
-    const isUsed = loader !== undefined && Array.isArray(modules) && modules.includes(loader);
+    const isUsed = loader !== undefined && (!Array.isArray(modules) || modules.includes(loader));
     const descriptor = Reflect.getOwnPropertyDescriptor(globalThis, name);
     const value: unknown = isUsed ? Reflect.get(globalThis, name) : descriptor?.value;
     if (!isObject(value)) continue;

@@ -1,4 +1,5 @@
 import inspector from "node:inspector";
+import { isMainThread } from "node:worker_threads";
 import {
   type FunctionLocation,
   inspect,
@@ -32,9 +33,12 @@ const stuffing: unknown = new Proxy(() => {}, {
 const FRAME_GROUP = "wool-frame";
 const ENTER = Symbol.for("wool-ts.functions.enter");
 
-/** True while a debugger may be attached: stopping would stop it there too. */
+/** True while a debugger may be attached: stopping would stop it there too. A thread does not know of the inspector's url. */
 export function isDebuggerAttached(): boolean {
-  return inspector.url() !== undefined;
+  if (inspector.url() !== undefined) return true;
+  if (isMainThread) return false;
+  const options = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].join(" ");
+  return options.includes("--inspect") || process.env["VSCODE_INSPECTOR_OPTIONS"] !== undefined;
 }
 
 // From the call in `enter` it takes two steps into the function, and one more for each thing that was not foreseen.

@@ -6,7 +6,9 @@ import type { Dependency } from "../functions/index.ts";
 import { type CallObserver, currentFrame, type Frame } from "../routine/frame.ts";
 import type { CallOptions } from "../routine/options.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
+import { writePayloadFile } from "../security/index.ts";
 import { ValueEncoder } from "../values/index.ts";
+import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
 import { controlCall } from "./call-controls.ts";
 import { directOwner, sendDirectly } from "./direct-calls.ts";
 import type { Member } from "./member.ts";
@@ -14,6 +16,7 @@ import type { Scheduler } from "./scheduler.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
 
 const encoder = new ValueEncoder();
+const NOTHING = new Uint8Array(0);
 
 /** Turns calls of routines into calls of a scheduler: encodes arguments and context, applies options. */
 export class Dispatching {
@@ -85,6 +88,15 @@ export class Dispatching {
     });
   }
 
+  /**
+   * Puts large arguments into a file at once where every worker can read it, so that they are copied once and wait in no
+   * heap. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read the file.
+   */
+  #file(bytes: Uint8Array, options: CallOptions | undefined): string | undefined {
+    if (!isFileSize(bytes.length) || options?.idempotent === true || !this.#scheduler.sharesFiles) return undefined;
+    return writePayloadFile(bytes);
+  }
+
   /** The call, or nothing when its signal was aborted before it was made. */
   #make(
     owner: CallOwner,
@@ -102,12 +114,18 @@ export class Dispatching {
     }
     const route = spec.route();
     const serializer = spec.options.serializer;
-    this.#staging.store(serializer === undefined ? encoder.encodeList(args, "args") : serializer.dumps(args));
+    const bytes = serializer === undefined ? encoder.encodeList(args, "args") : serializer.dumps(args);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const file = this.#file(bytes, effective);
+    if (file === undefined) this.#staging.store(bytes);
     const { slab, start, end } = this.#staging;
     const extras = makeExtras(spec, frame, effective, dependencies);
     this.#scope ??= this.#makeScope();
-    const call = new Call(route, owner, this.#scope, extras, slab, start, end);
+    const call =
+      file === undefined
+        ? new Call(route, owner, this.#scope, extras, slab, start, end)
+        : new Call(route, owner, this.#scope, extras, NOTHING, 0, bytes.length);
+    call.file = file;
     call.resolve = resolve;
     call.reject = reject;
     // A generator's steps are observed one by one.
@@ -115,6 +133,10 @@ export class Dispatching {
     if (effective !== undefined) controlCall(call, effective, (withdrawn) => this.#scheduler.withdraw(withdrawn));
     return call;
   }
+}
+
+function isFileSize(length: number): boolean {
+  return length > FILE_FROM_BYTES && length <= FILE_LIMIT_BYTES;
 }
 
 function observe(call: Call, observer: CallObserver): void {

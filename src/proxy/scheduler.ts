@@ -9,6 +9,7 @@ import { RemoteFailure } from "../connection/remote-failure.ts";
 import type { Session } from "../connection/session.ts";
 import type { LinkListener, WorkerLink } from "../connection/worker-link.ts";
 import { HandshakeError, NoWorkersAvailable, PoolSaturated, TransientRpcError, WorkerLost } from "../errors.ts";
+import { dropPayloadFile } from "../security/index.ts";
 import { level } from "./level.ts";
 import type { Member } from "./member.ts";
 
@@ -91,9 +92,16 @@ export class Scheduler implements CallOwner, LinkListener {
     else setImmediate(this.#distributeNow);
   }
 
+  /** Whether every worker reads files of this process. */
+  get sharesFiles(): boolean {
+    for (const member of this.members.values()) if (!member.link.sharesFiles) return false;
+    return this.members.size > 0;
+  }
+
   /** Takes back a call that has not been handed to a worker. */
   withdraw(call: Call): void {
     call.state = "ended";
+    if (call.file !== undefined) dropPayloadFile(call.file, call.argsEnd);
     const retry = this.#retries.indexOf(call);
     if (retry >= 0) this.#retries.splice(retry, 1);
     else this.#holes++;
@@ -364,6 +372,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
 function fail(call: Call, error: Error): void {
   call.state = "ended";
+  if (call.file !== undefined) dropPayloadFile(call.file, call.argsEnd);
   call.reject(new RemoteFailure(error));
 }
 

@@ -8,7 +8,7 @@ const CHUNK_BYTES = 128 * 1024;
 /** Payloads above this size go through files where there are any. */
 export const FILE_FROM_BYTES = 64 * 1024;
 /** Payloads above this size do not: writing one holds up everything else for too long. */
-const FILE_LIMIT_BYTES = 16 * 1024 * 1024;
+export const FILE_LIMIT_BYTES = 16 * 1024 * 1024;
 const BATCH_LIMIT_BYTES = 256 * 1024;
 
 /** Where finished messages go. */

@@ -198,13 +198,13 @@ export class Executor {
   #task(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(TaskField.id);
     const routine = session.routes.get(frame.integer(TaskField.route));
-    const args = locatePayload(session, frame, id, TaskField);
     if (this.#state === "stopping") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
     if (routine === undefined)
       return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }
+    const args = locatePayload(session, frame, id, TaskField);
     const timeout = frame.integer(TaskField.timeout);
     const task = new RunningTask(
       session,
@@ -257,7 +257,9 @@ export class Executor {
     this.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
   }
 
+  /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
+    session.chunks.drop(id);
     session.reject(id, status, message);
     this.#touch(session);
   }
