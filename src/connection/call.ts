@@ -30,6 +30,8 @@ export interface Scope {
 export interface CallOwner {
   /** The worker did not run the call and will not. */
   rejected(call: Call, error: Error): void;
+  /** The worker has not the code of a call; this one in its place brings it along. */
+  remade(call: Call, worker: string): void;
   /** The worker is gone; the call may or may not have been run. */
   lost(call: Call, error: Error): void;
 }
@@ -91,6 +93,10 @@ export class Call {
   resolve: (value: unknown) => void = ignore;
   /** Called once with a `RemoteFailure`. */
   reject: (failure: unknown) => void = ignore;
+  /** It was made anew after a worker had not its code. */
+  remade = false;
+  /** Makes the call anew for a worker that does not have the modules of these hashes. */
+  remake: ((unavailable: readonly string[]) => Call | undefined) | undefined;
   /** Called when the call has been handed to a connection. */
   onHanded: (() => void) | undefined;
   /** Called when the worker has started the call or answered it. */

@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { processId } from "../functions/index.ts";
 
-let id: string | undefined;
-
-/** Names this thread in every session that it opens: tasks are called by it and their sequence number. */
+/**
+ * Names this thread in every session that it opens: tasks are called by it and their sequence number, and functions and
+ * classes that come back from a worker are known by it.
+ */
 export function callerId(): string {
-  id ??= randomBytes(9).toString("base64url");
-  return id;
+  return processId;
 }
 
 /** The name of a task in the whole system. */

@@ -38,7 +38,12 @@ export class RequestSender {
     }
     const { args, argsStart, argsEnd, sequence } = call;
     const pool = scope?.number ?? 0;
-    if (call.file === undefined && extras === undefined && call.stream === undefined && argsEnd - argsStart <= FILE_FROM_BYTES) {
+    if (
+      call.file === undefined &&
+      extras === undefined &&
+      call.stream === undefined &&
+      argsEnd - argsStart <= FILE_FROM_BYTES
+    ) {
       frames.writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
       call.written = true;
       this.#window.sent(1);

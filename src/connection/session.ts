@@ -1,4 +1,4 @@
-import { type RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
+import { CodeUnavailable, type RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
 import { dropPayloadFile, fileRealm, takePayloadFile, writePayloadFile } from "../security/index.ts";
@@ -279,12 +279,26 @@ export class Session {
     if (frame.has(RejectedField.error)) {
       const from = frame.start(RejectedField.error);
       this.#deliver(call, ResponseField.raised, frame.buffer, from, frame.end(RejectedField.error), false, false);
+    } else if (frame.has(RejectedField.codeWanted)) {
+      this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
       call.state = "waiting";
       call.owner.rejected(call, errorForStatus(status as GrpcStatus, this.#address));
     }
     return counts;
+  }
+
+  #codeWanted(call: Call, hashes: readonly string[], message: string): void {
+    let remade: Call | undefined;
+    try {
+      remade = call.remake?.(hashes);
+    } catch (error) {
+      call.reject(new RemoteFailure(error));
+      return;
+    }
+    if (remade !== undefined) call.owner.remade(remade, call.worker);
+    else call.reject(new RemoteFailure(new CodeUnavailable(`worker ${this.#address}: ${message}`)));
   }
 
   #release(call: Call): void {

@@ -1,7 +1,7 @@
 import type { AnyNode } from "acorn";
 import type { CodeSite } from "./code-site.ts";
+import type { CodeUnit } from "./code-unit.ts";
 import type { Binding } from "./scope.ts";
-import type { CodeUnit } from "./scope-analysis.ts";
 import { childrenOf, isFunctionNode } from "./syntax-tree.ts";
 
 /** True for a variable that is given a new object each time its scope is entered, and no other after that. */

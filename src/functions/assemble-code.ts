@@ -1,3 +1,4 @@
+import { BoundedMap } from "./bounded-map.ts";
 import { noteMembers } from "./class-members.ts";
 import { isRecord } from "./code-data.ts";
 import { codeFactory } from "./code-store.ts";
@@ -215,7 +216,7 @@ function descriptorsOf(object: object): Map<string | symbol, PropertyDescriptor>
   return descriptors;
 }
 
-const fallbacks = new Map<string, object>();
+const fallbacks = new BoundedMap<string, object>(1024);
 
 /** Stands for a class that this process has not loaded: its nearest ancestor that is known here, under its own name. */
 export function fallbackClass(key: string, head: Head): object | undefined {

@@ -1,6 +1,7 @@
+import { BoundedMap } from "./bounded-map.ts";
+import type { CodeUnit } from "./code-unit.ts";
 import type { FunctionLocation } from "./inspector-session.ts";
 import type { Binding, ContextualSyntax, Reference, Scope } from "./scope.ts";
-import type { CodeUnit } from "./scope-analysis.ts";
 import { type SourceFile, sourceFileOf, textRangeOf, unitAt } from "./source-file.ts";
 import { isClassNode } from "./syntax-tree.ts";
 
@@ -35,8 +36,7 @@ export interface CodeSite {
   readonly omitted: readonly Range[];
 }
 
-const MAX_SITES = 4096;
-const sites = new Map<string, CodeSite | undefined>();
+const sites = new BoundedMap<string, CodeSite | undefined>(4096);
 
 /** The code at a location; undefined when its source is not available. Throws a `SyntaxError` for what acorn cannot read. */
 export function siteAt(location: FunctionLocation, isClass: boolean): CodeSite | undefined {
@@ -46,10 +46,6 @@ export function siteAt(location: FunctionLocation, isClass: boolean): CodeSite |
   const unit = file === undefined ? undefined : unitAt(file, location, isClass);
   const site = file === undefined || unit === undefined ? undefined : siteOf(file, unit);
   sites.set(key, site);
-  if (sites.size > MAX_SITES) {
-    const [oldest] = sites.keys();
-    if (oldest !== undefined) sites.delete(oldest);
-  }
   return site;
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { BoundedMap } from "./bounded-map.ts";
 import { type CodeData, isRecord, toCodeData } from "./code-data.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
 import { contentHash } from "./content-hash.ts";
@@ -35,7 +36,7 @@ export type StoredModule =
 const MAX_CODES = 8192;
 const MAX_CHARACTERS = 64_000_000;
 const codes = new Map<string, StoredCode>();
-const modules = new Map<string, StoredModule>();
+const modules = new BoundedMap<string, StoredModule>(10_000);
 const loading = new Map<string, Promise<void>>();
 
 /** True when the receiver side has what a hash stands for, so that it need not be sent again. */
@@ -187,7 +188,7 @@ function isLoadedFile(data: ModuleData): boolean {
 }
 
 /** The url under which code from another process looks for its neighbours here. */
-export function localUrl({ file, url }: CodeData): string {
+function localUrl({ file, url }: CodeData): string {
   if (file !== "") return urlInRoot(file);
   return pathOf(url) === undefined ? pathToFileURL(join(projectRoot(), "shipped.mjs")).href : url;
 }

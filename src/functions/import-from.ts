@@ -1,9 +1,9 @@
 import { constants, Script } from "node:vm";
+import { BoundedMap } from "./bounded-map.ts";
 
 type Importer = (specifier: string, options?: object) => Promise<object>;
 
-const importers = new Map<string, Importer>();
-const MAX_IMPORTERS = 1024;
+const importers = new BoundedMap<string, Importer>(1024);
 
 function isImporter(value: unknown): value is Importer {
   return typeof value === "function";
@@ -20,10 +20,6 @@ function importerAt(url: string): Importer {
   const importer: unknown = script.runInThisContext();
   if (!isImporter(importer)) throw new TypeError("import() is not available");
   importers.set(url, importer);
-  if (importers.size > MAX_IMPORTERS) {
-    const [oldest] = importers.keys();
-    if (oldest !== undefined) importers.delete(oldest);
-  }
   return importer;
 }
 

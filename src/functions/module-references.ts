@@ -3,12 +3,12 @@ import { createRequire } from "node:module";
 import { dirname, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
+import type { CodeUnit } from "./code-unit.ts";
 import { contentHash, dependencyOf } from "./content-hash.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
 import { overrideFor, overridesVersion } from "./overrides.ts";
 import { entryPath, isInPackage, pathOf, toRootRelative } from "./root.ts";
-import type { CodeUnit } from "./scope-analysis.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import type { Dependency } from "./shipment.ts";
 import { sourceFileOf } from "./source-file.ts";
@@ -80,7 +80,7 @@ export function importedAs(value: object): ModuleReference | undefined {
 }
 
 /** A script as a module that a worker may load; undefined when only its code may travel. */
-export function moduleOf(script: Script): Dependency | undefined {
+function moduleOf(script: Script): Dependency | undefined {
   const key = `${script.id}:${overridesVersion()}`;
   if (modules.has(key)) return modules.get(key);
   const module = describeModule(script);

@@ -15,7 +15,7 @@ function keyLabel(key: string | symbol): string {
 }
 
 /** Describes one own property, its values going into `parts`; accessors are not run. */
-export function describeProperty(
+function describeProperty(
   key: string | symbol,
   descriptor: PropertyDescriptor,
   parts: PartsList,

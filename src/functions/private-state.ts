@@ -2,6 +2,7 @@ import { siteAt } from "./code-site.ts";
 import { takeApart } from "./dismantle.ts";
 import { type PrivateField, viewFunction, viewPrivates } from "./inspector-session.ts";
 import { intrinsicPathOf } from "./intrinsics.ts";
+import { overridesVersion } from "./overrides.ts";
 import { privateMembersAt } from "./private-members.ts";
 import { type PrivateAccess, revivedSource } from "./revived.ts";
 import { scriptOf } from "./scripts.ts";
@@ -36,7 +37,7 @@ function findDeclarations(cls: object): PrivateDeclarations | undefined {
     if (privates === undefined || !privates.hasInstanceMembers) return undefined;
     return { owner: cls, fields: privates.fields, methods: privates.methods, access: privates };
   }
-  if (!sourceTextOf(cls).includes("#") || intrinsicPathOf(cls) !== undefined) return undefined;
+  if (!isClass(cls) || !sourceTextOf(cls).includes("#") || intrinsicPathOf(cls) !== undefined) return undefined;
   const { location } = viewFunction(cls);
   if (location === undefined || scriptOf(location.scriptId)?.source === undefined) return undefined;
   const site = siteAt(location, true);
@@ -51,7 +52,7 @@ function privateChain(object: object): PrivateDeclarations[] {
   const chain: PrivateDeclarations[] = [];
   for (let prototype = Reflect.getPrototypeOf(object); prototype !== null; ) {
     const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
-    if (typeof constructor === "function" && isClass(constructor)) {
+    if (typeof constructor === "function") {
       const found = declarationsOf(constructor);
       if (found !== undefined) chain.unshift(found);
     }
@@ -86,10 +87,17 @@ export function privatesOf(object: object): PrivateState[] {
   });
 }
 
+const travellingByValue = new WeakMap<object, number>();
+
 /** Private state can be set only in a class that was revived, which one that the receiver has by itself is not. */
 function refuseIfReference(owner: object): void {
+  const version = overridesVersion();
+  if (travellingByValue.get(owner) === version) return;
   const { way, reason } = takeApart(owner);
-  if (way === "value") return;
+  if (way === "value") {
+    travellingByValue.set(owner, version);
+    return;
+  }
   const title = isFunction(owner) ? owner.name : "its class";
   throw new ShippingError(
     `has private fields of ${title}, which travels by reference: ${reason}`,

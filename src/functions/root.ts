@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { BoundedMap } from "./bounded-map.ts";
 
 let configured: string | undefined;
 let computed: string | undefined;
@@ -73,7 +74,7 @@ export function toRootRelative(path: string): string | undefined {
   return within.split(sep).join("/");
 }
 
-const foreignFiles = new Map<string, string>();
+const foreignFiles = new BoundedMap<string, string>(10_000);
 
 /** Remembers what code that came from another process calls its file. */
 export function noteForeignFile(url: string, file: string): void {

@@ -199,6 +199,6 @@ test("copies of functions do what the originals do, and share what they share", 
         }
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 25 },
   );
 });

@@ -9,6 +9,7 @@ import type {
   StaticBlock,
   VariableDeclaration,
 } from "acorn";
+import type { CodeUnit } from "./code-unit.ts";
 import { type ContextualSyntax, type Reference, type ReferencePosition, Scope } from "./scope.ts";
 import {
   boundNames,
@@ -20,19 +21,6 @@ import {
   isFunctionNode,
   type MemberNode,
 } from "./syntax-tree.ts";
-
-/** A function or class in the source, and where it stands. */
-export interface CodeUnit {
-  readonly node: FunctionNode | ClassNode;
-  /** The scope that surrounds it. */
-  readonly scope: Scope;
-  /** The method or accessor that it is the body of. */
-  readonly member: MemberNode | undefined;
-  /** The class whose member or constructor it is. */
-  readonly owner: ClassNode | undefined;
-  /** The object literal whose method or accessor it is. */
-  readonly literal: ObjectExpression | undefined;
-}
 
 /** Every name, reference and function of one source, references and contextual syntax in source order. */
 export interface ScopeAnalysis {

@@ -1,6 +1,8 @@
 import { type AnyNode, type Program, parse } from "acorn";
+import { BoundedMap } from "./bounded-map.ts";
+import type { CodeUnit } from "./code-unit.ts";
 import type { FunctionLocation } from "./inspector-session.ts";
-import { analyzeScopes, type CodeUnit, type ScopeAnalysis } from "./scope-analysis.ts";
+import { analyzeScopes, type ScopeAnalysis } from "./scope-analysis.ts";
 import { type Script, scriptOf } from "./scripts.ts";
 import { isClassNode } from "./syntax-tree.ts";
 
@@ -14,8 +16,7 @@ export interface SourceFile {
   readonly lineStarts: readonly number[];
 }
 
-const MAX_PARSED = 64;
-const parsed = new Map<string, SourceFile>();
+const parsed = new BoundedMap<string, SourceFile>(64);
 
 /** The script of that id, parsed; undefined when V8 does not show its source. Throws a `SyntaxError` that acorn raises. */
 export function sourceFileOf(scriptId: string): SourceFile | undefined {
@@ -27,10 +28,6 @@ export function sourceFileOf(scriptId: string): SourceFile | undefined {
   const program = parseSource(source, script.isModule);
   const file = { script, source, program, analysis: analyzeScopes(program), lineStarts: lineStartsOf(source) };
   parsed.set(scriptId, file);
-  if (parsed.size > MAX_PARSED) {
-    const [oldest] = parsed.keys();
-    if (oldest !== undefined) parsed.delete(oldest);
-  }
   return file;
 }
 
@@ -55,7 +52,7 @@ function lineStartsOf(source: string): number[] {
 }
 
 /** Offset in the source of a position that V8 gave. */
-export function offsetOf(file: SourceFile, location: FunctionLocation): number {
+function offsetOf(file: SourceFile, location: FunctionLocation): number {
   const line = location.line - file.script.startLine;
   const column = line === 0 ? location.column - file.script.startColumn : location.column;
   return (file.lineStarts[line] ?? 0) + column;

@@ -5,10 +5,13 @@ import { PoolClosed } from "../errors.ts";
 import type { Member } from "./member.ts";
 
 /** Owns calls that are meant for one worker and no other: a refusal is final. */
-export const directOwner: CallOwner = {
-  rejected: (call, error) => call.reject(new RemoteFailure(error)),
-  lost: (call, error) => call.reject(new RemoteFailure(error)),
-};
+export function directOwner(member: Member): CallOwner {
+  return {
+    rejected: (call, error) => call.reject(new RemoteFailure(error)),
+    remade: (call) => void sendDirectly(call, member),
+    lost: (call, error) => call.reject(new RemoteFailure(error)),
+  };
+}
 
 /** Hands a call to one worker, room or not. */
 export async function sendDirectly(call: Call, member: Member): Promise<void> {

@@ -7,7 +7,7 @@ import { type CallObserver, currentFrame, type Frame } from "../routine/frame.ts
 import type { CallOptions } from "../routine/options.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { writePayloadFile } from "../security/index.ts";
-import { ValueEncoder } from "../values/index.ts";
+import { functionPort, ValueEncoder } from "../values/index.ts";
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
 import { controlCall } from "./call-controls.ts";
 import { directOwner, sendDirectly } from "./direct-calls.ts";
@@ -15,7 +15,6 @@ import type { Member } from "./member.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
 
-const encoder = new ValueEncoder();
 const NOTHING = new Uint8Array(0);
 
 /** Turns calls of routines into calls of a scheduler: encodes arguments and context, applies options. */
@@ -24,6 +23,9 @@ export class Dispatching {
   readonly #makeScope: () => Scope;
   #scope: Scope | undefined;
   readonly #staging = new StagingBuffer();
+  /** Hashes of modules that some worker does not have: their code travels instead. */
+  readonly #unavailable = new Set<string>();
+  readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
   /** `makeScope` describes the pool to the tasks that are called through it; it is asked again after each `rescope`. */
   constructor(scheduler: Scheduler, makeScope: () => Scope) {
@@ -56,7 +58,7 @@ export class Dispatching {
   ): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
       try {
-        const call = this.#make(directOwner, spec, args, options, resolve, reject);
+        const call = this.#make(directOwner(member), spec, args, options, resolve, reject);
         if (call !== undefined) void sendDirectly(call, member);
       } catch (error) {
         reject(fromCaller(error));
@@ -88,6 +90,26 @@ export class Dispatching {
     });
   }
 
+  /** The same call for workers that do not have some modules. Nothing when it would be no different. */
+  #remake(
+    unavailable: readonly string[],
+    owner: CallOwner,
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+    call: Call,
+    frame: Frame | undefined,
+  ): Call | undefined {
+    const before = this.#unavailable.size;
+    for (const hash of unavailable) this.#unavailable.add(hash);
+    if (this.#unavailable.size === before && call.remade) return undefined;
+    const remade = this.#make(owner, spec, args, options, call.resolve, call.reject, frame);
+    if (remade === undefined) return undefined;
+    remade.remade = true;
+    remade.stream = call.stream;
+    return remade;
+  }
+
   /**
    * Puts large arguments into a file at once where every worker can read it, so that they are copied once and wait in no
    * heap. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read the file.
@@ -112,7 +134,9 @@ export class Dispatching {
       reject(effective.signal.reason);
       return undefined;
     }
-    const route = spec.route();
+    const encoder = this.#encoder;
+    const self = spec.method ? args[0] : undefined;
+    const route = spec.route(self, this.#unavailable.size === 0 ? undefined : this.#unavailable);
     const serializer = spec.options.serializer;
     const bytes = serializer === undefined ? encoder.encodeList(args, "args") : serializer.dumps(args);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
@@ -128,6 +152,9 @@ export class Dispatching {
     call.file = file;
     call.resolve = resolve;
     call.reject = reject;
+    if (route.dependencies.length > 0 || dependencies.length > 0) {
+      call.remake = (unavailable) => this.#remake(unavailable, owner, spec, args, options, call, frame);
+    }
     // A generator's steps are observed one by one.
     if (frame?.calls !== undefined && !spec.streams) observe(call, frame.calls);
     if (effective !== undefined) controlCall(call, effective, (withdrawn) => this.#scheduler.withdraw(withdrawn));

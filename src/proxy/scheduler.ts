@@ -152,10 +152,12 @@ export class Scheduler implements CallOwner, LinkListener {
     const member = this.members.get(call.worker);
     if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
     this.#retries.push(call);
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      process.nextTick(this.#distributeNow);
-    }
+    this.#scheduleSoon();
+  }
+
+  remade(call: Call): void {
+    this.#queue.push(call);
+    this.#scheduleSoon();
   }
 
   lost(call: Call, error: Error): void {
@@ -197,6 +199,12 @@ export class Scheduler implements CallOwner, LinkListener {
   #refused(call: Call, uid: string, error: Error): void {
     call.refusals ??= new Map();
     call.refusals.set(uid, error);
+  }
+
+  #scheduleSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    process.nextTick(this.#distributeNow);
   }
 
   #isIdle(): boolean {

@@ -1,4 +1,4 @@
-import { dismantle, referenceOf } from "../functions/index.ts";
+import { dismantle, referenceOf, stability } from "../functions/index.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 
 /**
@@ -13,11 +13,15 @@ export function isConstant(value: unknown, seen: Set<object> = new Set()): boole
   const spec = routineSpecOf(value);
   if (spec !== undefined) return isConstant(spec.fn, seen) && isConstant(spec.options, seen);
   if (typeof value === "function") {
+    if (stability(value) !== "constant") return false;
     const { early, parts } = dismantle(value);
     return early.every((part) => isConstant(part, seen)) && parts.every((part) => isConstant(part, seen));
   }
   if (!Object.isFrozen(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null) return false;
-  return Reflect.ownKeys(value).every((key) => isConstant(Reflect.get(value, key), seen));
+  return Reflect.ownKeys(value).every((key) => {
+    const property = Reflect.getOwnPropertyDescriptor(value, key);
+    return property !== undefined && "value" in property && isConstant(property.value, seen);
+  });
 }

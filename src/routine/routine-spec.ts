@@ -1,14 +1,12 @@
 import { types } from "node:util";
-import type { Dependency } from "../functions/index.ts";
-import { ValueEncoder } from "../values/index.ts";
+import { type Dependency, dismantle, type ShippingPolicy } from "../functions/index.ts";
+import { type FunctionPort, functionPort, ValueEncoder } from "../values/index.ts";
 import { isConstant } from "./constancy.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
 
 /** Any function that can be made a routine. */
 export type AnyFunction = (...args: never[]) => unknown;
-
-const encoder = new ValueEncoder();
 
 /** What a routine is: its function, its options, and its code once that has been captured. */
 export class RoutineSpec {
@@ -23,10 +21,12 @@ export class RoutineSpec {
   readonly plain: boolean;
   #route: Route | undefined;
   #constant = false;
+  /** The route for workers without some modules, and how many those were. */
+  #without: { readonly size: number; readonly route: Route } | undefined;
 
   constructor(fn: AnyFunction, options: RoutineOptions, method: boolean) {
     this.fn = fn;
-    this.options = options;
+    this.options = Object.freeze({ ...options });
     this.name = options.name ?? (fn.name === "" ? "anonymous" : fn.name);
     this.streams = types.isGeneratorFunction(fn);
     this.method = method;
@@ -45,14 +45,27 @@ export class RoutineSpec {
   /**
    * The code as it is now. Captured at the first call, when everything at module level is initialised, and again
    * whenever something captured may have changed. Throws `SerializationError` when it cannot travel.
+   *
+   * @param self - what a method was called on: `super` and private names mean something there only
+   * @param unavailable - hashes of modules that the receiver cannot load: their code travels instead
    */
-  route(): Route {
+  route(self?: unknown, unavailable?: ReadonlySet<string>): Route {
+    if (unavailable !== undefined) return this.#routeWithout(self, unavailable);
     if (this.#constant && this.#route !== undefined) return this.#route;
-    return this.#capture();
+    this.#route = this.#capture(self, undefined, this.#route);
+    return this.#route;
   }
 
-  #capture(): Route {
-    const previous = this.#route;
+  #routeWithout(self: unknown, unavailable: ReadonlySet<string>): Route {
+    const known = this.#without;
+    if (this.#constant && known?.size === unavailable.size) return known.route;
+    const route = this.#capture(self, unavailable, known?.route);
+    this.#without = { size: unavailable.size, route };
+    return route;
+  }
+
+  #capture(self: unknown, unavailable: ReadonlySet<string> | undefined, previous: Route | undefined): Route {
+    const encoder = new ValueEncoder(this.#port(self, unavailable));
     const encoded = encoder.encode(this.fn, this.name);
     if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;
     const code = Uint8Array.from(encoded);
@@ -63,7 +76,7 @@ export class RoutineSpec {
       dependencies = [...dependencies, ...encoder.dependencies];
     }
     this.#constant = isConstant(this.fn);
-    this.#route = {
+    return {
       number: nextRouteNumber(),
       name: this.name,
       code,
@@ -74,6 +87,24 @@ export class RoutineSpec {
       fresh: !this.#constant,
       replaces: previous?.number ?? 0,
     };
-    return this.#route;
   }
+
+  /** The routine's own function travels as its options say; what it captured by the rules for everything. */
+  #port(self: unknown, unavailable: ReadonlySet<string> | undefined): FunctionPort {
+    const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
+    const port = functionPort(policy);
+    const { ship } = this.options;
+    const holder = this.method && isObject(self) ? self : undefined;
+    if (ship === undefined && holder === undefined) return port;
+    const own: ShippingPolicy = {
+      ...policy,
+      ...(ship === undefined ? {} : { ship }),
+      ...(holder === undefined ? {} : { holder }),
+    };
+    return { ...port, dismantle: (fn, of) => (fn === this.fn ? dismantle(fn, own) : port.dismantle(fn, of)) };
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

@@ -161,18 +161,18 @@ function makeMethod(method: AnyFunction, options: RoutineOptions, key: string | 
 }
 
 /** The object that users call. */
-function makeRoutine(spec: RoutineSpec, call?: CallOptions): unknown {
-  const chosen = isDispatcher(call?.pool) ? call.pool : undefined;
+function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
+  const chosen = isDispatcher(options?.pool) ? options.pool : undefined;
   const object = function (this: unknown, ...args: unknown[]): unknown {
     const own = object[SPEC];
     const dispatcher = chosen ?? currentDispatcher(currentFrame());
     if (dispatcher === undefined) return invokeHere(own, this, args);
-    return dispatch(dispatcher, own, own.method ? [this, ...args] : args, call);
+    return dispatch(dispatcher, own, own.method ? [this, ...args] : args, object[CALL_OPTIONS]);
   } as RoutineObject;
   object.with = function (options: CallOptions): RoutineObject {
     checkCallOptions(options, `${object[SPEC].name}.with()`);
     const own = object[SPEC];
-    const merged = call === undefined ? options : { ...call, ...options };
+    const merged = { ...object[CALL_OPTIONS], ...options };
     const changesRoute = options.name !== undefined || options.serializer !== undefined || options.ship !== undefined;
     return makeRoutine(changesRoute ? own.derive(routeOptions(options)) : own, merged) as RoutineObject;
   };
@@ -180,7 +180,7 @@ function makeRoutine(spec: RoutineSpec, call?: CallOptions): unknown {
     return invokeHere(object[SPEC], this === object ? undefined : this, args);
   };
   object[SPEC] = spec;
-  object[CALL_OPTIONS] = call;
+  object[CALL_OPTIONS] = options;
   hide(object, "with", "local", SPEC, CALL_OPTIONS);
   Object.defineProperty(object, traveller, { value: "routine" });
   Object.defineProperty(object, "name", { value: spec.name, configurable: true });
@@ -219,7 +219,13 @@ export function dispatchThrough<A extends unknown[], T>(
 ): T {
   const object = requireRoutine(routine);
   const merged = { ...object[CALL_OPTIONS], ...options };
-  return dispatch(dispatcher, object[SPEC], args, Object.keys(merged).length === 0 ? undefined : merged) as T;
+  const spec = object[SPEC];
+  return dispatch(
+    dispatcher,
+    spec,
+    spec.method ? [undefined, ...args] : args,
+    Object.keys(merged).length === 0 ? undefined : merged,
+  ) as T;
 }
 
 /** The spec of a routine that is not a generator. Throws `InvalidArgument` for anything else. */
@@ -241,21 +247,31 @@ function invokeHere(spec: RoutineSpec, self: unknown, args: readonly unknown[]):
 
 registerTraveller("routine", {
   take: (value) => {
-    const spec = (value as RoutineObject)[SPEC];
-    return [spec.fn, spec.options, spec.method];
+    const object = value as RoutineObject;
+    const { fn, options, method } = object[SPEC];
+    return [fn, options, method, portableOptions(object[CALL_OPTIONS])];
   },
   make: () => {
     const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
     return {
       value: shell,
-      complete: ([fn, options, method]) => {
+      complete: ([fn, options, method, call]) => {
         const spec = new RoutineSpec(fn as AnyFunction, options as RoutineOptions, method === true);
         Object.defineProperty(shell, SPEC, { value: spec });
+        Object.defineProperty(shell, CALL_OPTIONS, { value: call });
         Object.defineProperty(shell, "name", { value: spec.name, configurable: true });
+        Object.defineProperty(shell, "length", { value: spec.fn.length, configurable: true });
       },
     };
   },
 });
+
+/** What `with` said, without what means something in one process only. */
+function portableOptions(options: CallOptions | undefined): CallOptions | undefined {
+  if (options === undefined) return undefined;
+  const { signal: _signal, pool: _pool, ...rest } = options;
+  return rest;
+}
 
 function unfinished(): never {
   throw new InvalidArgument("this routine is still being put together");

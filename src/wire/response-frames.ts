@@ -6,7 +6,7 @@ import type { PayloadPlace } from "./request-frames.ts";
 /** Field numbers that `Result`, `Yielded` and `Raised` have in common. */
 export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, control: 6 } as const;
 /** Field numbers of the `Rejected` message. */
-export const RejectedField = { id: 1, status: 2, message: 3, error: 4, needs: 5 } as const;
+export const RejectedField = { id: 1, status: 2, message: 3, error: 4, needs: 5, codeWanted: 6 } as const;
 /** Field numbers of the `Welcome` message. */
 export const WelcomeField = { version: 1, workerUid: 2, lanes: 3, maxConcurrency: 4, sharesFiles: 5 } as const;
 /** Field number of the time in `Pace`. */
@@ -51,6 +51,8 @@ export interface Rejection {
   readonly message: string;
   readonly error?: Uint8Array;
   readonly needs?: readonly number[];
+  /** Hashes of modules that the worker does not have. */
+  readonly codeWanted?: readonly string[];
 }
 
 export function writeRejected(writer: BatchWriter, id: number, rejection: Rejection): void {
@@ -61,6 +63,7 @@ export function writeRejected(writer: BatchWriter, id: number, rejection: Reject
     rejection.message,
     rejection.error,
     rejection.needs,
+    rejection.codeWanted?.join(" "),
   ]);
 }
 

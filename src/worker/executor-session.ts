@@ -1,6 +1,7 @@
 import { acceptDependency } from "../functions/index.ts";
+import { StatusCode } from "../grpc/index.ts";
 import { writePayloadFile } from "../security/index.ts";
-import { type Serializer, ValueDecoder, ValueEncoder } from "../values/index.ts";
+import { functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../values/index.ts";
 import { ChunkAssembly } from "../wire/chunk-assembly.ts";
 import { ReceivedDependencies, SentDependencies } from "../wire/dependency-ledger.ts";
 import { ResponseField } from "../wire/fields.ts";
@@ -18,7 +19,6 @@ import type { RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
 import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "./thread-messages.ts";
 
-const encoder = new ValueEncoder();
 const NONE: readonly number[] = Object.freeze([]);
 
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
@@ -29,6 +29,7 @@ export class ExecutorSession {
   readonly tasks = new TaskTable();
   readonly chunks = new ChunkAssembly();
   readonly decoder = new ValueDecoder();
+  readonly #encoder: ValueEncoder;
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
@@ -37,6 +38,8 @@ export class ExecutorSession {
 
   constructor(callerId: string, sharesFiles: boolean, sink: MessageSink) {
     this.callerId = callerId;
+    // What came from the caller goes back by name.
+    this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
     this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES, ResponseField.chunk);
     if (sharesFiles) this.outbox.writeFile = writePayloadFile;
   }
@@ -61,6 +64,7 @@ export class ExecutorSession {
   outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, control: boolean): void {
     const { outbox } = this;
     const { writer } = outbox;
+    const encoder = this.#encoder;
     const bytes =
       serializer === undefined
         ? encoder.encode(value, frame === ResponseField.yielded ? "yielded" : "result")
@@ -82,5 +86,10 @@ export class ExecutorSession {
 
   reject(id: number, status: number, message: string): void {
     writeRejected(this.outbox.writer, id, { status, message });
+  }
+
+  /** The task was not run, for want of modules: their code may be sent instead. */
+  wantCode(id: number, message: string, hashes: readonly string[]): void {
+    writeRejected(this.outbox.writer, id, { status: StatusCode.NOT_FOUND, message, codeWanted: hashes });
   }
 }

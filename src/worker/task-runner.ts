@@ -1,5 +1,6 @@
 import { decodeContext } from "../context/context-codec.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../errors.ts";
+import { ModuleUnavailable } from "../functions/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { type CallObserver, type Frame, runWithFrame } from "../routine/frame.ts";
 import { trimStack } from "../routine/runtime-frames.ts";
@@ -111,9 +112,17 @@ export class TaskRunner {
       () => {
         if (task.wireId >= 0) this.#run(ready);
       },
-      (error: unknown) => this.#raise(task, codeUnavailable(routine.name, error)),
+      (error: unknown) => this.#unloadable(task, error),
     );
     this.#options.touched(session);
+  }
+
+  /** The task cannot be run with the modules that there are. */
+  #unloadable(task: RunningTask, error: unknown): void {
+    const { session, routine, wireId } = task;
+    if (!(error instanceof ModuleUnavailable)) return this.#raise(task, codeUnavailable(routine.name, error));
+    if (wireId >= 0) session.wantCode(wireId, error.message, [error.dependency.hash]);
+    this.#ended(task);
   }
 
   /** While a task waits for calls of its own, another may run in its place: or tasks could wait for each other for ever. */

@@ -1,0 +1,251 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { Route } from "../routine/route.ts";
+import { decode } from "../values/index.ts";
+import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
+import { FrameReader } from "../wire/frame-reader.ts";
+import { Outbox } from "../wire/outbox.ts";
+import {
+  CancelField,
+  CreditField,
+  DependencyField,
+  RouteField,
+  ScopeField,
+  StepField,
+  TaskField,
+} from "../wire/request-frames.ts";
+import { Call, type CallExtras, type Scope, type StreamSink } from "./call.ts";
+import { DispatchWindow } from "./dispatch-window.ts";
+import { RequestSender } from "./request-sender.ts";
+import type { Session } from "./session.ts";
+
+const NAMES = new Map<number, string>(Object.entries(RequestField).map(([name, field]) => [field, name]));
+const LARGE = 300 * 1024;
+const owner = { rejected: () => undefined, lost: () => undefined };
+
+function route(number: number, changes: Partial<Route> = {}): Route {
+  const code = Uint8Array.of(number);
+  return {
+    number,
+    name: `r${number}`,
+    code,
+    dependencies: [],
+    streams: false,
+    method: false,
+    serializer: undefined,
+    fresh: false,
+    replaces: 0,
+    ...changes,
+  };
+}
+
+/** A sender whose messages can be read. */
+function makeSender() {
+  const messages: Buffer[] = [];
+  const window = new DispatchWindow();
+  const sink = {
+    writable: true,
+    send(message: Buffer): boolean {
+      messages.push(Buffer.from(message));
+      return sink.writable;
+    },
+  };
+  const outbox = new Outbox(sink, 0, RequestField.chunk);
+  const sender = new RequestSender(outbox, window);
+  let lastId = -1;
+  return {
+    sender,
+    window,
+    outbox,
+    sink,
+    call(of: Route, bytes = Uint8Array.of(1), extras?: CallExtras, scope?: Scope, stream?: StreamSink): Call {
+      const made = new Call(of, owner, scope, extras, bytes, 0, bytes.length);
+      made.id = ++lastId;
+      made.stream = stream;
+      made.session = {} as Session;
+      sender.task(made);
+      return made;
+    },
+    /** What has been sent since the last look: the frames' names, and a reading of each. */
+    frames<T>(read: (name: string, frame: FrameReader) => T): T[] {
+      outbox.flush();
+      const found: T[] = [];
+      for (const message of messages.splice(0)) {
+        const frame = new FrameReader(LAST_REQUEST_FIELD).open(message, 0, message.length);
+        for (let kind = frame.next(); kind !== 0; kind = frame.next()) found.push(read(NAMES.get(kind) ?? "?", frame));
+      }
+      return found;
+    },
+  };
+}
+
+const name = (frame: string) => frame;
+
+describe("RequestSender", () => {
+  it("announces a routine before its first task, once", () => {
+    const { call, frames } = makeSender();
+    call(route(1));
+    call(route(1));
+    call(route(2));
+    expect(
+      frames((kind, frame) => [kind, frame.integer(kind === "route" ? RouteField.number : TaskField.route)]),
+    ).toEqual([
+      ["route", 1],
+      ["task", 1],
+      ["task", 1],
+      ["route", 2],
+      ["task", 2],
+    ]);
+  });
+
+  it("announces a routine again that another one has replaced", () => {
+    const { call, frames } = makeSender();
+    call(route(1));
+    call(route(2, { replaces: 1 }));
+    expect(frames((kind, frame) => (kind === "route" ? frame.integer(RouteField.replaces) : kind))).toEqual([
+      0,
+      "task",
+      1,
+      "task",
+    ]);
+    call(route(1));
+    expect(frames(name)).toEqual(["route", "task"]);
+  });
+
+  it("announces a pool before its first task, once, and names it in each", () => {
+    const { call, frames } = makeSender();
+    const scope = { number: 7, pool: Buffer.from("pool") };
+    call(route(1), undefined, undefined, scope);
+    call(route(1), undefined, { timeout: 5 }, scope);
+    const seen = frames((kind, frame) => {
+      if (kind === "scope") return [frame.integer(ScopeField.number), frame.text(ScopeField.pool)];
+      return kind === "task" ? frame.integer(TaskField.scope) : kind;
+    });
+    expect(seen).toEqual(["route", [7, "pool"], 7, 7]);
+  });
+
+  it("sends a dependency once, whoever needs it", () => {
+    const { call, frames } = makeSender();
+    const [a, b] = [
+      { hash: "a", data: { n: 1 } },
+      { hash: "b", data: null },
+    ];
+    call(route(1, { dependencies: [a] }), undefined, { dependencies: [b, a] });
+    call(route(1), undefined, { dependencies: [b] });
+    const seen = frames((kind, frame) => {
+      if (kind === "dependency") return frame.text(DependencyField.hash);
+      return [kind, frame.integers(kind === "route" ? RouteField.needs : TaskField.needs)];
+    });
+    expect(seen).toEqual(["a", ["route", [1]], "b", ["task", [2, 1]], ["task", [2]]]);
+  });
+
+  it("writes what a call says beyond its arguments", () => {
+    const { call, frames } = makeSender();
+    call(route(1), Uint8Array.of(9, 8), { timeout: 5, caller: "c-1", context: Uint8Array.of(3) });
+    const [task] = frames((kind, frame) => ({
+      kind,
+      args: [...frame.view(TaskField.args)],
+      timeout: frame.integer(TaskField.timeout),
+      caller: frame.text(TaskField.caller),
+      context: [...frame.view(TaskField.context)],
+    })).filter(({ kind }) => kind === "task");
+    expect(task).toEqual({ kind: "task", args: [9, 8], timeout: 5, caller: "c-1", context: [3] });
+  });
+
+  it("sends only the arguments' part of their buffer", () => {
+    const { sender, frames } = makeSender();
+    const made = new Call(route(1), owner, undefined, undefined, Uint8Array.of(0, 1, 2, 3, 4), 1, 4);
+    made.id = 5;
+    sender.task(made);
+    const tasks = frames((kind, frame) => [kind, frame.integer(TaskField.id), [...frame.view(TaskField.args)]]);
+    expect(tasks[1]).toEqual(["task", 5, [1, 2, 3]]);
+    expect(made.written).toBe(true);
+  });
+
+  it("allows a generator its first step and its prefetch, and opens its stream then", () => {
+    const { call, frames } = makeSender();
+    const opened: Session[] = [];
+    const stream = { opened: (session: Session) => opened.push(session), yielded: () => undefined };
+    const made = call(route(1, { streams: true }), undefined, { prefetch: 4 }, undefined, stream);
+    expect(frames((kind, frame) => (kind === "credit" ? frame.integer(CreditField.steps) : kind))).toEqual([
+      "route",
+      "task",
+      5,
+    ]);
+    expect(opened).toEqual([made.session]);
+  });
+
+  it("counts a call as sent when its arguments are out, a few at a time", async () => {
+    const { call, window, sink, outbox } = makeSender();
+    window.pace(250);
+    sink.writable = false;
+    const calls = Array.from({ length: 6 }, () => call(route(1), new Uint8Array(LARGE)));
+    expect(window.room).toBe(10 - 2);
+    expect(calls.map(({ written }) => written)).toEqual(Array.from({ length: 6 }, () => false));
+    sink.writable = true;
+    outbox.drained();
+    while (calls.some(({ written }) => !written)) await turn();
+    expect(window.room).toBe(10 - 6);
+  });
+
+  it("a call that is cancelled while its arguments go out counts once, and sends no more of them", async () => {
+    const { call, sender, window, sink, outbox, frames } = makeSender();
+    window.pace(250);
+    sink.writable = false;
+    const made = call(route(1), new Uint8Array(LARGE));
+    frames(name);
+    sender.cancel(made, undefined);
+    expect(window.room).toBe(10 - 1);
+    sink.writable = true;
+    outbox.drained();
+    await turn();
+    await turn();
+    expect(frames(name)).toEqual(["cancel"]);
+  });
+
+  it("tells why a call is cancelled, if the reason can travel", () => {
+    const { call, sender, frames } = makeSender();
+    const made = call(route(1));
+    sender.cancel(made, new RangeError("late"));
+    sender.cancel(made, new WeakMap());
+    const reasons = frames((kind, frame) => ({ kind, bytes: Buffer.from(frame.view(CancelField.reason)) })).filter(
+      ({ kind }) => kind === "cancel",
+    );
+    expect(reasons.map(({ bytes }) => (bytes.length === 0 ? undefined : decode(bytes)))).toEqual([
+      new RangeError("late"),
+      undefined,
+    ]);
+  });
+
+  it("keeps the order of a generator's steps behind a large one", async () => {
+    const { call, sender, frames } = makeSender();
+    const made = call(route(1, { streams: true }));
+    frames(name);
+    sender.step(made, StepKind.next, new Uint8Array(LARGE), 0, true);
+    sender.credit(made, 1, true);
+    sender.step(made, StepKind.return, "r", 2, true);
+    expect(frames(name)).toEqual([]);
+    const seen: unknown[] = [];
+    const read = (kind: string, frame: FrameReader) => {
+      if (kind === "chunk") return;
+      seen.push(kind === "credit" ? "credit" : [frame.integer(StepField.kind), frame.integer(StepField.after)]);
+    };
+    while (seen.length < 3) {
+      await turn();
+      frames(read);
+    }
+    expect(seen).toEqual([[StepKind.next, 0], "credit", [StepKind.return, 2]]);
+  });
+
+  it("uses the routine's serializer for what is sent to a generator", () => {
+    const { call, sender, frames } = makeSender();
+    const serializer = { dumps: (value: unknown) => Buffer.from(String(value)), loads: () => undefined };
+    const made = call(route(1, { streams: true }), undefined, { serializer });
+    sender.step(made, StepKind.next, "value", 1, true);
+    expect(frames((kind, frame) => (kind === "step" ? frame.text(StepField.value) : kind))).toEqual([
+      "route",
+      "task",
+      "value",
+    ]);
+  });
+});
