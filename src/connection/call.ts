@@ -67,9 +67,9 @@ export class Call {
   /** Names the call in this process. */
   readonly sequence: number = ++lastSequence;
   /** The encoded arguments are a part of this buffer, or have this length in a file. */
-  readonly args: Uint8Array;
-  readonly argsStart: number;
-  readonly argsEnd: number;
+  args: Uint8Array;
+  argsStart: number;
+  argsEnd: number;
   /** The encoded arguments are in this file instead, from the call on. */
   file: string | undefined;
   state: CallState = "waiting";

@@ -82,7 +82,8 @@ describe("the links of a process", () => {
   it("an idle one does not keep the program alive", () => {
     const timers = vi.spyOn(globalThis, "setTimeout");
     release(acquire("unix:/a.sock"));
-    expect(timers.mock.results.map(({ value }: { value: NodeJS.Timeout }) => value.hasRef())).toEqual([false]);
+    expect(timers.mock.results.map(({ type, value }) => type === "return" && value.hasRef())).toEqual([false]);
+    expect(timers).toHaveBeenCalledTimes(1);
     timers.mockRestore();
   });
 });

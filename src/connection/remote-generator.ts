@@ -206,10 +206,9 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     this.#state = "done";
     const unseen = this.#fetched.length > 0;
     this.#fetched.length = 0;
-    if ("failure" in ending && !unseen) request.reject(ending.failure);
-    else if ("returned" in ending && answersRequest(request, this.#controls)) {
-      request.resolve({ done: true, value: ending.returned });
-    } else answerAfterEnd(request);
+    if (unseen || !answersRequest(request, this.#controls)) answerAfterEnd(request);
+    else if ("failure" in ending) request.reject(ending.failure);
+    else request.resolve({ done: true, value: ending.returned });
   }
 }
 

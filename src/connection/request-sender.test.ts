@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Route } from "../routine/route.ts";
+import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../security/index.ts";
 import { decode } from "../values/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
@@ -21,7 +22,7 @@ import type { Session } from "./session.ts";
 
 const NAMES = new Map<number, string>(Object.entries(RequestField).map(([name, field]) => [field, name]));
 const LARGE = 300 * 1024;
-const owner = { rejected: () => undefined, lost: () => undefined };
+const owner = { rejected: () => undefined, remade: () => undefined, lost: () => undefined };
 
 function route(number: number, changes: Partial<Route> = {}): Route {
   const code = Uint8Array.of(number);
@@ -80,6 +81,11 @@ function makeSender() {
 }
 
 const name = (frame: string) => frame;
+
+const directory = new PoolDirectory();
+afterAll(async () => {
+  await directory.dispose();
+});
 
 describe("RequestSender", () => {
   it("announces a routine before its first task, once", () => {
@@ -247,5 +253,33 @@ describe("RequestSender", () => {
       "task",
       "value",
     ]);
+  });
+
+  it.skipIf(fileRealm() === "")("arguments in a file are the same at the second worker", () => {
+    usePayloadDirectory(directory.bulkDirectory());
+    const bytes = new Uint8Array(100_000).fill(7);
+    const made = new Call(route(1), owner, undefined, undefined, new Uint8Array(0), 0, bytes.length);
+    made.file = writePayloadFile(bytes);
+    const sent = ["refuses", "takes"].map(() => {
+      const { sender, frames } = makeSender();
+      made.id = 0;
+      sender.task(made);
+      // Files that were read are written again.
+      writePayloadFile(new Uint8Array(bytes.length).fill(8));
+      return frames((kind, frame) => (kind === "task" ? Buffer.from(frame.view(TaskField.args)) : kind)).at(-1);
+    });
+    expect(sent.map((args) => Buffer.compare(Buffer.from(args ?? ""), bytes))).toEqual([0, 0]);
+  });
+
+  it.skipIf(fileRealm() === "")("names the file of arguments to a worker that can read it", () => {
+    const { outbox, sender, frames } = makeSender();
+    outbox.writeFile = () => undefined;
+    const made = new Call(route(1), owner, undefined, undefined, new Uint8Array(0), 0, 100_000);
+    made.file = "/somewhere/file";
+    made.id = 0;
+    sender.task(made);
+    expect(
+      frames((kind, frame) => [kind, frame.text(TaskField.file), frame.integer(TaskField.chunked)]).at(-1),
+    ).toEqual(["task", "/somewhere/file", 100_000]);
   });
 });

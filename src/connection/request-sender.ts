@@ -73,11 +73,16 @@ export class RequestSender {
   }
 
   #placeArgs(call: Call, write: (place: frames.PayloadPlace) => void): void {
+    if (call.file !== undefined && this.#outbox.writeFile === undefined) {
+      // A worker that reads no files: the arguments go the long way, now and if they are sent again.
+      call.args = takePayloadFile(call.file, call.argsEnd - call.argsStart);
+      call.argsEnd -= call.argsStart;
+      call.argsStart = 0;
+      call.file = undefined;
+    }
     const { id, file, args, argsStart, argsEnd } = call;
-    const length = argsEnd - argsStart;
     if (file === undefined) this.#outbox.place(id, args.subarray(argsStart, argsEnd), write);
-    else if (this.#outbox.writeFile !== undefined) write({ file, chunked: length });
-    else this.#outbox.place(id, takePayloadFile(file, length), write);
+    else write({ file, chunked: argsEnd - argsStart });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { CodeUnavailable, type RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
+import { CodeUnavailable, RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
 import { dropPayloadFile, fileRealm, takePayloadFile, writePayloadFile } from "../security/index.ts";
@@ -109,6 +109,9 @@ export class Session {
       this.#calls[call.id] = call;
       call.session = this;
       call.state = "sent";
+      call.written = false;
+      call.inTransfer = false;
+      call.counted = false;
       this.#sender.task(call);
       call.onHanded?.();
     }
@@ -207,21 +210,36 @@ export class Session {
   #outcome(frame: FrameReader, kind: number): number {
     const id = frame.integer(OutcomeField.id);
     const call = this.#calls[id];
-    const chunked = frame.integer(OutcomeField.chunked);
     if (call === undefined) return 0;
     const started = this.#started(call);
     const wanted = isWanted(call);
     if (kind !== ResponseField.yielded) this.#release(call);
     if (!wanted) {
       this.#chunks.drop(id);
-      if (frame.has(OutcomeField.file)) dropPayloadFile(frame.text(OutcomeField.file), chunked);
+      if (frame.has(OutcomeField.file)) {
+        dropPayloadFile(frame.text(OutcomeField.file), frame.integer(OutcomeField.chunked));
+      }
       return started;
     }
+    try {
+      this.#take(frame, kind, id, call);
+    } catch (error) {
+      // The session ends with this; a call that is no longer its own must be told here.
+      const reason = error instanceof Error ? error.message : String(error);
+      if (call.session === undefined) call.reject(new RemoteFailure(unreadable(call, reason, error)));
+      throw error;
+    }
+    return started;
+  }
+
+  /** Finds the payload of an outcome and hands it on, now or when the code that it needs is there. */
+  #take(frame: FrameReader, kind: number, id: number, call: Call): void {
+    const length = frame.integer(OutcomeField.chunked);
     const inFile = frame.has(OutcomeField.file);
-    const owned = chunked > 0 || inFile;
+    const owned = length > 0;
     let buffer = frame.buffer;
-    if (inFile) buffer = takePayloadFile(frame.text(OutcomeField.file), chunked);
-    else if (owned) buffer = this.#chunks.take(id, chunked);
+    if (inFile) buffer = takePayloadFile(frame.text(OutcomeField.file), length);
+    else if (owned) buffer = this.#chunks.take(id, length);
     const from = owned ? 0 : frame.start(OutcomeField.value);
     const to = owned ? buffer.length : frame.end(OutcomeField.value);
     const control = frame.integer(OutcomeField.control) === 1;
@@ -233,7 +251,6 @@ export class Session {
     } else {
       this.#deliverLater(loading, () => this.#deliver(call, kind, buffer, from, to, owned, control));
     }
-    return started;
   }
 
   #deliver(call: Call, kind: number, buffer: Buffer, from: number, to: number, owned: boolean, control: boolean): void {
@@ -245,8 +262,7 @@ export class Session {
           ? decoder.decode(buffer, from, to, owned ? OWNED : undefined)
           : serializer.loads(buffer.subarray(from, to));
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      const error = new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
+      const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
       this.cancel(call, error);
       call.reject(new RemoteFailure(error));
       return;
@@ -327,7 +343,8 @@ export class Session {
     if (opening) {
       // Whoever opened the session may be gone; the failure reaches the calls through `closed`.
       this.welcome.catch(() => undefined);
-      this.#refused?.(errorForStatus({ code: StatusCode.UNAVAILABLE, message: error.message }, this.#address));
+      const unavailable = { code: StatusCode.UNAVAILABLE, message: error.message };
+      this.#refused?.(error instanceof RpcError ? error : errorForStatus(unavailable, this.#address));
     }
     const lost = this.#calls.filter((call) => call !== undefined && call.state !== "abandoned");
     const busy = this.#inFlight > 0;
@@ -343,6 +360,10 @@ export class Session {
       call.owner.lost(call, error);
     }
   }
+}
+
+function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {
+  return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
 }
 
 function isWanted(call: Call | undefined): boolean {

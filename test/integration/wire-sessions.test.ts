@@ -25,6 +25,9 @@ afterAll(async () => {
 
 const pid = routine(async () => process.pid);
 
+/** A routine that can be announced, and not run. */
+const broken = { number: 1, name: "broken", code: Buffer.from("no function") };
+
 async function openSession(): Promise<GrpcStream<Response>> {
   const session = client.open(Worker.method.dispatch);
   session.send(hello());
@@ -109,8 +112,7 @@ describe("a session", () => {
 
   test("that announces a routine whose code is garbage gets an error for its task, and goes on", async () => {
     const session = await openSession();
-    const routes = [{ number: 1, name: "broken", code: Buffer.from("no function") }];
-    session.send(request({ routes, tasks: [{ id: 1, route: 1, sequence: 1n }] }));
+    session.send(request({ routes: [broken], tasks: [{ id: 1, route: broken.number, sequence: 1n }] }));
     const answer = await session.message(1);
     expect(answer.raised.length + answer.rejected.length).toBe(1);
     session.send(request({ tasks: [{ id: 2, route: 99, sequence: 2n }] }));
@@ -136,7 +138,10 @@ describe("a session", () => {
   test.each<[string, Uint8Array]>([
     ["more of a payload than announced", request({ chunks: [{ id: 1, total: 4n, data: new Uint8Array(5) }] })],
     ["a payload larger than memory", request({ chunks: [{ id: 1, total: 2n ** 50n, data: new Uint8Array(5) }] })],
-    ["less of a payload than its task says", request({ tasks: [{ id: 1, route: 1, chunked: 100n }] })],
+    [
+      "less of a payload than its task says",
+      request({ routes: [broken], tasks: [{ id: 1, route: broken.number, chunked: 100n }] }),
+    ],
     ["a frame that reaches past its message", Uint8Array.of(0x12, 0x7f, 0x08)],
     ["a wire type that does not exist", Uint8Array.of(0x17, 0x01)],
   ])("that sends %s is ended, and nobody else notices", async (_name, bytes) => {
@@ -161,7 +166,7 @@ describe("a session", () => {
     const session = client.open(Worker.method.dispatch);
     session.send(request({ hello: { version: 1, minimumVersion: 1, callerId: "test", fileRealm: realm } }));
     await session.message(0);
-    session.send(request({ tasks: [{ id: 1, route: 1, file, chunked: 5n }] }));
+    session.send(request({ routes: [broken], tasks: [{ id: 1, route: broken.number, file, chunked: 5n }] }));
     const { code, details } = await session.ended;
     expect(code).not.toBe(status.OK);
     expect(details).not.toBe("");

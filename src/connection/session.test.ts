@@ -1,0 +1,495 @@
+import { setImmediate as turn } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import {
+  CodeUnavailable,
+  RpcError,
+  TransientRpcError,
+  UnexpectedResponse,
+  VersionMismatch,
+  WorkerLost,
+} from "../errors.ts";
+import { type GrpcChannel, type GrpcStatus, type GrpcStreamHandlers, StatusCode } from "../grpc/index.ts";
+import type { Route } from "../routine/route.ts";
+import { encode } from "../values/index.ts";
+import { BatchWriter } from "../wire/batch-writer.ts";
+import { LAST_REQUEST_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
+import { FrameReader } from "../wire/frame-reader.ts";
+import { writeFrame } from "../wire/frame-writer.ts";
+import { HelloField, type PayloadPlace, TaskField } from "../wire/request-frames.ts";
+import {
+  type OutcomeFrame,
+  writeAccepted,
+  writeExecutorLost,
+  writeOutcome,
+  writePace,
+  writeRejected,
+  writeWelcome,
+} from "../wire/response-frames.ts";
+import { PROTOCOL_VERSION } from "../wire/version.ts";
+import { Call, type CallExtras } from "./call.ts";
+import { RemoteFailure } from "./remote-failure.ts";
+import { Session } from "./session.ts";
+
+const LARGE = 300 * 1024;
+const ROUTE: Route = {
+  number: 1,
+  name: "add",
+  code: Uint8Array.of(1),
+  dependencies: [],
+  streams: false,
+  method: false,
+  serializer: undefined,
+  fresh: false,
+  replaces: 0,
+};
+
+/** The worker's end of a session, in memory. */
+class FakeStream {
+  readonly session: Session;
+  readonly events = { progressed: vi.fn(), activity: vi.fn(), closed: vi.fn() };
+  /** Kind and id of every frame that was sent. */
+  readonly received: { kind: number; id: number; hello?: unknown[] }[] = [];
+  state: "open" | "cancelled" | "ended" = "open";
+  writable = true;
+  #handlers: GrpcStreamHandlers | undefined;
+
+  constructor(address = "127.0.0.1:1") {
+    const channel = {
+      openStream: (_path: string, handlers: GrpcStreamHandlers) => {
+        this.#handlers = handlers;
+        return { send: (framed: Buffer) => this.#read(framed), cancel: () => this.#cancel() };
+      },
+    } as unknown as GrpcChannel;
+    this.session = new Session(channel, address, 3, this.events);
+  }
+
+  /** Sends frames to the caller as one message. What its handler throws ends the stream, as in a real one. */
+  answer(...frames: ((writer: BatchWriter) => void)[]): void {
+    const writer = new BatchWriter(0);
+    for (const frame of frames) frame(writer);
+    const message = writer.take();
+    if (this.state !== "open") return;
+    try {
+      this.#handlers?.message(message, 0, message.length);
+    } catch (error) {
+      this.end({ code: StatusCode.INTERNAL, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  end(status: GrpcStatus): void {
+    if (this.state === "ended") return;
+    this.state = "ended";
+    this.#handlers?.status(status);
+  }
+
+  drain(): void {
+    this.writable = true;
+    this.#handlers?.drain?.();
+  }
+
+  welcome(): this {
+    this.answer((writer) =>
+      writeWelcome(writer, {
+        version: PROTOCOL_VERSION,
+        workerUid: "w-1",
+        lanes: 4,
+        maxConcurrency: 8,
+        sharesFiles: false,
+      }),
+    );
+    return this;
+  }
+
+  /** Ids of the frames of a kind that were sent. */
+  ids(kind: number): number[] {
+    return this.received.filter((frame) => frame.kind === kind).map(({ id }) => id);
+  }
+
+  #read(framed: Buffer): boolean {
+    const frame = new FrameReader(LAST_REQUEST_FIELD).open(Buffer.from(framed), 5, framed.length);
+    for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
+      const hello =
+        kind === RequestField.hello
+          ? [frame.integer(HelloField.version), frame.integer(HelloField.lane), frame.text(HelloField.fileRealm)]
+          : undefined;
+      this.received.push({ kind, id: frame.integer(TaskField.id), ...(hello === undefined ? {} : { hello }) });
+    }
+    return this.writable;
+  }
+
+  #cancel(): void {
+    this.state = "cancelled";
+    process.nextTick(() => this.end({ code: StatusCode.CANCELLED, message: "cancelled" }));
+  }
+}
+
+/** A call that keeps everything it is told. */
+function makeCall(bytes = Uint8Array.of(1), extras?: CallExtras) {
+  const told: unknown[] = [];
+  const owner = {
+    rejected: (_call: Call, error: Error) => void told.push(["rejected", error]),
+    remade: (call: Call, worker: string) => void told.push(["remade", call, worker]),
+    lost: (_call: Call, error: Error) => void told.push(["lost", error]),
+  };
+  const call = new Call(ROUTE, owner, undefined, extras, bytes, 0, bytes.length);
+  call.resolve = (value) => void told.push(["resolved", value]);
+  call.reject = (failure) => void told.push(["failed", failure instanceof RemoteFailure ? failure.error : failure]);
+  return { call, told };
+}
+
+function send(session: Session, ...calls: Call[]): void {
+  session.send(calls, 0, calls.length);
+}
+
+const outcome =
+  (frame: OutcomeFrame, id: number, value: unknown, needs: readonly number[] = [], control = false) =>
+  (writer: BatchWriter) =>
+    writeOutcome(writer, frame, id, { bytes: encode(value) }, needs, control);
+const placed = (id: number, place: PayloadPlace) => (writer: BatchWriter) =>
+  writeOutcome(writer, ResponseField.result, id, place, [], false);
+const result = (id: number, value: unknown) => outcome(ResponseField.result, id, value);
+const accepted = (id: number) => (writer: BatchWriter) => writeAccepted(writer, id);
+
+describe("opening a session", () => {
+  it("begins with a hello, and is open when welcomed", async () => {
+    const stream = new FakeStream();
+    expect(stream.received).toEqual([
+      { kind: RequestField.hello, id: PROTOCOL_VERSION, hello: [PROTOCOL_VERSION, 3, ""] },
+    ]);
+    expect(stream.session.isOpen).toBe(false);
+    stream.welcome();
+    expect(stream.session.isOpen).toBe(true);
+    expect(await stream.session.welcome).toMatchObject({ workerUid: "w-1", lanes: 4, maxConcurrency: 8 });
+  });
+
+  it("offers files only over a socket of this machine", () => {
+    const [hello] = new FakeStream("unix:/a.sock").received;
+    const [remote] = new FakeStream("10.0.0.1:1").received;
+    expect(hello?.hello?.[2]).not.toBe(remote?.hello?.[2]);
+    expect(remote?.hello?.[2]).toBe("");
+  });
+
+  it("fails with what the worker says", async () => {
+    const stream = new FakeStream();
+    stream.end({ code: StatusCode.FAILED_PRECONDITION, message: "version 9 needed" });
+    await expect(stream.session.welcome).rejects.toThrow(/version 9 needed/);
+    expect(stream.events.closed.mock.calls[0]?.[1]).toBeInstanceOf(VersionMismatch);
+  });
+
+  it("rejects the welcome with the class of the worker's answer", async () => {
+    const stream = new FakeStream();
+    stream.end({ code: StatusCode.FAILED_PRECONDITION, message: "version 9 needed" });
+    await expect(stream.session.welcome).rejects.toBeInstanceOf(VersionMismatch);
+  });
+});
+
+describe("calls", () => {
+  it("of one send are one message, and each gets its own answer", () => {
+    const stream = new FakeStream().welcome();
+    const [a, b, c] = [makeCall(), makeCall(), makeCall()];
+    stream.session.send([a.call, b.call, c.call], 1, 3);
+    expect(stream.ids(RequestField.task)).toEqual([0, 1]);
+    expect(stream.session.inFlight).toBe(2);
+    stream.answer(result(1, "c"), outcome(ResponseField.raised, 0, new RangeError("b")));
+    expect([a.told, b.told, c.told]).toEqual([[], [["failed", new RangeError("b")]], [["resolved", "c"]]]);
+    expect(stream.session.inFlight).toBe(0);
+  });
+
+  it("are counted for their worker", () => {
+    const stream = new FakeStream().welcome();
+    const tally = { done: 0, failed: 0 };
+    const calls = [makeCall().call, makeCall().call, makeCall().call];
+    for (const call of calls) call.tally = tally;
+    send(stream.session, ...calls);
+    stream.answer(result(0, 1), result(1, 1), outcome(ResponseField.raised, 2, 1));
+    expect(tally).toEqual({ done: 2, failed: 1 });
+  });
+
+  it("hear when they were handed over and when they were started, once", () => {
+    const stream = new FakeStream().welcome();
+    const { call } = makeCall();
+    const heard: string[] = [];
+    call.onHanded = () => heard.push("handed");
+    call.onStarted = () => heard.push("started");
+    send(stream.session, call);
+    stream.answer(accepted(0));
+    expect([call.state, stream.session.window.room]).toEqual(["running", 1]);
+    stream.answer(accepted(0), result(0, 1));
+    expect(heard).toEqual(["handed", "started"]);
+    expect([call.state, stream.session.window.room]).toEqual(["ended", 1]);
+  });
+
+  it("that were refused go back to their owner, with the class of the refusal", () => {
+    const stream = new FakeStream().welcome();
+    const [a, b, c] = [makeCall(), makeCall(), makeCall()];
+    send(stream.session, a.call, b.call, c.call);
+    stream.answer(
+      (writer) => writeRejected(writer, 0, { status: StatusCode.RESOURCE_EXHAUSTED, message: "full" }),
+      (writer) => writeRejected(writer, 1, { status: StatusCode.INTERNAL, message: "what?" }),
+      (writer) => writeRejected(writer, 2, { status: 0, message: "", error: encode(new RangeError("own")) }),
+    );
+    expect(a.told).toEqual([["rejected", expect.any(TransientRpcError)]]);
+    expect(b.told).toEqual([["rejected", expect.any(RpcError)]]);
+    expect(c.told).toEqual([["failed", new RangeError("own")]]);
+    expect([a.call.state, a.call.session, stream.session.inFlight]).toEqual(["waiting", undefined, 0]);
+    expect(stream.session.window.room).toBe(1);
+  });
+
+  it("whose code the worker does not have are made anew for it, or fail", () => {
+    const stream = new FakeStream().welcome();
+    const [a, b, c] = [makeCall(), makeCall(), makeCall()];
+    const remade = makeCall().call;
+    a.call.worker = "w-1";
+    a.call.remake = (hashes) => (hashes.join() === "h1,h2" ? remade : undefined);
+    b.call.remake = () => {
+      throw new RangeError("cannot travel");
+    };
+    send(stream.session, a.call, b.call, c.call);
+    const wants = (id: number) => (writer: BatchWriter) =>
+      writeRejected(writer, id, { status: StatusCode.NOT_FOUND, message: "no such module", codeWanted: ["h1", "h2"] });
+    stream.answer(wants(0), wants(1), wants(2));
+    expect(a.told).toEqual([["remade", remade, "w-1"]]);
+    expect(b.told).toEqual([["failed", new RangeError("cannot travel")]]);
+    expect(c.told).toEqual([["failed", expect.any(CodeUnavailable)]]);
+    expect([stream.session.inFlight, stream.session.window.room]).toEqual([0, 1]);
+  });
+
+  it("whose answer cannot be read fail, and nothing else does", () => {
+    const stream = new FakeStream().welcome();
+    const [a, b] = [makeCall(), makeCall()];
+    send(stream.session, a.call, b.call);
+    stream.answer(placed(0, { bytes: Uint8Array.of(255, 255, 255) }), result(1, "fine"));
+    expect(a.told).toEqual([["failed", expect.any(UnexpectedResponse)]]);
+    expect(b.told).toEqual([["resolved", "fine"]]);
+    expect(stream.session.isOpen).toBe(true);
+  });
+
+  it.each([
+    ["needs what was never sent", outcome(ResponseField.result, 0, "x", [99])],
+    ["names chunks that never came", placed(0, { chunked: 500 })],
+    ["names a file that is none", placed(0, { chunked: 5, file: "/etc/hostname" })],
+  ])("whose answer %s are told, once, like all others of the session", async (_what, answer) => {
+    const stream = new FakeStream().welcome();
+    const [a, b] = [makeCall(), makeCall()];
+    send(stream.session, a.call, b.call);
+    stream.answer(answer);
+    await turn();
+    expect(stream.session.isOpen).toBe(false);
+    expect(b.told).toHaveLength(1);
+    expect(a.told).toHaveLength(1);
+  });
+
+  it("get large answers in one piece", () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    send(stream.session, call);
+    const bytes = encode("x".repeat(1000));
+    const chunk = (from: number, to: number) => (writer: BatchWriter) =>
+      writeFrame(writer, ResponseField.chunk, [undefined, 0, bytes.subarray(from, to), from === 0 ? bytes.length : 0]);
+    stream.answer(chunk(0, 400));
+    stream.answer(chunk(400, bytes.length), placed(0, { chunked: bytes.length }));
+    expect(told).toEqual([["resolved", "x".repeat(1000)]]);
+  });
+
+  it("with a serializer of their own have their answers read by it", () => {
+    const stream = new FakeStream().welcome();
+    const serializer = { dumps: () => new Uint8Array(0), loads: (bytes: Uint8Array) => Buffer.from(bytes).toString() };
+    const { call, told } = makeCall(undefined, { serializer });
+    send(stream.session, call);
+    stream.answer(placed(0, { bytes: Buffer.from("own format") }));
+    expect(told).toEqual([["resolved", "own format"]]);
+  });
+
+  it("of generators get their steps", () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    const steps: unknown[] = [];
+    call.stream = { opened: () => steps.push("opened"), yielded: (value, control) => steps.push([value, control]) };
+    send(stream.session, call);
+    stream.answer(outcome(ResponseField.yielded, 0, 1), outcome(ResponseField.yielded, 0, 2, [], true), result(0, 3));
+    expect(steps).toEqual(["opened", [1, false], [2, true]]);
+    expect(told).toEqual([["resolved", 3]]);
+  });
+
+  it("ask for more at a pace that the worker tells", () => {
+    const stream = new FakeStream().welcome();
+    stream.answer((writer) => writePace(writer, 100));
+    expect(stream.session.window.room).toBe(25);
+    expect(stream.events.progressed).toHaveBeenCalledWith(stream.session);
+  });
+});
+
+describe("cancelling", () => {
+  it("tells the worker and ignores whatever it still says", () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    const steps: unknown[] = [];
+    call.stream = { opened: () => undefined, yielded: (value) => steps.push(value) };
+    send(stream.session, call);
+    stream.session.cancel(call, "enough");
+    expect(stream.session.window.room).toBe(1);
+    stream.answer(accepted(0), outcome(ResponseField.yielded, 0, 1));
+    expect(stream.session.inFlight).toBe(1);
+    stream.answer(result(0, "late"));
+    expect([told, steps, stream.session.inFlight, stream.session.window.room]).toEqual([[], [], 0, 1]);
+  });
+
+  it("one whose refusal is under way is not handed back", () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    send(stream.session, call);
+    stream.session.cancel(call, "enough");
+    stream.answer((writer) => writeRejected(writer, 0, { status: StatusCode.UNAVAILABLE, message: "stopping" }));
+    expect([told, stream.session.inFlight, stream.session.window.room]).toEqual([[], 0, 1]);
+  });
+
+  it("one whose arguments are still under way ends it at once: the worker never saw it", async () => {
+    const stream = new FakeStream().welcome();
+    stream.writable = false;
+    const { call } = makeCall(new Uint8Array(LARGE));
+    send(stream.session, call);
+    stream.session.cancel(call, "enough");
+    expect([stream.session.inFlight, stream.session.window.room]).toEqual([0, 1]);
+    stream.drain();
+    await turn();
+    expect(stream.ids(RequestField.task)).toEqual([]);
+  });
+
+  it("the same for one that another worker refused before", async () => {
+    const [first, second] = [new FakeStream().welcome(), new FakeStream().welcome()];
+    const { call } = makeCall(new Uint8Array(LARGE));
+    send(first.session, call);
+    while (!call.written) await turn();
+    first.answer((writer) => writeRejected(writer, 0, { status: StatusCode.UNAVAILABLE, message: "stopping" }));
+    second.writable = false;
+    send(second.session, call);
+    second.session.cancel(call, "enough");
+    expect([second.session.inFlight, second.session.window.room]).toEqual([0, 1]);
+  });
+
+  it("is for the call's own session", () => {
+    const [a, b] = [new FakeStream().welcome(), new FakeStream().welcome()];
+    const { call } = makeCall();
+    send(a.session, call);
+    b.session.cancel(call, "x");
+    b.session.credit(call, 1);
+    b.session.step(call, 1, "x", 0);
+    expect(call.state).toBe("sent");
+    expect(b.received).toHaveLength(1);
+  });
+});
+
+describe("the end of a session", () => {
+  it.each([
+    ["its connection", (stream: FakeStream) => stream.end({ code: StatusCode.UNAVAILABLE, message: "gone" }), /gone/],
+    [
+      "its task thread",
+      (stream: FakeStream) => stream.answer((writer) => writeExecutorLost(writer, "out of memory")),
+      /out of memory/,
+    ],
+  ])("with %s tells each call in flight, once, after the owner", async (_what, end, why) => {
+    const stream = new FakeStream().welcome();
+    const order: string[] = [];
+    stream.events.closed.mockImplementation(() => order.push("closed"));
+    const [a, b, abandoned] = [makeCall(), makeCall(), makeCall()];
+    const told = vi.spyOn(a.call.owner, "lost").mockImplementation(() => void order.push("lost"));
+    send(stream.session, a.call, b.call, abandoned.call);
+    stream.session.cancel(abandoned.call, "x");
+    end(stream);
+    stream.end({ code: StatusCode.UNAVAILABLE, message: "again" });
+    stream.session.close(new Error("closed as well"));
+    await turn();
+    expect(told).toHaveBeenCalledTimes(1);
+    expect(b.told).toEqual([["lost", expect.any(WorkerLost)]]);
+    expect(b.told).toEqual([["lost", expect.objectContaining({ message: expect.stringMatching(why) })]]);
+    expect(abandoned.told).toEqual([]);
+    expect(order).toEqual(["closed", "lost"]);
+    expect([a.call.state, a.call.session, a.call.id, stream.session.inFlight]).toEqual(["ended", undefined, -1, 0]);
+  });
+
+  it("by close cancels the stream and tells calls why", async () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    send(stream.session, call);
+    const error = new Error("no longer used");
+    stream.session.close(error);
+    await turn();
+    expect(stream.state).toBe("ended");
+    expect(told).toEqual([["lost", error]]);
+    expect(stream.events.closed).toHaveBeenCalledTimes(1);
+  });
+
+  it("with a status of its own is no lost worker", () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    send(stream.session, call);
+    stream.end({ code: StatusCode.INTERNAL, message: "malformed" });
+    expect(told).toEqual([["lost", expect.any(RpcError)]]);
+  });
+
+  it("a call that was lost while its arguments went out counts at the next session as any other", async () => {
+    const [first, second] = [new FakeStream().welcome(), new FakeStream().welcome()];
+    first.writable = false;
+    const calls = Array.from({ length: 5 }, () => makeCall(new Uint8Array(LARGE)).call);
+    send(first.session, ...calls);
+    first.end({ code: StatusCode.UNAVAILABLE, message: "gone" });
+    for (const call of calls) {
+      send(second.session, call);
+      while (second.ids(RequestField.task).length === 0) await turn();
+      second.received.length = 0;
+      expect(second.session.window.room).toBe(0);
+      second.answer(result(0, "done"));
+      expect(second.session.window.room).toBe(1);
+    }
+  });
+});
+
+describe("a session over time", () => {
+  type Action = { readonly kind: "send" | "accept" | "answer" | "reject" | "cancel"; readonly which: number };
+  const action: fc.Arbitrary<Action> = fc.record({
+    kind: fc.constantFrom("send", "send", "accept", "answer", "reject", "cancel"),
+    which: fc.nat(),
+  });
+
+  it("uses an id again only after the worker's last word on it, and ends up with nothing", () => {
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+        const stream = new FakeStream().welcome();
+        const { session } = stream;
+        const atWorker = new Map<number, ReturnType<typeof makeCall>>();
+        const cancelled = new Set<Call>();
+        const settle = (id: number, kind: Action["kind"]) => {
+          const entry = atWorker.get(id);
+          atWorker.delete(id);
+          if (kind === "reject") {
+            stream.answer((writer) => writeRejected(writer, id, { status: StatusCode.UNAVAILABLE, message: "no" }));
+          } else stream.answer(result(id, id));
+          const expected = kind === "reject" ? ["rejected", expect.any(TransientRpcError)] : ["resolved", id];
+          expect(entry?.told).toEqual(entry !== undefined && cancelled.has(entry.call) ? [] : [expected]);
+        };
+        for (const { kind, which } of actions) {
+          const ids = [...atWorker.keys()];
+          const id = ids[which % Math.max(1, ids.length)];
+          const entry = id === undefined ? undefined : atWorker.get(id);
+          if (kind === "send" || id === undefined || entry === undefined) {
+            const made = makeCall();
+            send(session, made.call);
+            expect(atWorker.has(made.call.id)).toBe(false);
+            atWorker.set(made.call.id, made);
+          } else if (kind === "accept") stream.answer(accepted(id));
+          else if (kind === "cancel") {
+            session.cancel(entry.call, "x");
+            cancelled.add(entry.call);
+          } else settle(id, kind);
+          expect(session.inFlight).toBe(atWorker.size);
+        }
+        for (const id of atWorker.keys()) settle(id, "answer");
+        expect([session.inFlight, session.window.room]).toEqual([0, 1]);
+        const activity = stream.events.activity.mock.calls.map(([busy]: boolean[]) => busy);
+        expect(activity).toEqual(activity.map((_, i) => i % 2 === 0));
+        expect(activity.length % 2).toBe(0);
+      }),
+    );
+  });
+});

@@ -1,0 +1,266 @@
+import { setImmediate as turn } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InvalidArgument } from "../errors.ts";
+import { type MapOptions, mapConcurrently, type Progress, splitMapOptions } from "./map.ts";
+
+/** Calls that end when told to. */
+class Calls {
+  readonly made: number[] = [];
+  readonly signals: AbortSignal[] = [];
+  readonly #settlers = new Map<number, { resolve: (value: number) => void; reject: (error: unknown) => void }>();
+
+  readonly call = (item: number, signal: AbortSignal): Promise<number> => {
+    this.made.push(item);
+    this.signals.push(signal);
+    return new Promise((resolve, reject) => this.#settlers.set(item, { resolve, reject }));
+  };
+
+  get underWay(): number {
+    return this.#settlers.size;
+  }
+
+  end(item: number, error?: unknown): void {
+    const settler = this.#settlers.get(item);
+    this.#settlers.delete(item);
+    if (error === undefined) settler?.resolve(item * 10);
+    else settler?.reject(error);
+  }
+
+  get items(): number[] {
+    return [...this.#settlers.keys()];
+  }
+}
+
+const times10 = async (item: number): Promise<number> => item * 10;
+
+async function collect<T>(results: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const result of results) collected.push(result);
+  return collected;
+}
+
+/** A source that counts what is taken from it, and notes when it is closed. */
+class Source {
+  taken = 0;
+  closed = false;
+
+  *numbers(count: number): Generator<number, void, void> {
+    try {
+      for (let i = 0; i < count; i++) {
+        this.taken++;
+        yield i;
+      }
+    } finally {
+      this.closed = true;
+    }
+  }
+}
+
+describe("mapConcurrently", () => {
+  it("keeps the order of the items, or gives results as they come; never more under way than allowed", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(12),
+        fc.integer({ min: 1, max: 5 }),
+        fc.boolean(),
+        fc.infiniteStream(fc.nat()),
+        async (count, concurrency, ordered, choices) => {
+          const calls = new Calls();
+          const completed: number[] = [];
+          const items = Array.from({ length: count }, (_, i) => i);
+          let most = 0;
+          const collected = collect(mapConcurrently(items, calls.call, { ordered }, concurrency));
+          while (completed.length < count) {
+            await turn();
+            most = Math.max(most, calls.underWay);
+            const item = calls.items[choices.next().value % Math.max(1, calls.underWay)];
+            if (item === undefined) continue;
+            calls.end(item);
+            completed.push(item);
+          }
+          expect(await collected).toEqual((ordered ? items : completed).map((item) => item * 10));
+          expect(most).toBeLessThanOrEqual(concurrency);
+          expect(most).toBe(Math.min(concurrency, count));
+          expect(calls.made).toEqual(items);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it("takes what can be iterated over: also strings, sets, generators and streams", async () => {
+    async function* stream() {
+      yield 1;
+      yield 2;
+    }
+    expect(await collect(mapConcurrently(new Set([1, 2]), times10, {}, 2))).toEqual([10, 20]);
+    expect(await collect(mapConcurrently(stream(), times10, {}, 2))).toEqual([10, 20]);
+    expect(await collect(mapConcurrently("ab", async (letter) => letter.toUpperCase(), {}, 2))).toEqual(["A", "B"]);
+    expect(await collect(mapConcurrently([], times10, {}, 2))).toEqual([]);
+  });
+
+  it.each([5, null, undefined, {}, () => 1])("refuses %s", async (items) => {
+    const results = mapConcurrently(items as unknown as number[], times10, {}, 2);
+    await expect(collect(results)).rejects.toThrow(InvalidArgument);
+  });
+
+  it("reads no more of the source than there is room for, and nothing before it is asked", async () => {
+    const [source, calls] = [new Source(), new Calls()];
+    const results = mapConcurrently(source.numbers(100), calls.call, {}, 3);
+    expect(source.taken).toBe(0);
+    const first = results.next();
+    await turn();
+    expect(source.taken).toBe(3);
+    calls.end(0);
+    expect(await first).toEqual({ done: false, value: 0 });
+    await turn();
+    expect(source.taken).toBe(3);
+    void results.next();
+    await turn();
+    expect(source.taken).toBe(4);
+    for (const item of calls.items) calls.end(item);
+    await results.return();
+  });
+
+  it("gives a result although the source has nothing more yet", async () => {
+    let more: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      more = resolve;
+    });
+    async function* slow() {
+      yield 1;
+      await waiting;
+      yield 2;
+    }
+    const results = mapConcurrently(slow(), times10, {}, 4);
+    let first: number | undefined;
+    const step = results.next().then(({ value }) => {
+      first = value ?? undefined;
+    });
+    for (let i = 0; i < 5; i++) await turn();
+    const early = first;
+    more();
+    await step;
+    expect(await collect(results)).toEqual([20]);
+    expect(early).toBe(10);
+  });
+
+  it("cancels what is under way and closes the source when it is left", async () => {
+    const [source, calls] = [new Source(), new Calls()];
+    const results = mapConcurrently(source.numbers(100), calls.call, {}, 3);
+    const first = results.next();
+    await turn();
+    calls.end(0);
+    await first;
+    expect(calls.signals.some(({ aborted }) => aborted)).toBe(false);
+    await results.return();
+    expect(calls.signals.every(({ aborted }) => aborted)).toBe(true);
+    expect(source.closed).toBe(true);
+  });
+
+  it("the first failure ends it and cancels the rest", async () => {
+    const [source, calls] = [new Source(), new Calls()];
+    const collected = collect(mapConcurrently(source.numbers(100), calls.call, { ordered: false }, 3));
+    const failed = collected.catch((error: unknown) => error);
+    await turn();
+    calls.end(2, new RangeError("two"));
+    expect(await failed).toEqual(new RangeError("two"));
+    expect(calls.signals.every(({ aborted }) => aborted)).toBe(true);
+    expect([source.closed, source.taken]).toEqual([true, 3]);
+  });
+
+  it("in order, a failure ends it after the results before it", async () => {
+    const calls = new Calls();
+    const results = mapConcurrently([0, 1, 2], calls.call, {}, 3);
+    const first = results.next();
+    await turn();
+    calls.end(1, new RangeError("one"));
+    calls.end(0);
+    expect(await first).toEqual({ done: false, value: 0 });
+    await expect(results.next()).rejects.toThrow(RangeError);
+  });
+
+  it("with stopOnError false leaves failures out and tells all of them at the end", async () => {
+    const items = [0, 1, 2, 3, 4];
+    const fail = async (item: number) => {
+      if (item % 2 === 1) throw new RangeError(String(item));
+      return item;
+    };
+    for (const ordered of [true, false]) {
+      const seen: number[] = [];
+      const error = await (async () => {
+        for await (const value of mapConcurrently(items, fail, { stopOnError: false, ordered }, 2)) seen.push(value);
+      })().catch((thrown: unknown) => thrown);
+      expect(seen).toEqual([0, 2, 4]);
+      expect(error).toBeInstanceOf(AggregateError);
+      expect((error as AggregateError).errors).toEqual([new RangeError("1"), new RangeError("3")]);
+      expect((error as AggregateError).message).toBe("2 of 5 items failed");
+    }
+  });
+
+  it("fails when the source does, and asks nothing of a source that has failed", async () => {
+    let closes = 0;
+    let left = 2;
+    const source = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => {
+          if (left-- === 0) throw new RangeError("source");
+          return { done: false as const, value: left };
+        },
+        return: async () => {
+          closes++;
+          return { done: true as const, value: undefined };
+        },
+      }),
+    };
+    const signals: AbortSignal[] = [];
+    const call = (item: number, signal: AbortSignal) => {
+      signals.push(signal);
+      return times10(item);
+    };
+    await expect(collect(mapConcurrently(source, call, {}, 5))).rejects.toThrow(new RangeError("source"));
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    expect(closes).toBe(0);
+  });
+
+  it("tells how far it has come after each item", async () => {
+    const progress: Progress[] = [];
+    const options: MapOptions = { stopOnError: false, onProgress: (step) => progress.push(step) };
+    const fail = async (item: number) => {
+      if (item === 1) throw new RangeError("one");
+      return item;
+    };
+    await collect(mapConcurrently([0, 1, 2], fail, options, 2)).catch(() => undefined);
+    expect(progress).toEqual([
+      { done: 1, failed: 0, inFlight: 1, total: 3 },
+      { done: 1, failed: 1, inFlight: 1, total: 3 },
+      { done: 2, failed: 1, inFlight: 0, total: 3 },
+    ]);
+    progress.length = 0;
+    await collect(mapConcurrently(new Source().numbers(1), times10, options, 2));
+    expect(progress).toEqual([{ done: 1, failed: 0, inFlight: 0, total: undefined }]);
+  });
+});
+
+describe("splitMapOptions", () => {
+  it("parts the options of map from those of its calls", () => {
+    const own = { concurrency: 3, ordered: false, stopOnError: false, onProgress: () => undefined };
+    const call = { timeout: 5, key: "k" };
+    expect(splitMapOptions({ ...own, ...call })).toEqual({ own: { ...own, ...call }, call });
+  });
+
+  it.each([
+    { concurrency: 0 },
+    { concurrency: 1.5 },
+    { concurrency: Number.POSITIVE_INFINITY },
+    { ordered: 1 },
+    { stopOnError: "no" },
+    { onProgress: {} },
+    { timeout: -1 },
+    { concurency: 3 },
+  ])("refuses %j", (options) => {
+    expect(() => splitMapOptions(options as MapOptions)).toThrow(InvalidArgument);
+    expect(() => splitMapOptions(options as MapOptions)).toThrow("pool.map()");
+  });
+});

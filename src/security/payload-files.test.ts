@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { fileRealm } from "./payload-files.ts";
+import { PoolDirectory } from "./pool-directory.ts";
+
+type PayloadFiles = typeof import("./payload-files.ts");
+
+let pool: PoolDirectory;
+let directory: string;
+let files: PayloadFiles;
+
+/** The module as another process has it: with spare files of its own. */
+async function otherProcess(): Promise<PayloadFiles> {
+  vi.resetModules();
+  return await import("./payload-files.ts");
+}
+
+const bytes = (length: number, value: number) => new Uint8Array(length).fill(value);
+
+function store(through: PayloadFiles, payload: Uint8Array): string {
+  const path = through.writePayloadFile(payload);
+  if (path === undefined) throw new Error("there was no room");
+  return path;
+}
+
+/** The files of the directory, without the mark of its owner. */
+const stored = () => readdirSync(directory).filter((name) => name !== "owner.json");
+
+describe.skipIf(fileRealm() === "")("payload files", () => {
+  beforeEach(async () => {
+    pool = new PoolDirectory();
+    directory = pool.bulkDirectory();
+    files = await otherProcess();
+    files.usePayloadDirectory(directory);
+  });
+  afterEach(async () => {
+    await pool.dispose();
+  });
+
+  it("carry a payload from one process to another, for this user only", async () => {
+    const path = store(files, bytes(1000, 7));
+    expect(dirname(path)).toBe(directory);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const peer = await otherProcess();
+    const payload = peer.takePayloadFile(path, 1000);
+    expect(payload.equals(bytes(1000, 7))).toBe(true);
+    expect(payload.buffer.byteLength).toBe(1000);
+  });
+
+  it("circulate: whoever has read one writes the next payload into it", async () => {
+    const peer = await otherProcess();
+    peer.usePayloadDirectory(directory);
+    const path = store(files, bytes(1000, 1));
+    peer.takePayloadFile(path, 1000);
+    expect(store(peer, bytes(500, 2))).toBe(path);
+    expect(files.takePayloadFile(path, 500).equals(bytes(500, 2))).toBe(true);
+    expect(store(files, bytes(2000, 3))).toBe(path);
+    expect(peer.takePayloadFile(path, 2000).equals(bytes(2000, 3))).toBe(true);
+    expect(stored()).toEqual([basename(path)]);
+  });
+
+  it("no payload is ever in a file that holds another, in whatever order they come and go", async () => {
+    const peer = await otherProcess();
+    peer.usePayloadDirectory(directory);
+    const action = fc.record({ send: fc.boolean(), drop: fc.boolean(), back: fc.boolean(), length: fc.integer({ min: 1, max: 3000 }) });
+    let value = 0;
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+        const underWay = new Map<string, { length: number; value: number; to: PayloadFiles }>();
+        const receive = (path: string, drop: boolean) => {
+          const sent = underWay.get(path);
+          if (sent === undefined) return;
+          underWay.delete(path);
+          if (drop) sent.to.dropPayloadFile(path, sent.length);
+          else expect(sent.to.takePayloadFile(path, sent.length).equals(bytes(sent.length, sent.value))).toBe(true);
+        };
+        for (const { send, drop, back, length } of actions) {
+          if (send) {
+            value = (value + 1) % 256;
+            const path = store(back ? peer : files, bytes(length, value));
+            expect(underWay.has(path)).toBe(false);
+            underWay.set(path, { length, value, to: back ? files : peer });
+          } else {
+            const [path] = underWay.keys();
+            if (path !== undefined) receive(path, drop);
+          }
+        }
+        for (const path of underWay.keys()) receive(path, false);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("that wait for their next use are bounded, in number and in bytes", () => {
+    const many = Array.from({ length: 40 }, () => store(files, bytes(10, 1)));
+    for (const path of many) files.takePayloadFile(path, 10);
+    expect(stored().length).toBe(16);
+    const large = Array.from({ length: 3 }, () => store(files, bytes(30 * 1024 * 1024, 1)));
+    for (const path of large) files.takePayloadFile(path, 30 * 1024 * 1024);
+    const kept = stored().reduce((total, name) => total + statSync(join(directory, name)).size, 0);
+    expect(kept).toBeLessThanOrEqual(64 * 1024 * 1024);
+  });
+
+  it("the smallest that is large enough is used again first", () => {
+    const sizes = [5000, 1000, 3000];
+    const paths = sizes.map((size) => store(files, bytes(size, 1)));
+    for (const [i, path] of paths.entries()) files.takePayloadFile(path, sizes[i] ?? 0);
+    expect(store(files, bytes(2000, 2))).toBe(paths[2]);
+    expect(store(files, bytes(2000, 2))).toBe(paths[0]);
+    expect(store(files, bytes(2000, 2))).toBe(paths[1]);
+  });
+
+  it("outside of their place are refused, and left alone", () => {
+    const place = dirname(directory);
+    const secret = join(pool.path, "secret");
+    writeFileSync(secret, "secret");
+    const paths = [
+      secret,
+      "/etc/hostname",
+      "relative/path",
+      "",
+      join(place, "no-directory"),
+      `${place}/../x`,
+      `${place}/../../etc/hostname`,
+      `${directory}/..`,
+      `${place}/../${basename(place)}/${basename(directory)}/x`,
+      `${place}/a/b/c`,
+    ];
+    for (const path of paths) {
+      expect(() => files.takePayloadFile(path, 1)).toThrow("is not one that payloads may be in");
+      expect(() => files.dropPayloadFile(path, 1)).toThrow("is not one that payloads may be in");
+    }
+    store(files, bytes(10, 1));
+    expect(readFileSync(secret, "utf8")).toBe("secret");
+  });
+
+  it("that are links are not followed, to read or to write", () => {
+    const target = join(pool.path, "target");
+    writeFileSync(target, "target");
+    const link = join(directory, "link");
+    symlinkSync(target, link);
+    expect(() => files.takePayloadFile(link, 6)).toThrow(/ELOOP/);
+    files.dropPayloadFile(link, 6);
+    const path = store(files, bytes(6, 1));
+    expect(path).not.toBe(link);
+    expect(readFileSync(target, "utf8")).toBe("target");
+  });
+
+  it("that are shorter than was said are refused, and nothing keeps them open", () => {
+    const path = store(files, bytes(10, 1));
+    const open = () => readdirSync("/proc/self/fd").length;
+    const before = open();
+    expect(() => files.takePayloadFile(path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
+    expect(() => files.takePayloadFile(join(directory, "missing"), 1)).toThrow(/ENOENT/);
+    expect(open()).toBe(before);
+  });
+
+  it("whose directory is gone are given up: the payload goes another way", () => {
+    const paths = [store(files, bytes(10, 1)), store(files, bytes(10, 1))];
+    for (const path of paths) files.takePayloadFile(path, 10);
+    rmSync(directory, { recursive: true });
+    expect(files.writePayloadFile(bytes(10, 1))).toBeUndefined();
+    mkdirSync(directory, { mode: 0o700 });
+    expect(existsSync(store(files, bytes(10, 1)))).toBe(true);
+  });
+
+  it("one that somebody removed is passed over", () => {
+    const path = store(files, bytes(10, 1));
+    files.takePayloadFile(path, 10);
+    rmSync(path);
+    const next = store(files, bytes(10, 2));
+    expect(next).not.toBe(path);
+    expect(files.takePayloadFile(next, 10).equals(bytes(10, 2))).toBe(true);
+  });
+
+  it("may be empty", () => {
+    const path = store(files, bytes(0, 0));
+    expect(files.takePayloadFile(path, 0)).toHaveLength(0);
+  });
+});
+
+describe("fileRealm", () => {
+  it("is the same for every process of this user on this machine", async () => {
+    expect((await otherProcess()).fileRealm()).toBe(fileRealm());
+  });
+});
