@@ -48,7 +48,8 @@ type Settled<R> = { readonly value: R } | { readonly error: unknown };
 
 /**
  * Calls `call` for each item with a bound on how many are under way, and yields the results. Nothing is read from
- * `items` before there is room for it. Leaving the iteration cancels what is under way.
+ * `items` before there is room for it, and nothing waits for an item that is not there yet but that item's own call.
+ * Leaving the iteration cancels what is under way.
  */
 export async function* mapConcurrently<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -57,51 +58,69 @@ export async function* mapConcurrently<T, R>(
   concurrency: number,
 ): AsyncGenerator<R, void, void> {
   const { ordered = true, stopOnError = true, onProgress } = options;
+  const total = Array.isArray(items) ? items.length : undefined;
   const iterator = iterate(items);
   const cancel = new AbortController();
-  const underWay: Promise<{ slot: number; settled: Settled<R> }>[] = [];
-  const slots = new Map<number, Promise<{ slot: number; settled: Settled<R> }>>();
+  /** Outcomes that have not been handed on, by the number of their item or of their arrival. */
+  const settled = new Map<number, Settled<R>>();
   const failures: unknown[] = [];
-  const total = Array.isArray(items) ? items.length : undefined;
-  let nextSlot = 0;
+  let source: "ready" | "asked" | "exhausted" | "failed" = "ready";
+  let sourceError: unknown;
+  let started = 0;
+  let arrived = 0;
+  let handedOn = 0;
   let done = 0;
-  let exhausted = false;
-  const fill = async (): Promise<void> => {
-    while (!exhausted && slots.size < concurrency) {
-      const step = await iterator.next();
-      if (step.done === true) {
-        exhausted = true;
-        return;
-      }
-      const slot = nextSlot++;
-      const outcome = call(step.value, cancel.signal).then(
-        (value) => ({ slot, settled: { value } }),
-        (error: unknown) => ({ slot, settled: { error } }),
-      );
-      slots.set(slot, outcome);
-      if (ordered) underWay.push(outcome);
-    }
+  let wake: (() => void) | undefined;
+
+  const settle = (item: number, outcome: Settled<R>): void => {
+    settled.set(ordered ? item : arrived, outcome);
+    arrived++;
+    wake?.();
   };
+  const take = (step: IteratorResult<T>): void => {
+    source = step.done === true ? "exhausted" : "ready";
+    if (step.done !== true) {
+      const item = started++;
+      call(step.value, cancel.signal).then(
+        (value) => settle(item, { value }),
+        (error: unknown) => settle(item, { error }),
+      );
+    }
+    wake?.();
+  };
+  const ask = (): void => {
+    source = "asked";
+    new Promise<IteratorResult<T>>((resolve) => resolve(iterator.next())).then(take, (error: unknown) => {
+      source = "failed";
+      sourceError = error;
+      wake?.();
+    });
+  };
+  const isOver = (): boolean => source === "exhausted" && handedOn === started;
+
   try {
-    for (await fill(); slots.size > 0; await fill()) {
-      const first = ordered ? underWay.shift() : undefined;
-      const { slot, settled } = await (first ?? Promise.race(slots.values()));
-      slots.delete(slot);
-      if ("error" in settled) {
-        failures.push(settled.error);
-        onProgress?.({ done, failed: failures.length, inFlight: slots.size, total });
-        if (stopOnError) throw settled.error;
+    while (!isOver()) {
+      if (source === "ready" && started - handedOn < concurrency) ask();
+      const outcome = settled.get(handedOn);
+      if (outcome === undefined) {
+        if (source === "failed") throw sourceError;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
         continue;
       }
-      done++;
-      onProgress?.({ done, failed: failures.length, inFlight: slots.size, total });
-      yield settled.value;
+      settled.delete(handedOn++);
+      if ("error" in outcome) failures.push(outcome.error);
+      else done++;
+      onProgress?.({ done, failed: failures.length, inFlight: started - arrived, total });
+      if (!("error" in outcome)) yield outcome.value;
+      else if (stopOnError) throw outcome.error;
     }
   } finally {
     cancel.abort();
-    if (!exhausted) await iterator.return?.();
+    if (source === "ready" || source === "asked") await iterator.return?.();
   }
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${nextSlot} items failed`);
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${started} items failed`);
 }
 
 function iterate<T>(items: Iterable<T> | AsyncIterable<T>): AsyncIterator<T> | Iterator<T> {

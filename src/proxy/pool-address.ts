@@ -27,7 +27,7 @@ export function makeScope(address: PoolAddress): Scope {
 
 /** What `makeScope` made, on the worker. Throws `UnexpectedResponse` for anything else. */
 export function readScope(bytes: Uint8Array): PoolAddress {
-  const json: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+  const json = parse(Buffer.from(bytes).toString("utf8"));
   if (typeof json === "object" && json !== null && "kind" in json) {
     if (json.kind === "local" && "namespace" in json && typeof json.namespace === "string") {
       const directory = "directory" in json && typeof json.directory === "string" ? json.directory : undefined;
@@ -45,4 +45,12 @@ export function readScope(bytes: Uint8Array): PoolAddress {
 export function discoveryFor(address: PoolAddress): DiscoveryLike & Partial<AsyncDisposable> {
   if (address.kind === "static") return new StaticDiscovery([...address.workers]);
   return new LocalDiscovery(address.namespace, address.directory === undefined ? {} : { directory: address.directory });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

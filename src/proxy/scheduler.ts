@@ -46,7 +46,8 @@ export class Scheduler implements CallOwner, LinkListener {
   #holes = 0;
   #turn = 0;
   #scheduled = false;
-  #asking = false;
+  /** Whether the balancer is being asked, and whether it must be asked again after that. */
+  #asking: "no" | "once" | "again" = "no";
   readonly #distributeNow = (): void => {
     this.#scheduled = false;
     this.distribute();
@@ -147,9 +148,11 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   rejected(call: Call, error: Error): void {
-    this.#refused(call, call.worker, error);
-    this.balancer.settled?.(call.worker, { status: "rejected" });
-    const member = this.members.get(call.worker);
+    const { worker } = call;
+    call.worker = "";
+    this.#refused(call, worker, error);
+    this.balancer.settled?.(worker, { status: "rejected" });
+    const member = this.members.get(worker);
     if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
     this.#retries.push(call);
     this.#scheduleSoon();
@@ -164,7 +167,8 @@ export class Scheduler implements CallOwner, LinkListener {
     this.balancer.settled?.(call.worker, { status: "lost" });
     call.state = "lost";
     if (call.tally !== undefined) call.tally.failed++;
-    if (call.extras?.idempotent === true && call.stream === undefined && call.refusals === undefined) {
+    if (call.extras?.idempotent === true && call.stream === undefined && !call.lostBefore) {
+      call.lostBefore = true;
       call.state = "waiting";
       this.#refused(call, call.worker, error);
       this.#retries.push(call);
@@ -269,22 +273,32 @@ export class Scheduler implements CallOwner, LinkListener {
     session.send(this.#queue, from, to);
   }
 
-  /** Asks the balancer for each call; one whose workers have no room waits, and others may pass it. */
+  /**
+   * Asks the balancer for each call; one whose workers have no room waits, and others may pass it. Calls that come while
+   * the balancer thinks are asked about after that.
+   */
   async #distributeAsked(): Promise<void> {
-    if (this.#asking) return;
-    this.#asking = true;
-    try {
-      const waiting = this.#queue.slice(this.#head);
-      this.#queue = [];
-      this.#head = 0;
-      for (const call of waiting) {
-        if (call.state !== "waiting") continue;
-        if (!(await this.#tryAsBalanced(call))) this.#queue.push(call);
-      }
-      if (this.#queue.length > 0) this.#failIfUnreachable();
-    } finally {
-      this.#asking = false;
+    if (this.#asking !== "no") {
+      this.#asking = "again";
+      return;
     }
+    do {
+      this.#asking = "once";
+      for (const call of this.#queue.slice(this.#head)) {
+        if (call.state === "waiting" && (await this.#tryAsBalanced(call))) this.#dequeue(call);
+      }
+    } while (this.#askedAgain());
+    this.#asking = "no";
+    if (this.#head < this.#queue.length) this.#failIfUnreachable();
+  }
+
+  #askedAgain(): boolean {
+    return this.#asking === "again" && this.#head < this.#queue.length;
+  }
+
+  #dequeue(call: Call): void {
+    const index = this.#queue.indexOf(call, this.#head);
+    if (index >= 0) this.#queue.splice(index, 1);
   }
 
   async #tryAsBalanced(call: Call): Promise<boolean> {
@@ -297,7 +311,9 @@ export class Scheduler implements CallOwner, LinkListener {
         if (member.link.state === "connecting") return false;
         const session = member.roomiest();
         if (session === undefined) continue;
-        if (call.state === "waiting") this.#sendOne(call, member, session);
+        // It may have been withdrawn while the balancer thought.
+        if (call.state !== "waiting") return false;
+        this.#sendOne(call, member, session);
         return true;
       }
     } catch (error) {
@@ -315,9 +331,10 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Calls that were refused go to a worker that has not refused them yet. */
   #distributeRetries(): void {
+    const now = performance.now();
     for (const call of this.#retries.splice(0)) {
       if (call.state !== "waiting") continue;
-      const untried = [...this.members.values()].filter((member) => call.refusals?.has(member.uid) !== true);
+      const untried = [...this.members.values()].filter((member) => this.#mayTake(call, member, now));
       const member = untried.find((candidate) => candidate.roomiest() !== undefined);
       const session = member?.roomiest();
       if (member !== undefined && session !== undefined) this.#sendOne(call, member, session);
@@ -328,6 +345,14 @@ export class Scheduler implements CallOwner, LinkListener {
         this.connect();
       }
     }
+  }
+
+  /** A worker that refused the call may not have it again; one that could not be reached just now has refused it, too. */
+  #mayTake(call: Call, member: Member, now: number): boolean {
+    if (call.refusals?.has(member.uid) === true) return false;
+    if (member.link.state !== "idle" || member.failure === undefined || member.retryAt <= now) return true;
+    this.#refused(call, member.uid, member.failure);
+    return false;
   }
 
   /** Connects to every worker that is not connected. */

@@ -4,7 +4,11 @@ import { StagingBuffer } from "./staging-buffer.ts";
 
 describe("StagingBuffer", () => {
   it("keeps all that was stored, whatever is stored after it", () => {
-    const length = fc.oneof(fc.nat(40), fc.nat(2000), fc.constantFrom(0, 31, 32, 33, 64 * 1024, 64 * 1024 + 1, 150_000));
+    const length = fc.oneof(
+      fc.nat(40),
+      fc.nat(2000),
+      fc.constantFrom(0, 31, 32, 33, 64 * 1024, 64 * 1024 + 1, 150_000),
+    );
     fc.assert(
       fc.property(fc.array(length, { maxLength: 40 }), (lengths) => {
         const staging = new StagingBuffer();
