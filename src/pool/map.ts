@@ -7,7 +7,7 @@ export interface Progress {
   readonly done: number;
   /** Items whose call failed. */
   readonly failed: number;
-  /** Calls under way. */
+  /** Items begun whose result has not been handed on. */
   readonly inFlight: number;
   /** Items in all, when that is known beforehand. */
   readonly total: number | undefined;
@@ -44,6 +44,12 @@ export function splitMapOptions(options: MapOptions): { own: MapOptions; call: C
   return { own: options, call };
 }
 
+/** Where items come from: `asked` while the next one is awaited. */
+interface Source {
+  state: "ready" | "asked" | "exhausted" | "failed";
+  error: unknown;
+}
+
 type Settled<R> = { readonly value: R } | { readonly error: unknown };
 
 /**
@@ -64,8 +70,7 @@ export async function* mapConcurrently<T, R>(
   /** Outcomes that have not been handed on, by the number of their item or of their arrival. */
   const settled = new Map<number, Settled<R>>();
   const failures: unknown[] = [];
-  let source: "ready" | "asked" | "exhausted" | "failed" = "ready";
-  let sourceError: unknown;
+  const source: Source = { state: "ready", error: undefined };
   let started = 0;
   let arrived = 0;
   let handedOn = 0;
@@ -78,7 +83,7 @@ export async function* mapConcurrently<T, R>(
     wake?.();
   };
   const take = (step: IteratorResult<T>): void => {
-    source = step.done === true ? "exhausted" : "ready";
+    source.state = step.done === true ? "exhausted" : "ready";
     if (step.done !== true) {
       const item = started++;
       call(step.value, cancel.signal).then(
@@ -89,21 +94,21 @@ export async function* mapConcurrently<T, R>(
     wake?.();
   };
   const ask = (): void => {
-    source = "asked";
+    source.state = "asked";
     new Promise<IteratorResult<T>>((resolve) => resolve(iterator.next())).then(take, (error: unknown) => {
-      source = "failed";
-      sourceError = error;
+      source.state = "failed";
+      source.error = error;
       wake?.();
     });
   };
-  const isOver = (): boolean => source === "exhausted" && handedOn === started;
+  const isOver = (): boolean => source.state === "exhausted" && handedOn === started;
 
   try {
     while (!isOver()) {
-      if (source === "ready" && started - handedOn < concurrency) ask();
+      if (source.state === "ready" && started - handedOn < concurrency) ask();
       const outcome = settled.get(handedOn);
       if (outcome === undefined) {
-        if (source === "failed") throw sourceError;
+        if (source.state === "failed") throw source.error;
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -112,13 +117,13 @@ export async function* mapConcurrently<T, R>(
       settled.delete(handedOn++);
       if ("error" in outcome) failures.push(outcome.error);
       else done++;
-      onProgress?.({ done, failed: failures.length, inFlight: started - arrived, total });
+      onProgress?.({ done, failed: failures.length, inFlight: started - handedOn, total });
       if (!("error" in outcome)) yield outcome.value;
       else if (stopOnError) throw outcome.error;
     }
   } finally {
     cancel.abort();
-    if (source === "ready" || source === "asked") await iterator.return?.();
+    if (source.state === "ready" || source.state === "asked") await iterator.return?.();
   }
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${started} items failed`);
 }
