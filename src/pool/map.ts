@@ -93,19 +93,28 @@ export async function* mapConcurrently<T, R>(
     }
     wake?.();
   };
+  const fail = (error: unknown): void => {
+    source.state = "failed";
+    source.error = error;
+    wake?.();
+  };
   const ask = (): void => {
     source.state = "asked";
-    new Promise<IteratorResult<T>>((resolve) => resolve(iterator.next())).then(take, (error: unknown) => {
-      source.state = "failed";
-      source.error = error;
-      wake?.();
-    });
+    try {
+      const step = iterator.next();
+      if (step instanceof Promise) step.then(take, fail);
+      else if ("then" in step) Promise.resolve(step).then(take, fail);
+      else take(step);
+    } catch (error) {
+      fail(error);
+    }
   };
   const isOver = (): boolean => source.state === "exhausted" && handedOn === started;
 
   try {
-    while (!isOver()) {
-      if (source.state === "ready" && started - handedOn < concurrency) ask();
+    for (;;) {
+      while (source.state === "ready" && started - handedOn < concurrency) ask();
+      if (isOver()) break;
       const outcome = settled.get(handedOn);
       if (outcome === undefined) {
         if (source.state === "failed") throw source.error;

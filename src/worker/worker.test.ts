@@ -131,9 +131,9 @@ describe("Worker", () => {
   it("that is stopped while it starts does not run in the end", async () => {
     const worker = new TestWorker();
     const starting = worker.start().catch(() => undefined);
-    await worker.stop();
+    const stopping = worker.stop();
     worker.finishStart();
-    await starting;
+    await Promise.all([starting, stopping]);
     await expect(worker.start()).rejects.toThrow(/is stopped/);
   });
 });

@@ -1,9 +1,10 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { fileRealm } from "../../src/security/index.ts";
-import { type Response, Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";
+import { type Response, type TaskSchema, Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello, request } from "../support/wire-requests.ts";
 
@@ -25,8 +26,11 @@ afterAll(async () => {
 
 const pid = routine(async () => process.pid);
 
-/** A routine that can be announced, and not run. */
-const broken = { number: 1, name: "broken", code: Buffer.from("no function") };
+/** A routine that can be announced, and not run; and then a task of it. */
+function brokenTask(task: MessageInitShape<typeof TaskSchema>): Uint8Array {
+  const routes = [{ number: 1, name: "broken", code: Buffer.from("no function") }];
+  return Buffer.concat([request({ routes }), request({ tasks: [{ route: 1, ...task }] })]);
+}
 
 async function openSession(): Promise<GrpcStream<Response>> {
   const session = client.open(Worker.method.dispatch);
@@ -112,7 +116,7 @@ describe("a session", () => {
 
   test("that announces a routine whose code is garbage gets an error for its task, and goes on", async () => {
     const session = await openSession();
-    session.send(request({ routes: [broken], tasks: [{ id: 1, route: broken.number, sequence: 1n }] }));
+    session.send(brokenTask({ id: 1, sequence: 1n }));
     const answer = await session.message(1);
     expect(answer.raised.length + answer.rejected.length).toBe(1);
     session.send(request({ tasks: [{ id: 2, route: 99, sequence: 2n }] }));
@@ -138,10 +142,7 @@ describe("a session", () => {
   test.each<[string, Uint8Array]>([
     ["more of a payload than announced", request({ chunks: [{ id: 1, total: 4n, data: new Uint8Array(5) }] })],
     ["a payload larger than memory", request({ chunks: [{ id: 1, total: 2n ** 50n, data: new Uint8Array(5) }] })],
-    [
-      "less of a payload than its task says",
-      request({ routes: [broken], tasks: [{ id: 1, route: broken.number, chunked: 100n }] }),
-    ],
+    ["less of a payload than its task says", brokenTask({ id: 1, chunked: 100n })],
     ["a frame that reaches past its message", Uint8Array.of(0x12, 0x7f, 0x08)],
     ["a wire type that does not exist", Uint8Array.of(0x17, 0x01)],
   ])("that sends %s is ended, and nobody else notices", async (_name, bytes) => {
@@ -166,7 +167,7 @@ describe("a session", () => {
     const session = client.open(Worker.method.dispatch);
     session.send(request({ hello: { version: 1, minimumVersion: 1, callerId: "test", fileRealm: realm } }));
     await session.message(0);
-    session.send(request({ routes: [broken], tasks: [{ id: 1, route: broken.number, file, chunked: 5n }] }));
+    session.send(brokenTask({ id: 1, file, chunked: 5n }));
     const { code, details } = await session.ended;
     expect(code).not.toBe(status.OK);
     expect(details).not.toBe("");
