@@ -1,7 +1,7 @@
 import { CodeUnavailable, RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
-import { dropPayloadFile, fileRealm, takePayloadFile, writePayloadFile } from "../security/index.ts";
+import { dropPayloadFile, fileRealm, takePayloadFile, usePayloadFile, writePayloadFile } from "../security/index.ts";
 import { ValueDecoder } from "../values/index.ts";
 import { ChunkAssembly } from "../wire/chunk-assembly.ts";
 import { ReceivedDependencies } from "../wire/dependency-ledger.ts";
@@ -235,22 +235,28 @@ export class Session {
   /** Finds the payload of an outcome and hands it on, now or when the code that it needs is there. */
   #take(frame: FrameReader, kind: number, id: number, call: Call): void {
     const length = frame.integer(OutcomeField.chunked);
-    const inFile = frame.has(OutcomeField.file);
-    const owned = length > 0;
-    let buffer = frame.buffer;
-    if (inFile) buffer = takePayloadFile(frame.text(OutcomeField.file), length);
-    else if (owned) buffer = this.#chunks.take(id, length);
-    const from = owned ? 0 : frame.start(OutcomeField.value);
-    const to = owned ? buffer.length : frame.end(OutcomeField.value);
+    const file = frame.has(OutcomeField.file) ? frame.text(OutcomeField.file) : undefined;
     const control = frame.integer(OutcomeField.control) === 1;
     const loading = frame.has(OutcomeField.needs)
       ? this.#received.ready(frame.integers(OutcomeField.needs))
       : undefined;
     if (loading === undefined && this.#delayed === undefined) {
-      this.#deliver(call, kind, buffer, from, to, owned, control);
-    } else {
-      this.#deliverLater(loading, () => this.#deliver(call, kind, buffer, from, to, owned, control));
+      if (file !== undefined) {
+        usePayloadFile(file, length, (bytes) => this.#deliver(call, kind, bytes, 0, length, false, control));
+      } else if (length > 0) {
+        this.#deliver(call, kind, this.#chunks.take(id, length), 0, length, true, control);
+      } else {
+        const { buffer } = frame;
+        const end = frame.end(OutcomeField.value);
+        this.#deliver(call, kind, buffer, frame.start(OutcomeField.value), end, false, control);
+      }
+      return;
     }
+    let payload = frame.view(OutcomeField.value);
+    if (file !== undefined) payload = takePayloadFile(file, length);
+    else if (length > 0) payload = this.#chunks.take(id, length);
+    const owned = length > 0;
+    this.#deliverLater(loading, () => this.#deliver(call, kind, payload, 0, payload.length, owned, control));
   }
 
   #deliver(call: Call, kind: number, buffer: Buffer, from: number, to: number, owned: boolean, control: boolean): void {

@@ -16,6 +16,11 @@ import type { Member } from "./member.ts";
 /** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
 const RETRY_MS = 1000;
 
+/** Calls in a row that make a caller one that waits for each answer. */
+const LONG_STREAK = 64;
+/** After so many calls of such a caller another worker has its turn. */
+const SERIAL_TURN = 1024;
+
 /** How a scheduler is made. */
 export interface SchedulerOptions {
   /** Most calls that may wait for room. */
@@ -45,6 +50,10 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly #retries: Call[] = [];
   #holes = 0;
   #turn = 0;
+  /** Calls in a row that were made when nothing else was under way. */
+  #streak = 0;
+  /** Who got the last call. */
+  #lastSerial: { readonly session: Session; readonly member: Member } | undefined;
   #scheduled = false;
   /** Whether the balancer is being asked, and whether it must be asked again after that. */
   #asking: "no" | "once" | "again" = "no";
@@ -236,8 +245,24 @@ export class Scheduler implements CallOwner, LinkListener {
     }
   }
 
+  /**
+   * A caller that waits for each answer before it makes the next call stays with one worker after a while, whose threads
+   * are awake: that halves the time of such calls. Returns whether the only waiting call was handed out so.
+   */
+  #distributeSerial(): boolean {
+    const last = this.#lastSerial;
+    const serial = this.#queue.length - this.#head === 1 && this.#isIdle();
+    this.#streak = serial ? this.#streak + 1 : 0;
+    if (this.#streak < LONG_STREAK || this.#streak % SERIAL_TURN === 0 || last === undefined) return false;
+    if (!last.session.isOpen || last.session.window.room <= 0) return false;
+    if (this.members.get(last.member.uid) !== last.member) return false;
+    this.#send(last.session, last.member, 1);
+    return true;
+  }
+
   /** The least loaded workers get runs of calls, so that each run is one message. */
   #distributeLevel(): void {
+    if (this.#distributeSerial()) return;
     const sessions: Session[] = [];
     const owners: Member[] = [];
     for (const member of this.members.values()) {
@@ -270,6 +295,7 @@ export class Scheduler implements CallOwner, LinkListener {
       call.tally = member.tally;
     }
     this.#head = to;
+    if (this.#lastSerial === undefined || this.#lastSerial.session !== session) this.#lastSerial = { session, member };
     session.send(this.#queue, from, to);
   }
 

@@ -1,10 +1,12 @@
 export { errorCode } from "./error-code.ts";
 export { cleanUpAtExit } from "./exit-cleanup.ts";
 export {
+  checkPayloadFile,
   dropPayloadFile,
   fileRealm,
   takePayloadFile,
   usePayloadDirectory,
+  usePayloadFile,
   writePayloadFile,
 } from "./payload-files.ts";
 export { PoolDirectory, type PoolDirectoryOptions } from "./pool-directory.ts";

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -64,7 +73,12 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
   it("no payload is ever in a file that holds another, in whatever order they come and go", async () => {
     const peer = await otherProcess();
     peer.usePayloadDirectory(directory);
-    const action = fc.record({ send: fc.boolean(), drop: fc.boolean(), back: fc.boolean(), length: fc.integer({ min: 1, max: 3000 }) });
+    const action = fc.record({
+      send: fc.boolean(),
+      drop: fc.boolean(),
+      back: fc.boolean(),
+      length: fc.integer({ min: 1, max: 3000 }),
+    });
     let value = 0;
     fc.assert(
       fc.property(fc.array(action, { maxLength: 60 }), (actions) => {

@@ -1,7 +1,7 @@
 import { TaskCancelled } from "../errors.ts";
 import { StatusCode } from "../grpc/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
-import { takePayloadFile } from "../security/index.ts";
+import { checkPayloadFile } from "../security/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import type { MessageSink } from "../wire/outbox.ts";
@@ -310,10 +310,14 @@ function locatePayload(
   fields: { readonly args: number; readonly chunked: number; readonly file: number },
 ): Payload {
   const chunked = frame.integer(fields.chunked);
-  const inFile = frame.has(fields.file);
-  if (chunked === 0 && !inFile) {
-    return { buffer: frame.buffer, start: frame.start(fields.args), end: frame.end(fields.args), owned: false };
+  if (frame.has(fields.file)) {
+    const file = checkPayloadFile(frame.text(fields.file), chunked);
+    return { file, buffer: frame.buffer, start: 0, end: chunked, owned: false };
   }
-  const buffer = inFile ? takePayloadFile(frame.text(fields.file), chunked) : session.chunks.take(id, chunked);
-  return { buffer, start: 0, end: buffer.length, owned: true };
+  if (chunked === 0) {
+    const start = frame.start(fields.args);
+    return { file: undefined, buffer: frame.buffer, start, end: frame.end(fields.args), owned: false };
+  }
+  const buffer = session.chunks.take(id, chunked);
+  return { file: undefined, buffer, start: 0, end: buffer.length, owned: true };
 }

@@ -4,13 +4,16 @@ import { ModuleUnavailable } from "../functions/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { type CallObserver, type Frame, runWithFrame } from "../routine/frame.ts";
 import { trimStack } from "../routine/runtime-frames.ts";
+import { dropPayloadFile, usePayloadFile } from "../security/index.ts";
 import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 
-/** Where an encoded value is. */
+/** Where an encoded value is: in a file, or in a buffer. */
 export interface Payload {
+  /** The file, whose first `end` bytes it is. */
+  readonly file: string | undefined;
   readonly buffer: Buffer;
   readonly start: number;
   readonly end: number;
@@ -88,6 +91,7 @@ export class TaskRunner {
     task.wireId = -1;
     if (task.state === "parked") {
       task.state = "ended";
+      this.#forget(task);
       return;
     }
     if (task.timer !== undefined) clearTimeout(task.timer);
@@ -140,6 +144,13 @@ export class TaskRunner {
         this.#running++;
       },
     };
+  }
+
+  /** Takes over the file of a task that will not be run. */
+  #forget(task: RunningTask): void {
+    const index = this.#parked.findIndex((ready) => ready.task === task);
+    const [ready] = index < 0 ? [] : this.#parked.splice(index, 1);
+    if (ready?.args.file !== undefined) dropPayloadFile(ready.args.file, ready.args.end);
   }
 
   #unpark(): void {
@@ -258,7 +269,13 @@ export class TaskRunner {
 }
 
 /** Decodes a value that was sent to a task. */
-export function readPayload(task: RunningTask, { buffer, start, end, owned }: Payload): unknown {
+export function readPayload(task: RunningTask, payload: Payload): unknown {
+  const { file, buffer, start, end, owned } = payload;
+  if (file !== undefined) {
+    return usePayloadFile(file, end, (bytes) =>
+      readPayload(task, { file: undefined, buffer: bytes, start, end, owned }),
+    );
+  }
   const serializer = task.routine.serializer();
   return serializer === undefined
     ? task.session.decoder.decode(buffer, start, end, owned ? OWNED : undefined)

@@ -40,6 +40,7 @@ class PoolProgram implements Disposable {
 
   [Symbol.dispose](): void {
     this.program.child.kill("SIGKILL");
+    for (const pid of this.#pids) if (isRunning(pid)) killProcess(pid);
     this.#folder[Symbol.dispose]();
   }
 }
@@ -94,6 +95,13 @@ describe.concurrent("a program", () => {
     await running.started();
     running.program.child.kill(signal);
     expect(await running.ended()).toMatchObject({ signal });
+  });
+
+  test("that is interrupted at a terminal, its workers with it, leaves nothing although a task runs", async () => {
+    using running = new PoolProgram("wait with a task");
+    for (const pid of await running.started()) process.kill(pid, "SIGINT");
+    running.program.child.kill("SIGINT");
+    expect(await running.ended()).toMatchObject({ signal: "SIGINT" });
   });
 });
 
