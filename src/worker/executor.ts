@@ -143,6 +143,8 @@ export class Executor {
 
   /** A caller that sends nonsense loses its session; others notice nothing. */
   #readSafely(inbound: Inbound): boolean {
+    // What a caller sent before it went is not to be run any more.
+    if (this.#sessions.get(inbound.number) !== inbound.session) return true;
     try {
       return this.#readFrames(inbound);
     } catch (error) {

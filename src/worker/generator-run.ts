@@ -87,11 +87,12 @@ export class GeneratorRun {
         if (kind === StepKind.next) return generator.next(value);
         return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
       });
+      const given: unknown = await result.value;
       if (this.#over) return;
       if (result.done === true) {
         this.#over = true;
-        this.#output.returned(await result.value);
-      } else this.#output.yielded(await result.value, kind !== StepKind.next);
+        this.#output.returned(given);
+      } else this.#output.yielded(given, kind !== StepKind.next);
     } catch (error) {
       if (this.#over) return;
       this.#over = true;

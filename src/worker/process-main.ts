@@ -10,6 +10,10 @@ const CANCEL_GRACE_MS = 1000;
 /** How long callers have to take what was sent to them before the process ends, in milliseconds. */
 const FLUSH_GRACE_MS = 500;
 
+/** How long a worker whose parent is gone looks whether that is gone from the process table as well, in milliseconds. */
+const ABANDONED_MS = 2000;
+const ABANDONED_LOOK_MS = 20;
+
 const control = new Socket({ fd: CONTROL_FD, readable: true, writable: true });
 let service: WorkerService | undefined;
 let stopping: Promise<void> | undefined;
@@ -47,7 +51,7 @@ async function start(config: ProcessConfig): Promise<void> {
   );
   process.on("SIGTERM", () => void stop(0, config).then(() => exit(0)));
   process.on("SIGINT", () => void stop(-1, config).then(() => exit(0)));
-  control.on("close", () => abandoned(config));
+  control.on("close", () => void abandoned(config));
   const listen = await service.start(config.listen);
   report({ ready: true, listen });
 }
@@ -82,13 +86,21 @@ function after(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** The parent is gone: nobody is left to stop this process or to clean up after the pool. */
-function abandoned(config: ProcessConfig): void {
-  if (stopping !== undefined) return;
-  void PoolDirectory.removeAbandoned(config.directory)
-    .then(() => PoolDirectory.sweepStale())
-    .catch(() => undefined)
-    .finally(() => exit(0));
+/**
+ * The parent is gone: nobody is left to stop this process or to clean up after the pool. Its descriptors are closed a
+ * moment before it is out of the process table, so its directory may not count as abandoned at once.
+ */
+async function abandoned(config: ProcessConfig): Promise<void> {
+  if (stopping !== undefined) hurry?.();
+  try {
+    for (let waited = 0; waited < ABANDONED_MS; waited += ABANDONED_LOOK_MS) {
+      if (await PoolDirectory.removeAbandoned(config.directory)) break;
+      await after(ABANDONED_LOOK_MS);
+    }
+    await PoolDirectory.sweepStale();
+  } finally {
+    exit(0);
+  }
 }
 
 function exit(code: number): never {

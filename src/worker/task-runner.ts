@@ -115,6 +115,7 @@ export class TaskRunner {
     Promise.all([loading, routine.loading]).then(
       () => {
         if (task.wireId >= 0) this.#run(ready);
+        else this.#ended(task);
       },
       (error: unknown) => this.#unloadable(task, error),
     );
@@ -249,6 +250,7 @@ export class TaskRunner {
   }
 
   #ended(task: RunningTask): void {
+    if (task.state === "ended") return;
     const { session, wireId } = task;
     if (task.timer !== undefined) clearTimeout(task.timer);
     if (wireId >= 0) session.tasks.delete(wireId);

@@ -35,7 +35,10 @@ export interface WorkerOptions {
 const strings = (value: unknown): string | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? undefined : "an array of strings";
 const record = (value: unknown): string | undefined =>
-  typeof value === "object" && value !== null && Object.values(value).every((item) => typeof item === "string")
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((item) => typeof item === "string")
     ? undefined
     : "an object with strings for values";
 const atLeast = (minimum: number) => (value: unknown) =>
@@ -45,7 +48,7 @@ const atLeast = (minimum: number) => (value: unknown) =>
 const milliseconds = (value: unknown): string | undefined =>
   typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more";
 const object = (value: unknown): string | undefined =>
-  typeof value === "object" && value !== null ? undefined : "an object";
+  typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "an object";
 
 const CHECKS = {
   tags: strings,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { WorkerMetadata } from "../discovery/index.ts";
-import { InvalidArgument } from "../errors.ts";
+import { InvalidArgument, WorkerStartError } from "../errors.ts";
 import { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";
 
 /** Something that runs tasks and can be started and stopped. */
@@ -54,14 +54,16 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
       throw new InvalidArgument(`worker ${this.uid} is ${this.#state}: a worker is started once`);
     }
     this.#state = "starting";
+    let metadata: WorkerMetadata;
     try {
-      const metadata = await this.onStart(options.timeout);
-      this.#metadata = metadata;
-      this.#state = "running";
+      metadata = await this.onStart(options.timeout);
     } catch (error) {
       this.#state = "stopped";
       throw error;
     }
+    if (this.#stopping !== undefined) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
+    this.#metadata = metadata;
+    this.#state = "running";
   }
 
   /** Stops the worker. `timeout` 0 cancels what runs, above waits that long first, negative or infinite waits for all. */
