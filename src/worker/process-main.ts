@@ -1,4 +1,5 @@
 /** What runs in a worker process: the gRPC service, signals, and the pipe to the parent. */
+import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { addReflection, GrpcServer, Health } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
@@ -18,6 +19,7 @@ const control = new Socket({ fd: CONTROL_FD, readable: true, writable: true });
 let service: WorkerService | undefined;
 let stopping: Promise<void> | undefined;
 let hurry: (() => void) | undefined;
+let orphaned = false;
 
 function report(message: ProcessReport): void {
   control.write(`${JSON.stringify(message)}\n`);
@@ -42,18 +44,24 @@ async function start(config: ProcessConfig): Promise<void> {
         payloadDirectory: config.payloadDirectory,
       },
       stopRequested: (timeout) => {
-        setImmediate(() => void stop(timeout, config).then(() => exit(0)));
+        setImmediate(() => void stopAndExit(timeout, config));
         return Promise.resolve();
       },
     },
     server,
     health,
   );
-  process.on("SIGTERM", () => void stop(0, config).then(() => exit(0)));
-  process.on("SIGINT", () => void stop(-1, config).then(() => exit(0)));
+  process.on("SIGTERM", () => void stopAndExit(0, config));
+  process.on("SIGINT", () => void stopAndExit(-1, config));
   control.on("close", () => void abandoned(config));
   const listen = await service.start(config.listen);
   report({ ready: true, listen });
+}
+
+async function stopAndExit(timeout: number, config: ProcessConfig): Promise<void> {
+  await stop(timeout, config);
+  // One whose parent is gone has to clean up first.
+  if (!orphaned) exit(0);
 }
 
 /** Lets running tasks end, or cancels them, as `timeout` says. A second request hurries the first. */
@@ -91,10 +99,11 @@ function after(ms: number): Promise<void> {
  * moment before it is out of the process table, so its directory may not count as abandoned at once.
  */
 async function abandoned(config: ProcessConfig): Promise<void> {
-  if (stopping !== undefined) hurry?.();
+  orphaned = true;
+  hurry?.();
   try {
     for (let waited = 0; waited < ABANDONED_MS; waited += ABANDONED_LOOK_MS) {
-      if (await PoolDirectory.removeAbandoned(config.directory)) break;
+      if (!existsSync(config.directory) || (await PoolDirectory.removeAbandoned(config.directory))) break;
       await after(ABANDONED_LOOK_MS);
     }
     await PoolDirectory.sweepStale();
