@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import {
   CodeUnavailable,
   RpcError,
@@ -11,6 +11,7 @@ import {
 } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStreamHandlers, StatusCode } from "../grpc/index.ts";
 import type { Route } from "../routine/route.ts";
+import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../security/index.ts";
 import { encode } from "../values/index.ts";
 import { BatchWriter } from "../wire/batch-writer.ts";
 import { LAST_REQUEST_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
@@ -43,6 +44,11 @@ const ROUTE: Route = {
   fresh: false,
   replaces: 0,
 };
+
+const directory = new PoolDirectory();
+afterAll(async () => {
+  await directory.dispose();
+});
 
 /** The worker's end of a session, in memory. */
 class FakeStream {
@@ -299,6 +305,23 @@ describe("calls", () => {
     send(stream.session, call);
     stream.answer(placed(0, { bytes: Buffer.from("own format") }));
     expect(told).toEqual([["resolved", "own format"]]);
+  });
+
+  it.skipIf(fileRealm() === "")("with a serializer that keeps the bytes it is given may do so", () => {
+    usePayloadDirectory(directory.bulkDirectory());
+    const stream = new FakeStream("unix:/a.sock").welcome();
+    const serializer = { dumps: () => new Uint8Array(0), loads: (bytes: Uint8Array) => bytes };
+    const calls = [7, 8].map(() => makeCall(undefined, { serializer }));
+    send(stream.session, ...calls.map(({ call }) => call));
+    for (const id of [0, 1]) {
+      const file = writePayloadFile(new Uint8Array(100_000).fill(7 + id)) ?? "";
+      stream.answer(placed(id, { chunked: 100_000, file }));
+    }
+    const values = calls.map(({ told }) => (told[0] as [string, Uint8Array])[1]);
+    expect(values.map((bytes) => [bytes.length, bytes[0], bytes.at(-1)])).toEqual([
+      [100_000, 7, 7],
+      [100_000, 8, 8],
+    ]);
   });
 
   it("of generators get their steps", () => {

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { assembleBound } from "./assemble-bound.ts";
 import { assembleClass, assembleFunction, assembleInner, assembleMember, fallbackClass } from "./assemble-code.ts";
-import { builtinAt } from "./builtin-modules.ts";
+import { builtinAt, builtinExports } from "./builtin-modules.ts";
 import { isRecord, isStringList } from "./code-data.ts";
 import { ModuleUnavailable, storedModule } from "./code-store.ts";
 import { identified } from "./identity.ts";
@@ -38,6 +38,13 @@ export function assemble(head: PlainData, early: readonly unknown[]): Assembled 
       const path = isStringList(head["path"]) ? head["path"] : [];
       const module = String(head["module"]);
       return found(builtinAt({ module, path }), `"${["node:" + module, ...path].join(".")}"`);
+    }
+    case "builtin-value": {
+      const exports = builtinExports(String(head["module"]));
+      return {
+        value: exports === undefined ? undefined : Reflect.get(exports, String(head["name"])),
+        complete: () => {},
+      };
     }
     case "prototype":
       return found(prototypeOf(early[0]), "the prototype of a function");

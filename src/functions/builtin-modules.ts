@@ -20,7 +20,7 @@ function isObject(value: unknown): value is object {
 }
 
 /** The exports of a module of Node's own, as `require` gives them; undefined when there is none of that name. */
-function builtinExports(module: string): object | undefined {
+export function builtinExports(module: string): object | undefined {
   if (!isBuiltin(module)) return undefined;
   const exports: unknown = process.getBuiltinModule(module);
   return isObject(exports) ? exports : undefined;

@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { cellOf, globalCell } from "./binding-cells.ts";
+import { builtinExports } from "./builtin-modules.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import type { CodeSite } from "./code-site.ts";
 import { isReassigned, isUsedInWith } from "./emission-plan.ts";
@@ -52,7 +53,19 @@ export function captureValue(
   if (typeof value === "object" && value !== null && referenceOf(value, policy) !== undefined) {
     return { name, kind: "slot", value: Borrowed.of(value), isFixed: true };
   }
+  const builtin = builtinExport(binding, value);
+  if (builtin !== undefined) return { name, kind: "slot", value: builtin, isFixed: true };
   return { name, kind: "slot", value, isFixed };
+}
+
+/** A number or string that was imported from one of Node's modules is the receiver's own there: its pid, its platform. */
+function builtinExport(binding: Binding | undefined, value: unknown): Borrowed | undefined {
+  const imported = binding?.imported;
+  if (imported === undefined || (typeof value === "object" && value !== null) || typeof value === "function") {
+    return undefined;
+  }
+  const module = builtinExports(imported.source);
+  return module === undefined ? undefined : Borrowed.exportOf(module, imported.imported);
 }
 
 /** False for what may be another value later although nothing assigns to it here. */

@@ -42,7 +42,7 @@ test("loads nothing because a peer said so", async () => {
     ancestors: ["TypeError", "Error"],
   };
   const { value } = assemble(head, []);
-  expect(Reflect.get(value, "name")).toBe("Unseen");
+  expect(value).toHaveProperty("name", "Unseen");
   expect(Object.getPrototypeOf(value)).toBe(TypeError);
   expect(() => assemble({ kind: "module", module: dependency.hash, path: ["anything"] }, [])).toThrow(
     ModuleUnavailable,

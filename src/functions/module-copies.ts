@@ -1,7 +1,9 @@
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
+import { builtinExports } from "./builtin-modules.ts";
 import type { FreeName } from "./code-site.ts";
 import { noteImport } from "./module-references.ts";
+import { Borrowed } from "./references.ts";
 import type { Binding } from "./scope.ts";
 
 const copies = new WeakMap<object, Map<string, object>>();
@@ -56,13 +58,19 @@ export function copyOfModule(module: object, free: FreeName, specifier: string, 
   copies.set(module, known);
   const copy = known.get(key) ?? Object.create(null);
   known.set(key, copy);
+  const builtin = builtinExports(specifier);
   for (const member of members) {
     if (!Reflect.has(module, member)) continue;
     const value: unknown = Reflect.get(module, member);
     noteImport(value, specifier, member, importer);
-    Reflect.set(copy, member, value);
+    const isShared = builtin !== undefined && isPrimitive(value) && Reflect.has(builtin, member);
+    Reflect.set(copy, member, isShared ? Borrowed.exportOf(builtin, member) : value);
   }
   return copy;
+}
+
+function isPrimitive(value: unknown): boolean {
+  return (typeof value !== "object" || value === null) && typeof value !== "function";
 }
 
 /** The members that a piece of code reads of a variable; undefined when it does anything else with it. */

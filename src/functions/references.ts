@@ -53,12 +53,20 @@ export function universalReference(value: object): Dismantled | undefined {
  */
 export class Borrowed {
   readonly value: object;
+  /** Set when it stands for a member of `value`, which may be a number or a string. */
+  readonly member: string | undefined;
 
-  private constructor(value: object) {
+  private constructor(value: object, member?: string) {
     this.value = value;
+    this.member = member;
   }
 
   static readonly #known = new WeakMap<object, Borrowed>();
+
+  /** Stands for what a module of Node exports under a name, whatever that is on the other side. */
+  static exportOf(module: object, name: string): Borrowed {
+    return new Borrowed(module, name);
+  }
 
   /** The same one each time for the same object. */
   static of(value: object): Borrowed {
@@ -85,7 +93,7 @@ export function isAllowed({ module, title }: ModuleReference, policy: ShippingPo
  */
 export function referenceOf(value: object, policy: ShippingPolicy = {}): Dismantled | undefined {
   if (types.isProxy(value)) return undefined;
-  if (value instanceof Borrowed) return referenceOf(value.value, policy);
+  if (value instanceof Borrowed) return borrowedReference(value, policy);
   const universal = universalReference(value);
   if (universal !== undefined) return universal;
   noteHolder(value);
@@ -98,6 +106,13 @@ export function referenceOf(value: object, policy: ShippingPolicy = {}): Dismant
     return { head: { kind: "prototype" }, dependencies: [], early: [constructor], parts: [], labels: [] };
   }
   return undefined;
+}
+
+function borrowedReference({ value, member }: Borrowed, policy: ShippingPolicy): Dismantled | undefined {
+  if (member === undefined) return referenceOf(value, policy);
+  const place = builtinPlaceOf(value);
+  if (place === undefined) return undefined;
+  return byName({ kind: "builtin-value", module: place.module, name: member });
 }
 
 /** What a package made is its own affair; data of the user's own modules travels as it is now, unless asked otherwise. */

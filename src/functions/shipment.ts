@@ -27,8 +27,8 @@ export interface Dismantled {
 
 /** A function or class being put together again. */
 export interface Assembled {
-  /** The function itself. It may be referred to, but not called, before `complete`. */
-  readonly value: object;
+  /** The function itself, or what a reference stands for. It may be referred to, but not called, before `complete`. */
+  readonly value: unknown;
   /** Fills in what `Dismantled.parts` held, in the same order. */
   complete(parts: readonly unknown[]): void;
 }

@@ -20,6 +20,7 @@ class FakeSession {
   readonly window: { room: number };
   readonly runs: Call[][] = [];
   inFlight = 0;
+  isOpen = true;
 
   constructor(room: number) {
     this.window = { room };
@@ -237,6 +238,31 @@ describe("waiting calls", () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it("of a caller that waits for each answer stay with one worker after a while, if it can take them", async () => {
+    const workers = [makeMember("a", [1]), makeMember("b", [1])] as const;
+    const { submit } = makeScheduler(workers);
+    const serial = async (): Promise<FakeMember> => {
+      const [call] = submit(1);
+      await turn();
+      const taker = workers.find(({ uid }) => uid === call?.worker);
+      if (call === undefined || taker === undefined) throw new Error("nobody took the call");
+      taker.session.over(call);
+      return taker;
+    };
+    const first: string[] = [];
+    for (let i = 0; i < 10; i++) first.push((await serial()).uid);
+    expect(first).toEqual(first.map((_, i) => (i % 2 === 0 ? "a" : "b")));
+    for (let i = 0; i < 100; i++) await serial();
+    const favourite = await serial();
+    for (let i = 0; i < 10; i++) expect(await serial()).toBe(favourite);
+    favourite.session.window.room = 0;
+    expect(await serial()).not.toBe(favourite);
+    favourite.session.window.room = 1;
+    const seen = new Set<FakeMember>();
+    for (let i = 0; i < 1100; i++) seen.add(await serial());
+    expect(seen.size).toBe(2);
   });
 
   it("are no more than maxPending, unless there is room", async () => {

@@ -189,6 +189,45 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
     expect(files.takePayloadFile(next, 10).equals(bytes(10, 2))).toBe(true);
   });
 
+  it("can be used in passing: the payload is right for as long as it is used", () => {
+    const lengths = [10, 5000, 3, 5 * 1024 * 1024, 100_000];
+    const sums = lengths.map((length, i) => {
+      const path = store(files, bytes(length, i + 1));
+      return files.usePayloadFile(path, length, (payload) => {
+        expect(payload).toHaveLength(length);
+        return payload.every((byte) => byte === i + 1);
+      });
+    });
+    expect(sums).toEqual(lengths.map(() => true));
+    expect(stored().length).toBeLessThanOrEqual(2);
+  });
+
+  it("used in passing within each other do not mix, also after one has failed", () => {
+    const paths = [1, 2, 3].map((value) => store(files, bytes(1000, value)));
+    const [first, second, third] = paths;
+    if (first === undefined || second === undefined || third === undefined) throw new Error("no files");
+    files.usePayloadFile(first, 1000, (outer) => {
+      const inner = files.usePayloadFile(second, 1000, (payload) => payload);
+      const thrower = () => {
+        throw new RangeError("x");
+      };
+      expect(() => files.usePayloadFile(third, 1000, thrower)).toThrow(RangeError);
+      expect([outer.equals(bytes(1000, 1)), inner.equals(bytes(1000, 2))]).toEqual([true, true]);
+    });
+    expect(() => files.usePayloadFile(join(directory, "missing"), 1, () => undefined)).toThrow(/ENOENT/);
+    const again = store(files, bytes(1000, 4));
+    expect(files.usePayloadFile(again, 1000, (payload) => payload.equals(bytes(1000, 4)))).toBe(true);
+  });
+
+  it("are checked before they are read: place, existence and length", () => {
+    const path = store(files, bytes(10, 1));
+    expect(files.checkPayloadFile(path, 10)).toBe(path);
+    expect(() => files.checkPayloadFile(path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
+    expect(() => files.checkPayloadFile("/etc/hostname", 1)).toThrow("is not one that payloads may be in");
+    expect(() => files.checkPayloadFile(join(directory, "missing"), 1)).toThrow(/ENOENT/);
+    expect(store(files, bytes(10, 2))).not.toBe(path);
+  });
+
   it("may be empty", () => {
     const path = store(files, bytes(0, 0));
     expect(files.takePayloadFile(path, 0)).toHaveLength(0);

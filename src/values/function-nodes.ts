@@ -15,7 +15,7 @@ export function writeFunction(writer: GraphWriter, fn: object, holder?: object):
 }
 
 /** Reads a function whose tag has been read. */
-export function readFunction(reader: GraphReader): object {
+export function readFunction(reader: GraphReader): unknown {
   const assembled = readHead(reader);
   reader.defer(() => assembled.complete(readAll(reader)));
   return assembled.value;
@@ -30,7 +30,7 @@ export function writeReference(writer: GraphWriter, value: object): boolean {
 }
 
 /** Reads a reference whose tag has been read. */
-export function readReference(reader: GraphReader): object {
+export function readReference(reader: GraphReader): unknown {
   const assembled = readHead(reader);
   assembled.complete([]);
   return assembled.value;

@@ -152,7 +152,7 @@ export class GraphReader extends ByteReader {
   }
 
   /** Gives `value` its number, at the same point where the writer did. */
-  remember(value: object | symbol): void {
+  remember(value: unknown): void {
     if (this.#remembering) this.#made.push(value);
   }
 

@@ -1,9 +1,11 @@
+import { readdirSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../errors.ts";
 import { currentFrame } from "../routine/frame.ts";
 import { currentTask } from "../routine/task.ts";
+import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../security/index.ts";
 import { encode, type Serializer, ValueDecoder } from "../values/index.ts";
 import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
@@ -23,12 +25,18 @@ interface TaskSetup {
   readonly codeLoading?: Promise<void>;
   readonly serializer?: Serializer;
   readonly pool?: Uint8Array;
+  /** The arguments go through a file. */
+  readonly file?: boolean;
 }
 
 const KINDS = new Map<number, string>(Object.entries(ResponseField).map(([name, field]) => [field, name]));
 
+const directory = new PoolDirectory();
 afterEach(() => {
   vi.useRealTimers();
+});
+afterAll(async () => {
+  await directory.dispose();
 });
 
 function setUp(maxConcurrency = 0) {
@@ -73,7 +81,13 @@ function setUp(maxConcurrency = 0) {
     const buffer = Buffer.from(setup.serializer?.dumps(args) ?? encode(args));
     const ready: ReadyTask = {
       task,
-      args: { buffer, start: 0, end: buffer.length, owned: false },
+      args: {
+        file: setup.file === true ? writePayloadFile(buffer) : undefined,
+        buffer: setup.file === true ? Buffer.alloc(0) : buffer,
+        start: 0,
+        end: buffer.length,
+        owned: false,
+      },
       pool: setup.pool,
       context: undefined,
       loading: setup.loading,
@@ -339,6 +353,54 @@ describe("a generator", () => {
     expect(sent).toMatchObject([["raised", 0, { name: "SerializationError" }]]);
     expect([trace, runner.live, counts.ended]).toEqual([["finally"], 0, 1]);
   });
+});
+
+describe.skipIf(fileRealm() === "")("arguments in a file", () => {
+  const stored = () => readdirSync(directory.bulkDirectory()).filter((name) => name !== "owner.json");
+
+  it("are read when the task is run, and stay right after others have been", () => {
+    usePayloadDirectory(directory.bulkDirectory());
+    const { sent, take } = setUp();
+    const kept: Uint8Array[] = [];
+    const keep = (bytes: Uint8Array) => void kept.push(bytes);
+    const serializer = { dumps: ([bytes]: Uint8Array[]) => bytes, loads: (bytes: Uint8Array) => [bytes] } as Serializer;
+    for (const value of [1, 2]) {
+      take(keep, { args: [new Uint8Array(1000).fill(value)], file: true });
+      take(keep, { args: [new Uint8Array(1000).fill(value + 10)], file: true, serializer });
+    }
+    expect(kept.map((bytes) => [bytes[0], bytes.at(-1)])).toEqual([
+      [1, 1],
+      [11, 11],
+      [2, 2],
+      [12, 12],
+    ]);
+    expect(sent).toHaveLength(4);
+  });
+
+  it.each(["parked", "loading"])(
+    "of tasks that are cancelled while %s are taken over, to be written again",
+    async (state) => {
+      usePayloadDirectory(directory.bulkDirectory());
+      const { runner, take } = setUp(state === "parked" ? 1 : 0);
+      const gates = new Gates();
+      take(gates.enter, { args: [0] });
+      let loaded: () => void = () => undefined;
+      const loading = new Promise<void>((resolve) => {
+        loaded = resolve;
+      });
+      const tasks = Array.from({ length: 5 }, () =>
+        take(() => expect.unreachable(), { file: true, ...(state === "loading" ? { loading } : {}) }),
+      );
+      const files = stored().length;
+      for (const task of tasks) runner.dismiss(task, "enough");
+      gates.end(0);
+      loaded();
+      await turn();
+      expect(runner.live).toBe(0);
+      for (const _ of tasks) writePayloadFile(new Uint8Array(10));
+      expect(stored().length).toBe(files);
+    },
+  );
 });
 
 describe("maxConcurrency", () => {
