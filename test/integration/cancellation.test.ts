@@ -122,28 +122,6 @@ describe("a signal", () => {
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { message: "everyone" } });
     await until(async () => (await readNotes(key)).length === 60, "all were told");
   });
-
-  test("may be an argument: the task gets a live one", async () => {
-    const key = randomUUID();
-    const watch = routine(async (name: string, options: { signal: AbortSignal }) => {
-      const { signal } = options;
-      if (signal.aborted) return "was aborted";
-      await new Promise<void>((resolve) => {
-        signal.addEventListener("abort", () => resolve());
-        note(name, "watching");
-      });
-      return signal.reason as unknown;
-    });
-    const controller = new AbortController();
-    const outcome = watch(key, { signal: controller.signal });
-    await Promise.race([
-      outcome,
-      until(async () => (await readNotes(key)).length === 1, "the task watches the signal"),
-    ]);
-    controller.abort(new RangeError("live"));
-    expect(await outcome).toMatchObject({ message: "live" });
-    expect(await watch(key, { signal: AbortSignal.abort() })).toBe("was aborted");
-  });
 });
 
 describe("a timeout", () => {

@@ -91,6 +91,11 @@ describe.each(toolchains)("methods with $dialect decorators compiled by $compile
   });
 
   test("may use private fields", async () => {
+    if (toolchain.dialect === "standard" && toolchain.compiler === "tsx") {
+      // esbuild turns the private fields of a class with such decorators into WeakMaps, which nobody can list.
+      await expect(privateFields).rejects.toThrow(/SerializationError: .*_balance.*WeakMap/);
+      return;
+    }
     const { worker, withdrawn, here, opened } = await privateFields;
     expect(withdrawn).toEqual({ pid: worker, balance: 89 });
     expect(here).toBe(100);
