@@ -218,6 +218,23 @@ describe("a remote generator", () => {
     expect(await worker.stream.next()).toEqual({ done: true, value: undefined });
   });
 
+  it("goes on from the answer to a throw, not from what it fetched before that", async () => {
+    const worker = new FakeWorker(async function* () {
+      for (let i = 0; ; i++) {
+        try {
+          yield i;
+        } catch (error) {
+          yield ["caught", error];
+        }
+      }
+    }, 3);
+    await worker.stream.next();
+    for (let i = 0; i < 10; i++) await turn();
+    expect(await worker.stream.throw("e")).toEqual({ done: false, value: ["caught", "e"] });
+    expect(await worker.stream.next()).toEqual({ done: false, value: 4 });
+    expect(await worker.stream.next()).toEqual({ done: false, value: 5 });
+  });
+
   it("that runs ahead takes no values, once it runs", async () => {
     const worker = new FakeWorker(numbers, 2);
     expect(await worker.stream.next("first")).toEqual({ done: false, value: 0 });

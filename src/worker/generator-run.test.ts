@@ -141,6 +141,17 @@ describe("GeneratorRun", () => {
     expect(out.slice(3)).toEqual([{ returned: "r" }]);
   });
 
+  it("that goes on after a throw does not run ahead any more", async () => {
+    const { run, out } = start(shapes["sync"]?.() ?? numbers());
+    run.credit(10);
+    run.step(StepKind.throw, "e", 2);
+    await idle();
+    expect(out.slice(2)).toEqual([{ value: ["caught", "e"], control: true }]);
+    run.credit(1);
+    await idle();
+    expect(out).toHaveLength(4);
+  });
+
   it("takes one step at a time", async () => {
     let inside = 0;
     let most = 0;
