@@ -241,7 +241,10 @@ export class Session {
       ? this.#received.ready(frame.integers(OutcomeField.needs))
       : undefined;
     if (loading === undefined && this.#delayed === undefined) {
-      if (file !== undefined) {
+      if (file !== undefined && call.extras?.serializer !== undefined) {
+        // A serializer of the user's may keep the bytes; our own decoder does not.
+        this.#deliver(call, kind, takePayloadFile(file, length), 0, length, true, control);
+      } else if (file !== undefined) {
         usePayloadFile(file, length, (bytes) => this.#deliver(call, kind, bytes, 0, length, false, control));
       } else if (length > 0) {
         this.#deliver(call, kind, this.#chunks.take(id, length), 0, length, true, control);

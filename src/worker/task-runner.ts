@@ -4,7 +4,7 @@ import { ModuleUnavailable } from "../functions/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { type CallObserver, type Frame, runWithFrame } from "../routine/frame.ts";
 import { trimStack } from "../routine/runtime-frames.ts";
-import { dropPayloadFile, usePayloadFile } from "../security/index.ts";
+import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../security/index.ts";
 import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun } from "./generator-run.ts";
@@ -114,10 +114,14 @@ export class TaskRunner {
     }
     Promise.all([loading, routine.loading]).then(
       () => {
-        if (task.wireId >= 0) this.#run(ready);
-        else this.#ended(task);
+        if (task.wireId >= 0) return this.#run(ready);
+        dropArguments(ready);
+        this.#ended(task);
       },
-      (error: unknown) => this.#unloadable(task, error),
+      (error: unknown) => {
+        dropArguments(ready);
+        this.#unloadable(task, error);
+      },
     );
     this.#options.touched(session);
   }
@@ -151,7 +155,7 @@ export class TaskRunner {
   #forget(task: RunningTask): void {
     const index = this.#parked.findIndex((ready) => ready.task === task);
     const [ready] = index < 0 ? [] : this.#parked.splice(index, 1);
-    if (ready?.args.file !== undefined) dropPayloadFile(ready.args.file, ready.args.end);
+    if (ready !== undefined) dropArguments(ready);
   }
 
   #unpark(): void {
@@ -273,15 +277,19 @@ export class TaskRunner {
 /** Decodes a value that was sent to a task. */
 export function readPayload(task: RunningTask, payload: Payload): unknown {
   const { file, buffer, start, end, owned } = payload;
-  if (file !== undefined) {
-    return usePayloadFile(file, end, (bytes) =>
-      readPayload(task, { file: undefined, buffer: bytes, start, end, owned }),
-    );
+  const { session, routine } = task;
+  const serializer = routine.serializer();
+  // A serializer of the user's may keep the bytes; our own decoder does not.
+  if (serializer !== undefined) {
+    return serializer.loads(file === undefined ? buffer.subarray(start, end) : takePayloadFile(file, end));
   }
-  const serializer = task.routine.serializer();
-  return serializer === undefined
-    ? task.session.decoder.decode(buffer, start, end, owned ? OWNED : undefined)
-    : serializer.loads(buffer.subarray(start, end));
+  if (file !== undefined) return usePayloadFile(file, end, (bytes) => session.decoder.decode(bytes, 0, end));
+  return session.decoder.decode(buffer, start, end, owned ? OWNED : undefined);
+}
+
+/** Takes over the file with the arguments of a task that will not be run. */
+function dropArguments({ args }: ReadyTask): void {
+  if (args.file !== undefined) dropPayloadFile(args.file, args.end);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
