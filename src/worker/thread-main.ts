@@ -15,9 +15,9 @@ import {
 } from "./thread-messages.ts";
 
 /** How long a thread looks for the next message before it sleeps, in milliseconds. */
-const SPIN_MS = 0.1;
+const SPIN_MS = 0.25;
 /** Most occasions to look for a message that are let pass after looking in vain. */
-const MOST_PASSES = 1023;
+const MOST_PASSES = 255;
 /** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
 const PULSE_BYTES = 96;
 /** Bytes of large messages that may be on their way out of a session. */
