@@ -18,7 +18,7 @@ describe("DispatchWindow", () => {
       window.pace(microseconds);
       return window.room;
     };
-    expect([2500, 2501, 1_000_000, 1250, 100, 1, 0].map(room)).toEqual([1, 1, 1, 2, 25, 512, 512]);
+    expect([6000, 6001, 1_000_000, 3000, 100, 1, 0].map(room)).toEqual([1, 1, 1, 2, 60, 512, 512]);
   });
 
   it("has no room while more wait than the new pace allows", () => {

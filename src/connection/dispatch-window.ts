@@ -1,6 +1,6 @@
 const LARGEST = 512;
 /** How much work may wait at a task thread behind what it is doing, in microseconds. */
-const TARGET_QUEUE_US = 2500;
+const TARGET_QUEUE_US = 6000;
 
 /**
  * Bounds how many tasks are at a task thread and not yet started. What is beyond stays with the caller, where it can

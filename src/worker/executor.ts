@@ -16,7 +16,7 @@ import { type Payload, readPayload, TaskRunner } from "./task-runner.ts";
 import type { ThreadBoard } from "./thread-board.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
-const SLICE_MS = 0.5;
+const SLICE_MS = 2;
 const STEP_PAYLOAD = { args: StepField.value, chunked: StepField.chunked, file: StepField.file };
 
 /** How an executor is set up. */
