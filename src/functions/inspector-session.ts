@@ -84,11 +84,17 @@ function openSession(): inspector.Session {
   }
 }
 
+/** The first major version of V8 that does not know the flag. */
+const FIRST_WITHOUT_FLAG = 12;
+
 function connect(): Connection {
   if (connection !== undefined) return connection;
   const session = openSession();
-  // With this flag a variable in its temporal dead zone throws when read; without, it shows as undefined.
-  setFlagsFromString("--experimental-value-unavailable");
+  // With this flag a variable in its temporal dead zone throws when read; without, it shows as undefined. Later versions
+  // of the engine do not know the flag, and tell of it by themselves.
+  if (Number.parseInt(process.versions.v8, 10) < FIRST_WITHOUT_FLAG) {
+    setFlagsFromString("--experimental-value-unavailable");
+  }
   Object.defineProperty(inspector, HANDOVER, { value: exchange, configurable: true });
   try {
     const { result } = send<inspector.Runtime.EvaluateReturnType>(session, "Runtime.evaluate", {

@@ -33,9 +33,12 @@ export class GeneratorRun {
   readonly #controls: Control[] = [];
   #stepping = false;
   #over = false;
+  /** What a synchronous generator yields may be a promise. */
+  readonly #synchronous: boolean;
 
   constructor(generator: AnyGenerator, output: GeneratorOutput, inContext: InContext) {
     this.#generator = generator;
+    this.#synchronous = !(Symbol.asyncIterator in generator);
     this.#output = output;
     this.#inContext = inContext;
   }
@@ -67,36 +70,47 @@ export class GeneratorRun {
   async #pump(): Promise<void> {
     this.#stepping = true;
     while (!this.#over) {
+      let kind: StepKind = StepKind.next;
+      let value: unknown;
       const control = this.#controls[0];
       if (control !== undefined && this.#plain >= control.after) {
         this.#controls.shift();
-        await this.#advance(control.kind, control.value);
+        ({ kind, value } = control);
       } else if (this.#credit > 0) {
         this.#credit--;
         this.#plain++;
-        await this.#advance(StepKind.next, undefined);
       } else break;
+      try {
+        const result = await this.#advance(kind, value);
+        // Asynchronous generators have awaited what they give already.
+        const given: unknown = this.#synchronous ? await result.value : result.value;
+        if (!this.#over) this.#give(result.done === true, given, kind !== StepKind.next);
+      } catch (error) {
+        if (!this.#over) this.#fail(error);
+      }
     }
     this.#stepping = false;
   }
 
-  async #advance(kind: StepKind, value: unknown): Promise<void> {
+  #advance(
+    kind: StepKind,
+    value: unknown,
+  ): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
     const generator = this.#generator;
-    try {
-      const result = await this.#inContext(() => {
-        if (kind === StepKind.next) return generator.next(value);
-        return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
-      });
-      const given: unknown = await result.value;
-      if (this.#over) return;
-      if (result.done === true) {
-        this.#over = true;
-        this.#output.returned(given);
-      } else this.#output.yielded(given, kind !== StepKind.next);
-    } catch (error) {
-      if (this.#over) return;
-      this.#over = true;
-      this.#output.threw(error);
-    }
+    return this.#inContext(() => {
+      if (kind === StepKind.next) return generator.next(value);
+      return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
+    });
+  }
+
+  #give(done: boolean, value: unknown, control: boolean): void {
+    if (!done) return this.#output.yielded(value, control);
+    this.#over = true;
+    this.#output.returned(value);
+  }
+
+  #fail(error: unknown): void {
+    this.#over = true;
+    this.#output.threw(error);
   }
 }
