@@ -76,6 +76,8 @@ export class Call {
   session: Session | undefined;
   /** Uid of the worker that it was last handed to. */
   worker = "";
+  /** Uid of the worker that a balancer chose for it while that was being connected to. */
+  chosen = "";
   /** Counts for that worker. */
   tally: Tally | undefined;
   /** The id within the session; -1 outside of one. */

@@ -183,7 +183,7 @@ describe("RequestSender", () => {
 
   it("counts a call as sent when its arguments are out, a few at a time", async () => {
     const { call, window, sink, outbox } = makeSender();
-    window.pace(250);
+    window.pace(600);
     sink.writable = false;
     const calls = Array.from({ length: 6 }, () => call(route(1), new Uint8Array(LARGE)));
     expect(window.room).toBe(10 - 2);
@@ -196,7 +196,7 @@ describe("RequestSender", () => {
 
   it("a call that is cancelled while its arguments go out counts once, and sends no more of them", async () => {
     const { call, sender, window, sink, outbox, frames } = makeSender();
-    window.pace(250);
+    window.pace(600);
     sink.writable = false;
     const made = call(route(1), new Uint8Array(LARGE));
     frames(name);

@@ -329,12 +329,17 @@ export class Scheduler implements CallOwner, LinkListener {
 
   async #tryAsBalanced(call: Call): Promise<boolean> {
     const { balancer, context } = this;
+    const chosen = this.#tryChosen(call);
+    if (chosen !== undefined) return chosen;
     try {
       for await (const uid of balancer.delegate(taskInfo(call), context)) {
         const member = this.members.get(uid);
         if (member === undefined || call.refusals?.has(uid) === true) continue;
         // A worker that is being connected to is the balancer's choice all the same.
-        if (member.link.state === "connecting") return false;
+        if (member.link.state === "connecting") {
+          call.chosen = uid;
+          return false;
+        }
         const session = member.roomiest();
         if (session === undefined) continue;
         // It may have been withdrawn while the balancer thought.
@@ -347,6 +352,20 @@ export class Scheduler implements CallOwner, LinkListener {
       return true;
     }
     return false;
+  }
+
+  /**
+   * Goes on with the worker that the balancer chose when it was being connected to: asked twice for one call, a balancer
+   * that takes turns would leave somebody out. Nothing when it must be asked.
+   */
+  #tryChosen(call: Call): boolean | undefined {
+    const member = this.members.get(call.chosen);
+    if (member === undefined || call.refusals?.has(member.uid) === true) return undefined;
+    if (member.link.state === "connecting") return false;
+    const session = member.roomiest();
+    if (session === undefined) return undefined;
+    this.#sendOne(call, member, session);
+    return true;
   }
 
   #sendOne(call: Call, member: Member, session: Session): void {
