@@ -125,7 +125,8 @@ describe.each([
       });
       expect(await Promise.all(small)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
       expect(await Promise.all(large)).toEqual([24 * MEGABYTE, 24 * MEGABYTE]);
-      expect(order.slice(0, 3)).toEqual(["small", "small", "small"]);
+      // How many get by before the first large one depends on the machine; none does when they wait for it.
+      expect(order[0]).toBe("small");
       expect(await readNotes(key)).toHaveLength(2);
     });
 
