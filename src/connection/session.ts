@@ -245,7 +245,7 @@ export class Session {
         // A serializer of the user's may keep the bytes; our own decoder does not.
         this.#deliver(call, kind, takePayloadFile(file, length), 0, length, true, control);
       } else if (file !== undefined) {
-        usePayloadFile(file, length, (bytes) => this.#deliver(call, kind, bytes, 0, length, false, control));
+        this.#deliverFile(call, kind, file, length, control);
       } else if (length > 0) {
         this.#deliver(call, kind, this.#chunks.take(id, length), 0, length, true, control);
       } else {
@@ -271,18 +271,30 @@ export class Session {
           ? decoder.decode(buffer, from, to, owned ? OWNED : undefined)
           : serializer.loads(buffer.subarray(from, to));
     } catch (cause) {
-      const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
-      this.cancel(call, error);
-      call.reject(new RemoteFailure(error));
+      this.#unreadable(call, cause);
       return;
     }
-    if (kind === ResponseField.result) {
-      if (call.tally !== undefined) call.tally.done++;
-      call.resolve(value);
-    } else if (kind === ResponseField.raised) {
-      if (call.tally !== undefined) call.tally.failed++;
-      call.reject(new RemoteFailure(value));
-    } else call.stream?.yielded(value, control);
+    settle(call, kind, value, control);
+  }
+
+  /** A file that is none is a fault of the session, what is in it one of the call. */
+  #deliverFile(call: Call, kind: number, file: string, length: number, control: boolean): void {
+    usePayloadFile(file, length, (source) => {
+      let value: unknown;
+      try {
+        value = decoder.decodeFrom(source);
+      } catch (cause) {
+        this.#unreadable(call, cause);
+        return;
+      }
+      settle(call, kind, value, control);
+    });
+  }
+
+  #unreadable(call: Call, cause: unknown): void {
+    const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
+    this.cancel(call, error);
+    call.reject(new RemoteFailure(error));
   }
 
   /** Keeps the order of answers while one of them waits for code. */
@@ -377,4 +389,15 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
 
 function isWanted(call: Call | undefined): boolean {
   return call !== undefined && call.state !== "abandoned";
+}
+
+/** Tells a call what came of it. */
+function settle(call: Call, kind: number, value: unknown, control: boolean): void {
+  if (kind === ResponseField.result) {
+    if (call.tally !== undefined) call.tally.done++;
+    call.resolve(value);
+  } else if (kind === ResponseField.raised) {
+    if (call.tally !== undefined) call.tally.failed++;
+    call.reject(new RemoteFailure(value));
+  } else call.stream?.yielded(value, control);
 }

@@ -181,7 +181,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   async #spawn(size: number): Promise<void> {
     const { tags = [], workerOptions = {} } = this.#options;
     const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
-    const spin = size * (workerOptions.threads ?? 1) < availableParallelism();
+    const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
     const starts = Array.from({ length: size }, async () => {
       const worker = this.#options.worker?.(options) ?? this.#localWorker(options, spin);
       this.#spawned.add(worker);

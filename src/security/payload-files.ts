@@ -22,7 +22,6 @@ import { uniqueName, userDirectoryName } from "./runtime-directory.ts";
 
 const SHARED_MEMORY = "/dev/shm";
 const MOST_SPARE_FILES = 16;
-const LARGEST_SCRATCH_BYTES = 4 * 1024 * 1024;
 const MOST_SPARE_BYTES = 64 * 1024 * 1024;
 
 interface SpareFile {
@@ -34,8 +33,6 @@ let realm: string | undefined;
 let directory: string | undefined;
 let own: PoolDirectory | undefined;
 const spare: SpareFile[] = [];
-let scratch = Buffer.alloc(0);
-let scratchInUse = false;
 
 /**
  * Names the memory file system and the user that files are exchanged through: processes of the same realm can read each
@@ -68,39 +65,49 @@ export function writePayloadFile(payload: Uint8Array): string | undefined {
  * such files: a peer must not be able to have others read or written.
  */
 export function takePayloadFile(path: string, length: number): Buffer {
-  return readInto(path, length, () => Buffer.allocUnsafeSlow(length));
-}
-
-/**
- * The same for a payload that is used at once and then no more: `use` gets a part of a buffer that is used again, whose
- * memory is there already.
- */
-export function usePayloadFile<T>(path: string, length: number, use: (payload: Buffer) => T): T {
-  if (length > LARGEST_SCRATCH_BYTES || scratchInUse) return use(takePayloadFile(path, length));
-  const payload = readInto(path, length, () => {
-    if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(Math.min(LARGEST_SCRATCH_BYTES, length * 2));
-    return scratch.subarray(0, length);
+  return usePayloadFile(path, length, (file) => {
+    const buffer = Buffer.allocUnsafeSlow(length);
+    file.read(buffer, 0);
+    return buffer;
   });
-  scratchInUse = true;
-  try {
-    return use(payload);
-  } finally {
-    scratchInUse = false;
-  }
 }
 
-function readInto(path: string, length: number, allocate: () => Buffer): Buffer {
+/** The same for a payload of which `use` reads what it needs, where it needs it. */
+export function usePayloadFile<T>(path: string, length: number, use: (file: PayloadFile) => T): T {
   checkPlace(path);
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const capacity = fstatSync(descriptor).size;
     if (length > capacity) throw new Error(`the file ${path} has ${capacity} bytes, not ${length}`);
-    const buffer = allocate();
-    for (let at = 0; at < length; ) at += readSync(descriptor, buffer, at, length - at, at);
-    keep({ path, capacity });
-    return buffer;
+    try {
+      return use(new PayloadFile(path, descriptor, length));
+    } finally {
+      keep({ path, capacity });
+    }
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** A payload in an open file. */
+export class PayloadFile {
+  readonly length: number;
+  readonly #path: string;
+  readonly #descriptor: number;
+
+  constructor(path: string, descriptor: number, length: number) {
+    this.#path = path;
+    this.#descriptor = descriptor;
+    this.length = length;
+  }
+
+  /** Fills all of `target` with the bytes from `at` on. */
+  read(target: Uint8Array, at: number): void {
+    for (let done = 0; done < target.length; ) {
+      const count = readSync(this.#descriptor, target, done, target.length - done, at + done);
+      if (count === 0) throw new Error(`the file ${this.#path} ends before byte ${at + target.length}`);
+      done += count;
+    }
   }
 }
 

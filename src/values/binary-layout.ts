@@ -1,8 +1,35 @@
+import { MalformedPayload } from "./malformed-payload.ts";
+
 /** The data of every buffer begins at a multiple of this, counted from the start of the payload. */
 export const ALIGNMENT = 8;
 
-/** Says at the end of a payload where the binary section begins. */
-export const TRAILER_SIZE = 8;
+/** Says at the end of a payload where the table of its binary data begins, and where the data does. */
+export const TRAILER_SIZE = 16;
+
+/** Where the parts of the binary section are, counted from the start of the payload. */
+export interface BinarySection {
+  /** What there is: the rest of the payload ends here. */
+  readonly table: number;
+  /** The data itself. */
+  readonly data: number;
+  readonly end: number;
+}
+
+/** Reads the trailer of a payload of `length` bytes. */
+export function readTrailer(trailer: Buffer, length: number): BinarySection {
+  const table = trailer.readDoubleLE(0);
+  const data = trailer.readDoubleLE(8);
+  const end = length - TRAILER_SIZE;
+  if (!Number.isSafeInteger(table) || !Number.isSafeInteger(data) || table < 1 || table >= data || data > end) {
+    throw new MalformedPayload("The binary section of the payload is not where it should be.");
+  }
+  return { table, data, end };
+}
+
+/** The next multiple of the alignment. */
+export function aligned(position: number): number {
+  return position + ((ALIGNMENT - (position % ALIGNMENT)) % ALIGNMENT);
+}
 
 /** How a buffer is stored: all of it, parts of it, or all of it with the size up to which it may grow. */
 export const WHOLE = 0;

@@ -1,9 +1,15 @@
-import { ALIGNMENT, MAX_RESERVED, RESIZABLE, TRAILER_SIZE, WHOLE, WINDOWS } from "./binary-layout.ts";
+import { aligned, type BinarySection, MAX_RESERVED, RESIZABLE, WHOLE, WINDOWS } from "./binary-layout.ts";
 import type { ByteReader } from "./byte-reader.ts";
+import { allocateLarge } from "./large-memory.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
 
-/** Smaller data is copied even out of an owned payload, so that it does not keep a large one in memory. */
-const ALIASED_SIZE = 16 * 1024;
+/** Where the bytes of a payload's binary data are. Positions are counted from the start of the payload. */
+export interface BinaryData {
+  /** Fills `target` with the bytes from `at` on. */
+  copy(target: Uint8Array, at: number): void;
+  /** The memory that the bytes are in, for as long as anybody likes; nothing if they must be copied. */
+  share(at: number, length: number): { buffer: ArrayBuffer; offset: number } | undefined;
+}
 
 interface Stored {
   readonly kind: number;
@@ -14,45 +20,32 @@ interface Stored {
 interface Piece {
   readonly from: number;
   readonly length: number;
-  /** Where its bytes are in the payload's buffer. */
+  /** Where its bytes are in the payload. */
   readonly at: number;
   made: { buffer: ArrayBuffer; offset: number } | undefined;
 }
 
 /** Gives out the binary data of a payload. */
 export class BinaryReader {
-  static readonly NONE = new BinaryReader(Buffer.alloc(0), 0, [], false);
+  static readonly NONE = new BinaryReader([], { copy: () => {}, share: () => undefined });
 
-  /** Where the section begins, which is where the rest of the payload ends. */
-  readonly start: number;
-  readonly #bytes: Uint8Array;
   readonly #stored: readonly Stored[];
-  readonly #owned: boolean;
+  readonly #data: BinaryData;
 
-  private constructor(bytes: Uint8Array, start: number, stored: readonly Stored[], owned: boolean) {
-    this.#bytes = bytes;
-    this.start = start;
+  private constructor(stored: readonly Stored[], data: BinaryData) {
     this.#stored = stored;
-    this.#owned = owned;
+    this.#data = data;
   }
 
-  /** Reads the table of the section with `reader`, which is put back where it was. */
-  static open(reader: ByteReader, bytes: Uint8Array, origin: number, owned: boolean): BinaryReader {
-    const resume = reader.position;
-    reader.skip(reader.remaining - TRAILER_SIZE);
-    const trailer = reader.position;
-    const start = origin + reader.float64();
-    if (!Number.isSafeInteger(start) || start < resume || start >= trailer) {
-      throw new MalformedPayload("The binary section of the payload is not where it should be.");
-    }
-    reader.position = start;
+  /** Reads the table, which is all that `reader` has left. */
+  static open(reader: ByteReader, section: BinarySection, data: BinaryData): BinaryReader {
+    const places = new Places(section);
     const stored: Stored[] = [];
-    for (let left = reader.count(2); left > 0; left--) stored.push(readStored(reader, origin));
-    if (reader.position !== trailer) throw new MalformedPayload("The binary section of the payload has a wrong size.");
+    for (let left = reader.count(2); left > 0; left--) stored.push(readEntry(reader, places));
+    if (places.end !== section.end) throw new MalformedPayload("The binary section of the payload has a wrong size.");
     const reserved = stored.reduce((sum, { limit }) => sum + limit, 0);
     if (reserved > MAX_RESERVED) throw new MalformedPayload("The payload asks for too much memory.");
-    reader.position = resume;
-    return new BinaryReader(bytes, start, stored, owned);
+    return new BinaryReader(stored, data);
   }
 
   /** All of buffer `index` as an `ArrayBuffer` of its own. */
@@ -86,29 +79,42 @@ export class BinaryReader {
   }
 
   #place(stored: Stored, piece: Piece): { buffer: ArrayBuffer; offset: number } {
-    const { buffer, byteOffset } = this.#bytes;
-    const at = byteOffset + piece.at;
-    const aliasable = this.#owned && stored.kind === WINDOWS && piece.length >= ALIASED_SIZE && at % ALIGNMENT === 0;
-    if (aliasable && buffer instanceof ArrayBuffer) return { buffer, offset: at };
-    const source = this.#bytes.subarray(piece.at, piece.at + piece.length);
-    if (stored.kind === RESIZABLE) {
-      const copy: ArrayBuffer = Reflect.construct(ArrayBuffer, [piece.length, { maxByteLength: stored.limit }]);
-      new Uint8Array(copy).set(source);
-      return { buffer: copy, offset: 0 };
-    }
-    const copy = Buffer.allocUnsafeSlow(piece.length);
-    copy.set(source);
-    return { buffer: copy.buffer, offset: 0 };
+    const shared = stored.kind === WINDOWS ? this.#data.share(piece.at, piece.length) : undefined;
+    if (shared !== undefined) return shared;
+    const buffer: ArrayBuffer =
+      stored.kind === RESIZABLE
+        ? Reflect.construct(ArrayBuffer, [piece.length, { maxByteLength: stored.limit }])
+        : allocateLarge(piece.length).buffer;
+    this.#data.copy(new Uint8Array(buffer), piece.at);
+    return { buffer, offset: 0 };
   }
 }
 
-function readStored(reader: ByteReader, origin: number): Stored {
+/** Tells where the data of one piece after the other is. */
+class Places {
+  readonly #limit: number;
+  end: number;
+
+  constructor({ data, end }: BinarySection) {
+    this.end = data;
+    this.#limit = end;
+  }
+
+  next(length: number): number {
+    const at = aligned(this.end);
+    if (at + length > this.#limit) throw new MalformedPayload("The payload ends inside its binary data.");
+    this.end = at + length;
+    return at;
+  }
+}
+
+function readEntry(reader: ByteReader, places: Places): Stored {
   const kind = reader.byte();
   if (kind === WINDOWS) {
     const pieces: Piece[] = [];
     let last = 0;
     for (let left = reader.count(2); left > 0; left--) {
-      const piece = readPiece(reader, origin, reader.varint());
+      const piece = readPiece(reader, reader.varint(), places);
       if (piece.from < last) throw noSuchPart();
       last = piece.from + piece.length;
       pieces.push(piece);
@@ -117,16 +123,14 @@ function readStored(reader: ByteReader, origin: number): Stored {
   }
   if (kind !== WHOLE && kind !== RESIZABLE) throw new MalformedPayload("The binary section is of an unknown kind.");
   const limit = kind === RESIZABLE ? reader.varint() : 0;
-  const piece = readPiece(reader, origin, 0);
+  const piece = readPiece(reader, 0, places);
   if (kind === RESIZABLE && piece.length > limit) throw new MalformedPayload("A buffer is larger than its limit.");
   return { kind, limit, pieces: [piece] };
 }
 
-function readPiece(reader: ByteReader, origin: number, from: number): Piece {
-  const length = reader.count();
-  const position = reader.position - origin;
-  reader.skip((ALIGNMENT - (position % ALIGNMENT)) % ALIGNMENT);
-  return { from, length, at: reader.skip(length), made: undefined };
+function readPiece(reader: ByteReader, from: number, places: Places): Piece {
+  const length = reader.varint();
+  return { from, length, at: places.next(length), made: undefined };
 }
 
 /** The piece that holds `length` bytes from `from` on; pieces are in ascending order. */

@@ -52,8 +52,17 @@ export class BinaryWriter {
     const stored = [...this.#sources.values()].map(storedForm);
     writer.reserve(stored.reduce((size, { windows }) => size + sizeOf(windows), OVERHEAD));
     writer.varint(stored.length);
-    for (const form of stored) writeStored(writer, form);
+    for (const form of stored) writeEntry(writer, form);
+    writer.align(ALIGNMENT);
+    const data = writer.position;
+    for (const { buffer, windows } of stored) {
+      for (const { from, to } of windows) {
+        writer.align(ALIGNMENT);
+        writer.raw(new Uint8Array(buffer, from, to - from));
+      }
+    }
     writer.float64(start);
+    writer.float64(data);
   }
 
   #source(buffer: ArrayBuffer): Source {
@@ -89,20 +98,14 @@ function sizeOf(windows: readonly Window[]): number {
   return windows.reduce((size, { from, to }) => size + to - from + OVERHEAD, OVERHEAD);
 }
 
-function writeStored(writer: ByteWriter, { buffer, kind, limit, windows }: StoredForm): void {
+function writeEntry(writer: ByteWriter, { kind, limit, windows }: StoredForm): void {
   writer.byte(kind);
   if (kind === RESIZABLE) writer.varint(limit);
   if (kind === WINDOWS) writer.varint(windows.length);
   for (const { from, to } of windows) {
     if (kind === WINDOWS) writer.varint(from);
-    writeBytes(writer, buffer, from, to);
+    writer.varint(to - from);
   }
-}
-
-function writeBytes(writer: ByteWriter, buffer: ArrayBuffer, from: number, to: number): void {
-  writer.varint(to - from);
-  writer.align(ALIGNMENT);
-  writer.raw(new Uint8Array(buffer, from, to - from));
 }
 
 /** What of the buffer travels, in ascending order; undefined for all of it as a buffer of its own. */

@@ -1,8 +1,10 @@
-import { BinaryReader } from "./binary-reader.ts";
+import { type BinarySection, readTrailer, TRAILER_SIZE } from "./binary-layout.ts";
+import { type BinaryData, BinaryReader } from "./binary-reader.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
 import type { FunctionPort, PrivateState } from "./function-port.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import { DataInMemory } from "./payload-data.ts";
 import { readSpecialObject } from "./special-object.ts";
 import { readSymbol } from "./symbols.ts";
 import {
@@ -60,15 +62,41 @@ export class GraphReader extends ByteReader {
   /** The value in `bytes` from `start` to `end`. With `owned`, large binary data may stay where it is. */
   read(bytes: Uint8Array, start: number, end: number, owned: boolean): unknown {
     this.open(bytes, start, end);
+    if ((this.#header() & HAS_BINARY) !== 0) {
+      if (this.remaining < TRAILER_SIZE) throw new MalformedPayload("The payload ends before its trailer.");
+      const section = readTrailer(this.bytes.subarray(end - TRAILER_SIZE, end), end - start);
+      this.#openBinary(section, new DataInMemory(this.bytes, start, owned));
+    }
+    return this.#root();
+  }
+
+  /** The value of a payload with binary data that is elsewhere: `head` is all that is before that. */
+  readHead(head: Uint8Array, section: BinarySection, data: BinaryData): unknown {
+    this.open(head, 0, section.data);
+    this.#header();
+    this.#openBinary(section, data);
+    return this.#root();
+  }
+
+  #header(): number {
     const header = this.byte();
     if ((header & 0xf0) !== FORMAT) {
       throw new MalformedPayload(`The payload begins with byte ${header}, which no supported format does.`);
     }
     this.#remembering = (header & HAS_REFERENCES) !== 0;
-    if ((header & HAS_BINARY) !== 0) {
-      this.binary = BinaryReader.open(this, this.bytes, this.start, owned);
-      this.end = this.binary.start;
-    }
+    return header;
+  }
+
+  #openBinary(section: BinarySection, data: BinaryData): void {
+    const resume = this.position;
+    this.position = this.start + section.table;
+    this.end = this.start + section.data;
+    this.binary = BinaryReader.open(this, section, data);
+    this.position = resume;
+    this.end = this.start + section.table;
+  }
+
+  #root(): unknown {
     const value = this.value();
     if (this.#later.length > 0) this.#readLater();
     if (this.position !== this.end) throw new MalformedPayload("The payload goes on after its end.");

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { encode } from "./codec.ts";
 import type { FunctionPort } from "./function-port.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import type { PayloadSource } from "./payload-data.ts";
 import {
   ARRAY,
   ASCII_STRING,
@@ -38,11 +39,27 @@ const noFunctions: FunctionPort = {
 const decoder = new ValueDecoder(noFunctions);
 
 function expectValueOrMalformed(bytes: Uint8Array, owned: boolean): void {
-  try {
-    decoder.decode(bytes, 0, bytes.length, { owned });
-  } catch (error) {
-    if (!(error instanceof MalformedPayload)) throw error;
+  for (const decode of [
+    () => decoder.decode(bytes, 0, bytes.length, { owned }),
+    () => decoder.decodeFrom(sourceOf(bytes)),
+  ]) {
+    try {
+      decode();
+    } catch (error) {
+      if (!(error instanceof MalformedPayload)) throw error;
+    }
   }
+}
+
+/** The bytes as if they were in a file. */
+function sourceOf(bytes: Uint8Array): PayloadSource {
+  return {
+    length: bytes.length,
+    read(target, at) {
+      if (at < 0 || at + target.length > bytes.length) throw new MalformedPayload("the file is shorter");
+      target.set(bytes.subarray(at, at + target.length));
+    },
+  };
 }
 
 const shared = { shared: true };
@@ -91,8 +108,8 @@ const samples: unknown[] = [
 ];
 const payloads = samples.map((sample) => encode(sample));
 
-function trailer(start: number): Uint8Array {
-  return new Uint8Array(Float64Array.of(start).buffer);
+function trailer(table: number, data: number): Uint8Array {
+  return new Uint8Array(Float64Array.of(table, data).buffer);
 }
 
 describe("hostile bytes", () => {
@@ -183,11 +200,16 @@ describe("hostile bytes", () => {
     ["an unknown kind of object", [FORMAT, SPECIAL_OBJECT, 0xff, 0, 0]],
     ["an unknown traveller", [FORMAT, TRAVELLER, SHORT_STRING | 1, 65]],
     ["an unknown format", [0xf0, NULL]],
-    ["a binary section outside of the payload", [FORMAT | HAS_BINARY, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f]],
+    ["a binary section outside of the payload", [FORMAT | HAS_BINARY, 1, ...trailer(100, 200)]],
+    ["a binary section before the payload", [FORMAT | HAS_BINARY, 1, 0, ...trailer(0, 1)]],
+    ["binary data before its table", [FORMAT | HAS_BINARY, 1, 0, 0, ...trailer(3, 2)]],
+    ["a payload that is too short for a trailer", [FORMAT | HAS_BINARY, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f]],
+    ["binary data that is longer than the payload", [FORMAT | HAS_BINARY, 1, 1, 0, 100, 0, 0, 0, ...trailer(2, 8)]],
+    ["binary data that nobody knows of", [FORMAT | HAS_BINARY, 1, 1, 0, 0, 0, 0, 0, 7, 7, ...trailer(2, 8)]],
     ["an array of 2^32 holes and elements past its end", [FORMAT, SPECIAL_OBJECT, 1, 0, 0, ...huge, 1, ...huge, 1]],
     [
       "a typed array that is frozen",
-      [FORMAT | HAS_BINARY, SPECIAL_OBJECT, 10, 2, 0x60, 0, 0, 2, 1, 0, 1, 7, ...trailer(8)],
+      [FORMAT | HAS_BINARY, SPECIAL_OBJECT, 10, 2, 0x60, 0, 0, 3, 1, 0, 2, 0, 0, 0, 0, 0, 7, 7, ...trailer(8, 16)],
     ],
     ["nothing", []],
   ])("refuses %s", (_what, payload) => {

@@ -1,5 +1,13 @@
+import { type BinarySection, readTrailer, TRAILER_SIZE } from "./binary-layout.ts";
 import { type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphReader } from "./graph-reader.ts";
+import { DataInSource, type PayloadSource } from "./payload-data.ts";
+import { HAS_BINARY } from "./tags.ts";
+
+/** The largest buffer that is kept for payloads to come. */
+const LARGEST_SCRATCH_BYTES = 4 * 1024 * 1024;
+/** Bytes of binary data for each byte of its table, from which on reading each piece by itself is worth it. */
+const DIRECT_RATIO = 4096;
 
 /** Options of `ValueDecoder.decode`. */
 export interface DecodeOptions {
@@ -12,6 +20,9 @@ export class ValueDecoder {
   readonly #port: FunctionPort;
   /** The reader while nobody uses it: putting a value together may decode another one. */
   #idle: GraphReader | undefined;
+  /** For what is read from elsewhere and then no longer needed: memory that is there already. */
+  #scratch = Buffer.alloc(0);
+  readonly #ends = Buffer.alloc(1 + TRAILER_SIZE);
 
   constructor(port: FunctionPort = functionPort()) {
     this.#port = port;
@@ -32,5 +43,50 @@ export class ValueDecoder {
       reader.clear();
       this.#idle = reader;
     }
+  }
+
+  /**
+   * The value whose payload is at `source`. Large binary data is read to where it stays.
+   *
+   * @throws MalformedPayload when it is not a payload; and whatever `source.read` throws
+   */
+  decodeFrom(source: PayloadSource): unknown {
+    const alone = this.#idle !== undefined;
+    const reader = this.#idle ?? new GraphReader(this.#port);
+    this.#idle = undefined;
+    try {
+      const section = this.#directSection(source);
+      const head = this.#fetch(source, section?.data ?? source.length, alone);
+      return section === undefined
+        ? reader.read(head, 0, head.length, false)
+        : reader.readHead(head, section, new DataInSource(source));
+    } finally {
+      reader.clear();
+      this.#idle = reader;
+    }
+  }
+
+  /** The binary section, if its data is to be read piece by piece. */
+  #directSection(source: PayloadSource): BinarySection | undefined {
+    const { length } = source;
+    const header = this.#ends.subarray(0, 1);
+    source.read(header, 0);
+    if (((header[0] ?? 0) & HAS_BINARY) === 0 || length < this.#ends.length) return undefined;
+    const trailer = this.#ends.subarray(1);
+    source.read(trailer, length - TRAILER_SIZE);
+    const section = readTrailer(trailer, length);
+    return length - section.data > (section.data - section.table) * DIRECT_RATIO ? section : undefined;
+  }
+
+  /** The first `length` bytes. Other payloads may be decoded while they are in use, unless `alone`. */
+  #fetch(source: PayloadSource, length: number, alone: boolean): Buffer {
+    let buffer = this.#scratch;
+    if (!alone || buffer.length < length) {
+      buffer = Buffer.allocUnsafeSlow(length);
+      if (alone && length <= LARGEST_SCRATCH_BYTES) this.#scratch = buffer;
+    }
+    const target = buffer.subarray(0, length);
+    source.read(target, 0);
+    return target;
   }
 }

@@ -283,7 +283,7 @@ export function readPayload(task: RunningTask, payload: Payload): unknown {
   if (serializer !== undefined) {
     return serializer.loads(file === undefined ? buffer.subarray(start, end) : takePayloadFile(file, end));
   }
-  if (file !== undefined) return usePayloadFile(file, end, (bytes) => session.decoder.decode(bytes, 0, end));
+  if (file !== undefined) return usePayloadFile(file, end, (source) => session.decoder.decodeFrom(source));
   return session.decoder.decode(buffer, start, end, owned ? OWNED : undefined);
 }
 
