@@ -106,6 +106,16 @@ export class Call {
   /** Called when the worker has started the call or answered it. */
   onStarted: (() => void) | undefined;
 
+  /**
+   * Lets go of what waits for it, once that has been told. A call often gets into the old part of the heap, and what it
+   * refers to would stay there with it until that is cleaned up: results of any size.
+   */
+  release(): void {
+    this.resolve = ignore;
+    this.reject = ignore;
+    this.remake = undefined;
+  }
+
   constructor(
     route: Route,
     owner: CallOwner,

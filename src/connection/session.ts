@@ -396,8 +396,10 @@ function settle(call: Call, kind: number, value: unknown, control: boolean): voi
   if (kind === ResponseField.result) {
     if (call.tally !== undefined) call.tally.done++;
     call.resolve(value);
+    call.release();
   } else if (kind === ResponseField.raised) {
     if (call.tally !== undefined) call.tally.failed++;
     call.reject(new RemoteFailure(value));
+    call.release();
   } else call.stream?.yielded(value, control);
 }
