@@ -1,6 +1,8 @@
 import { points as cpuTasks } from "../dispatch/cpu-tasks.mjs";
 import { points as objectEcho } from "../dispatch/object-echo.mjs";
 import { points as trivialCall } from "../dispatch/trivial-call.mjs";
+import { points as captures } from "../functions/captures.mjs";
+import { points as shippedCalls } from "../functions/shipped-calls.mjs";
 import { points as bytesEcho } from "../payload/bytes-echo.mjs";
 import { points as firstResult } from "../startup/first-result.mjs";
 import { points as idleMemory } from "../startup/idle-memory.mjs";
@@ -14,6 +16,8 @@ export const catalogue = [
   ...cpuTasks,
   ...items,
   ...bytesEcho,
+  ...shippedCalls,
+  ...captures,
   ...firstResult,
   ...workerReady,
   ...idleMemory,

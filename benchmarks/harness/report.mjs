@@ -52,7 +52,7 @@ function pad(text, { width, align }) {
 }
 
 function formatFigure(value) {
-  return value.toLocaleString("en-US", { maximumFractionDigits: value < 100 ? 1 : 0 });
+  return value.toLocaleString("en-US", { maximumFractionDigits: value < 1 ? 3 : value < 100 ? 1 : 0 });
 }
 
 function formatRatio(ratio) {

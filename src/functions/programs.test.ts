@@ -84,6 +84,7 @@ const programs = [
   ["commonjs-cases.cjs", 21],
   ["refusals-cases.mjs", 26],
   ["operation-cases.mjs", 10],
+  ["quiet-cases.mjs", 7],
 ] as const;
 
 describe("programs that ship functions into another process", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { siteOf } from "./code-site.ts";
+import { parseSource } from "./parse-source.ts";
 import { analyzeScopes } from "./scope-analysis.ts";
-import { parseSource, type SourceFile } from "./source-file.ts";
+import type { SourceFile } from "./source-file.ts";
 
 function fileOf(source: string, isModule = true): SourceFile {
   const program = parseSource(source, isModule);

@@ -1,5 +1,7 @@
 import type inspector from "node:inspector";
+import type { Program } from "acorn";
 import { inspect, listening, withFreshDebugger } from "./inspector-session.ts";
+import { readSurveyed, type SurveyedScript, surveyScripts } from "./script-survey.ts";
 
 /** A piece of source that V8 compiled: a module, a CommonJS file, an `eval`. */
 export interface Script {
@@ -13,6 +15,8 @@ export interface Script {
   readonly sourceMapUrl: string;
   /** As V8 has it, after all transforms; undefined for Node's own. */
   readonly source: string | undefined;
+  /** Set when it had to be parsed already. */
+  readonly program?: Program;
 }
 
 interface KnownScript extends Omit<Script, "source"> {
@@ -21,6 +25,8 @@ interface KnownScript extends Omit<Script, "source"> {
 
 const known = new Map<string, KnownScript>();
 const newest = new Map<string, KnownScript>();
+/** Scripts that were listed and have not been asked for. */
+const surveyed = new Map<string, SurveyedScript>();
 const MAX_READ_ALONG = 64;
 
 function isOwnToNode(url: string): boolean {
@@ -73,11 +79,31 @@ function readSource(scriptId: string): string | undefined {
   }
 }
 
+/** Finds a script without turning the debugger on; false where that cannot be done. */
+function findQuietly(isWanted: (script: SurveyedScript) => boolean): boolean {
+  let found = [...surveyed.values()].findLast(isWanted);
+  if (found === undefined) {
+    for (const script of surveyScripts()) if (!known.has(script.id)) surveyed.set(script.id, script);
+    found = [...surveyed.values()].findLast(isWanted);
+  }
+  if (found === undefined) return false;
+  const script = isOwnToNode(found.url) ? ownToNode(found) : readSurveyed(found);
+  if (script === undefined) return false;
+  surveyed.delete(found.id);
+  known.set(script.id, script);
+  newest.set(script.url, script);
+  return true;
+}
+
+function ownToNode({ id, url }: SurveyedScript): KnownScript {
+  return { id, url, isModule: false, startLine: 0, startColumn: 0, sourceMapUrl: "", source: undefined };
+}
+
 /** The script of that id, its source included; undefined when V8 does not know it. */
 export function scriptOf(id: string): Script | undefined {
   const script = known.get(id);
   if (script !== undefined && (script.source !== undefined || isOwnToNode(script.url))) return script;
-  readScripts(id);
+  if (!findQuietly((candidate) => candidate.id === id)) readScripts(id);
   return known.get(id);
 }
 
@@ -86,6 +112,6 @@ export function scriptFrom(url: string): Script | undefined {
   const script = newest.get(url);
   if (script !== undefined && (script.source !== undefined || isOwnToNode(url))) return script;
   // Who asks for a module by its url goes on to ask for what it imports.
-  readScripts(script?.id ?? "", Number.POSITIVE_INFINITY);
+  if (!findQuietly((candidate) => candidate.url === url)) readScripts(script?.id ?? "", Number.POSITIVE_INFINITY);
   return newest.get(url);
 }

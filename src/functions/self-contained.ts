@@ -1,7 +1,7 @@
 import { type CodeSite, siteOf } from "./code-site.ts";
 import { isStandardGlobal } from "./intrinsics.ts";
+import { parseSource } from "./parse-source.ts";
 import { analyzeScopes } from "./scope-analysis.ts";
-import { parseSource } from "./source-file.ts";
 import { sourceTextOf } from "./source-text.ts";
 import { isFunctionNode } from "./syntax-tree.ts";
 

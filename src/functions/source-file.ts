@@ -1,7 +1,8 @@
-import { type AnyNode, type Program, parse } from "acorn";
+import type { AnyNode, Program } from "acorn";
 import { BoundedMap } from "./bounded-map.ts";
 import type { CodeUnit } from "./code-unit.ts";
 import type { FunctionLocation } from "./inspector-session.ts";
+import { parseSource } from "./parse-source.ts";
 import { analyzeScopes, type ScopeAnalysis } from "./scope-analysis.ts";
 import { type Script, scriptOf } from "./scripts.ts";
 import { isClassNode } from "./syntax-tree.ts";
@@ -25,23 +26,10 @@ export function sourceFileOf(scriptId: string): SourceFile | undefined {
   const script = scriptOf(scriptId);
   if (script?.source === undefined) return undefined;
   const { source } = script;
-  const program = parseSource(source, script.isModule);
+  const program = script.program ?? parseSource(source, script.isModule);
   const file = { script, source, program, analysis: analyzeScopes(program), lineStarts: lineStartsOf(source) };
   parsed.set(scriptId, file);
   return file;
-}
-
-/** Parses a module or a script. Throws a `SyntaxError` that acorn raises. */
-export function parseSource(source: string, isModule: boolean): Program {
-  return parse(source, {
-    ecmaVersion: "latest",
-    sourceType: isModule ? "module" : "script",
-    allowAwaitOutsideFunction: isModule,
-    allowReturnOutsideFunction: !isModule,
-    allowSuperOutsideMethod: true,
-    allowHashBang: true,
-    checkPrivateFields: false,
-  });
 }
 
 /** Lines end where the engine says they do, which is not only at a newline. */

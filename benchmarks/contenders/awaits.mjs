@@ -1,0 +1,3 @@
+export async function open() {
+  return { close: async () => {} };
+}

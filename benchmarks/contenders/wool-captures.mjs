@@ -1,0 +1,15 @@
+import { routine, WorkerPool } from "wool-ts";
+
+const run = routine(async (fn) => fn());
+
+export async function open() {
+  const pool = await WorkerPool.start({ size: 1 });
+  return {
+    /** A function that nobody has seen before travels, with what it captured. */
+    runFresh(number) {
+      const own = { number };
+      return run(() => own.number);
+    },
+    close: () => pool.stop(),
+  };
+}

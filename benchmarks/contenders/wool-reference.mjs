@@ -1,0 +1,3 @@
+import { addByReference, openPool } from "./shipped-add.mjs";
+
+export const open = () => openPool(addByReference);
