@@ -18,6 +18,8 @@ export class RequestSender {
   readonly #outbox: Outbox;
   readonly #window: DispatchWindow;
   #transfers = 0;
+  /** The batch that the last cancellation was written into, and its size then. */
+  #cancelBatch = { number: -1, size: 0 };
   readonly #sent = new SentDependencies();
   readonly #routes = new Set<number>();
   readonly #scopes = new Set<number>();
@@ -137,8 +139,18 @@ export class RequestSender {
     }
     this.#outbox.abandon(call.id);
     if (call.inTransfer) this.#transferred(call);
+    this.#openCancelBatch();
     frames.writeCancel(writer, call.id, bytes, needs);
+    this.#cancelBatch = { number: this.#outbox.batch, size: writer.size };
     this.#outbox.schedule(true);
+  }
+
+  /** Cancellations are the first frames of a message: a worker looks for them there while its task thread is busy. */
+  #openCancelBatch(): void {
+    const { writer, batch } = this.#outbox;
+    if (writer.size === 0) return;
+    const { number, size } = this.#cancelBatch;
+    if (number !== batch || size !== writer.size) this.#outbox.flush();
   }
 
   #announceRoute(call: Call): void {

@@ -41,6 +41,7 @@ export class Outbox {
   /** What waits behind a payload in chunks, by id: frames of one id keep their order. */
   readonly #behind = new Map<number, (() => void)[]>();
   #writable = true;
+  #batch = 0;
   #scheduled = false;
   #pumping = false;
   #closed = false;
@@ -63,9 +64,15 @@ export class Outbox {
     else setImmediate(this.#flush);
   }
 
+  /** Counts batches, of which the current one is being written. */
+  get batch(): number {
+    return this.#batch;
+  }
+
   /** Sends what has been written now. */
   flush(): void {
     this.#scheduled = false;
+    this.#batch++;
     if (this.writer.size > 0 && !this.#closed) this.#writable = this.#sink.send(this.writer.take()) && this.#writable;
   }
 

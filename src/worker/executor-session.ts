@@ -23,6 +23,8 @@ const NONE: readonly number[] = Object.freeze([]);
 
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
 export class ExecutorSession {
+  /** Names the session within its worker; from 1. */
+  readonly number: number;
   readonly callerId: string;
   readonly routes = new Map<number, RemoteRoutine>();
   readonly scopes = new Map<number, Uint8Array>();
@@ -36,7 +38,8 @@ export class ExecutorSession {
   /** Tasks started since the last message, which may not have ended when the next one goes out. */
   #unaccepted: RunningTask[] = [];
 
-  constructor(callerId: string, sharesFiles: boolean, sink: MessageSink) {
+  constructor(number: number, callerId: string, sharesFiles: boolean, sink: MessageSink) {
+    this.number = number;
     this.callerId = callerId;
     // What came from the caller goes back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));

@@ -12,6 +12,7 @@ import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
+import { TaskOccupancy } from "./task-occupancy.ts";
 import { type Payload, readPayload, TaskRunner } from "./task-runner.ts";
 import type { ThreadBoard } from "./thread-board.ts";
 
@@ -66,10 +67,7 @@ export class Executor {
       maxConcurrency: options.maxConcurrency,
       dispatcherFor: options.dispatcherFor,
       touched: (session) => this.#touch(session),
-      // What the gRPC thread sees must not wait for the end of a task that blocks this one.
-      busy: () => {
-        options.board.live = 1;
-      },
+      occupancy: new TaskOccupancy(options.board),
       ended: () => {
         this.#endedSinceFlush++;
         if (this.#state === "stopping") this.#reportIfDrained();
@@ -84,7 +82,7 @@ export class Executor {
 
   /** A caller opened a session. `sharesFiles`: large payloads may go through files. */
   open(session: number, callerId: string, sharesFiles: boolean, sink: MessageSink): void {
-    this.#sessions.set(session, new ExecutorSession(callerId, sharesFiles, sink));
+    this.#sessions.set(session, new ExecutorSession(session, callerId, sharesFiles, sink));
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -285,7 +283,6 @@ export class Executor {
     this.#flushScheduled = false;
     const { board } = this.#options;
     const pace = this.#pace.read(this.#endedSinceFlush);
-    board.live = this.runner.live;
     if (this.#endedSinceFlush > 0) board.taskEnded();
     this.#endedSinceFlush = 0;
     for (const session of this.#touched) {

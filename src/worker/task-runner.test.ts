@@ -43,7 +43,15 @@ function setUp(maxConcurrency = 0) {
   /** What was sent: kind, id and value. */
   const sent: unknown[][] = [];
   const abandoned: number[] = [];
-  const counts = { busy: 0, ended: 0 };
+  const counts = { ended: 0 };
+  /** What the gRPC thread would see: how many tasks there are, and how often their code was entered and left. */
+  const shown = { live: 0, entered: 0, left: 0 };
+  const occupancy = {
+    started: () => void shown.live++,
+    ended: () => void shown.live--,
+    enter: () => void shown.entered++,
+    leave: () => void shown.left++,
+  };
   const dispatcher = { call: () => Promise.resolve(), stream: async function* () {} };
   const session = {
     callerId: "caller",
@@ -61,7 +69,7 @@ function setUp(maxConcurrency = 0) {
     maxConcurrency,
     dispatcherFor: () => dispatcher,
     touched: () => undefined,
-    busy: () => counts.busy++,
+    occupancy,
     ended: () => counts.ended++,
   });
   let lastId = -1;
@@ -96,7 +104,7 @@ function setUp(maxConcurrency = 0) {
     runner.take(ready);
     return task;
   };
-  return { runner, session, sent, abandoned, counts, dispatcher, take };
+  return { runner, session, sent, abandoned, counts, shown, dispatcher, take };
 }
 
 /** Tasks that wait to be ended. */
@@ -121,14 +129,15 @@ class Gates {
 
 describe("a task", () => {
   it("runs at once, with its arguments, and what it gives is sent", async () => {
-    const { sent, take, session, runner, counts } = setUp();
+    const { sent, take, session, runner, counts, shown } = setUp();
     take((a: number, b: number) => a + b, { args: [1, 2] });
     expect(sent).toEqual([["result", 0, 3]]);
     take(async (a: number) => a * 2, { args: [4] });
     expect(runner.live).toBe(1);
     await turn();
     expect(sent.at(-1)).toEqual(["result", 1, 8]);
-    expect([runner.live, session.tasks.list().length, counts.busy, counts.ended]).toEqual([0, 0, 2, 2]);
+    expect([runner.live, session.tasks.list().length, counts.ended]).toEqual([0, 0, 2]);
+    expect(shown).toEqual({ live: 0, entered: 2, left: 2 });
   });
 
   it("knows itself, and the pool that it came from", async () => {

@@ -9,6 +9,7 @@ import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
+import type { TaskOccupancy } from "./task-occupancy.ts";
 
 /** Where an encoded value is: in a file, or in a buffer. */
 export interface Payload {
@@ -43,8 +44,8 @@ export interface TaskRunnerOptions {
   readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
-  /** Called when the first task of an idle thread is about to run. */
-  readonly busy: () => void;
+  /** Told of everything that is run, before it is: the thread may not come back from it. */
+  readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
   /** Called after each task that has ended. */
   readonly ended: () => void;
 }
@@ -106,7 +107,8 @@ export class TaskRunner {
     task.state = "running";
     this.#running++;
     session.started(task);
-    if (++this.#live === 1) this.#options.busy();
+    this.#options.occupancy.started(task, timeout);
+    this.#live++;
     if (timeout > 0) this.#limitTime(task, timeout);
     if (loading === undefined && routine.loading === undefined) {
       this.#run(ready);
@@ -178,12 +180,15 @@ export class TaskRunner {
           : { task, dispatcher, calls, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      this.#options.occupancy.enter(task);
       result = runWithFrame(frame, Reflect.apply, fn, self, args);
+      this.#options.occupancy.leave();
       if (routine.streams) {
         this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
         return;
       }
     } catch (error) {
+      this.#options.occupancy.leave();
       this.#raise(task, error);
       return;
     }
@@ -204,7 +209,14 @@ export class TaskRunner {
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
       },
-      (step) => runWithFrame(frame, step),
+      (step) => {
+        this.#options.occupancy.enter(task);
+        try {
+          return runWithFrame(frame, step);
+        } finally {
+          this.#options.occupancy.leave();
+        }
+      },
     );
     task.run = run;
     for (const step of task.early ?? []) step(run);
@@ -260,6 +272,7 @@ export class TaskRunner {
     if (wireId >= 0) session.tasks.delete(wireId);
     task.wireId = -1;
     this.#live--;
+    this.#options.occupancy.ended(task);
     if (task.state === "running") this.#running--;
     task.state = "ended";
     this.#options.touched(session);

@@ -69,6 +69,15 @@ export class TaskThread {
     return ((this.#posted - this.board.consumed) | 0) < INCOMING_LIMIT_BYTES;
   }
 
+  /** Bytes handed to the thread so far. Wraps around. */
+  get posted(): number {
+    return this.#posted;
+  }
+
+  ping(ping: number): void {
+    this.tell({ kind: "ping", ping });
+  }
+
   tell(message: ToThread): void {
     if (this.#state === "ended") return;
     this.#port.postMessage(message);

@@ -1,7 +1,24 @@
 const LIVE = 0;
 const BELL = 1;
 const CONSUMED = 2;
-const INTEGERS = 4;
+const ANSWERED = 3;
+const OCCUPIED_SESSION = 4;
+const OCCUPIED_TASK = 5;
+const INTEGERS = 6;
+
+const LAST_ENDED = 0;
+const OCCUPIED_DEADLINE = 1;
+const LAST_DEADLINE = 2;
+const TIMES = 3;
+
+/** The task whose code a thread is in right now, without having returned to its event loop. */
+export interface OccupyingTask {
+  readonly session: number;
+  /** The task's id in its session. */
+  readonly id: number;
+  /** In milliseconds since the epoch; Infinity for none. */
+  readonly deadline: number;
+}
 
 /**
  * What a task thread and the gRPC thread of its worker tell each other without messages, in shared memory: readable
@@ -12,10 +29,10 @@ export class ThreadBoard {
   readonly #integers: Int32Array;
   readonly #times: Float64Array;
 
-  constructor(memory = new SharedArrayBuffer(INTEGERS * 4 + 8)) {
+  constructor(memory = new SharedArrayBuffer(INTEGERS * 4 + TIMES * 8)) {
     this.memory = memory;
     this.#integers = new Int32Array(memory, 0, INTEGERS);
-    this.#times = new Float64Array(memory, INTEGERS * 4, 1);
+    this.#times = new Float64Array(memory, INTEGERS * 4, TIMES);
   }
 
   /** Tasks that have been started and have not ended. */
@@ -29,12 +46,12 @@ export class ThreadBoard {
 
   /** A task ended just now. */
   taskEnded(): void {
-    this.#times[0] = Date.now();
+    this.#times[LAST_ENDED] = Date.now();
   }
 
   /** When the last task ended, in milliseconds since the epoch; 0 when none has. */
   get lastEnded(): number {
-    return this.#times[0] ?? 0;
+    return this.#times[LAST_ENDED] ?? 0;
   }
 
   /** Counts messages to the thread, so that it can look for one without entering its event loop. */
@@ -53,5 +70,42 @@ export class ThreadBoard {
 
   get consumed(): number {
     return Atomics.load(this.#integers, CONSUMED);
+  }
+
+  /** The number of the last ping that the thread has seen. */
+  get answered(): number {
+    return Atomics.load(this.#integers, ANSWERED);
+  }
+
+  set answered(ping: number) {
+    Atomics.store(this.#integers, ANSWERED, ping);
+  }
+
+  /** The thread enters the code of a task. */
+  occupy(session: number, id: number, deadline: number): void {
+    this.#times[OCCUPIED_DEADLINE] = deadline;
+    this.#integers[OCCUPIED_TASK] = id;
+    this.#integers[OCCUPIED_SESSION] = session;
+  }
+
+  /** The code of a task has returned. */
+  vacate(): void {
+    this.#integers[OCCUPIED_SESSION] = 0;
+  }
+
+  /** Nothing when the thread is in no task's code, or in what goes on after an `await`, which could be anyone's. */
+  get occupying(): OccupyingTask | undefined {
+    const session = Atomics.load(this.#integers, OCCUPIED_SESSION);
+    if (session === 0) return undefined;
+    return { session, id: this.#integers[OCCUPIED_TASK] ?? 0, deadline: this.#times[OCCUPIED_DEADLINE] ?? 0 };
+  }
+
+  /** When the time of the last of all tasks that were started ends; Infinity if one has no limit. */
+  get lastDeadline(): number {
+    return this.#times[LAST_DEADLINE] ?? 0;
+  }
+
+  set lastDeadline(time: number) {
+    this.#times[LAST_DEADLINE] = time;
   }
 }

@@ -89,6 +89,9 @@ function receive(message: ArrayBuffer | ToThread): void {
     case "cancel":
       executor.cancelAll();
       break;
+    case "ping":
+      board.answered = message.ping;
+      break;
   }
 }
 

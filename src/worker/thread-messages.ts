@@ -9,7 +9,9 @@ export type ToThread =
   /** Take no new tasks; report when none is left. */
   | { readonly kind: "stop" }
   /** Cancel every task. */
-  | { readonly kind: "cancel" };
+  | { readonly kind: "cancel" }
+  /** Show this number on the board. */
+  | { readonly kind: "ping"; readonly ping: number };
 
 /** What a task thread tells the gRPC thread, besides messages to callers. */
 export type FromThread =

@@ -12,12 +12,16 @@ import { BatchWriter } from "../wire/batch-writer.ts";
 import { encodeIdleResponse, readStopRequest } from "../wire/control-messages.ts";
 import { LAST_REQUEST_FIELD, RequestField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
-import { HelloField } from "../wire/request-frames.ts";
-import { writeExecutorLost, writeWelcome } from "../wire/response-frames.ts";
+import { CancelField, HelloField } from "../wire/request-frames.ts";
+import { writeExecutorLost, writeRejected, writeWelcome } from "../wire/response-frames.ts";
 import { PROTOCOL_VERSION, versionConflict } from "../wire/version.ts";
+import { HandedMessages } from "./handed-messages.ts";
 import { TaskThread } from "./task-thread.ts";
 import { GRPC_PREFIX_BYTES, LARGE_MESSAGE_BYTES, SESSION_PREFIX_BYTES, type ThreadConfig } from "./thread-messages.ts";
+import { ThreadWatchdog } from "./thread-watchdog.ts";
 
+/** The first byte of a message that begins with a cancellation. */
+const CANCEL_TAG = (RequestField.cancel << 3) | 2;
 /** How often a session that was held up looks whether it may go on, in milliseconds. */
 const HELD_UP_MS = 5;
 
@@ -48,6 +52,9 @@ export class WorkerService {
   readonly #server: GrpcServer;
   readonly #health: Health;
   readonly #threads: TaskThread[] = [];
+  readonly #watchdogs: ThreadWatchdog[] = [];
+  readonly #handed: HandedMessages[] = [];
+  readonly #reader = new FrameReader(LAST_REQUEST_FIELD);
   readonly #sessions = new Map<number, ServedSession>();
   readonly #drained: (() => void)[] = [];
   #state: "serving" | "stopping" = "serving";
@@ -68,7 +75,7 @@ export class WorkerService {
 
   /** Starts the task threads and listens. */
   async start(address: ListenAddress): Promise<ListenAddress> {
-    for (let lane = 0; lane < this.#options.threads; lane++) this.#threads.push(this.#startThread(lane));
+    for (let lane = 0; lane < this.#options.threads; lane++) this.#startThread(lane);
     const listening = this.#server.listen(address);
     await Promise.all(this.#threads.map((thread) => thread.ready));
     return await listening;
@@ -113,12 +120,13 @@ export class WorkerService {
     for (const session of this.#sessions.values()) {
       session.stream.end({ code: StatusCode.UNAVAILABLE, message: "the worker has stopped" });
     }
+    for (const watchdog of this.#watchdogs) watchdog.close();
     await this.#server.close({ graceMs });
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
   }
 
-  #startThread(lane: number): TaskThread {
-    return new TaskThread(
+  #startThread(lane: number): void {
+    const thread = new TaskThread(
       { ...this.#options.thread, uid: this.#options.uid },
       { resourceLimits: this.#options.resourceLimits },
       {
@@ -128,20 +136,31 @@ export class WorkerService {
         lost: (reason) => this.#lostThread(lane, reason),
       },
     );
+    this.#threads[lane] = thread;
+    this.#handed[lane] = new HandedMessages();
+    this.#watchdogs[lane] = new ThreadWatchdog(thread, (reason) => {
+      // Only when it has ended is it certain what it has not taken in.
+      void thread.terminate().then(() => this.#lostThread(lane, reason));
+    });
   }
 
   /** A task thread ended by itself: its sessions end with it, and another takes its place. */
   #lostThread(lane: number, reason: string): void {
     this.#drained[lane]?.();
+    this.#watchdogs[lane]?.close();
+    const untaken = this.#handed[lane]?.untaken(this.#threads[lane]?.board.consumed ?? 0);
     for (const session of Array.from(this.#sessions.values())) {
       if (session.lane !== lane) continue;
       const writer = new BatchWriter(GRPC_PREFIX_BYTES);
+      for (const id of untaken?.get(session.number) ?? []) {
+        writeRejected(writer, id, { status: StatusCode.ABORTED, message: `the task thread ended: ${reason}` });
+      }
       writeExecutorLost(writer, reason);
       session.stream.send(writer.take());
       session.stream.end({ code: StatusCode.UNAVAILABLE, message: `the task thread ended: ${reason}` });
       this.#sessions.delete(session.number);
     }
-    if (this.#state === "serving") this.#threads[lane] = this.#startThread(lane);
+    if (this.#state === "serving") this.#startThread(lane);
   }
 
   #accept(stream: ServerStream): void {
@@ -205,7 +224,22 @@ export class WorkerService {
     message.writeUInt32LE(session.number, 0);
     buffer.copy(message, SESSION_PREFIX_BYTES, start, end);
     thread.hand(memory);
+    this.#handed[session.lane]?.add(session.number, buffer, start, end, thread.posted, thread.board.consumed);
+    if (buffer[start] === CANCEL_TAG) this.#noteCancelled(session, buffer, start, end);
+    else this.#watchdogs[session.lane]?.wake();
     if (!thread.keepsUp) this.#holdUp(session, thread);
+  }
+
+  /** Cancellations come first in a message, so that they can be seen without reading all of it. */
+  #noteCancelled(session: ServedSession, buffer: Buffer, start: number, end: number): void {
+    const frame = this.#reader.open(buffer, start, end);
+    try {
+      while (frame.next() === RequestField.cancel) {
+        this.#watchdogs[session.lane]?.cancelled(session.number, frame.integer(CancelField.id));
+      }
+    } catch {
+      // The task thread says what is wrong with it.
+    }
   }
 
   /** Reads no more from a caller whose task thread does not keep up, so that memory stays bounded. */
@@ -244,6 +278,7 @@ export class WorkerService {
   #forget(session: ServedSession): void {
     this.#sessions.delete(session.number);
     this.#threads[session.lane]?.tell({ kind: "close", session: session.number });
+    this.#watchdogs[session.lane]?.abandoned(session.number);
   }
 }
 
