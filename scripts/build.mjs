@@ -20,7 +20,12 @@ try {
   if (status !== 0) throw new Error("the sources do not type-check");
   await build({
     absWorkingDir: root,
-    entryPoints: ["src/index.ts", "src/worker/process-main.ts", "src/worker/thread-main.ts"],
+    entryPoints: [
+      "src/index.ts",
+      "src/worker/process-main.ts",
+      "src/worker/thread-main.ts",
+      { in: "src/cli/main.ts", out: "cli" },
+    ],
     outdir: out,
     entryNames: "[name]",
     bundle: true,

@@ -35,7 +35,13 @@ export {
   type WorkerMetadata,
 } from "./discovery/index.ts";
 export * from "./errors.ts";
-export { shipping } from "./functions/index.ts";
+export {
+  type ExplainedPart,
+  type ExplainOptions,
+  type Explanation,
+  type Refusal,
+  shipping,
+} from "./functions/index.ts";
 export type { MapOptions, Progress } from "./pool/map.ts";
 export type { PoolOptions } from "./pool/pool-options.ts";
 export { WorkerPool } from "./pool/worker-pool.ts";

@@ -2,13 +2,23 @@ export { assemble } from "./assemble.ts";
 export { Cell } from "./cell.ts";
 export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";
 export { dismantle } from "./dismantle.ts";
+export type { ExplainOptions } from "./explain.ts";
+export {
+  registerUnwrap,
+  registerValueScale,
+  type Unwrapped,
+  type ValueScale,
+  type Weighed,
+  type WeighOptions,
+} from "./explain-ports.ts";
+export type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
 export { processId } from "./identity.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
 export { referenceOf } from "./references.ts";
-export { configureRoot, projectRoot } from "./root.ts";
+export { configureEntry, configureRoot, projectRoot } from "./root.ts";
 export { registerRuntimeExports, runtimeNameOf } from "./runtime-exports.ts";
 export type { Assembled, Dependency, Dismantled, PlainData, PrivateState } from "./shipment.ts";
 export { ShippingError } from "./shipment.ts";
-export { type ExplainedPart, type Explanation, type Refusal, shipping } from "./shipping.ts";
+export { shipping } from "./shipping.ts";
 export type { ShippingPolicy } from "./shipping-policy.ts";
 export { type Stability, stability } from "./stability.ts";

@@ -14,6 +14,14 @@ export function configureRoot(directory: string): void {
 }
 
 /**
+ * Sets the file that counts as the one this process was started with: for a tool that loads a program to look at it.
+ * To be done before anything is taken apart.
+ */
+export function configureEntry(path: string): void {
+  entry = { path: realpathSync(path) };
+}
+
+/**
  * The directory that references to the user's modules are relative to: the one that was configured, else that of the
  * nearest package.json above the entry file, else the current one.
  */

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { type Dependency, dismantle, type ShippingPolicy } from "../functions/index.ts";
+import type { Dependency, ShippingPolicy } from "../functions/index.ts";
 import { type FunctionPort, functionPort, ValueEncoder } from "../values/index.ts";
 import { isConstant } from "./constancy.ts";
 import type { RoutineOptions } from "./options.ts";
@@ -35,6 +35,12 @@ export class RoutineSpec {
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
       options.prefetch === undefined;
+  }
+
+  /** How the function itself is to travel; what it captured goes by the rules. */
+  get policy(): ShippingPolicy {
+    const { ship } = this.options;
+    return ship === undefined ? {} : { ship };
   }
 
   /** The same function with other options. */
@@ -91,17 +97,11 @@ export class RoutineSpec {
 
   /** The routine's own function travels as its options say; what it captured by the rules for everything. */
   #port(self: unknown, unavailable: ReadonlySet<string> | undefined): FunctionPort {
-    const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
-    const port = functionPort(policy);
-    const { ship } = this.options;
-    const holder = this.method && isObject(self) ? self : undefined;
-    if (ship === undefined && holder === undefined) return port;
-    const own: ShippingPolicy = {
-      ...policy,
-      ...(ship === undefined ? {} : { ship }),
-      ...(holder === undefined ? {} : { holder }),
+    const policy = {
+      ...this.policy,
+      ...(this.method && isObject(self) ? { holder: self } : {}),
     };
-    return { ...port, dismantle: (fn, of) => (fn === this.fn ? dismantle(fn, own) : port.dismantle(fn, of)) };
+    return functionPort(unavailable === undefined ? {} : { unavailable }, { fn: this.fn, policy });
   }
 }
 

@@ -1,4 +1,5 @@
 import { InvalidArgument } from "../errors.ts";
+import { registerUnwrap } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
@@ -264,6 +265,13 @@ registerTraveller("routine", {
       },
     };
   },
+});
+
+registerUnwrap((value) => {
+  const spec = routineSpecOf(value);
+  if (spec === undefined) return undefined;
+  const { fn, name, policy, options } = spec;
+  return { fn, name, policy, options: options.serializer === undefined ? {} : { serializer: options.serializer } };
 });
 
 /** What `with` said, without what means something in one process only. */

@@ -23,11 +23,27 @@ export function explainRefusal(
   rootName: string,
   port: FunctionPort,
 ): SerializationError {
+  const { path, reason, fix } = locateRefusal(refusal, root, rootName, port);
+  const cause = refusal.cause === undefined ? undefined : { cause: refusal.cause };
+  return new SerializationError(`${path}: ${reason}. ${fix}`, path, cause);
+}
+
+/**
+ * Where in `root` the value is that was refused, why, and what to do.
+ *
+ * @param isCaptured - whether a function captured `root`, default false
+ */
+export function locateRefusal(
+  refusal: Refusal,
+  root: unknown,
+  rootName: string,
+  port: FunctionPort,
+  isCaptured = false,
+): { path: string; reason: string; fix: string } {
   const found = findStep(root, refusal.culprit, port);
   const segments = refusal.steps.map((step) => ` -> ${step}`);
-  const path = (found === undefined ? rootName : pathTo(found, rootName)) + segments.join("");
-  const cause = refusal.cause === undefined ? undefined : { cause: refusal.cause };
-  return new SerializationError(`${path}: ${refusal.message}. ${sentence(refusal.fix)}`, path, cause);
+  const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) };
 }
 
 /** The shortest way to `culprit`. The writer keeps no track of where it is, so that only failures pay for it. */
@@ -50,13 +66,15 @@ function findStep(root: unknown, culprit: object, port: FunctionPort): Step | un
 }
 
 /** `args[0].socket`; from the first function on, `args[0] -> client -> socket`. */
-function pathTo(end: Step, rootName: string): string {
+function pathTo(end: Step, rootName: string, isCaptured: boolean): string {
   const steps: Step[] = [];
   for (let step: Step | undefined = end; step?.from !== undefined; step = step.from) steps.unshift(step);
   let path = rootName;
-  let captured = false;
+  let captured = isCaptured;
   for (const step of steps) {
     captured ||= step.captured;
+    // The value of a shared variable goes by the name of the variable.
+    if (step.label === "") continue;
     path += captured ? ` -> ${step.label.replace(/^\./, "")}` : step.label;
   }
   return path;

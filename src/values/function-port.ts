@@ -29,10 +29,20 @@ export interface FunctionPort {
   restorePrivates(value: object, states: readonly PrivateState[]): void;
 }
 
-/** Ships functions as `policy` says, which depends on who receives them. */
-export function functionPort(policy: ShippingPolicy = {}): FunctionPort {
+/** A function that travels in its own way; what it captured does not. */
+export interface OwnPolicy {
+  readonly fn: object;
+  readonly policy: ShippingPolicy;
+}
+
+/** Ships functions as `policy` says, which depends on who receives them; one of them may have a policy of its own. */
+export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): FunctionPort {
+  const policyOf = (fn: object, holder: object | undefined): ShippingPolicy => {
+    if (own?.fn === fn) return { ...policy, ...own.policy };
+    return holder === undefined ? policy : { ...policy, holder };
+  };
   return {
-    dismantle: (fn, holder) => dismantle(fn, holder === undefined ? policy : { ...policy, holder }),
+    dismantle: (fn, holder) => dismantle(fn, policyOf(fn, holder)),
     assemble,
     referenceOf: (value) => referenceOf(value, policy),
     privatesOf,

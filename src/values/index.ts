@@ -1,3 +1,7 @@
+import { registerValueScale } from "../functions/index.ts";
+import { travellerKindOf } from "./traveller.ts";
+import { weigh } from "./weigh.ts";
+
 export { decode, encode } from "./codec.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
 export { MalformedPayload } from "./malformed-payload.ts";
@@ -6,3 +10,5 @@ export { isSerializer, type Serializer } from "./serializer.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";
 export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";
+
+registerValueScale({ weigh, kindOf: travellerKindOf });

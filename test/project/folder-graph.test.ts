@@ -7,6 +7,7 @@ const src = fileURLToPath(new URL("../../src", import.meta.url));
 
 /** From the top down: a folder may use those below it. */
 const ORDER = [
+  "cli",
   "pool",
   "worker",
   "proxy",

@@ -24,8 +24,10 @@ export interface ProgramOptions {
   readonly args?: readonly string[];
   /** Options for node itself. */
   readonly execArgv?: readonly string[];
-  /** Added to the environment. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Added to the environment; undefined takes a variable out. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The folder it is started in. */
+  readonly cwd?: string;
 }
 
 /** The path of a file in the fixtures folder. */
@@ -39,10 +41,11 @@ function program(name: string): string {
 
 /** Runs a fixture, or the file at an absolute path, with node in a process of its own. */
 export function startProgram(name: string, options: ProgramOptions = {}): Program {
-  const { args = [], execArgv = [], env = {} } = options;
+  const { args = [], execArgv = [], env = {}, cwd } = options;
   const child = spawn(process.execPath, [...execArgv, program(name), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
   });
   let stdout = "";
   let stderr = "";

@@ -1,0 +1,69 @@
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { UsageError } from "./usage-error.ts";
+
+/** A module that was loaded, or the loader that Node needs to be started with to load it. */
+export type Loaded =
+  | { readonly namespace: object; readonly loader?: undefined }
+  | { readonly loader: string; readonly namespace?: undefined };
+
+const TYPESCRIPT = /\.(?:[cm]?ts|[jt]sx)$/;
+/** What Node says of an import that tsx may find, since it looks for more names. */
+const NOT_FOUND = new Set(["ERR_MODULE_NOT_FOUND", "ERR_UNSUPPORTED_DIR_IMPORT"]);
+
+/**
+ * Imports a file, which runs its top level. TypeScript that this Node does not run by itself asks for `tsx`, if the
+ * project has it.
+ *
+ * @throws UsageError when the file cannot be imported
+ */
+export async function loadModule(path: string, file: string): Promise<Loaded> {
+  try {
+    const namespace: unknown = await import(pathToFileURL(path).href);
+    if (typeof namespace === "object" && namespace !== null) return { namespace };
+    throw new TypeError("it has no namespace");
+  } catch (error) {
+    const isUnread = isUnreadTypeScript(error);
+    if (!isUnread && !(TYPESCRIPT.test(path) && (error instanceof SyntaxError || NOT_FOUND.has(codeOf(error))))) {
+      throw failure(file, error);
+    }
+    if (hasTsx()) throw failure(file, error);
+    const loader = tsxFor(path);
+    if (loader !== undefined) return { loader };
+    throw new UsageError(
+      `${isUnread ? "" : `${failure(file, error).message}\n`}${file} is, or imports, TypeScript that ` +
+        `Node ${process.versions.node} does not run by itself. Add tsx to its project: npm install --save-dev tsx.`,
+    );
+  }
+}
+
+/** True when Node said that it does not run TypeScript, or not this kind of it. */
+function isUnreadTypeScript(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return true;
+  return (
+    code === "ERR_UNKNOWN_FILE_EXTENSION" && error instanceof Error && /"\.(?:[cm]?ts|[jt]sx)"/.test(error.message)
+  );
+}
+
+/** Where the project that a file belongs to has `tsx`. */
+function tsxFor(path: string): string | undefined {
+  try {
+    return pathToFileURL(createRequire(path).resolve("tsx")).href;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasTsx(): boolean {
+  return [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].some((option) => /\btsx\b/.test(option));
+}
+
+function failure(file: string, error: unknown): UsageError {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new UsageError(`${file} failed while it was imported:\n${text}`);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { nearestName } from "./nearest-name.ts";
+
+it.each([
+  ["explian", "explain"],
+  ["Explain", "explain"],
+  ["wroker", "worker"],
+  ["sto", "stop"],
+  ["dashbord", "dashboard"],
+])("%s most likely means %s", (wanted, meant) => {
+  expect(nearestName(wanted, ["worker", "stop", "explain", "dashboard"])).toBe(meant);
+});
+
+it("finds nothing among names that are not alike", () => {
+  expect(nearestName("bench", ["worker", "stop", "explain"])).toBeUndefined();
+  expect(nearestName("x", [])).toBeUndefined();
+});

@@ -1,0 +1,18 @@
+import type { Weighed, WeighOptions } from "../functions/index.ts";
+import { locateRefusal } from "./explain-refusal.ts";
+import { functionPort } from "./function-port.ts";
+import { GraphWriter } from "./graph-writer.ts";
+import { Refusal } from "./refusal.ts";
+
+/** How large the payload of a value would be and what it depends on, or why the value cannot travel. */
+export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions): Weighed {
+  const port = functionPort({}, typeof value === "function" ? { fn: value, policy } : undefined);
+  const writer = new GraphWriter(port);
+  try {
+    const bytes = writer.write(value).length;
+    return { bytes, dependencies: writer.takeDependencies() };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { refusal: locateRefusal(error, value, path, port, isCaptured) };
+  }
+}
