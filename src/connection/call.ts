@@ -1,6 +1,7 @@
 import type { Dependency } from "../functions/index.ts";
 import type { Route } from "../routine/route.ts";
 import type { Serializer } from "../values/index.ts";
+import type { LiveSignal } from "./live-signals.ts";
 import type { Session } from "./session.ts";
 
 /** What a call says beyond its routine and arguments. */
@@ -89,6 +90,8 @@ export class Call {
   /** It has its place in the window although its arguments are not out. */
   counted = false;
   stream: StreamSink | undefined;
+  /** Signals among the arguments, by their numbers. */
+  signals: readonly LiveSignal[] | undefined;
   /** What workers that refused it said, by the worker's uid. */
   refusals: Map<string, Error> | undefined;
   /** Called once with what the routine returned. */

@@ -6,6 +6,7 @@ import { FILE_FROM_BYTES, type Outbox } from "../wire/outbox.ts";
 import * as frames from "../wire/request-frames.ts";
 import type { Call } from "./call.ts";
 import type { DispatchWindow } from "./dispatch-window.ts";
+import type { LiveSignal } from "./live-signals.ts";
 
 const NO_BYTES = new Uint8Array(0);
 const encoder = new ValueEncoder();
@@ -43,6 +44,7 @@ export class RequestSender {
     if (
       call.file === undefined &&
       extras === undefined &&
+      call.signals === undefined &&
       call.stream === undefined &&
       argsEnd - argsStart <= FILE_FROM_BYTES
     ) {
@@ -53,6 +55,7 @@ export class RequestSender {
     }
     const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
     this.#placeArgs(call, (place) => {
+      if (call.signals !== undefined) this.#repeatAborts(call, call.signals);
       const { timeout, caller, context, prefetch } = extras ?? {};
       frames.writeTask(writer, id, route.number, place, sequence, {
         timeout,
@@ -127,16 +130,39 @@ export class RequestSender {
     });
   }
 
+  /** A signal among the arguments was aborted. One whose task has not been written is told of with that. */
+  abort(call: Call, number: number, reason: unknown): void {
+    if (!call.written) return;
+    this.#writeAbort(call, number, reason, false);
+    this.#outbox.schedule(true);
+  }
+
+  /** Tells of signals that were aborted since the arguments were encoded, before the task can look at them. */
+  #repeatAborts(call: Call, signals: readonly LiveSignal[]): void {
+    for (const [number, { signal, wasAborted }] of signals.entries()) {
+      if (signal.aborted && !wasAborted) this.#writeAbort(call, number, signal.reason, true);
+    }
+  }
+
+  #writeAbort(call: Call, number: number, reason: unknown, early: boolean): void {
+    const { bytes, needs } = this.#reason(reason);
+    frames.writeAbort(this.#outbox.writer, call.id, number, bytes, needs, early);
+  }
+
+  /** A reason that cannot travel is left out: that it was aborted can. */
+  #reason(reason: unknown): { bytes: Uint8Array; needs: readonly number[] } {
+    try {
+      const bytes = Uint8Array.from(encoder.encode(reason, "reason"));
+      const { writer } = this.#outbox;
+      return { bytes, needs: this.#sent.announce(writer, RequestField.dependency, encoder.dependencies) };
+    } catch {
+      return { bytes: NO_BYTES, needs: [] };
+    }
+  }
+
   cancel(call: Call, reason: unknown): void {
     const { writer } = this.#outbox;
-    let bytes: Uint8Array = NO_BYTES;
-    let needs: readonly number[] = [];
-    try {
-      bytes = Uint8Array.from(encoder.encode(reason, "reason"));
-      needs = this.#sent.announce(writer, RequestField.dependency, encoder.dependencies);
-    } catch {
-      // The reason cannot travel; that the call is cancelled can.
-    }
+    const { bytes, needs } = this.#reason(reason);
     this.#outbox.abandon(call.id);
     if (call.inTransfer) this.#transferred(call);
     this.#openCancelBatch();

@@ -141,6 +141,11 @@ export class Session {
     this.#events.progressed(this);
   }
 
+  /** A signal among the arguments of a call was aborted. */
+  abort(call: Call, number: number, reason: unknown): void {
+    if (call.session === this && this.#state !== "closed") this.#sender.abort(call, number, reason);
+  }
+
   /** Ends the session. Calls in flight are lost. */
   close(error: Error): void {
     if (this.#state === "closed") return;

@@ -1,4 +1,5 @@
 import { Call, type CallExtras, type CallOwner, type Scope } from "../connection/call.ts";
+import { closeSignals, type LiveSignal, openSignals } from "../connection/live-signals.ts";
 import { fromCaller, throwAtCallSite } from "../connection/remote-failure.ts";
 import { RemoteGenerator } from "../connection/remote-generator.ts";
 import { encodeContext } from "../context/context-codec.ts";
@@ -10,6 +11,7 @@ import { writePayloadFile } from "../security/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
 import { controlCall } from "./call-controls.ts";
+import { watchSignals } from "./call-signals.ts";
 import { directOwner, sendDirectly } from "./direct-calls.ts";
 import type { Member } from "./member.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -138,7 +140,14 @@ export class Dispatching {
     const self = spec.method ? args[0] : undefined;
     const route = spec.route(self, this.#unavailable.size === 0 ? undefined : this.#unavailable);
     const serializer = spec.options.serializer;
-    const bytes = serializer === undefined ? encoder.encodeList(args, "args") : serializer.dumps(args);
+    let bytes: Uint8Array;
+    let signals: readonly LiveSignal[] | undefined;
+    openSignals();
+    try {
+      bytes = serializer === undefined ? encoder.encodeList(args, "args") : serializer.dumps(args);
+    } finally {
+      signals = closeSignals();
+    }
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     const file = this.#file(bytes, effective);
     if (file === undefined) this.#staging.store(bytes);
@@ -155,6 +164,7 @@ export class Dispatching {
     if (route.dependencies.length > 0 || dependencies.length > 0) {
       call.remake = (unavailable) => this.#remake(unavailable, owner, spec, args, options, call, frame);
     }
+    if (signals !== undefined) watchSignals(call, signals);
     // A generator's steps are observed one by one.
     if (frame?.calls !== undefined && !spec.streams) observe(call, frame.calls);
     if (effective !== undefined) controlCall(call, effective, (withdrawn) => this.#scheduler.withdraw(withdrawn));

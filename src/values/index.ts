@@ -6,6 +6,7 @@ export { decode, encode } from "./codec.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
 export { MalformedPayload } from "./malformed-payload.ts";
 export type { PayloadSource } from "./payload-data.ts";
+export { Refusal } from "./refusal.ts";
 export { isSerializer, type Serializer } from "./serializer.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";
 export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";

@@ -5,6 +5,8 @@ export const traveller: unique symbol = Symbol.for("wool-ts.traveller");
 export interface TravellerKind {
   /** What a copy is made of. Any values; they may refer back to `value`. */
   take(value: object): readonly unknown[];
+  /** Recognises objects that cannot say so themselves, such as those of the platform. */
+  is?(value: object): boolean;
   /** A new one. It may be referred to before `complete` gets what `take` gave. */
   make(): TravellerShell;
 }
@@ -16,10 +18,12 @@ export interface TravellerShell {
 }
 
 const kinds = new Map<string, TravellerKind>();
+const recognised: { readonly name: string; readonly is: (value: object) => boolean }[] = [];
 
 /** Says how objects whose `traveller` property is `kind` travel. A later registration replaces an earlier one. */
 export function registerTraveller(kind: string, how: TravellerKind): void {
   kinds.set(kind, how);
+  if (how.is !== undefined) recognised.push({ name: kind, is: how.is });
 }
 
 /** The kind called `name`, if it is registered. */
@@ -29,7 +33,7 @@ export function travellerKind(name: string): TravellerKind | undefined {
 
 /** The kind that `value` says it is, or undefined. */
 export function travellerKindOf(value: object): string | undefined {
-  if (!(traveller in value)) return undefined;
+  if (!(traveller in value)) return recognised.find(({ is }) => is(value))?.name;
   const kind = value[traveller];
   return typeof kind === "string" ? kind : undefined;
 }

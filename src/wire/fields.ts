@@ -12,6 +12,7 @@ export const RequestField = {
   route: 7,
   dependency: 8,
   scope: 9,
+  abort: 10,
 } as const;
 
 export const ResponseField = {
@@ -28,7 +29,7 @@ export const ResponseField = {
 } as const;
 
 /** The highest frame number of a request. */
-export const LAST_REQUEST_FIELD = RequestField.scope;
+export const LAST_REQUEST_FIELD = RequestField.abort;
 /** The highest frame number of a response. */
 export const LAST_RESPONSE_FIELD = ResponseField.pace;
 

@@ -77,6 +77,7 @@ describe("requests written by hand are what the generated code reads", () => {
         requests.writeStep(writer, 4, StepKind.throw, { bytes: Uint8Array.of(1) }, [2], 6);
         requests.writeCredit(writer, 5, 300);
         requests.writeCancel(writer, 6, Uint8Array.of(2), [1]);
+        requests.writeAbort(writer, 6, 2, Uint8Array.of(9), [4], true);
         requests.writeScope(writer, 7, Uint8Array.of(3));
         requests.writeRoute(writer, {
           number: 8,
@@ -95,6 +96,7 @@ describe("requests written by hand are what the generated code reads", () => {
     expect(message.steps[0]).toMatchObject({ id: 4, kind: GeneratedStepKind.THROW, needs: [2], after: 6 });
     expect(message.credits[0]).toMatchObject({ id: 5, steps: 300 });
     expect(message.cancels[0]).toMatchObject({ id: 6, needs: [1] });
+    expect(message.aborts[0]).toMatchObject({ id: 6, signal: 2, reason: Uint8Array.of(9), needs: [4], early: true });
     expect(message.scopes[0]).toMatchObject({ number: 7 });
     expect(message.routes[0]).toMatchObject({
       number: 8,

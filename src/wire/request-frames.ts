@@ -36,6 +36,7 @@ export const RouteField = {
 export const HelloField = { version: 1, minimum: 2, callerId: 3, lane: 4, fileRealm: 5 } as const;
 /** Field numbers of the `Cancel` message. */
 export const CancelField = { id: 1, reason: 2, needs: 3 } as const;
+export const AbortField = { id: 1, signal: 2, reason: 3, needs: 4, early: 5 } as const;
 /** Field numbers of the `Credit` message. */
 export const CreditField = { id: 1, steps: 2 } as const;
 /** Field numbers of the `Chunk` message. */
@@ -157,6 +158,18 @@ export function writeCredit(writer: BatchWriter, id: number, steps: number): voi
 
 export function writeCancel(writer: BatchWriter, id: number, reason: Uint8Array, needs: readonly number[]): void {
   writeFrame(writer, RequestField.cancel, [undefined, id, reason, needs]);
+}
+
+/** A signal among the arguments of a task was aborted. */
+export function writeAbort(
+  writer: BatchWriter,
+  id: number,
+  signal: number,
+  reason: Uint8Array,
+  needs: readonly number[],
+  early: boolean,
+): void {
+  writeFrame(writer, RequestField.abort, [undefined, id, signal, reason, needs, early ? 1 : undefined]);
 }
 
 /** The facts of a routine that a worker is told once for each session. */

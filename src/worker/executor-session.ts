@@ -15,7 +15,7 @@ import {
   writeRejected,
 } from "../wire/response-frames.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
-import type { RunningTask } from "./running-task.ts";
+import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
 import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "./thread-messages.ts";
 
@@ -30,6 +30,8 @@ export class ExecutorSession {
   readonly scopes = new Map<number, Uint8Array>();
   readonly tasks = new TaskTable();
   readonly chunks = new ChunkAssembly();
+  /** Signals that were aborted before the tasks came that have them among their arguments, by task id. */
+  readonly earlyAborts = new Map<number, readonly AbortedSignal[]>();
   readonly decoder = new ValueDecoder();
   readonly #encoder: ValueEncoder;
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));

@@ -5,7 +5,15 @@ import { checkPayloadFile } from "../security/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import type { MessageSink } from "../wire/outbox.ts";
-import { CancelField, CreditField, RouteField, ScopeField, StepField, TaskField } from "../wire/request-frames.ts";
+import {
+  AbortField,
+  CancelField,
+  CreditField,
+  RouteField,
+  ScopeField,
+  StepField,
+  TaskField,
+} from "../wire/request-frames.ts";
 import { writePace } from "../wire/response-frames.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
@@ -174,6 +182,9 @@ export class Executor {
         case RequestField.cancel:
           this.#cancel(session, reader);
           break;
+        case RequestField.abort:
+          this.#abort(session, reader);
+          break;
         case RequestField.chunk:
           session.chunks.add(reader);
           break;
@@ -216,6 +227,10 @@ export class Executor {
       timeout,
     );
     session.tasks.set(id, task);
+    if (session.earlyAborts.size > 0) {
+      for (const aborted of session.earlyAborts.get(id) ?? []) task.abortSignal(aborted);
+      session.earlyAborts.delete(id);
+    }
     this.runner.take({
       task,
       args,
@@ -247,19 +262,21 @@ export class Executor {
     session.chunks.drop(id);
     const task = session.tasks.get(id);
     if (task === undefined) return;
-    let reason: unknown;
-    try {
-      const ready = session.received.ready(frame.integers(CancelField.needs)) === undefined;
-      if (ready && frame.has(CancelField.reason)) reason = session.decoder.decode(frame.view(CancelField.reason));
-    } catch {
-      // A reason that cannot be read is no reason to go on.
-    }
+    const reason = readReason(session, frame, CancelField);
     this.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
+  }
+
+  #abort(session: ExecutorSession, frame: FrameReader): void {
+    const id = frame.integer(AbortField.id);
+    const aborted = { number: frame.integer(AbortField.signal), reason: readReason(session, frame, AbortField) };
+    if (frame.integer(AbortField.early) === 0) session.tasks.get(id)?.abortSignal(aborted);
+    else session.earlyAborts.set(id, [...(session.earlyAborts.get(id) ?? []), aborted]);
   }
 
   /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
     session.chunks.drop(id);
+    session.earlyAborts.delete(id);
     session.reject(id, status, message);
     this.#touch(session);
   }
@@ -290,6 +307,21 @@ export class Executor {
       session.flush();
     }
     this.#touched.clear();
+  }
+}
+
+/** A reason that cannot be read is none: what it is the reason of counts all the same. */
+function readReason(
+  session: ExecutorSession,
+  frame: FrameReader,
+  fields: { readonly reason: number; readonly needs: number },
+): unknown {
+  try {
+    if (session.received.ready(frame.integers(fields.needs)) !== undefined || !frame.has(fields.reason))
+      return undefined;
+    return session.decoder.decode(frame.view(fields.reason));
+  } catch {
+    return undefined;
   }
 }
 

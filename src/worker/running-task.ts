@@ -11,6 +11,12 @@ import type { RemoteRoutine } from "./remote-routine.ts";
  */
 export type TaskState = "parked" | "running" | "waiting" | "ended";
 
+/** A signal among the arguments of a task that its caller aborted, by its number, and why. */
+export interface AbortedSignal {
+  readonly number: number;
+  readonly reason: unknown;
+}
+
 /** A task on its worker, from its arrival to its end. */
 export class RunningTask implements Task {
   readonly session: ExecutorSession;
@@ -31,6 +37,9 @@ export class RunningTask implements Task {
   run: GeneratorRun | undefined;
   /** Steps that came before the generator was there. */
   early: ((run: GeneratorRun) => void)[] | undefined;
+  /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
+  #signals: ReadonlyMap<number, AbortController> | undefined;
+  #abortedEarly: AbortedSignal[] | undefined;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
 
@@ -71,6 +80,22 @@ export class RunningTask implements Task {
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
     }
     return this.#controller.signal;
+  }
+
+  /** The arguments have been read; these abort the signals among them. */
+  connectSignals(signals: ReadonlyMap<number, AbortController>): void {
+    this.#signals = signals;
+    for (const aborted of this.#abortedEarly ?? []) this.abortSignal(aborted);
+    this.#abortedEarly = undefined;
+  }
+
+  /** A signal among the arguments was aborted by the caller. */
+  abortSignal(aborted: AbortedSignal): void {
+    if (this.#signals !== undefined) this.#signals.get(aborted.number)?.abort(aborted.reason);
+    else {
+      this.#abortedEarly ??= [];
+      this.#abortedEarly.push(aborted);
+    }
   }
 
   /** Tells the task that nobody waits for it. */

@@ -1,3 +1,4 @@
+import { takeArrivedSignals } from "../connection/live-signals.ts";
 import { decodeContext } from "../context/context-codec.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../errors.ts";
 import { ModuleUnavailable } from "../functions/index.ts";
@@ -172,6 +173,8 @@ export class TaskRunner {
     let result: unknown;
     try {
       const args = readPayload(task, payload) as unknown[];
+      const signals = takeArrivedSignals();
+      if (signals !== undefined) task.connectSignals(signals);
       const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
       const calls = this.#options.maxConcurrency > 0 ? this.#observer(task) : undefined;
       const frame: Frame =

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wool/v1/worker.proto.
  */
 export const file_wool_v1_worker: GenFile = /*@__PURE__*/
-  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSKzAgoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Eh4KBnNjb3BlcxgJIAMoCzIOLndvb2wudjEuU2NvcGUi9QIKCFJlc3BvbnNlEiEKB3dlbGNvbWUYASABKAsyEC53b29sLnYxLldlbGNvbWUSIwoIYWNjZXB0ZWQYAiADKAsyES53b29sLnYxLkFjY2VwdGVkEiMKCHJlamVjdGVkGAMgAygLMhEud29vbC52MS5SZWplY3RlZBIgCgdyZXN1bHRzGAQgAygLMg8ud29vbC52MS5SZXN1bHQSIQoHeWllbGRlZBgFIAMoCzIQLndvb2wudjEuWWllbGRlZBIfCgZyYWlzZWQYBiADKAsyDy53b29sLnYxLlJhaXNlZBIeCgZjaHVua3MYByADKAsyDi53b29sLnYxLkNodW5rEikKDGRlcGVuZGVuY2llcxgIIAMoCzITLndvb2wudjEuRGVwZW5kZW5jeRItCg5leGVjdXRvcnNfbG9zdBgJIAMoCzIVLndvb2wudjEuRXhlY3V0b3JMb3N0EhwKBXBhY2VzGAogAygLMg0ud29vbC52MS5QYWNlImYKBUhlbGxvEg8KB3ZlcnNpb24YASABKA0SFwoPbWluaW11bV92ZXJzaW9uGAIgASgNEhEKCWNhbGxlcl9pZBgDIAEoCRIMCgRsYW5lGAQgASgNEhIKCmZpbGVfcmVhbG0YBSABKAkibAoHV2VsY29tZRIPCgd2ZXJzaW9uGAEgASgNEhIKCndvcmtlcl91aWQYAiABKAkSDQoFbGFuZXMYAyABKA0SFwoPbWF4X2NvbmN1cnJlbmN5GAQgASgNEhQKDHNoYXJlc19maWxlcxgFIAEoCCKYAQoFUm91dGUSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSDAoEY29kZRgDIAEoDBINCgVuZWVkcxgEIAMoDRIPCgdzdHJlYW1zGAUgASgIEg4KBm1ldGhvZBgGIAEoCBISCgpzZXJpYWxpemVyGAcgASgMEg0KBWZyZXNoGAggASgIEhAKCHJlcGxhY2VzGAkgASgNIjgKCkRlcGVuZGVuY3kSDgoGbnVtYmVyGAEgASgNEgwKBGhhc2gYAiABKAkSDAoEZGF0YRgDIAEoDCIlCgVTY29wZRIOCgZudW1iZXIYASABKA0SDAoEcG9vbBgCIAEoDCLFAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDQoFc2NvcGUYCCABKA0SDQoFbmVlZHMYCSADKA0SDwoHY2h1bmtlZBgKIAEoBBIMCgRmaWxlGAsgASgJEhAKCHByZWZldGNoGAwgASgNIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSIzCgZDYW5jZWwSCgoCaWQYASABKA0SDgoGcmVhc29uGAIgASgMEg0KBW5lZWRzGAMgAygNIjAKBUNodW5rEgoKAmlkGAEgASgNEgwKBGRhdGEYAiABKAwSDQoFdG90YWwYAyABKAQiFgoIQWNjZXB0ZWQSCgoCaWQYASABKA0iagoIUmVqZWN0ZWQSCgoCaWQYASABKA0SDgoGc3RhdHVzGAIgASgNEg8KB21lc3NhZ2UYAyABKAkSDQoFZXJyb3IYBCABKAwSDQoFbmVlZHMYBSADKA0SEwoLY29kZV93YW50ZWQYBiABKAkiUQoGUmVzdWx0EgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCSJjCgdZaWVsZGVkEgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRIPCgdjb250cm9sGAYgASgIIlEKBlJhaXNlZBIKCgJpZBgBIAEoDRINCgVlcnJvchgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkiHgoMRXhlY3V0b3JMb3N0Eg4KBnJlYXNvbhgBIAEoCSIXCgRQYWNlEg8KB3Rhc2tfdXMYASABKA0iIQoLU3RvcFJlcXVlc3QSEgoKdGltZW91dF9tcxgBIAEoEiIOCgxTdG9wUmVzcG9uc2UiDQoLSWRsZVJlcXVlc3QiHwoMSWRsZVJlc3BvbnNlEg8KB3NlY29uZHMYASABKAEqZAoIU3RlcEtpbmQSGQoVU1RFUF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOU1RFUF9LSU5EX05FWFQQARITCg9TVEVQX0tJTkRfVEhST1cQAhIUChBTVEVQX0tJTkRfUkVUVVJOEAMypwEKBldvcmtlchIzCghEaXNwYXRjaBIQLndvb2wudjEuUmVxdWVzdBoRLndvb2wudjEuUmVzcG9uc2UoATABEjMKBFN0b3ASFC53b29sLnYxLlN0b3BSZXF1ZXN0GhUud29vbC52MS5TdG9wUmVzcG9uc2USMwoESWRsZRIULndvb2wudjEuSWRsZVJlcXVlc3QaFS53b29sLnYxLklkbGVSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSLTAgoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Eh4KBnNjb3BlcxgJIAMoCzIOLndvb2wudjEuU2NvcGUSHgoGYWJvcnRzGAogAygLMg4ud29vbC52MS5BYm9ydCL1AgoIUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLndvb2wudjEuV2VsY29tZRIjCghhY2NlcHRlZBgCIAMoCzIRLndvb2wudjEuQWNjZXB0ZWQSIwoIcmVqZWN0ZWQYAyADKAsyES53b29sLnYxLlJlamVjdGVkEiAKB3Jlc3VsdHMYBCADKAsyDy53b29sLnYxLlJlc3VsdBIhCgd5aWVsZGVkGAUgAygLMhAud29vbC52MS5ZaWVsZGVkEh8KBnJhaXNlZBgGIAMoCzIPLndvb2wudjEuUmFpc2VkEh4KBmNodW5rcxgHIAMoCzIOLndvb2wudjEuQ2h1bmsSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Ei0KDmV4ZWN1dG9yc19sb3N0GAkgAygLMhUud29vbC52MS5FeGVjdXRvckxvc3QSHAoFcGFjZXMYCiADKAsyDS53b29sLnYxLlBhY2UiZgoFSGVsbG8SDwoHdmVyc2lvbhgBIAEoDRIXCg9taW5pbXVtX3ZlcnNpb24YAiABKA0SEQoJY2FsbGVyX2lkGAMgASgJEgwKBGxhbmUYBCABKA0SEgoKZmlsZV9yZWFsbRgFIAEoCSJsCgdXZWxjb21lEg8KB3ZlcnNpb24YASABKA0SEgoKd29ya2VyX3VpZBgCIAEoCRINCgVsYW5lcxgDIAEoDRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0SFAoMc2hhcmVzX2ZpbGVzGAUgASgIIpgBCgVSb3V0ZRIOCgZudW1iZXIYASABKA0SDAoEbmFtZRgCIAEoCRIMCgRjb2RlGAMgASgMEg0KBW5lZWRzGAQgAygNEg8KB3N0cmVhbXMYBSABKAgSDgoGbWV0aG9kGAYgASgIEhIKCnNlcmlhbGl6ZXIYByABKAwSDQoFZnJlc2gYCCABKAgSEAoIcmVwbGFjZXMYCSABKA0iOAoKRGVwZW5kZW5jeRIOCgZudW1iZXIYASABKA0SDAoEaGFzaBgCIAEoCRIMCgRkYXRhGAMgASgMIiUKBVNjb3BlEg4KBm51bWJlchgBIAEoDRIMCgRwb29sGAIgASgMIsUBCgRUYXNrEgoKAmlkGAEgASgNEg0KBXJvdXRlGAIgASgNEgwKBGFyZ3MYAyABKAwSEAoIc2VxdWVuY2UYBCABKAQSEgoKdGltZW91dF9tcxgFIAEoDRIOCgZjYWxsZXIYBiABKAkSDwoHY29udGV4dBgHIAEoDBINCgVzY29wZRgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSEAoIcHJlZmV0Y2gYDCABKA0ifwoEU3RlcBIKCgJpZBgBIAEoDRIfCgRraW5kGAIgASgOMhEud29vbC52MS5TdGVwS2luZBINCgV2YWx1ZRgDIAEoDBINCgVuZWVkcxgEIAMoDRIPCgdjaHVua2VkGAUgASgEEgwKBGZpbGUYBiABKAkSDQoFYWZ0ZXIYByABKA0iIwoGQ3JlZGl0EgoKAmlkGAEgASgNEg0KBXN0ZXBzGAIgASgNIjMKBkNhbmNlbBIKCgJpZBgBIAEoDRIOCgZyZWFzb24YAiABKAwSDQoFbmVlZHMYAyADKA0iUQoFQWJvcnQSCgoCaWQYASABKA0SDgoGc2lnbmFsGAIgASgNEg4KBnJlYXNvbhgDIAEoDBINCgVuZWVkcxgEIAMoDRINCgVlYXJseRgFIAEoCCIwCgVDaHVuaxIKCgJpZBgBIAEoDRIMCgRkYXRhGAIgASgMEg0KBXRvdGFsGAMgASgEIhYKCEFjY2VwdGVkEgoKAmlkGAEgASgNImoKCFJlamVjdGVkEgoKAmlkGAEgASgNEg4KBnN0YXR1cxgCIAEoDRIPCgdtZXNzYWdlGAMgASgJEg0KBWVycm9yGAQgASgMEg0KBW5lZWRzGAUgAygNEhMKC2NvZGVfd2FudGVkGAYgASgJIlEKBlJlc3VsdBIKCgJpZBgBIAEoDRINCgV2YWx1ZRgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkiYwoHWWllbGRlZBIKCgJpZBgBIAEoDRINCgV2YWx1ZRgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkSDwoHY29udHJvbBgGIAEoCCJRCgZSYWlzZWQSCgoCaWQYASABKA0SDQoFZXJyb3IYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJIh4KDEV4ZWN1dG9yTG9zdBIOCgZyZWFzb24YASABKAkiFwoEUGFjZRIPCgd0YXNrX3VzGAEgASgNIiEKC1N0b3BSZXF1ZXN0EhIKCnRpbWVvdXRfbXMYASABKBIiDgoMU3RvcFJlc3BvbnNlIg0KC0lkbGVSZXF1ZXN0Ih8KDElkbGVSZXNwb25zZRIPCgdzZWNvbmRzGAEgASgBKmQKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9ORVhUEAESEwoPU1RFUF9LSU5EX1RIUk9XEAISFAoQU1RFUF9LSU5EX1JFVFVSThADMqcBCgZXb3JrZXISMwoIRGlzcGF0Y2gSEC53b29sLnYxLlJlcXVlc3QaES53b29sLnYxLlJlc3BvbnNlKAEwARIzCgRTdG9wEhQud29vbC52MS5TdG9wUmVxdWVzdBoVLndvb2wudjEuU3RvcFJlc3BvbnNlEjMKBElkbGUSFC53b29sLnYxLklkbGVSZXF1ZXN0GhUud29vbC52MS5JZGxlUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * A batch from the caller. Everything in it is a repeated field, so that putting two batches together is
@@ -69,6 +69,13 @@ export type Request = Message<"wool.v1.Request"> & {
    * @generated from field: repeated wool.v1.Scope scopes = 9;
    */
   scopes: Scope[];
+
+  /**
+   * Signals in the arguments of tasks that were aborted.
+   *
+   * @generated from field: repeated wool.v1.Abort aborts = 10;
+   */
+  aborts: Abort[];
 };
 
 /**
@@ -561,6 +568,53 @@ export const CancelSchema: GenMessage<Cancel> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 10);
 
 /**
+ * A signal among the arguments of a task was aborted.
+ *
+ * @generated from message wool.v1.Abort
+ */
+export type Abort = Message<"wool.v1.Abort"> & {
+  /**
+   * The task's id.
+   *
+   * @generated from field: uint32 id = 1;
+   */
+  id: number;
+
+  /**
+   * Which of its signals, counted from 0 in the order in which they are in the arguments.
+   *
+   * @generated from field: uint32 signal = 2;
+   */
+  signal: number;
+
+  /**
+   * The encoded reason.
+   *
+   * @generated from field: bytes reason = 3;
+   */
+  reason: Uint8Array;
+
+  /**
+   * @generated from field: repeated uint32 needs = 4;
+   */
+  needs: number[];
+
+  /**
+   * The task comes after this frame; otherwise it came before, and may have ended.
+   *
+   * @generated from field: bool early = 5;
+   */
+  early: boolean;
+};
+
+/**
+ * Describes the message wool.v1.Abort.
+ * Use `create(AbortSchema)` to create a new message.
+ */
+export const AbortSchema: GenMessage<Abort> = /*@__PURE__*/
+  messageDesc(file_wool_v1_worker, 11);
+
+/**
  * A piece of a payload too large for one frame. The frame that follows the last piece says how many bytes they were.
  *
  * @generated from message wool.v1.Chunk
@@ -589,7 +643,7 @@ export type Chunk = Message<"wool.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 11);
+  messageDesc(file_wool_v1_worker, 12);
 
 /**
  * The task has been started and did not end at once. A result implies it.
@@ -608,7 +662,7 @@ export type Accepted = Message<"wool.v1.Accepted"> & {
  * Use `create(AcceptedSchema)` to create a new message.
  */
 export const AcceptedSchema: GenMessage<Accepted> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 12);
+  messageDesc(file_wool_v1_worker, 13);
 
 /**
  * The task was not run and will not be.
@@ -658,7 +712,7 @@ export type Rejected = Message<"wool.v1.Rejected"> & {
  * Use `create(RejectedSchema)` to create a new message.
  */
 export const RejectedSchema: GenMessage<Rejected> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 13);
+  messageDesc(file_wool_v1_worker, 14);
 
 /**
  * The end of a task that returned, or of a generator that is done.
@@ -697,7 +751,7 @@ export type Result = Message<"wool.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 14);
+  messageDesc(file_wool_v1_worker, 15);
 
 /**
  * One step of a generator.
@@ -743,7 +797,7 @@ export type Yielded = Message<"wool.v1.Yielded"> & {
  * Use `create(YieldedSchema)` to create a new message.
  */
 export const YieldedSchema: GenMessage<Yielded> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 15);
+  messageDesc(file_wool_v1_worker, 16);
 
 /**
  * The end of a task that threw.
@@ -782,7 +836,7 @@ export type Raised = Message<"wool.v1.Raised"> & {
  * Use `create(RaisedSchema)` to create a new message.
  */
 export const RaisedSchema: GenMessage<Raised> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 16);
+  messageDesc(file_wool_v1_worker, 17);
 
 /**
  * The task thread of this session is gone, and with it every task that had not ended.
@@ -801,7 +855,7 @@ export type ExecutorLost = Message<"wool.v1.ExecutorLost"> & {
  * Use `create(ExecutorLostSchema)` to create a new message.
  */
 export const ExecutorLostSchema: GenMessage<ExecutorLost> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 17);
+  messageDesc(file_wool_v1_worker, 18);
 
 /**
  * How fast the task thread works off tasks, so that a caller can tell how many to have waiting there.
@@ -822,7 +876,7 @@ export type Pace = Message<"wool.v1.Pace"> & {
  * Use `create(PaceSchema)` to create a new message.
  */
 export const PaceSchema: GenMessage<Pace> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 18);
+  messageDesc(file_wool_v1_worker, 19);
 
 /**
  * @generated from message wool.v1.StopRequest
@@ -841,7 +895,7 @@ export type StopRequest = Message<"wool.v1.StopRequest"> & {
  * Use `create(StopRequestSchema)` to create a new message.
  */
 export const StopRequestSchema: GenMessage<StopRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 19);
+  messageDesc(file_wool_v1_worker, 20);
 
 /**
  * @generated from message wool.v1.StopResponse
@@ -854,7 +908,7 @@ export type StopResponse = Message<"wool.v1.StopResponse"> & {
  * Use `create(StopResponseSchema)` to create a new message.
  */
 export const StopResponseSchema: GenMessage<StopResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 20);
+  messageDesc(file_wool_v1_worker, 21);
 
 /**
  * @generated from message wool.v1.IdleRequest
@@ -867,7 +921,7 @@ export type IdleRequest = Message<"wool.v1.IdleRequest"> & {
  * Use `create(IdleRequestSchema)` to create a new message.
  */
 export const IdleRequestSchema: GenMessage<IdleRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 21);
+  messageDesc(file_wool_v1_worker, 22);
 
 /**
  * @generated from message wool.v1.IdleResponse
@@ -886,7 +940,7 @@ export type IdleResponse = Message<"wool.v1.IdleResponse"> & {
  * Use `create(IdleResponseSchema)` to create a new message.
  */
 export const IdleResponseSchema: GenMessage<IdleResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 22);
+  messageDesc(file_wool_v1_worker, 23);
 
 /**
  * @generated from enum wool.v1.StepKind

@@ -1,0 +1,63 @@
+import { Refusal, registerTraveller } from "../values/index.ts";
+
+/** A signal among the arguments of a call. */
+export interface LiveSignal {
+  readonly signal: AbortSignal;
+  /** It had been aborted when the arguments were encoded, which say so. */
+  readonly wasAborted: boolean;
+}
+
+let isCollecting = false;
+let collected: LiveSignal[] | undefined;
+let arrived: Map<number, AbortController> | undefined;
+
+/** What is encoded from now on are the arguments of a call: signals may be in them. */
+export function openSignals(): void {
+  isCollecting = true;
+  collected = undefined;
+}
+
+/** The arguments are encoded, or cannot be. Returns the signals that are in them. */
+export function closeSignals(): readonly LiveSignal[] | undefined {
+  isCollecting = false;
+  return collected;
+}
+
+/** What aborts the signals in the arguments that were decoded last, by their numbers. */
+export function takeArrivedSignals(): ReadonlyMap<number, AbortController> | undefined {
+  const controllers = arrived;
+  arrived = undefined;
+  return controllers;
+}
+
+registerTraveller("abort-signal", {
+  is: (value) => value instanceof AbortSignal,
+  take(value) {
+    if (!(value instanceof AbortSignal)) throw new TypeError("not a signal");
+    const { aborted, reason } = value;
+    if (!isCollecting) {
+      if (aborted) return [true, reason, -1];
+      throw new Refusal(
+        value,
+        "an AbortSignal stays live only among the arguments of a call",
+        "Pass it as an argument, or as the option `signal`.",
+      );
+    }
+    collected ??= [];
+    collected.push({ signal: value, wasAborted: aborted });
+    return [aborted, reason, collected.length - 1];
+  },
+  make() {
+    const controller = new AbortController();
+    return {
+      value: controller.signal,
+      complete([aborted, reason, number]) {
+        if (aborted === true) controller.abort(reason);
+        else if (typeof number === "number") {
+          arrived ??= new Map();
+          arrived.set(number, controller);
+        }
+      },
+    };
+  },
+});
