@@ -11,9 +11,12 @@ export class DispatchWindow {
   #limit = 1;
   #unstarted = 0;
 
+  /** The worker does not respond: it is sent nothing until it does. */
+  isShut = false;
+
   /** Tasks that may be sent now. */
   get room(): number {
-    return this.#limit - this.#unstarted;
+    return this.isShut ? 0 : this.#limit - this.#unstarted;
   }
 
   sent(count: number): void {

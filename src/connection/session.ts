@@ -47,6 +47,8 @@ export interface SessionEvents {
  */
 export class Session {
   readonly window = new DispatchWindow();
+  /** Messages of the worker so far. */
+  messages = 0;
   readonly #events: SessionEvents;
   readonly #address: string;
   readonly #stream: GrpcStream;
@@ -154,6 +156,7 @@ export class Session {
   }
 
   #message(buffer: Buffer, start: number, end: number): void {
+    this.messages++;
     const frame = this.#reader.open(buffer, start, end);
     let started = 0;
     for (let kind = frame.next(); kind !== 0; kind = frame.next()) {

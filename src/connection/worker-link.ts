@@ -1,12 +1,15 @@
 import { PoolClosed } from "../errors.ts";
 import { GrpcChannel } from "../grpc/index.ts";
 import { errorForConnect } from "./error-classes.ts";
+import { LinkVigil } from "./link-vigil.ts";
 import { Session } from "./session.ts";
 
 /** What those who share a link are told. */
 export interface LinkListener {
   /** A session has room for more calls, or one more session is open. */
   progressed(link: WorkerLink): void;
+  /** The worker no longer responds, though the connection stands; or responds again. */
+  responding(link: WorkerLink, responds: boolean): void;
   /** A session ended: the worker is gone, or one of its task threads. Calls in flight are told after this. */
   interrupted(link: WorkerLink, error: Error): void;
 }
@@ -30,6 +33,8 @@ export class WorkerLink {
   readonly #listeners = new Set<LinkListener>();
   #state: "idle" | "connecting" | "ready" | "closed" = "idle";
   #channel: GrpcChannel | undefined;
+  #vigil: LinkVigil | undefined;
+  #responds = true;
   #connecting: Promise<void> | undefined;
   #sessions: readonly Session[] = [];
   #busySessions = 0;
@@ -47,6 +52,11 @@ export class WorkerLink {
   /** Open sessions, one for each task thread of the worker. */
   get sessions(): readonly Session[] {
     return this.#sessions;
+  }
+
+  /** False while the worker gives no sign of life although it has calls. */
+  get responds(): boolean {
+    return this.#responds;
   }
 
   /** Whether large payloads may pass through files. */
@@ -92,6 +102,7 @@ export class WorkerLink {
     this.#state = "closed";
     for (const session of this.#sessions) session.close(error);
     this.#sessions = [];
+    this.#vigil?.close();
     void this.#channel?.close();
     this.#channel = undefined;
   }
@@ -113,6 +124,7 @@ export class WorkerLink {
       this.#sessions = [first, ...others];
       this.#sharesFiles = sharesFiles;
       this.#state = "ready";
+      this.#watch(channel);
       if (this.#busySessions === 0) channel.unref();
     } catch (error) {
       if (!this.#isClosed()) this.#state = "idle";
@@ -120,6 +132,25 @@ export class WorkerLink {
       void channel.close();
       throw errorForConnect(error, this.address);
     }
+    this.#notify();
+  }
+
+  #watch(channel: GrpcChannel): void {
+    this.#vigil?.close();
+    this.#responds = true;
+    this.#vigil = new LinkVigil(
+      {
+        messages: () => this.#sessions.reduce((sum, session) => sum + session.messages, 0),
+        ping: (answered) => channel.ping(answered),
+      },
+      (responds) => this.#responding(responds),
+    );
+  }
+
+  #responding(responds: boolean): void {
+    this.#responds = responds;
+    for (const session of this.#sessions) session.window.isShut = !responds;
+    for (const listener of this.#listeners) listener.responding(this, responds);
     this.#notify();
   }
 
@@ -144,6 +175,8 @@ export class WorkerLink {
     this.#busySessions += busy ? 1 : -1;
     if (busy && this.#busySessions === 1) channel.ref();
     else if (!busy && this.#busySessions === 0) channel.unref();
+    else return;
+    if (this.#vigil !== undefined) this.#vigil.busy = busy;
   }
 
   #sessionClosed(channel: GrpcChannel, session: Session, lane: number, error: Error): void {
@@ -166,6 +199,7 @@ export class WorkerLink {
     session.welcome.then(
       () => {
         if (this.#channel !== channel) return;
+        session.window.isShut = !this.#responds;
         this.#sessions = [...this.#sessions, session];
         this.#notify();
       },
@@ -177,6 +211,8 @@ export class WorkerLink {
     if (this.#channel !== channel || this.#state !== "ready") return;
     this.#state = "idle";
     this.#channel = undefined;
+    this.#vigil?.close();
+    this.#responds = true;
     this.#sessions = [];
     this.#busySessions = 0;
   }

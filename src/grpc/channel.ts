@@ -150,6 +150,15 @@ export class GrpcChannel {
     });
   }
 
+  /** Asks the server to answer with an HTTP/2 PING. Without a connection nothing is asked. */
+  ping(answered: () => void): void {
+    const session = this.#session;
+    if (this.#state !== "ready" || session === undefined || session.destroyed) return;
+    session.ping((error) => {
+      if (error === null) answered();
+    });
+  }
+
   /** Lets the connection keep the process alive, which is the default. */
   ref(): void {
     this.#unreferenced = false;

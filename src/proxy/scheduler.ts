@@ -152,6 +152,10 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.#head < this.#queue.length || this.#retries.length > 0) this.distribute();
   }
 
+  responding(): void {
+    // Its windows are shut or open again, which is all there is to know.
+  }
+
   interrupted(link: WorkerLink, error: Error): void {
     for (const member of this.members.values()) if (member.link === link) member.failure = error;
   }
