@@ -2,12 +2,14 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { WorkerMetadata } from "../discovery/index.ts";
+import { WorkerStartError } from "../errors.ts";
 import { projectRoot } from "../functions/index.ts";
 import { GrpcChannel } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { encodeStopRequest } from "../wire/control-messages.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
 import { Worker } from "./worker.ts";
+import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
@@ -30,6 +32,7 @@ export class LocalWorker extends Worker {
   readonly #placement: LocalWorkerPlacement;
   #own: PoolDirectory | undefined;
   #process: WorkerProcess | undefined;
+  #isStopped = false;
   /** Called when the process ends without having been asked to, with how it ended. */
   onExit: ((reason: string) => void) | undefined;
 
@@ -43,14 +46,11 @@ export class LocalWorker extends Worker {
     const { spin = (options.threads ?? 1) < availableParallelism() } = this.#placement;
     const directory = this.#placement.directory ?? new PoolDirectory();
     if (directory !== this.#placement.directory) this.#own = directory;
-    const child = new WorkerProcess({
-      name: this.uid,
-      execArgv: options.execArgv ?? [],
-      env: options.env ?? {},
-    });
-    this.#process = child;
     const threads = options.threads ?? 1;
     try {
+      // Only the embedded entry has to be waited for.
+      const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
+      const child = this.#spawn(entry);
       const listen = await child.start(
         {
           uid: this.uid,
@@ -84,18 +84,32 @@ export class LocalWorker extends Worker {
         channel: { ...options.channel },
       };
     } catch (error) {
-      await child.exited;
+      await this.#process?.exited;
       await this.#own?.dispose();
       throw error;
     }
   }
 
   protected override async onStop(timeout: number): Promise<void> {
+    this.#isStopped = true;
     const child = this.#process;
     this.onExit = undefined;
     if (child !== undefined && child.ending === undefined) await this.#end(child, timeout);
     await child?.exited;
     await this.#own?.dispose();
+  }
+
+  #spawn({ process: file }: WorkerEntry): WorkerProcess {
+    if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
+    const { execArgv = [], env = {} } = this.options;
+    this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env });
+    return this.#process;
+  }
+
+  /** The options that Node.js is started with, from the command line and from the environment. */
+  #nodeOptions(): string {
+    const { execArgv = [], env = {} } = this.options;
+    return [...execArgv, env["NODE_OPTIONS"] ?? process.env["NODE_OPTIONS"] ?? ""].join(" ");
   }
 
   /** Asks the process to end, and ends it when it does not. */
