@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { SerializationError } from "../errors.ts";
 import { arrayIndex } from "./array-index.ts";
+import { bundleAdvice } from "./bundle-advice.ts";
 import { type FunctionPort, isCell } from "./function-port.ts";
 import { ownProperty } from "./own-property.ts";
 import type { Refusal } from "./refusal.ts";
@@ -27,7 +28,12 @@ export function explainRefusal(
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName)) + segments.join("");
   const cause = refusal.cause === undefined ? undefined : { cause: refusal.cause };
-  return new SerializationError(`${path}: ${refusal.message}. ${sentence(refusal.fix)}`, path, cause);
+  const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
+  return new SerializationError(`${path}: ${refusal.message}. ${sentence(refusal.fix)}${advice}`, path, cause);
+}
+
+function* valuesUpFrom(end: Step): Generator<unknown> {
+  for (let step: Step | undefined = end; step !== undefined; step = step.from) yield step.value;
 }
 
 /** The shortest way to `culprit`. The writer keeps no track of where it is, so that only failures pay for it. */
@@ -57,6 +63,8 @@ function pathTo(end: Step, rootName: string): string {
   let captured = false;
   for (const step of steps) {
     captured ||= step.captured;
+    // What a shared variable holds goes by the name of the variable.
+    if (step.label === "") continue;
     path += captured ? ` -> ${step.label.replace(/^\./, "")}` : step.label;
   }
   return path;
