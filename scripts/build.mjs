@@ -50,7 +50,6 @@ function licenses(inputs) {
   const packages = new Set(inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]));
   packages.delete(undefined);
   return [...packages]
-    .sort()
     .map((path) => {
       const { name, version, license } = JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
       const file = readdirSync(join(root, path)).find((entry) => /^licen[cs]e/i.test(entry));

@@ -15,7 +15,15 @@ import {
   type ShippingPolicy,
 } from "../functions/index.ts";
 
-export { type Assembled, bundledOrigin, type Dependency, type Dismantled, type PlainData, type PrivateState, ShippingError };
+export {
+  type Assembled,
+  bundledOrigin,
+  type Dependency,
+  type Dismantled,
+  type PlainData,
+  type PrivateState,
+  ShippingError,
+};
 
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */
 export interface FunctionPort {
