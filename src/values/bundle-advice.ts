@@ -10,9 +10,12 @@ const OUTSIDE = 'leave packages out of it (esbuild: packages: "external"), and w
  */
 export function bundleAdvice(values: Iterable<unknown>): string {
   let advice = "";
+  const seen = new Set<object>();
   for (const value of values) {
     const code = codeOf(value);
-    const origin = code === undefined ? undefined : bundledOrigin(code);
+    if (code === undefined || seen.has(code)) continue;
+    seen.add(code);
+    const origin = bundledOrigin(code);
     if (origin === undefined) continue;
     const { bundle, module } = origin;
     if (module === undefined) {

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import { isSea } from "node:sea";
 import { pathToFileURL } from "node:url";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { WorkerStartError } from "../errors.ts";
@@ -42,6 +43,7 @@ export class LocalWorker extends Worker {
   }
 
   protected override async onStart(timeout: number | undefined): Promise<WorkerMetadata> {
+    refuseSingleExecutable();
     const { options } = this;
     const { spin = (options.threads ?? 1) < availableParallelism() } = this.#placement;
     const directory = this.#placement.directory ?? new PoolDirectory();
@@ -134,6 +136,16 @@ async function requestStop(address: string, timeout: number): Promise<void> {
   } finally {
     await channel.close();
   }
+}
+
+/** Such an executable runs its own program whatever it is started with, which would start workers in turn. */
+function refuseSingleExecutable(): void {
+  if (!isSea()) return;
+  throw new WorkerStartError(
+    `a worker process cannot be started with ${process.execPath}: as a single executable application it runs its own ` +
+      "program and no other. Run the program with Node.js, or start workers in a program that is, and have the pool " +
+      "find them (discovery).",
+  );
 }
 
 function bracketed(host: string): string {

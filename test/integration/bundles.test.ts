@@ -37,7 +37,7 @@ const EVERYTHING = {
   away: true,
   esm: [2000, 2, ["m", "km"], 2],
   cjs: [3723, true, 3723],
-  failing: ["OutOfStock", "wool", "no wool left"],
+  failing: ["OutOfStock", "wool", "no wool left", true],
   failingInPackage: ["UnknownUnit", "parsec", true],
   nested: 8,
   task: ["anonymous", "acme", false],
