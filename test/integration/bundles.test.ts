@@ -127,7 +127,8 @@ describe("a program bundled with its packages", () => {
 describe("a library bundled with the runtime", () => {
   test.each(["esm", "cjs"] as const)("travels as code and meets the worker's own runtime, as %s", async (format) => {
     // Without private members in it, which would keep a module from being loaded by workers as well.
-    const library = await project.bundle("library.ts", format, { target: "es2021" });
+    const outfile = join(project.folder, `library.${format === "esm" ? "mjs" : "cjs"}`);
+    const library = await project.bundle("library.ts", format, { target: "es2021", outfile });
     const end = await output(join(project.folder, "uses-library.mjs"), { args: [pathToFileURL(library).href] });
     expect(end).toEqual([true, "visit"]);
   });
