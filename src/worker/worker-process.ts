@@ -81,6 +81,8 @@ export class WorkerProcess {
       }
       const report = await Promise.race(waits);
       if (typeof report === "object" && report.ready) return report.listen;
+      // It ends by itself then, and what it wrote is complete only with its end.
+      if (typeof report === "object") await this.exited;
       throw this.#startError(typeof report === "string" ? report : report.error);
     } catch (error) {
       this.kill();

@@ -2,12 +2,15 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { BuildOptions } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type BundleProject, installDependencies, installRuntime, makeBundleProject } from "../support/bundle.ts";
 import { isRunning, killProcess } from "../support/processes.ts";
 import { type ProgramEnd, type ProgramOptions, startProgram } from "../support/run-program.ts";
 import { makeRuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
+
+// Bundles are parsed as a whole, each several times in these programs.
+vi.setConfig({ testTimeout: 120_000 });
 
 let project: BundleProject;
 
