@@ -7,6 +7,7 @@ import { type CodeData, isRecord, toCodeData } from "./code-data.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
 import { contentHash } from "./content-hash.ts";
 import { importFrom } from "./import-from.ts";
+import { OWN_URL } from "./own-url.ts";
 import { fromRootRelative, pathOf, projectRoot, urlInRoot } from "./root.ts";
 import { scriptFrom } from "./scripts.ts";
 import type { Dependency } from "./shipment.ts";
@@ -183,7 +184,7 @@ async function recognise(dependency: Dependency): Promise<void> {
 
 function isLoadedFile(data: ModuleData): boolean {
   const path = data.specifier === undefined ? fileOf(data) : createRequire(importerOf(data)).resolve(data.specifier);
-  if (createRequire(import.meta.url).cache[path] !== undefined) return true;
+  if (createRequire(OWN_URL).cache[path] !== undefined) return true;
   return scriptFrom(pathToFileURL(path).href) !== undefined;
 }
 

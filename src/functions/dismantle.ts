@@ -11,6 +11,7 @@ import { EngineClosed, type FunctionLocation, type FunctionView, viewFunction } 
 import { moduleFactsOf } from "./module-facts.ts";
 import { exportOf, type ModuleReference, requiredExport } from "./module-references.ts";
 import { overridesVersion } from "./overrides.ts";
+import { OWN_URL } from "./own-url.ts";
 import { PartsList } from "./parts-list.ts";
 import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
 import { type RevivedSource, revivedSource } from "./revived.ts";
@@ -187,7 +188,7 @@ function readSite(fn: AnyFunction, location: FunctionLocation): CodeSite | undef
 function requireDirectory(fn: AnyFunction): string | undefined {
   const resolve: unknown = Reflect.getOwnPropertyDescriptor(fn, "resolve")?.value;
   const cache: unknown = Reflect.getOwnPropertyDescriptor(fn, "cache")?.value;
-  if (typeof resolve !== "function" || cache !== createRequire(import.meta.url).cache) return undefined;
+  if (typeof resolve !== "function" || cache !== createRequire(OWN_URL).cache) return undefined;
   const lookup: unknown = Reflect.get(resolve, "paths");
   const paths: unknown = typeof lookup === "function" ? Reflect.apply(lookup, resolve, ["package"]) : undefined;
   const [first] = Array.isArray(paths) ? paths : [];

@@ -1,4 +1,5 @@
 export { assemble } from "./assemble.ts";
+export { type BundledOrigin, bundledOrigin } from "./bundled-origin.ts";
 export { Cell } from "./cell.ts";
 export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";
 export { dismantle } from "./dismantle.ts";

@@ -3,6 +3,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
+import { IS_BUNDLED, OWN_URL } from "./own-url.ts";
 import { privateMembers } from "./private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
@@ -78,7 +79,7 @@ function exportedName(node: AnyNode): string {
 /**
  * A worker never runs the entry file, also not because another module imports it. And what has private members must
  * travel as code, since private state can be restored only in a class that was revived: then so must whatever shares
- * the class, or there would be two of it.
+ * the class, or there would be two of it. The same goes for the runtime inside of a bundle.
  */
 function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   const path = pathOf(script.url);
@@ -86,6 +87,7 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (visited.has(path)) return undefined;
   visited.add(path);
   if (path === entryPath()) return "it is, or imports, the entry file";
+  if (IS_BUNDLED && path === pathOf(OWN_URL)) return "it has, or imports, the runtime itself, as a bundle does";
   if (TEST_FILE.test(path)) return "it is, or imports, a test file";
   const { source } = script;
   if (source === undefined) return "its source is not available";

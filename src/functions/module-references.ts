@@ -8,6 +8,7 @@ import { contentHash, dependencyOf } from "./content-hash.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
 import { overrideFor, overridesVersion } from "./overrides.ts";
+import { OWN_URL } from "./own-url.ts";
 import { entryPath, isInPackage, pathOf, toRootRelative } from "./root.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import type { Dependency } from "./shipment.ts";
@@ -25,7 +26,7 @@ export interface ModuleReference {
 // What an import declaration said of a value, for values whose own code does not tell where they are exported.
 const imported = new WeakMap<object, ModuleReference>();
 const modules = new Map<string, Dependency | undefined>();
-const require = createRequire(import.meta.url);
+const require = createRequire(OWN_URL);
 
 function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { BoundedMap } from "./bounded-map.ts";
+import { OWN_URL } from "./own-url.ts";
 
 let configured: string | undefined;
 let computed: string | undefined;
@@ -52,7 +53,7 @@ function findEntry(): string | undefined {
   if (argument === undefined) return undefined;
   const path = argument.startsWith("file:") ? fileURLToPath(argument) : resolve(argument);
   try {
-    return realpathSync(existsSync(path) ? path : createRequire(import.meta.url).resolve(path));
+    return realpathSync(existsSync(path) ? path : createRequire(OWN_URL).resolve(path));
   } catch {
     return undefined;
   }

@@ -1,10 +1,13 @@
-const OWN_FILES = new URL(".", import.meta.url).href;
+import { IS_BUNDLED } from "../functions/own-url.ts";
+
+/** In a bundle the user's own code is in the same file, and nothing tells the one from the other. */
+const OWN_FILES = IS_BUNDLED ? undefined : new URL(".", import.meta.url).href;
 
 /** Whether a line of a stack is a frame of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
 export function isRuntimeFrame(line: string): boolean {
   return (
     /^\s+at /.test(line) &&
-    (line.includes(OWN_FILES) ||
+    ((OWN_FILES !== undefined && line.includes(OWN_FILES)) ||
       line.includes("(node:internal") ||
       line.includes("at node:internal") ||
       line.includes("(node:async_hooks") ||

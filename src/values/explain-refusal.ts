@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { SerializationError } from "../errors.ts";
 import { arrayIndex } from "./array-index.ts";
+import { bundleAdvice } from "./bundle-advice.ts";
 import { type FunctionPort, isCell } from "./function-port.ts";
 import { ownProperty } from "./own-property.ts";
 import type { Refusal } from "./refusal.ts";
@@ -43,7 +44,12 @@ export function locateRefusal(
   const found = findStep(root, refusal.culprit, port);
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
-  return { path, reason: refusal.message, fix: sentence(refusal.fix) };
+  const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) + advice };
+}
+
+function* valuesUpFrom(end: Step): Generator<unknown> {
+  for (let step: Step | undefined = end; step !== undefined; step = step.from) yield step.value;
 }
 
 /** The shortest way to `culprit`. The writer keeps no track of where it is, so that only failures pay for it. */

@@ -1,6 +1,7 @@
 import {
   type Assembled,
   assemble,
+  bundledOrigin,
   Cell,
   type Dependency,
   type Dismantled,
@@ -14,7 +15,15 @@ import {
   type ShippingPolicy,
 } from "../functions/index.ts";
 
-export { type Assembled, type Dependency, type Dismantled, type PlainData, type PrivateState, ShippingError };
+export {
+  type Assembled,
+  bundledOrigin,
+  type Dependency,
+  type Dismantled,
+  type PlainData,
+  type PrivateState,
+  ShippingError,
+};
 
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */
 export interface FunctionPort {

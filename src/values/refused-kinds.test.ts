@@ -115,3 +115,12 @@ function detached(): ArrayBuffer {
   structuredClone(buffer, { transfer: [buffer] });
   return buffer;
 }
+
+describe("the path to what cannot travel", () => {
+  it("names a variable that functions assign to by its name alone", () => {
+    let kept = new WeakMap();
+    const refresh = (): WeakMap<object, unknown> => (kept = new WeakMap());
+    expect(refusalOf(refresh, "fn").path).toBe("fn -> kept");
+    expect(refresh()).toBe(kept);
+  });
+});

@@ -337,6 +337,11 @@ describe("objects", () => {
     expect(differenceBetween(value, copyOf(value))).toBeUndefined();
   });
 
+  it("keeps that an object inherits from a function", () => {
+    const copy = copyOf(Object.create(Function.prototype, { a: { value: 1, enumerable: true } }) as { a: number });
+    expect([Object.getPrototypeOf(copy) === Function.prototype, copy.a]).toEqual([true, 1]);
+  });
+
   it("keeps 2,000 prototypes in a row", () => {
     let value: object = {};
     for (let level = 0; level < 2_000; level++) value = Object.create(value);

@@ -142,7 +142,8 @@ function setPrototype(object: object, prototype: unknown): object {
 function prototypeOfClass(origin: unknown): object {
   if (typeof origin === "function") {
     const prototype: unknown = origin.prototype;
-    if (typeof prototype === "object" && prototype !== null) return prototype;
+    // That of Function is one itself.
+    if ((typeof prototype === "object" && prototype !== null) || typeof prototype === "function") return prototype;
   }
   throw new MalformedPayload("The class of an object in the payload is not a class.");
 }

@@ -1,13 +1,16 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import { isSea } from "node:sea";
 import { pathToFileURL } from "node:url";
 import type { WorkerMetadata } from "../discovery/index.ts";
+import { WorkerStartError } from "../errors.ts";
 import { projectRoot } from "../functions/index.ts";
 import { GrpcChannel } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { encodeStopRequest } from "../wire/control-messages.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
 import { Worker } from "./worker.ts";
+import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
@@ -30,6 +33,7 @@ export class LocalWorker extends Worker {
   readonly #placement: LocalWorkerPlacement;
   #own: PoolDirectory | undefined;
   #process: WorkerProcess | undefined;
+  #isStopped = false;
   /** Called when the process ends without having been asked to, with how it ended. */
   onExit: ((reason: string) => void) | undefined;
 
@@ -39,18 +43,16 @@ export class LocalWorker extends Worker {
   }
 
   protected override async onStart(timeout: number | undefined): Promise<WorkerMetadata> {
+    refuseSingleExecutable();
     const { options } = this;
     const { spin = (options.threads ?? 1) < availableParallelism() } = this.#placement;
     const directory = this.#placement.directory ?? new PoolDirectory();
     if (directory !== this.#placement.directory) this.#own = directory;
-    const child = new WorkerProcess({
-      name: this.uid,
-      execArgv: options.execArgv ?? [],
-      env: options.env ?? {},
-    });
-    this.#process = child;
     const threads = options.threads ?? 1;
     try {
+      // Only the embedded entry has to be waited for.
+      const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
+      const child = this.#spawn(entry);
       const listen = await child.start(
         {
           uid: this.uid,
@@ -84,18 +86,32 @@ export class LocalWorker extends Worker {
         channel: { ...options.channel },
       };
     } catch (error) {
-      await child.exited;
+      await this.#process?.exited;
       await this.#own?.dispose();
       throw error;
     }
   }
 
   protected override async onStop(timeout: number): Promise<void> {
+    this.#isStopped = true;
     const child = this.#process;
     this.onExit = undefined;
     if (child !== undefined && child.ending === undefined) await this.#end(child, timeout);
     await child?.exited;
     await this.#own?.dispose();
+  }
+
+  #spawn({ process: file }: WorkerEntry): WorkerProcess {
+    if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
+    const { execArgv = [], env = {} } = this.options;
+    this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env });
+    return this.#process;
+  }
+
+  /** The options that Node.js is started with, from the command line and from the environment. */
+  #nodeOptions(): string {
+    const { execArgv = [], env = {} } = this.options;
+    return [...execArgv, env["NODE_OPTIONS"] ?? process.env["NODE_OPTIONS"] ?? ""].join(" ");
   }
 
   /** Asks the process to end, and ends it when it does not. */
@@ -120,6 +136,16 @@ async function requestStop(address: string, timeout: number): Promise<void> {
   } finally {
     await channel.close();
   }
+}
+
+/** Such an executable runs its own program whatever it is started with, which would start workers in turn. */
+function refuseSingleExecutable(): void {
+  if (!isSea()) return;
+  throw new WorkerStartError(
+    `a worker process cannot be started with ${process.execPath}: as a single executable application it runs its own ` +
+      "program and no other. Run the program with Node.js, or start workers in a program that is, and have the pool " +
+      "find them (discovery).",
+  );
 }
 
 function bracketed(host: string): string {

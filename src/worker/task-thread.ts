@@ -2,8 +2,8 @@ import type { ResourceLimits } from "node:worker_threads";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { ThreadBoard } from "./thread-board.ts";
 import type { FromThread, ThreadConfig, ToThread } from "./thread-messages.ts";
+import { threadEntry } from "./worker-entry.ts";
 
-const THREAD_MAIN = new URL("./thread-main.js", import.meta.url);
 /** Bytes handed to the thread and not yet taken in, above which reading from callers stops. */
 const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ export class TaskThread {
     this.#events = events;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    this.#thread = new Worker(THREAD_MAIN, {
+    this.#thread = new Worker(threadEntry(), {
       workerData: { config: { ...config, board: this.board.memory } satisfies ThreadConfig, port: port2 },
       transferList: [port2],
       ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),

@@ -1,17 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { WorkerStartError } from "../errors.ts";
 import type { ListenAddress } from "../grpc/index.ts";
 import { cleanUpAtExit } from "../security/index.ts";
 import { OutputRelay } from "./output-relay.ts";
 import { CONTROL_FD, type ProcessConfig, type ProcessReport } from "./process-config.ts";
 
-const PROCESS_MAIN = fileURLToPath(new URL("./process-main.js", import.meta.url));
-
 /** How a worker process is spawned. */
 export interface SpawnOptions {
   readonly name: string;
+  /** The file that the process runs. */
+  readonly file: string;
   readonly execArgv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -29,7 +28,7 @@ export class WorkerProcess {
   #ended: string | undefined;
 
   constructor(options: SpawnOptions) {
-    const child = spawn(process.execPath, [...options.execArgv, PROCESS_MAIN], {
+    const child = spawn(process.execPath, [...options.execArgv, options.file], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       env: { ...process.env, ...options.env },
       windowsHide: true,
@@ -82,6 +81,8 @@ export class WorkerProcess {
       }
       const report = await Promise.race(waits);
       if (typeof report === "object" && report.ready) return report.listen;
+      // It ends by itself then, and what it wrote is complete only with its end.
+      if (typeof report === "object") await this.exited;
       throw this.#startError(typeof report === "string" ? report : report.error);
     } catch (error) {
       this.kill();
