@@ -57,7 +57,15 @@ export type { CallOptions, RoutineOptions } from "./routine/options.ts";
 export { type Routine, type RoutineDecorator, type RoutineOf, routine, type StreamRoutine } from "./routine/routine.ts";
 export { currentTask, type Task } from "./routine/task.ts";
 export type { Serializer } from "./values/index.ts";
-export { LocalWorker, Worker, type WorkerFactory, type WorkerLike, type WorkerOptions } from "./worker/index.ts";
+export {
+  type BackpressureContext,
+  type BackpressureLike,
+  LocalWorker,
+  Worker,
+  type WorkerFactory,
+  type WorkerLike,
+  type WorkerOptions,
+} from "./worker/index.ts";
 
 // Code that uses these meets the worker's own, not copies.
 registerRuntimeExports("wool-ts", {

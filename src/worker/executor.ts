@@ -15,13 +15,15 @@ import {
   TaskField,
 } from "../wire/request-frames.ts";
 import { writePace } from "../wire/response-frames.ts";
+import type { BackpressureLike } from "./backpressure.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
+import { TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
-import { type Payload, readPayload, TaskRunner } from "./task-runner.ts";
+import { type Payload, type ReadyTask, readPayload, TaskRunner } from "./task-runner.ts";
 import type { ThreadBoard } from "./thread-board.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
@@ -66,6 +68,7 @@ export class Executor {
   #flushScheduled = false;
   #sliceEnd = 0;
   #endedSinceFlush = 0;
+  #admission: TaskAdmission | undefined;
   readonly #workNow = (): void => this.#work();
   readonly #flushNow = (): void => this.#flush();
 
@@ -80,6 +83,15 @@ export class Executor {
         this.#endedSinceFlush++;
         if (this.#state === "stopping") this.#reportIfDrained();
       },
+    });
+  }
+
+  /** Has a hook decide which of the tasks that arrive from now on are taken. */
+  askFirst(hook: BackpressureLike): void {
+    this.#admission = new TaskAdmission(hook, {
+      runner: this.runner,
+      isStopping: () => this.#state === "stopping",
+      refuse: (session, id, status, message) => this.#reject(session, id, status, message),
     });
   }
 
@@ -231,14 +243,16 @@ export class Executor {
       for (const aborted of session.earlyAborts.get(id) ?? []) task.abortSignal(aborted);
       session.earlyAborts.delete(id);
     }
-    this.runner.take({
+    const ready: ReadyTask = {
       task,
       args,
       pool: session.scopes.get(frame.integer(TaskField.scope)),
       context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
       loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
       timeout,
-    });
+    };
+    if (this.#admission === undefined) this.runner.take(ready);
+    else this.#admission.ask(ready);
   }
 
   #step(session: ExecutorSession, frame: FrameReader): void {

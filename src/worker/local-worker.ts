@@ -9,6 +9,7 @@ import { GrpcChannel } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { encodeStopRequest } from "../wire/control-messages.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
+import { shipHook } from "./backpressure.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -46,6 +47,8 @@ export class LocalWorker extends Worker {
     refuseSingleExecutable();
     const { options } = this;
     const { spin = (options.threads ?? 1) < availableParallelism() } = this.#placement;
+    // What cannot travel is found out before there is anything to clean up.
+    const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
     const directory = this.#placement.directory ?? new PoolDirectory();
     if (directory !== this.#placement.directory) this.#own = directory;
     const threads = options.threads ?? 1;
@@ -62,6 +65,7 @@ export class LocalWorker extends Worker {
               : { host: options.host, port: options.port ?? 0 },
           threads,
           maxConcurrency: options.maxConcurrency ?? 0,
+          ...(backpressure === undefined ? {} : { backpressure }),
           preload: (options.preload ?? []).map(preloadSpecifier),
           ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
           root: projectRoot(),

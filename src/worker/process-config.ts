@@ -1,5 +1,6 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { ListenAddress } from "../grpc/index.ts";
+import type { ShippedHook } from "./backpressure.ts";
 
 /** What a worker process is told at its start, as one line of JSON on its control pipe. */
 export interface ProcessConfig {
@@ -7,6 +8,7 @@ export interface ProcessConfig {
   readonly listen: ListenAddress;
   readonly threads: number;
   readonly maxConcurrency: number;
+  readonly backpressure?: ShippedHook;
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
   readonly root: string;

@@ -39,6 +39,7 @@ async function start(config: ProcessConfig): Promise<void> {
         root: config.root,
         preload: config.preload,
         maxConcurrency: config.maxConcurrency,
+        ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
         proxyPoolTtl: config.proxyPoolTtl,
         spin: config.spin,
         payloadDirectory: config.payloadDirectory,

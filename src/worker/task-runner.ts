@@ -71,6 +71,11 @@ export class TaskRunner {
     return this.#live;
   }
 
+  /** Tasks that wait for others to end. */
+  get waiting(): number {
+    return this.#parked.length;
+  }
+
   /** Starts a task, or parks it. */
   take(ready: ReadyTask): void {
     const { maxConcurrency } = this.#options;
@@ -304,7 +309,7 @@ export function readPayload(task: RunningTask, payload: Payload): unknown {
 }
 
 /** Takes over the file with the arguments of a task that will not be run. */
-function dropArguments({ args }: ReadyTask): void {
+export function dropArguments({ args }: ReadyTask): void {
   if (args.file !== undefined) dropPayloadFile(args.file, args.end);
 }
 

@@ -3,6 +3,7 @@ import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_
 import { configureRoot } from "../functions/index.ts";
 import "../index.ts";
 import { usePayloadDirectory } from "../security/index.ts";
+import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { ThreadBoard } from "./thread-board.ts";
@@ -133,8 +134,18 @@ usePayloadDirectory(config.payloadDirectory);
 port.on("message", receive);
 try {
   for (const specifier of config.preload) await import(specifier);
-  tell({ kind: "ready" });
 } catch (error) {
+  fail("a module to preload could not be loaded", error);
+}
+try {
+  if (config.backpressure !== undefined) executor.askFirst(await receiveHook(config.backpressure));
+} catch (error) {
+  fail("the backpressure hook could not be loaded", error);
+}
+tell({ kind: "ready" });
+
+/** Only the first thing that is told counts. */
+function fail(what: string, error: unknown): void {
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  tell({ kind: "failed", reason: `a module to preload could not be loaded: ${reason}` });
+  tell({ kind: "failed", reason: `${what}: ${reason}` });
 }

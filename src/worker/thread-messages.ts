@@ -1,3 +1,5 @@
+import type { ShippedHook } from "./backpressure.ts";
+
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
   /** A caller opened a session. */
@@ -37,6 +39,7 @@ export interface ThreadConfig {
   readonly board: SharedArrayBuffer;
   readonly root: string;
   readonly preload: readonly string[];
+  readonly backpressure?: ShippedHook;
   /** Tasks that may run at once; 0 for no limit. */
   readonly maxConcurrency: number;
   /** How long an unused proxy to a pool is kept, in milliseconds. */

@@ -1,6 +1,7 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { ChannelOptions } from "../discovery/index.ts";
 import { checkOptions } from "../routine/options.ts";
+import type { BackpressureLike } from "./backpressure.ts";
 
 /** How a worker is set up. */
 export interface WorkerOptions {
@@ -16,6 +17,8 @@ export interface WorkerOptions {
   readonly threads?: number;
   /** Tasks running at once in the process. Default: no limit. */
   readonly maxConcurrency?: number;
+  /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
+  readonly backpressure?: BackpressureLike;
   /** Modules imported before the first task: package names, URLs or paths from the working directory. */
   readonly preload?: readonly string[];
   /** Added to the environment of the process. */
@@ -60,6 +63,8 @@ const CHECKS = {
       : "a whole number from 0 to 65535",
   threads: atLeast(1),
   maxConcurrency: atLeast(1),
+  backpressure: (value: unknown) =>
+    typeof value === "function" ? undefined : "a function that is told of a task and returns whether to refuse it",
   preload: strings,
   env: record,
   execArgv: strings,
