@@ -39,6 +39,6 @@ export function shipHook(hook: BackpressureLike): ShippedHook {
 
 /** Puts a hook together in its worker. */
 export async function receiveHook({ payload, dependencies }: ShippedHook): Promise<BackpressureLike> {
-  await Promise.all(dependencies.map((dependency) => acceptDependency(dependency)));
+  await Promise.all(dependencies.map(async (dependency) => await acceptDependency(dependency)));
   return decode(Buffer.from(payload, "base64")) as BackpressureLike;
 }
