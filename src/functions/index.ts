@@ -12,3 +12,4 @@ export { ShippingError } from "./shipment.ts";
 export { type ExplainedPart, type Explanation, type Refusal, shipping } from "./shipping.ts";
 export type { ShippingPolicy } from "./shipping-policy.ts";
 export { type Stability, stability } from "./stability.ts";
+export { writtenName } from "./written-name.ts";

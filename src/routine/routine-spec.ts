@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { type Dependency, dismantle, type ShippingPolicy } from "../functions/index.ts";
+import { type Dependency, dismantle, type ShippingPolicy, writtenName } from "../functions/index.ts";
 import { type FunctionPort, functionPort, ValueEncoder } from "../values/index.ts";
 import { isConstant } from "./constancy.ts";
 import type { RoutineOptions } from "./options.ts";
@@ -12,22 +12,24 @@ export type AnyFunction = (...args: never[]) => unknown;
 export class RoutineSpec {
   readonly fn: AnyFunction;
   readonly options: RoutineOptions;
-  readonly name: string;
   /** The function is a generator. */
   readonly streams: boolean;
   /** The function takes its `this` as the first argument that travels. */
   readonly method: boolean;
   /** No option says anything about how calls are made. */
   readonly plain: boolean;
+  /** The name in the source, once that has been looked at. */
+  #written: string | undefined;
   #route: Route | undefined;
   #constant = false;
   /** The route for workers without some modules, and how many those were. */
   #without: { readonly size: number; readonly route: Route } | undefined;
 
-  constructor(fn: AnyFunction, options: RoutineOptions, method: boolean) {
+  /** @param written - the name that the source gives to a function without one, where that is known */
+  constructor(fn: AnyFunction, options: RoutineOptions, method: boolean, written?: string) {
     this.fn = fn;
     this.options = Object.freeze({ ...options });
-    this.name = options.name ?? (fn.name === "" ? "anonymous" : fn.name);
+    this.#written = written;
     this.streams = types.isGeneratorFunction(fn);
     this.method = method;
     this.plain =
@@ -37,9 +39,26 @@ export class RoutineSpec {
       options.prefetch === undefined;
   }
 
+  /**
+   * What the routine is called in tags, traces and errors: what its options say, else the name of its function, else
+   * the one that it has in the source. That is not known before the code is captured; until then it is "anonymous".
+   */
+  get name(): string {
+    const { name = this.fn.name } = this.options;
+    return name === "" ? (this.#written ?? "anonymous") : name;
+  }
+
+  /** Looks for the name in the source, where it is needed; that reads the source, as capturing the code does. */
+  findName(): string | undefined {
+    if (this.#written === undefined && this.options.name === undefined && this.fn.name === "") {
+      this.#written = writtenName(this.fn);
+    }
+    return this.#written;
+  }
+
   /** The same function with other options. */
   derive(options: RoutineOptions): RoutineSpec {
-    return new RoutineSpec(this.fn, { ...this.options, ...options }, this.method);
+    return new RoutineSpec(this.fn, { ...this.options, ...options }, this.method, this.#written);
   }
 
   /**
@@ -65,6 +84,7 @@ export class RoutineSpec {
   }
 
   #capture(self: unknown, unavailable: ReadonlySet<string> | undefined, previous: Route | undefined): Route {
+    this.findName();
     const encoder = new ValueEncoder(this.#port(self, unavailable));
     const encoded = encoder.encode(this.fn, this.name);
     if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;

@@ -183,7 +183,8 @@ function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
   object[CALL_OPTIONS] = options;
   hide(object, "with", "local", SPEC, CALL_OPTIONS);
   Object.defineProperty(object, traveller, { value: "routine" });
-  Object.defineProperty(object, "name", { value: spec.name, configurable: true });
+  // The name in the source is known only once the code has been captured.
+  Object.defineProperty(object, "name", { get: () => object[SPEC].name, configurable: true });
   Object.defineProperty(object, "length", { value: spec.fn.length, configurable: true });
   return object;
 }
@@ -249,17 +250,21 @@ registerTraveller("routine", {
   take: (value) => {
     const object = value as RoutineObject;
     const { fn, options, method } = object[SPEC];
-    return [fn, options, method, portableOptions(object[CALL_OPTIONS])];
+    return [fn, options, method, portableOptions(object[CALL_OPTIONS]), object[SPEC].findName()];
   },
   make: () => {
     const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
     return {
       value: shell,
-      complete: ([fn, options, method, call]) => {
-        const spec = new RoutineSpec(fn as AnyFunction, options as RoutineOptions, method === true);
+      complete: ([fn, options, method, call, written]) => {
+        const spec = new RoutineSpec(
+          fn as AnyFunction,
+          options as RoutineOptions,
+          method === true,
+          typeof written === "string" ? written : undefined,
+        );
         Object.defineProperty(shell, SPEC, { value: spec });
         Object.defineProperty(shell, CALL_OPTIONS, { value: call });
-        Object.defineProperty(shell, "name", { value: spec.name, configurable: true });
         Object.defineProperty(shell, "length", { value: spec.fn.length, configurable: true });
       },
     };

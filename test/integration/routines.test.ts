@@ -175,6 +175,44 @@ describe("inside a pool", () => {
     expect(routine(async () => 1, { name: "given" }).name).toBe("given");
   });
 
+  describe("a function without a name", () => {
+    const ownName = routine(async () => currentTask()?.name);
+    const viaAnother = routine(async () => [currentTask()?.name, await ownName(), ownName.name]);
+    const apply = routine(async (given: () => Promise<unknown>) => [given.name, await given()]);
+
+    test("is known by the name that the source gives to its routine", async () => {
+      expect(await ownName()).toBe("ownName");
+      expect(ownName.name).toBe("ownName");
+      expect(await routine(async () => currentTask()?.name)()).toBe("anonymous");
+      const letters = routine(async function* () {
+        yield currentTask()?.tag;
+      });
+      expect((await collect(letters()))[0]).toMatch(/^letters@/);
+    });
+
+    test("keeps it on the worker, for what it calls and what is passed to it", async () => {
+      expect(await viaAnother()).toEqual(["viaAnother", "ownName", "ownName"]);
+      const passed = routine(async () => currentTask()?.name);
+      expect(await apply(passed)).toEqual(["passed", "passed"]);
+    });
+
+    test("keeps its own name, which is none", async () => {
+      const fn = [async () => 1][0] ?? expect.unreachable();
+      const nameless = routine(fn);
+      const nameOf = routine(async (given: () => unknown) => given.name);
+      expect([await nameless(), fn.name, await nameOf(fn)]).toEqual([1, "", ""]);
+    });
+
+    test("is called so in errors", async () => {
+      const endless = routine(async (key: string) => await waitAtDoor(key), { timeout: 20 });
+      await expect(endless("never")).rejects.toThrow(/^endless did not end within its timeout of 20 ms/);
+      const socket = new WeakMap();
+      const holdsOn = routine(async () => socket);
+      await expect(holdsOn()).rejects.toThrow(/holdsOn -> socket/);
+      await expect(ownName.with({ name: "given" })()).resolves.toBe("given");
+    });
+  });
+
   describe("local", () => {
     test("never dispatches", async () => {
       expect(await whereabouts.local()).toBe(process.pid);
