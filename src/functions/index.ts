@@ -12,4 +12,5 @@ export { ShippingError } from "./shipment.ts";
 export { type ExplainedPart, type Explanation, type Refusal, shipping } from "./shipping.ts";
 export type { ShippingPolicy } from "./shipping-policy.ts";
 export { type Stability, stability } from "./stability.ts";
+export { registerWrapping } from "./wrapping.ts";
 export { writtenName } from "./written-name.ts";

@@ -7,12 +7,21 @@ import { privateMembers } from "./private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import { type SourceFile, sourceFileOf } from "./source-file.ts";
-import { isClassNode } from "./syntax-tree.ts";
+import { childrenOf, isClassNode, isFunctionNode } from "./syntax-tree.ts";
+
+/** An export of another module that a module exports again. */
+export interface Reexport {
+  readonly source: string;
+  readonly imported: string;
+  readonly exported: string;
+}
 
 /** What is known of a module from its source. */
 export interface ModuleFacts {
   /** Local name, or the node itself for an anonymous default, of each export. */
   readonly exports: ReadonlyMap<string, string | AnyNode>;
+  /** What it exports of other modules; `exported` is `*` for all there is, `imported` for a namespace. */
+  readonly reexports: readonly Reexport[];
   /** It is what this process was started with, which no worker ever runs. */
   readonly isEntry: boolean;
   /** Why a worker must not load it by itself; undefined when it may. */
@@ -34,6 +43,7 @@ export function moduleFactsOf(script: Script): ModuleFacts {
   const file = parsedOrUndefined(script.id);
   const result: ModuleFacts = {
     exports: file === undefined ? new Map() : exportsOf(file.program),
+    reexports: file === undefined ? [] : [...reexportsOf(file.program)],
     isEntry: pathOf(script.url) === entryPath(),
     hindrance: hindranceOf(script, new Set()),
   };
@@ -71,6 +81,23 @@ function exportsOf(program: Program): Map<string, string | AnyNode> {
   return exports;
 }
 
+function* reexportsOf(program: Program): Generator<Reexport> {
+  for (const statement of program.body) {
+    if (statement.type === "ExportAllDeclaration") {
+      const exported = statement.exported == null ? "*" : exportedName(statement.exported);
+      yield { source: String(statement.source.value), imported: "*", exported };
+    } else if (statement.type === "ExportNamedDeclaration" && statement.source != null) {
+      for (const { local, exported } of statement.specifiers) {
+        yield {
+          source: String(statement.source.value),
+          imported: exportedName(local),
+          exported: exportedName(exported),
+        };
+      }
+    }
+  }
+}
+
 function exportedName(node: AnyNode): string {
   return node.type === "Identifier" ? node.name : node.type === "Literal" ? String(node.value) : "";
 }
@@ -78,7 +105,7 @@ function exportedName(node: AnyNode): string {
 /**
  * A worker never runs the entry file, also not because another module imports it. And what has private members must
  * travel as code, since private state can be restored only in a class that was revived: then so must whatever shares
- * the class, or there would be two of it.
+ * the class, or there would be two of it. Nor does it load what starts a pool.
  */
 function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   const path = pathOf(script.url);
@@ -93,6 +120,8 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
     return "it has, or imports, a class with private members";
   }
+  if (source.includes("WorkerPool") && startsPool(script))
+    return "it, or what it imports, starts a pool when it is loaded";
   for (const specifier of importedSpecifiers(source)) {
     const target = resolveUserModule(specifier, path);
     if (target === undefined) continue;
@@ -108,6 +137,27 @@ function declaresPrivateMembers(script: Script): boolean {
   const units = parsedOrUndefined(script.id)?.analysis.units;
   // What cannot be read is taken to have some.
   return units?.some(({ node }) => isClassNode(node) && privateMembers(node).some(({ isStatic }) => !isStatic)) ?? true;
+}
+
+/** A worker that loaded such a module would start workers of its own. */
+function startsPool(script: Script): boolean {
+  const program = parsedOrUndefined(script.id)?.program;
+  return program === undefined || hasPoolStart(program);
+}
+
+function hasPoolStart(node: AnyNode): boolean {
+  if (isFunctionNode(node)) return false;
+  if (node.type === "CallExpression" && node.callee.type === "MemberExpression") {
+    const { object, property } = node.callee;
+    if (property.type === "Identifier" && property.name === "start" && lastName(object) === "WorkerPool") return true;
+  }
+  for (const child of childrenOf(node)) if (hasPoolStart(child)) return true;
+  return false;
+}
+
+function lastName(node: AnyNode): string | undefined {
+  const named = node.type === "MemberExpression" ? node.property : node;
+  return named.type === "Identifier" ? named.name : undefined;
 }
 
 /** Takes what looks like an import for one: that a module is looked at without need does no harm. */

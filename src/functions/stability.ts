@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { takeApart } from "./dismantle.ts";
 import { Borrowed } from "./references.ts";
+import type { ShippingPolicy } from "./shipping-policy.ts";
 import { isFunction } from "./source-text.ts";
 
 /**
@@ -15,8 +16,8 @@ const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set(["length", "name", "
  * How the shipment of a function may be another one at its next call, as far as the function itself is concerned: what
  * it captured has a stability of its own. Throws `ShippingError` when the function cannot travel.
  */
-export function stability(fn: object): Stability {
-  const { way, captured, shipment } = takeApart(fn);
+export function stability(fn: object, policy: ShippingPolicy = {}): Stability {
+  const { way, captured, shipment } = takeApart(fn, policy);
   if (way === "reference") return "constant";
   if (captured.some(({ isFixed }) => !isFixed)) return "reread";
   if (shipment.parts.some((part) => !isFixedValue(part, 0)) || hasOwnState(fn)) return "compare";

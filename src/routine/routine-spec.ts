@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { type Dependency, dismantle, type ShippingPolicy, writtenName } from "../functions/index.ts";
-import { type FunctionPort, functionPort, ValueEncoder } from "../values/index.ts";
+import { functionPort, ValueEncoder } from "../values/index.ts";
 import { isConstant } from "./constancy.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
@@ -21,7 +21,6 @@ export class RoutineSpec {
   /** The name in the source, once that has been looked at. */
   #written: string | undefined;
   #route: Route | undefined;
-  #constant = false;
   /** The route for workers without some modules, and how many those were. */
   #without: { readonly size: number; readonly route: Route } | undefined;
 
@@ -70,14 +69,14 @@ export class RoutineSpec {
    */
   route(self?: unknown, unavailable?: ReadonlySet<string>): Route {
     if (unavailable !== undefined) return this.#routeWithout(self, unavailable);
-    if (this.#constant && this.#route !== undefined) return this.#route;
+    if (this.#route?.fresh === false) return this.#route;
     this.#route = this.#capture(self, undefined, this.#route);
     return this.#route;
   }
 
   #routeWithout(self: unknown, unavailable: ReadonlySet<string>): Route {
     const known = this.#without;
-    if (this.#constant && known?.size === unavailable.size) return known.route;
+    if (known?.route.fresh === false && known.size === unavailable.size) return known.route;
     const route = this.#capture(self, unavailable, known?.route);
     this.#without = { size: unavailable.size, route };
     return route;
@@ -85,7 +84,13 @@ export class RoutineSpec {
 
   #capture(self: unknown, unavailable: ReadonlySet<string> | undefined, previous: Route | undefined): Route {
     this.findName();
-    const encoder = new ValueEncoder(this.#port(self, unavailable));
+    const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
+    const own = this.#ownPolicy(self, policy);
+    const port = functionPort(policy);
+    const encoder = new ValueEncoder({
+      ...port,
+      dismantle: (fn, of) => (fn === this.fn ? dismantle(fn, own) : port.dismantle(fn, of)),
+    });
     const encoded = encoder.encode(this.fn, this.name);
     if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;
     const code = Uint8Array.from(encoded);
@@ -95,7 +100,6 @@ export class RoutineSpec {
       serializer = Uint8Array.from(encoder.encode(this.options.serializer, `${this.name}.serializer`));
       dependencies = [...dependencies, ...encoder.dependencies];
     }
-    this.#constant = isConstant(this.fn);
     return {
       number: nextRouteNumber(),
       name: this.name,
@@ -104,24 +108,21 @@ export class RoutineSpec {
       streams: this.streams,
       method: this.method,
       serializer,
-      fresh: !this.#constant,
+      fresh: !isConstant(this.fn, policy, own),
       replaces: previous?.number ?? 0,
     };
   }
 
   /** The routine's own function travels as its options say; what it captured by the rules for everything. */
-  #port(self: unknown, unavailable: ReadonlySet<string> | undefined): FunctionPort {
-    const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
-    const port = functionPort(policy);
+  #ownPolicy(self: unknown, policy: ShippingPolicy): ShippingPolicy {
     const { ship } = this.options;
     const holder = this.method && isObject(self) ? self : undefined;
-    if (ship === undefined && holder === undefined) return port;
-    const own: ShippingPolicy = {
+    if (ship === undefined && holder === undefined) return policy;
+    return {
       ...policy,
       ...(ship === undefined ? {} : { ship }),
       ...(holder === undefined ? {} : { holder }),
     };
-    return { ...port, dismantle: (fn, of) => (fn === this.fn ? dismantle(fn, own) : port.dismantle(fn, of)) };
   }
 }
 

@@ -1,4 +1,5 @@
 import { InvalidArgument } from "../errors.ts";
+import { registerWrapping } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
@@ -245,6 +246,14 @@ function requireRoutine(value: unknown): RoutineObject {
 function invokeHere(spec: RoutineSpec, self: unknown, args: readonly unknown[]): unknown {
   return spec.streams ? runStreamLocally(spec.fn, self, args) : runLocally(spec.fn, self, args);
 }
+
+registerWrapping({
+  wrap: routine,
+  unwrap: (value) => {
+    const spec = routineSpecOf(value);
+    return spec === undefined ? undefined : { fn: spec.fn, ship: spec.options.ship };
+  },
+});
 
 registerTraveller("routine", {
   take: (value) => {
