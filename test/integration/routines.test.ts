@@ -139,6 +139,19 @@ describe("inside a pool", () => {
     expect(await nameOf("/a/b.txt")).toBe("b.txt");
   });
 
+  test("import() inside resolves as in its file, and says why when the worker cannot load a module", async () => {
+    const load = routine(async (what: "module" | "package") => {
+      const found: object =
+        what === "module" ? await import("../fixtures/greeting.mjs" as string) : await import("acorn");
+      return Object.keys(found).includes(what === "module" ? "greet" : "parse");
+    });
+    expect([await load("module"), await load("package")]).toEqual([true, true]);
+    const loadView = routine(async () => Object.keys(await import("../fixtures/references/view.tsx" as string)));
+    await expect(loadView()).rejects.toThrow(
+      /^import\(".*view\.tsx"\) is done by Node itself.*workerOptions\.execArgv/,
+    );
+  });
+
   test("what it imports from a built-in module is the worker's own there, values included", async () => {
     const idOfProcess = routine(async () => [pid, process.pid]);
     expect(await idOfProcess()).toEqual([workerPid, workerPid]);
