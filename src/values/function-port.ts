@@ -35,7 +35,7 @@ export function functionPort(policy: ShippingPolicy = {}): FunctionPort {
     dismantle: (fn, holder) => dismantle(fn, holder === undefined ? policy : { ...policy, holder }),
     assemble,
     referenceOf: (value) => referenceOf(value, policy),
-    privatesOf,
+    privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,
   };
 }
