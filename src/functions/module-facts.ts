@@ -3,6 +3,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
+import { isAsLoaded } from "./loaded-file.ts";
 import { privateMembers } from "./private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
@@ -26,6 +27,8 @@ export interface ModuleFacts {
   readonly isEntry: boolean;
   /** Why a worker must not load it by itself; undefined when it may. */
   readonly hindrance: string | undefined;
+  /** Paths of the files of the user's that it imports, and of what those import. */
+  readonly imports: readonly string[];
 }
 
 const facts = new Map<string, ModuleFacts>();
@@ -41,11 +44,15 @@ export function moduleFactsOf(script: Script): ModuleFacts {
   const cached = facts.get(script.id);
   if (cached !== undefined) return cached;
   const file = parsedOrUndefined(script.id);
+  const visited = new Set<string>();
+  const hindrance = hindranceOf(script, visited);
+  visited.delete(pathOf(script.url) ?? "");
   const result: ModuleFacts = {
     exports: file === undefined ? new Map() : exportsOf(file.program),
     reexports: file === undefined ? [] : [...reexportsOf(file.program)],
     isEntry: pathOf(script.url) === entryPath(),
-    hindrance: hindranceOf(script, new Set()),
+    hindrance,
+    imports: [...visited].sort(),
   };
   facts.set(script.id, result);
   return result;
@@ -116,6 +123,8 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (TEST_FILE.test(path)) return "it is, or imports, a test file";
   const { source } = script;
   if (source === undefined) return "its source is not available";
+  if (!existsSync(path) || !isAsLoaded(path, () => source))
+    return "its file, or one that it imports, has changed since it was loaded";
   if (REWRITTEN.test(source)) return "a test runner rewrote it";
   if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
     return "it has, or imports, a class with private members";
@@ -127,6 +136,7 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
     if (target === undefined) continue;
     if (target === entryPath()) return "it is, or imports, the entry file";
     const imported = scriptFrom(pathToFileURL(target).href);
+    if (imported === undefined) visited.add(target);
     const hindrance = imported === undefined ? undefined : hindranceOf(imported, visited);
     if (hindrance !== undefined) return hindrance;
   }

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CodeUnit } from "./code-unit.ts";
-import { contentHash, dependencyOf } from "./content-hash.ts";
+import { contentHash, contentOf, dependencyOf } from "./content-hash.ts";
 import { type ExportPlace, exportedAs, isReplaceable, placeInExports } from "./export-places.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
@@ -94,21 +94,34 @@ function moduleOf(script: Script): Dependency | undefined {
   return module;
 }
 
+const received = new Map<string, Dependency>();
+
+/** Remembers that this process has loaded a file because another one named it so: it is called the same from then on. */
+export function noteLoaded(path: string, module: Dependency): void {
+  if (!received.has(path)) received.set(path, module);
+}
+
 function describeModule(script: Script): Dependency | undefined {
   const path = pathOf(script.url);
   if (path === undefined) return undefined;
   if (isInPackage(path)) return packageModule(path);
+  const named = received.get(path);
+  if (named !== undefined) return named;
   const file = toRootRelative(path);
   if (file === undefined) return undefined;
-  const { hindrance, isEntry } = moduleFactsOf(script);
-  return hindrance !== undefined && (isEntry || overrideFor(file) !== "reference") ? undefined : userModule(path);
+  const { hindrance, isEntry, imports } = moduleFactsOf(script);
+  if (hindrance !== undefined && (isEntry || overrideFor(file) !== "reference")) return undefined;
+  return userModule(path, imports);
 }
 
-function userModule(path: string): Dependency | undefined {
+/** Its own content, and that of the files that it imports, must be the same at the receiver. */
+function userModule(path: string, imports: readonly string[]): Dependency | undefined {
   const file = toRootRelative(path);
-  if (file === undefined) return undefined;
+  const files = imports.map(toRootRelative).filter((imported) => imported !== undefined);
+  if (file === undefined || files.length < imports.length) return undefined;
   try {
-    return dependencyOf({ kind: "module", file, content: contentHash(readFileSync(path)) });
+    const data = { kind: "module", file, content: contentHash(readFileSync(path)) };
+    return dependencyOf(files.length === 0 ? data : { ...data, imports: files, importsContent: contentOf(imports) });
   } catch {
     return undefined;
   }
@@ -152,7 +165,7 @@ export function requiredExport(value: object): ModuleReference | undefined {
   for (const [path, module] of Object.entries(require.cache)) {
     const place = placeInExports(value, module?.exports);
     if (place === undefined || path === entryPath()) continue;
-    const loaded = isInPackage(path) ? packageModule(path) : userModule(path);
+    const loaded = isInPackage(path) ? packageModule(path) : userModule(path, []);
     if (loaded !== undefined) return { module: loaded, ...place, title: titleOfPath(path) };
   }
   return undefined;
