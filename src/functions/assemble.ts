@@ -11,6 +11,7 @@ import { shippedExport } from "./module-references.ts";
 import { fromRootRelative } from "./root.ts";
 import { runtimeExport } from "./runtime-exports.ts";
 import type { Assembled, PlainData } from "./shipment.ts";
+import { wrappedBy } from "./wrapping.ts";
 
 type Head = { readonly [key: string]: PlainData };
 
@@ -51,7 +52,9 @@ export function assemble(head: PlainData, early: readonly unknown[]): Assembled 
     case "returning":
       return found(identified(String(head["id"])), "a function that this process sent out");
     case "module":
-      return assembleExport(head);
+      return assembleExport(head, false);
+    case "wrapped":
+      return assembleExport(head, true);
     case "bound":
       return assembleBound(head);
     case "function":
@@ -78,10 +81,10 @@ function requireIn(directory: string): object {
   return createRequire(join(isAbsolute(directory) ? directory : fromRootRelative(directory), "shipped.js"));
 }
 
-function assembleExport(head: Head): Assembled {
+function assembleExport(head: Head, isWrapped: boolean): Assembled {
   const hash = String(head["module"]);
   const path = isStringList(head["path"]) ? head["path"] : [];
-  const sent = shippedExport(hash, path);
+  const sent = shippedExport(hash, path, isWrapped);
   if (sent !== undefined) return found(sent, "");
   const module = storedModule(hash);
   if (module.state === "unknown") {
@@ -92,5 +95,7 @@ function assembleExport(head: Head): Assembled {
   }
   let current: unknown = module.namespace;
   for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
-  return found(isObject(current) ? current : undefined, `the export "${path.join(".")}" of a module`);
+  const title = `the export "${path.join(".")}" of a module`;
+  if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
+  return found(isObject(current) ? current : undefined, title);
 }

@@ -3,10 +3,12 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { BoundedMap } from "./bounded-map.ts";
-import { type CodeData, isRecord, toCodeData } from "./code-data.ts";
+import { type CodeData, isRecord, isStringList, toCodeData } from "./code-data.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
-import { contentHash } from "./content-hash.ts";
+import { contentHash, contentOf } from "./content-hash.ts";
 import { importFrom } from "./import-from.ts";
+import { isAsLoaded } from "./loaded-file.ts";
+import { noteLoaded } from "./module-references.ts";
 import { OWN_URL } from "./own-url.ts";
 import { fromRootRelative, pathOf, projectRoot, urlInRoot } from "./root.ts";
 import { scriptFrom } from "./scripts.ts";
@@ -62,7 +64,7 @@ export function acceptDependency(dependency: Dependency, options: { importing?: 
   if (modules.get(hash)?.state === "loaded") return undefined;
   const existing = loading.get(hash);
   if (existing !== undefined) return existing;
-  const started = (options.importing === false ? recognise(dependency) : load(dependency)).finally(() =>
+  const started = (options.importing === false ? recognise(dependency) : loadAsNamed(dependency)).finally(() =>
     loading.delete(hash),
   );
   loading.set(hash, started);
@@ -104,6 +106,8 @@ interface ModuleData {
   readonly from: string | undefined;
   readonly file: string | undefined;
   readonly content: string | undefined;
+  readonly imports: readonly string[];
+  readonly importsContent: string | undefined;
   readonly packageName: string | undefined;
   readonly subpath: string | undefined;
 }
@@ -118,6 +122,8 @@ function moduleData({ data }: Dependency): ModuleData {
     from: text("from"),
     file: text("file"),
     content: text("content"),
+    imports: isRecord(data) && isStringList(data["imports"]) ? data["imports"] : [],
+    importsContent: text("importsContent"),
     packageName: text("package"),
     subpath: text("subpath"),
   };
@@ -141,13 +147,30 @@ async function load(dependency: Dependency): Promise<void> {
   }
 }
 
+async function loadAsNamed(dependency: Dependency): Promise<void> {
+  await load(dependency);
+  const data = moduleData(dependency);
+  if (data.content !== undefined) noteLoaded(fileOf(data), dependency);
+}
+
 async function importModule(data: ModuleData): Promise<object> {
   if (data.specifier !== undefined) return importFrom(importerOf(data), data.specifier);
   const path = fileOf(data);
-  if (data.content !== undefined && contentHash(readFileSync(path)) !== data.content) {
-    throw new Error("the file here has another content");
-  }
+  if (data.content !== undefined) checkContent(path, data.content, data);
   return importFrom(importerOf(data), pathToFileURL(path).href);
+}
+
+/** What is loaded must be what the sender has: also where it was loaded before, and the file replaced since. */
+function checkContent(path: string, content: string, { imports, importsContent }: ModuleData): void {
+  if (contentHash(readFileSync(path)) !== content) throw new Error("the file here has another content");
+  const files = imports.map(fromRootRelative);
+  if (importsContent !== undefined && contentOf(files) !== importsContent) {
+    throw new Error("a file that it imports has another content here");
+  }
+  for (const file of [path, ...files]) {
+    if (isAsLoaded(file, () => scriptFrom(pathToFileURL(file).href)?.source)) continue;
+    throw new Error(`"${file}" has changed here since it was loaded`);
+  }
 }
 
 /** The file from which a specifier is resolved: the directory that imported it at the caller, when it is here too. */
@@ -178,8 +201,14 @@ async function recognise(dependency: Dependency): Promise<void> {
   } catch {
     isKnown = false;
   }
-  if (isKnown) await load(dependency);
-  else modules.set(dependency.hash, { state: "unknown", dependency });
+  // What this process sent itself is recognised also when the file has changed since.
+  if (isKnown) {
+    isKnown = await load(dependency).then(
+      () => true,
+      () => false,
+    );
+  }
+  if (!isKnown) modules.set(dependency.hash, { state: "unknown", dependency });
 }
 
 function isLoadedFile(data: ModuleData): boolean {

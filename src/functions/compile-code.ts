@@ -1,12 +1,11 @@
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { type CodeData, INSERTED } from "./code-data.ts";
-import { importFrom } from "./import-from.ts";
+import { importForCode } from "./import-for-code.ts";
 import type { PrivateAccess } from "./revived.ts";
-import { noteForeignFile, pathOf, projectRoot } from "./root.ts";
+import { noteForeignFile, pathOf } from "./root.ts";
 import { slotCode } from "./slot-code.ts";
 
 /** One function made from a piece of code. */
@@ -73,8 +72,7 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
   const factory: unknown = script.runInThisContext();
   if (!isRawFactory(factory)) throw new TypeError("the code of a function is malformed");
   const meta = importMeta(importer);
-  const load = (specifier: unknown, options?: object): Promise<object> =>
-    importFrom(importer, inRoot(String(specifier)), options);
+  const load = (specifier: unknown, options?: object): Promise<object> => importForCode(importer, specifier, options);
   return ({ superclass, keys }) => {
     const symbols = code.privateMethods.map(({ name }) => Symbol(`#${name}`));
     const methods: unknown[] = [];
@@ -97,13 +95,6 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
     methods.push(...symbols.map((symbol, index) => extractMethod(cls, symbol, code.privateMethods[index]?.slot)));
     return { ...instance, value: cls, privates: privateAccess(code, made, statics), inner: inner.filter(isRawMaker) };
   };
-}
-
-/** A test runner names a file by its path below the root. */
-function inRoot(specifier: string): string {
-  if (!specifier.startsWith("/") || existsSync(specifier)) return specifier;
-  const path = join(projectRoot(), specifier);
-  return existsSync(path) ? pathToFileURL(path).href : specifier;
 }
 
 /** What a class extends so that it gives its private names to an object that exists already. */

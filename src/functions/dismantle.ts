@@ -2,25 +2,24 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { types } from "node:util";
 import type { CapturedValue } from "./captured-values.ts";
-import { type CodeSite, siteAt } from "./code-site.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
+import { factsOf, hasFacts } from "./function-facts.ts";
 import { noteHolder } from "./holders.ts";
 import { identify, identityOf, processId } from "./identity.ts";
-import { EngineClosed, type FunctionLocation, type FunctionView, viewFunction } from "./inspector-session.ts";
+import { EngineClosed, type FunctionView, viewFunction } from "./inspector-session.ts";
 import { moduleFactsOf } from "./module-facts.ts";
-import { exportOf, type ModuleReference, requiredExport } from "./module-references.ts";
-import { overridesVersion } from "./overrides.ts";
+import { type ModuleReference, requiredExport } from "./module-references.ts";
 import { OWN_URL } from "./own-url.ts";
 import { PartsList } from "./parts-list.ts";
 import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
 import { type RevivedSource, revivedSource } from "./revived.ts";
 import { toRootRelative } from "./root.ts";
-import { type Script, scriptOf } from "./scripts.ts";
+import type { Script } from "./scripts.ts";
 import { selfContainedSite } from "./self-contained.ts";
 import { type Dismantled, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
-import { type AnyFunction, isClass, isFunction, sourceTextOf } from "./source-text.ts";
+import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
@@ -94,44 +93,37 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
   return { ...takeByValue(fn, site, source, policy), way: "value", reason: "it uses nothing from outside" };
 }
 
-/** What is known of a function without asking the engine again. */
-interface KnownFunction {
-  readonly site: CodeSite;
-  readonly exported: ModuleReference | undefined;
-  readonly version: number;
-}
-
-const known = new WeakMap<object, KnownFunction>();
-
 function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): TakenApart {
   let view: FunctionView | undefined;
   const source = (): FunctionView => {
     view ??= viewFunction(fn);
     return view;
   };
-  const version = overridesVersion();
-  let facts = known.get(fn);
-  if (facts === undefined || facts.version !== version) {
-    const { bound, scopes } = source();
-    if (bound !== undefined)
-      return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
-    const { site, script } = locate(fn, source());
-    facts = { site, exported: exportOf(fn, script, site.unit, scopes), version };
-    known.set(fn, facts);
-  }
-  const { exported, site } = facts;
+  const bound = hasFacts(fn) ? undefined : source().bound;
+  if (bound !== undefined) return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+  const { exported, site } = factsOf(fn, source);
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
-  if (policy.ship === "reference") {
-    throw new ShippingError(
+  if (policy.ship === "reference") throw notByReference(fn, exported);
+  const reason = isByValue ? "it was asked for" : valueReason(site.file.script, exported);
+  return { ...takeByValue(fn, site, source, policy), way: "value", reason };
+}
+
+function notByReference(fn: AnyFunction, exported: ModuleReference | undefined): ShippingError {
+  if (exported === undefined) {
+    return new ShippingError(
       `"${fn.name}" is not an export of a module that a worker can load`,
       [],
       'export it from a module other than the entry file, or leave out `ship: "reference"`',
     );
   }
-  const reason = isByValue ? "it was asked for" : valueReason(site.file.script, exported);
-  return { ...takeByValue(fn, site, source, policy), way: "value", reason };
+  return new ShippingError(
+    `is to travel by reference, as the export "${exported.path.join(".")}" of "${exported.title}", which the worker ` +
+      "cannot load, or has with another content, or which is to travel by value",
+    [],
+    'give the worker the same file and what that imports, or leave out `ship: "reference"`',
+  );
 }
 
 function exportReason({ title, path }: ModuleReference): string {
@@ -146,42 +138,6 @@ function valueReason(script: Script, exported: ModuleReference | undefined): str
 
 function ancestry(fn: AnyFunction): { readonly [key: string]: string | string[] } {
   return isClass(fn) ? { name: fn.name, ancestors: ancestorsOf(fn) } : {};
-}
-
-function locate(fn: AnyFunction, view: FunctionView): { site: CodeSite; script: Script } {
-  const script = view.location === undefined ? undefined : scriptOf(view.location.scriptId);
-  if (view.location === undefined || script === undefined) {
-    throw new ShippingError(
-      `"${fn.name}" is native code and not an export of a module`,
-      [],
-      "make it inside of the routine",
-    );
-  }
-  if (script.source === undefined) {
-    throw new ShippingError(
-      `"${fn.name}" was made inside of Node (${script.url}) and is not one of its exports`,
-      [],
-      "make it inside of the routine, such as by calling util.promisify there",
-    );
-  }
-  const site = readSite(fn, view.location);
-  if (site === undefined || site.file.source.slice(site.range.start, site.range.end) !== sourceTextOf(fn)) {
-    throw new ShippingError(`the source of "${fn.name}" was not found in ${script.url}`, [], "define it in a file");
-  }
-  return { site, script };
-}
-
-function readSite(fn: AnyFunction, location: FunctionLocation): CodeSite | undefined {
-  try {
-    return siteAt(location, isClass(fn));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new ShippingError(
-      `the source of "${fn.name}" uses syntax that cannot be read: ${error.message}`,
-      [],
-      "move the function into a module of its own",
-    );
-  }
 }
 
 /** The directory from which a `require` function looks for modules, relative to the root if possible. */

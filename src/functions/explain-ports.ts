@@ -25,19 +25,6 @@ export interface ValueScale {
   kindOf(value: object): string | undefined;
 }
 
-/** A function inside of something that stands for it, such as a routine. */
-export interface Unwrapped {
-  readonly fn: object;
-  readonly name: string;
-  /** How the function travels when the wrapper itself is shipped. */
-  readonly policy: ShippingPolicy;
-  /** What travels along because the user asked for it. */
-  readonly options: Readonly<Record<string, unknown>>;
-}
-
-/** The function inside of a wrapper; undefined for anything else. */
-export type Unwrap = (value: object) => Unwrapped | undefined;
-
 /** What a `ShippingError` says, of something that `path` leads to. */
 export function refusalOf({ path: steps, message, fix }: ShippingError, path: string): Refusal {
   return { path: [path, ...steps].join(" -> "), reason: message, fix };
@@ -58,24 +45,13 @@ const functionsOnly: ValueScale = {
 };
 
 let scale = functionsOnly;
-let unwrap: Unwrap = () => undefined;
 
 /** Says who knows sizes and refusals of values. A later registration replaces an earlier one. */
 export function registerValueScale(how: ValueScale): void {
   scale = how;
 }
 
-/** Says who knows the functions inside of wrappers. A later registration replaces an earlier one. */
-export function registerUnwrap(how: Unwrap): void {
-  unwrap = how;
-}
-
 /** The scale in use. */
 export function valueScale(): ValueScale {
   return scale;
-}
-
-/** The function inside of a wrapper; undefined for anything else. */
-export function unwrapped(value: object): Unwrapped | undefined {
-  return unwrap(value);
 }

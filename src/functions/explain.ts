@@ -2,7 +2,7 @@ import { types } from "node:util";
 import { Cell } from "./cell.ts";
 import { isRecord } from "./code-data.ts";
 import { type TakenApart, takeApart } from "./dismantle.ts";
-import { refusalOf, type Unwrapped, unwrapped, valueScale, type Weighed } from "./explain-ports.ts";
+import { refusalOf, valueScale, type Weighed } from "./explain-ports.ts";
 import type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
 import { importedAs } from "./module-references.ts";
 import { Borrowed, referenceOf, universalReference } from "./references.ts";
@@ -11,6 +11,7 @@ import type { ShippingPolicy } from "./shipping-policy.ts";
 import { shortValue } from "./short-value.ts";
 import { isClass, isFunction } from "./source-text.ts";
 import { stability } from "./stability.ts";
+import { type Wrapped, wrappedBy } from "./wrapping.ts";
 
 const MAX_DEPTH = 6;
 const MAX_PARTS = 300;
@@ -39,9 +40,9 @@ const NOTHING: Explained = { parts: [], omitted: 0 };
 
 /** What would travel with a function, a class or a wrapper such as a routine. */
 export function explain(subject: object, { holder }: ExplainOptions = {}): Explanation {
-  const wrapper = unwrapped(subject);
+  const wrapper = wrappedBy(subject);
   const fn = wrapper?.fn ?? subject;
-  const name = wrapper?.name ?? nameOf(fn);
+  const name = wrapper?.name() ?? nameOf(fn);
   const policy = { ...wrapper?.policy, ...(holder === undefined ? {} : { holder }) };
   const options = Object.entries(wrapper?.options ?? {});
   const weighed = [
@@ -144,7 +145,7 @@ interface Description {
 
 function describe(value: unknown, policy: ShippingPolicy, kind: ExplainedPart["kind"]): Description {
   if (!isObject(value)) return { by: "value", reason: copyReason(kind, "a copy of its value"), leads: [] };
-  const wrapper = unwrapped(value);
+  const wrapper = wrappedBy(value);
   if (wrapper !== undefined) return describeWrapper(wrapper);
   if (isFunction(value)) return describeFunction(value, policy);
   const reference = referenceOf(value);
@@ -158,7 +159,7 @@ function copyReason(kind: ExplainedPart["kind"], usual: string): string {
   return kind === "assigned variable" ? "some code assigns to it: what it is at the time of the call" : usual;
 }
 
-function describeWrapper({ fn, options }: Unwrapped): Description {
+function describeWrapper({ fn, options }: Wrapped): Description {
   const { by, reason, leads } = describeFunction(fn, {});
   const settings = Object.entries(options).map(([name, value]): Lead => ({ name, kind: "option", value }));
   return { by, reason: `a routine, and ${reason}`, leads: [...leads, ...settings] };
@@ -251,8 +252,8 @@ function shownValue(value: unknown): string {
   if (value instanceof Borrowed) {
     return shortValue(value.member === undefined ? value.value : Reflect.get(value.value, value.member));
   }
-  const wrapper = isObject(value) ? unwrapped(value) : undefined;
-  return wrapper === undefined ? shortValue(value) : `[Routine: ${wrapper.name}]`;
+  const wrapper = isObject(value) ? wrappedBy(value) : undefined;
+  return wrapper === undefined ? shortValue(value) : `[Routine: ${wrapper.name()}]`;
 }
 
 function nameOf(fn: object): string {

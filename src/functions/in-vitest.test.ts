@@ -109,6 +109,18 @@ describe("inside of Vitest", () => {
     expect(module).toEqual(["hello there", true]);
   });
 
+  test("import() of packages, of Node's modules and of what is known later", async () => {
+    const name: string = "./fixtures/modules/greeter.mjs";
+    const run = async () => [
+      (await import("acorn")).parse === parse,
+      (await import("node:path")).join("a", "b"),
+      ((await import(name)) as typeof greeterModule).shout("hey"),
+    ];
+    expect(await receiver.run(run)).toEqual([true, "a/b", "HEY!"]);
+    const absent: string = "./fixtures/modules/absent.mjs";
+    await expect(receiver.run(() => import(absent))).rejects.toThrow("Cannot find module");
+  });
+
   test("streams", async () => {
     const stream = async function* (n: number): AsyncGenerator<number> {
       for (let i = 0; i < n; i += 1) yield i * limit;

@@ -5,9 +5,7 @@ export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store
 export { dismantle } from "./dismantle.ts";
 export type { ExplainOptions } from "./explain.ts";
 export {
-  registerUnwrap,
   registerValueScale,
-  type Unwrapped,
   type ValueScale,
   type Weighed,
   type WeighOptions,
@@ -23,3 +21,5 @@ export { ShippingError } from "./shipment.ts";
 export { shipping } from "./shipping.ts";
 export type { ShippingPolicy } from "./shipping-policy.ts";
 export { type Stability, stability } from "./stability.ts";
+export { registerWrapping } from "./wrapping.ts";
+export { writtenName } from "./written-name.ts";

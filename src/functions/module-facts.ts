@@ -3,21 +3,33 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
+import { isAsLoaded } from "./loaded-file.ts";
 import { IS_BUNDLED, OWN_URL } from "./own-url.ts";
 import { privateMembers } from "./private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import { type SourceFile, sourceFileOf } from "./source-file.ts";
-import { isClassNode } from "./syntax-tree.ts";
+import { childrenOf, isClassNode, isFunctionNode } from "./syntax-tree.ts";
+
+/** An export of another module that a module exports again. */
+export interface Reexport {
+  readonly source: string;
+  readonly imported: string;
+  readonly exported: string;
+}
 
 /** What is known of a module from its source. */
 export interface ModuleFacts {
   /** Local name, or the node itself for an anonymous default, of each export. */
   readonly exports: ReadonlyMap<string, string | AnyNode>;
+  /** What it exports of other modules; `exported` is `*` for all there is, `imported` for a namespace. */
+  readonly reexports: readonly Reexport[];
   /** It is what this process was started with, which no worker ever runs. */
   readonly isEntry: boolean;
   /** Why a worker must not load it by itself; undefined when it may. */
   readonly hindrance: string | undefined;
+  /** Paths of the files of the user's that it imports, and of what those import. */
+  readonly imports: readonly string[];
 }
 
 const facts = new Map<string, ModuleFacts>();
@@ -33,10 +45,15 @@ export function moduleFactsOf(script: Script): ModuleFacts {
   const cached = facts.get(script.id);
   if (cached !== undefined) return cached;
   const file = parsedOrUndefined(script.id);
+  const visited = new Set<string>();
+  const hindrance = hindranceOf(script, visited);
+  visited.delete(pathOf(script.url) ?? "");
   const result: ModuleFacts = {
     exports: file === undefined ? new Map() : exportsOf(file.program),
+    reexports: file === undefined ? [] : [...reexportsOf(file.program)],
     isEntry: pathOf(script.url) === entryPath(),
-    hindrance: hindranceOf(script, new Set()),
+    hindrance,
+    imports: [...visited].sort(),
   };
   facts.set(script.id, result);
   return result;
@@ -72,6 +89,23 @@ function exportsOf(program: Program): Map<string, string | AnyNode> {
   return exports;
 }
 
+function* reexportsOf(program: Program): Generator<Reexport> {
+  for (const statement of program.body) {
+    if (statement.type === "ExportAllDeclaration") {
+      const exported = statement.exported == null ? "*" : exportedName(statement.exported);
+      yield { source: String(statement.source.value), imported: "*", exported };
+    } else if (statement.type === "ExportNamedDeclaration" && statement.source != null) {
+      for (const { local, exported } of statement.specifiers) {
+        yield {
+          source: String(statement.source.value),
+          imported: exportedName(local),
+          exported: exportedName(exported),
+        };
+      }
+    }
+  }
+}
+
 function exportedName(node: AnyNode): string {
   return node.type === "Identifier" ? node.name : node.type === "Literal" ? String(node.value) : "";
 }
@@ -79,7 +113,8 @@ function exportedName(node: AnyNode): string {
 /**
  * A worker never runs the entry file, also not because another module imports it. And what has private members must
  * travel as code, since private state can be restored only in a class that was revived: then so must whatever shares
- * the class, or there would be two of it. The same goes for the runtime inside of a bundle.
+ * the class, or there would be two of it. The same goes for the runtime inside of a bundle. Nor does it load what starts
+ * a pool.
  */
 function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   const path = pathOf(script.url);
@@ -91,15 +126,20 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (TEST_FILE.test(path)) return "it is, or imports, a test file";
   const { source } = script;
   if (source === undefined) return "its source is not available";
+  if (!existsSync(path) || !isAsLoaded(path, () => source))
+    return "its file, or one that it imports, has changed since it was loaded";
   if (REWRITTEN.test(source)) return "a test runner rewrote it";
   if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
     return "it has, or imports, a class with private members";
   }
+  if (source.includes("WorkerPool") && startsPool(script))
+    return "it, or what it imports, starts a pool when it is loaded";
   for (const specifier of importedSpecifiers(source)) {
     const target = resolveUserModule(specifier, path);
     if (target === undefined) continue;
     if (target === entryPath()) return "it is, or imports, the entry file";
     const imported = scriptFrom(pathToFileURL(target).href);
+    if (imported === undefined) visited.add(target);
     const hindrance = imported === undefined ? undefined : hindranceOf(imported, visited);
     if (hindrance !== undefined) return hindrance;
   }
@@ -110,6 +150,27 @@ function declaresPrivateMembers(script: Script): boolean {
   const units = parsedOrUndefined(script.id)?.analysis.units;
   // What cannot be read is taken to have some.
   return units?.some(({ node }) => isClassNode(node) && privateMembers(node).some(({ isStatic }) => !isStatic)) ?? true;
+}
+
+/** A worker that loaded such a module would start workers of its own. */
+function startsPool(script: Script): boolean {
+  const program = parsedOrUndefined(script.id)?.program;
+  return program === undefined || hasPoolStart(program);
+}
+
+function hasPoolStart(node: AnyNode): boolean {
+  if (isFunctionNode(node)) return false;
+  if (node.type === "CallExpression" && node.callee.type === "MemberExpression") {
+    const { object, property } = node.callee;
+    if (property.type === "Identifier" && property.name === "start" && lastName(object) === "WorkerPool") return true;
+  }
+  for (const child of childrenOf(node)) if (hasPoolStart(child)) return true;
+  return false;
+}
+
+function lastName(node: AnyNode): string | undefined {
+  const named = node.type === "MemberExpression" ? node.property : node;
+  return named.type === "Identifier" ? named.name : undefined;
 }
 
 /** Takes what looks like an import for one: that a module is looked at without need does no harm. */

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import { types } from "node:util";
 import type { CodeUnit } from "./code-unit.ts";
-import { contentHash, dependencyOf } from "./content-hash.ts";
+import { contentHash, contentOf, dependencyOf } from "./content-hash.ts";
+import { type ExportPlace, exportedAs, isReplaceable, placeInExports } from "./export-places.ts";
 import type { ScopeView } from "./inspector-session.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
 import { overrideFor, overridesVersion } from "./overrides.ts";
@@ -12,13 +12,10 @@ import { OWN_URL } from "./own-url.ts";
 import { entryPath, isInPackage, pathOf, toRootRelative } from "./root.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import type { Dependency } from "./shipment.ts";
-import { sourceFileOf } from "./source-file.ts";
 
 /** An export of a module that the receiver can load by itself. */
-export interface ModuleReference {
+export interface ModuleReference extends ExportPlace {
   readonly module: Dependency;
-  /** From the module's namespace on; empty for the namespace itself. */
-  readonly path: readonly string[];
   /** What a person calls the module: a specifier, or a path relative to the root. */
   readonly title: string;
 }
@@ -43,36 +40,45 @@ function importedReference(specifier: string, name: string, importer: string): M
   const path = name === "*" ? [] : [name];
   const importerPath = pathOf(importer);
   if (specifier.startsWith("node:")) {
-    return { module: dependencyOf({ kind: "module", specifier }), path, title: specifier };
+    return { module: dependencyOf({ kind: "module", specifier }), path, title: specifier, wrapper: undefined };
   }
   const isBare = !/^(?:\.{0,2}\/|#|file:|data:|https?:)/.test(specifier);
   if (isBare) {
     const from = importerPath === undefined ? undefined : toRootRelative(dirname(importerPath));
     const data = from === undefined ? { kind: "module", specifier } : { kind: "module", specifier, from };
-    return { module: dependencyOf(data), path, title: specifier };
+    return { module: dependencyOf(data), path, title: specifier, wrapper: undefined };
   }
   if (importerPath === undefined) return undefined;
   const target = resolveUserModule(specifier, importerPath);
   if (target === undefined) return undefined;
-  if (isInPackage(target)) return { module: packageModule(target), path, title: packageNameOf(target) };
+  if (isInPackage(target)) {
+    return { module: packageModule(target), path, title: packageNameOf(target), wrapper: undefined };
+  }
   const script = scriptFrom(pathToFileURL(target).href);
-  const module = script === undefined ? undefined : moduleOf(script);
-  return module === undefined ? undefined : { module, path, title: toRootRelative(target) ?? target };
+  if (script === undefined || isReplaceable(script, name)) return undefined;
+  const module = moduleOf(script);
+  return module === undefined
+    ? undefined
+    : { module, path, title: toRootRelative(target) ?? target, wrapper: undefined };
 }
 
 const shipped = new Map<string, Map<string, WeakRef<object>>>();
 
 /** Remembers what this process sent as an export, so that it is recognised when it comes back. */
-export function noteShipped(value: object, { module, path }: ModuleReference): void {
+export function noteShipped(value: object, { module, path, wrapper }: ModuleReference): void {
   const exports = shipped.get(module.hash) ?? new Map<string, WeakRef<object>>();
   shipped.set(module.hash, exports);
-  const key = path.join(".");
+  const key = shippedKey(path, wrapper !== undefined);
   if (exports.get(key)?.deref() !== value) exports.set(key, new WeakRef(value));
 }
 
-/** What this process sent as that export; undefined when it did not. */
-export function shippedExport(moduleHash: string, path: readonly string[]): object | undefined {
-  return shipped.get(moduleHash)?.get(path.join("."))?.deref();
+function shippedKey(path: readonly string[], isWrapped: boolean): string {
+  return JSON.stringify([path, isWrapped]);
+}
+
+/** What this process sent as that export, or as what is wrapped in it; undefined when it did not. */
+export function shippedExport(moduleHash: string, path: readonly string[], isWrapped: boolean): object | undefined {
+  return shipped.get(moduleHash)?.get(shippedKey(path, isWrapped))?.deref();
 }
 
 /** What an import declaration told about this value; undefined when none did. */
@@ -89,21 +95,34 @@ function moduleOf(script: Script): Dependency | undefined {
   return module;
 }
 
+const received = new Map<string, Dependency>();
+
+/** Remembers that this process has loaded a file because another one named it so: it is called the same from then on. */
+export function noteLoaded(path: string, module: Dependency): void {
+  if (!received.has(path)) received.set(path, module);
+}
+
 function describeModule(script: Script): Dependency | undefined {
   const path = pathOf(script.url);
   if (path === undefined) return undefined;
   if (isInPackage(path)) return packageModule(path);
+  const named = received.get(path);
+  if (named !== undefined) return named;
   const file = toRootRelative(path);
   if (file === undefined) return undefined;
-  const { hindrance, isEntry } = moduleFactsOf(script);
-  return hindrance !== undefined && (isEntry || overrideFor(file) !== "reference") ? undefined : userModule(path);
+  const { hindrance, isEntry, imports } = moduleFactsOf(script);
+  if (hindrance !== undefined && (isEntry || overrideFor(file) !== "reference")) return undefined;
+  return userModule(path, imports);
 }
 
-function userModule(path: string): Dependency | undefined {
+/** Its own content, and that of the files that it imports, must be the same at the receiver. */
+function userModule(path: string, imports: readonly string[]): Dependency | undefined {
   const file = toRootRelative(path);
-  if (file === undefined) return undefined;
+  const files = imports.map(toRootRelative).filter((imported) => imported !== undefined);
+  if (file === undefined || files.length < imports.length) return undefined;
   try {
-    return dependencyOf({ kind: "module", file, content: contentHash(readFileSync(path)) });
+    const data = { kind: "module", file, content: contentHash(readFileSync(path)) };
+    return dependencyOf(files.length === 0 ? data : { ...data, imports: files, importsContent: contentOf(imports) });
   } catch {
     return undefined;
   }
@@ -124,27 +143,31 @@ function packageNameOf(path: string): string {
   return parts.slice(at, at + (parts[at]?.startsWith("@") === true ? 2 : 1)).join("/");
 }
 
-/** The export under which the module that defines a function offers it; undefined when it does not. */
+/** The export under which the module that defines a function offers it, itself or wrapped; undefined when it does not. */
 export function exportOf(
   value: object,
   script: Script,
   unit: CodeUnit,
   scopes: readonly ScopeView[],
 ): ModuleReference | undefined {
-  const name = script.isModule ? exportedName(value, script, unit, scopes) : undefined;
-  const path = name !== undefined ? [name] : script.isModule ? undefined : commonJsPath(value, script);
-  if (path === undefined) return undefined;
+  const place = script.isModule ? exportedAs(value, script, unit, scopes) : requiredPlace(value, script);
+  if (place === undefined) return undefined;
   const module = moduleOf(script);
-  return module === undefined ? undefined : { module, path, title: titleOf(script) };
+  return module === undefined ? undefined : { module, ...place, title: titleOf(script) };
+}
+
+function requiredPlace(value: object, script: Script): ExportPlace | undefined {
+  const path = pathOf(script.url);
+  return path === undefined ? undefined : placeInExports(value, require.cache[path]?.exports);
 }
 
 /** The export of a CommonJS module that a value is, found without the engine's help. */
 export function requiredExport(value: object): ModuleReference | undefined {
   for (const [path, module] of Object.entries(require.cache)) {
-    const found = pathInExports(value, module?.exports);
-    if (found === undefined || path === entryPath()) continue;
-    const loaded = isInPackage(path) ? packageModule(path) : userModule(path);
-    if (loaded !== undefined) return { module: loaded, path: found, title: titleOfPath(path) };
+    const place = placeInExports(value, module?.exports);
+    if (place === undefined || path === entryPath()) continue;
+    const loaded = isInPackage(path) ? packageModule(path) : userModule(path, []);
+    if (loaded !== undefined) return { module: loaded, ...place, title: titleOfPath(path) };
   }
   return undefined;
 }
@@ -157,44 +180,4 @@ export function titleOf(script: Script): string {
 
 function titleOfPath(path: string): string {
   return isInPackage(path) ? packageNameOf(path) : (toRootRelative(path) ?? path);
-}
-
-function exportedName(value: object, script: Script, unit: CodeUnit, scopes: readonly ScopeView[]): string | undefined {
-  const moduleScope = scopes.find(({ description }) => description === "Module");
-  for (const [name, local] of moduleFactsOf(script).exports) {
-    if (typeof local !== "string") {
-      if (local === unit.node) return name;
-    } else if (moduleScope !== undefined && Object.hasOwn(moduleScope.variables, local)) {
-      if (!isAssignedLater(script, local) && readVariable(moduleScope, local) === value) return name;
-    }
-  }
-  return undefined;
-}
-
-/** Such an export may be another value elsewhere. */
-function isAssignedLater(script: Script, local: string): boolean {
-  return (sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.writes.length ?? 0) > 0;
-}
-
-function readVariable(scope: ScopeView, name: string): unknown {
-  try {
-    return scope.variables[name];
-  } catch {
-    // Not initialised yet.
-    return undefined;
-  }
-}
-
-function commonJsPath(value: object, script: Script): string[] | undefined {
-  const path = pathOf(script.url);
-  return path === undefined ? undefined : pathInExports(value, require.cache[path]?.exports);
-}
-
-function pathInExports(value: object, exports: unknown): string[] | undefined {
-  if (exports === value) return ["default"];
-  if (!isObject(exports) || types.isProxy(exports)) return undefined;
-  for (const [name, { value: member }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
-    if (member === value) return ["default", name];
-  }
-  return undefined;
 }

@@ -1,5 +1,6 @@
 import { siteAt } from "./code-site.ts";
 import { takeApart } from "./dismantle.ts";
+import { identityOf, processId } from "./identity.ts";
 import { type PrivateField, viewFunction, viewPrivates } from "./inspector-session.ts";
 import { intrinsicPathOf } from "./intrinsics.ts";
 import { overridesVersion } from "./overrides.ts";
@@ -7,6 +8,7 @@ import { privateMembersAt } from "./private-members.ts";
 import { type PrivateAccess, revivedSource } from "./revived.ts";
 import { scriptOf } from "./scripts.ts";
 import { type PrivateState, ShippingError } from "./shipment.ts";
+import type { ShippingPolicy } from "./shipping-policy.ts";
 import { isClass, isFunction, sourceTextOf } from "./source-text.ts";
 
 /** What a class declares privately for its instances. */
@@ -63,12 +65,16 @@ function privateChain(object: object): PrivateDeclarations[] {
 
 /**
  * The private fields of an object, one entry for each class of its chain that declares private members, the base class
- * first; empty for the common object that has none. Throws `ShippingError` when they cannot be told apart.
+ * first; empty for the common object that has none. Throws `ShippingError` when they cannot be told apart, or not be
+ * set where they go.
  */
-export function privatesOf(object: object): PrivateState[] {
+export function privatesOf(object: object, policy: ShippingPolicy = {}): PrivateState[] {
   const chain = privateChain(object);
   if (chain.length === 0) return NONE;
-  for (const { owner, access } of chain) if (access === undefined) refuseIfReference(owner);
+  for (const { owner, access } of chain) {
+    if (access === undefined) refuseIfReference(owner);
+    else refuseIfReturning(owner, policy);
+  }
   const needsInspector = chain.some(({ access, fields }) => access === undefined && fields.length > 0);
   const listed = needsInspector ? viewPrivates(object) : [];
   let position = 0;
@@ -103,6 +109,18 @@ function refuseIfReference(owner: object): void {
     `has private fields of ${title}, which travels by reference: ${reason}`,
     [],
     `make the instance inside of the routine, or have the module travel as code with \`shipping.byValue\``,
+  );
+}
+
+/** At its origin a class is what it was before, and only its constructor gives an object its private names. */
+function refuseIfReturning(owner: object, { destination }: ShippingPolicy): void {
+  if (destination === undefined || destination === processId) return;
+  if (identityOf(owner)?.startsWith(destination) !== true) return;
+  const title = isFunction(owner) ? owner.name : "its class";
+  throw new ShippingError(
+    `has private fields of ${title}, which is defined where it goes: there only the constructor of ${title} can set them`,
+    [],
+    `return plain data and construct the ${title} from it there`,
   );
 }
 

@@ -77,10 +77,11 @@ beforeAll(async () => {
 afterAll(() => rm(scratch, { recursive: true }));
 
 const programs = [
+  ["names-cases.mjs", 29],
   ["functions-cases.mjs", 56],
   ["bindings-cases.mjs", 38],
   ["classes-cases.mjs", 41],
-  ["modules-cases.mjs", 42],
+  ["modules-cases.mjs", 57],
   ["commonjs-cases.cjs", 21],
   ["refusals-cases.mjs", 26],
   ["operation-cases.mjs", 10],
@@ -92,11 +93,11 @@ describe("programs that ship functions into another process", () => {
     expect(await report([join(fixtures, program)])).toEqual({ passed, failures: [] });
   });
 
-  test.each(programs.slice(0, 3))("%s under tsx", async (program, passed) => {
+  test.each(programs.slice(0, 4))("%s under tsx", async (program, passed) => {
     expect(await report(["--import", tsx, join(fixtures, program)])).toEqual({ passed, failures: [] });
   });
 
-  test.each(programs.slice(0, 3))("%s in a thread", async (program, passed) => {
+  test.each(programs.slice(0, 4))("%s in a thread", async (program, passed) => {
     const start = `
       const { Worker } = require("node:worker_threads");
       new Worker(${JSON.stringify(join(fixtures, program))});

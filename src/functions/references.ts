@@ -1,13 +1,17 @@
 import { types } from "node:util";
 import { builtinPlaceOf } from "./builtin-modules.ts";
 import { isOwnPrototype } from "./describe-function.ts";
+import { factsOf } from "./function-facts.ts";
 import { noteHolder } from "./holders.ts";
 import { intrinsicPathOf } from "./intrinsics.ts";
 import { importedAs, type ModuleReference, noteShipped } from "./module-references.ts";
 import { overrideFor } from "./overrides.ts";
+import { revivedSource } from "./revived.ts";
 import { runtimeNameOf } from "./runtime-exports.ts";
 import type { Dismantled, PlainData } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
+import { type AnyFunction, isFunction } from "./source-text.ts";
+import { type Wrapped, wrappedBy } from "./wrapping.ts";
 
 /** A shipment that is only a name. */
 export function byName(head: PlainData): Dismantled {
@@ -20,9 +24,10 @@ export function byModule(
   reference: ModuleReference,
   facts: { readonly [key: string]: PlainData } = {},
 ): Dismantled {
-  const { module, path } = reference;
+  const { module, path, wrapper } = reference;
   noteShipped(value, reference);
-  const head = { kind: "module", module: module.hash, path: [...path], ...facts };
+  const kind = wrapper === undefined ? "module" : "wrapped";
+  const head = { kind, module: module.hash, path: [...path], ...facts };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
 }
 
@@ -89,13 +94,16 @@ export function isAllowed({ module, title }: ModuleReference, policy: ShippingPo
 
 /**
  * An object that travels by its name instead of by what it holds: an intrinsic, a namespace or member of one of Node's
- * modules or of a package, an export of the runtime, the prototype that came with a function or class. Undefined for everything else.
+ * modules or of a package, an export of the runtime, the prototype that came with a function or class, a wrapper that
+ * a module exports. Undefined for everything else.
  */
 export function referenceOf(value: object, policy: ShippingPolicy = {}): Dismantled | undefined {
   if (types.isProxy(value)) return undefined;
   if (value instanceof Borrowed) return borrowedReference(value, policy);
   const universal = universalReference(value);
   if (universal !== undefined) return universal;
+  const wrapped = wrappedBy(value);
+  if (wrapped !== undefined) return wrapperReference(value, wrapped, policy);
   noteHolder(value);
   const reference = importReference(value, policy);
   if (reference !== undefined && (types.isModuleNamespaceObject(value) || isForeign(value, reference))) {
@@ -106,6 +114,31 @@ export function referenceOf(value: object, policy: ShippingPolicy = {}): Dismant
     return { head: { kind: "prototype" }, dependencies: [], early: [constructor], parts: [], labels: [] };
   }
   return undefined;
+}
+
+/** The export that a wrapper is, according to who imported it or to where the function inside was written. */
+function wrapperReference(
+  wrapper: object,
+  { fn, policy: own }: Wrapped,
+  policy: ShippingPolicy,
+): Dismantled | undefined {
+  if (own.ship === "value" || policy.ship === "value") return undefined;
+  const imported = importReference(wrapper, policy);
+  if (imported !== undefined) return byModule(wrapper, imported);
+  if (!isFunction(fn) || revivedSource(fn) !== undefined) return undefined;
+  const exported = exportOfInside(fn);
+  if (exported?.wrapper !== wrapper || !isAllowed(exported, policy)) return undefined;
+  const { module, path, title } = exported;
+  return byModule(wrapper, { module, path, title, wrapper: undefined });
+}
+
+function exportOfInside(fn: AnyFunction): ModuleReference | undefined {
+  try {
+    return factsOf(fn).exported;
+  } catch {
+    // Why it cannot be read is said when it is to travel by itself.
+    return undefined;
+  }
 }
 
 function borrowedReference({ value, member }: Borrowed, policy: ShippingPolicy): Dismantled | undefined {

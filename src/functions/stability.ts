@@ -16,7 +16,7 @@ const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set(["length", "name", "
  * How the shipment of a function may be another one at its next call, as far as the function itself is concerned: what
  * it captured has a stability of its own. Throws `ShippingError` when the function cannot travel.
  */
-export function stability(fn: object, policy?: ShippingPolicy): Stability {
+export function stability(fn: object, policy: ShippingPolicy = {}): Stability {
   const { way, captured, shipment } = takeApart(fn, policy);
   if (way === "reference") return "constant";
   if (captured.some(({ isFixed }) => !isFixed)) return "reread";

@@ -4,7 +4,7 @@ import { isDispatcher } from "./dispatcher.ts";
 
 /** How a routine is run, wherever it is called from. */
 export interface RoutineOptions {
-  /** Shown in tags, traces and errors. Default: the function's own name. */
+  /** Shown in tags, traces and errors. Default: the function's own name, else that of the variable or property that holds the routine. */
   readonly name?: string;
   /** Longest execution in milliseconds, enforced on both sides. Default: none. */
   readonly timeout?: number;

@@ -18,9 +18,18 @@ export interface Route {
   readonly replaces: number;
 }
 
-let lastNumber = 0;
+const COUNTER = Symbol.for("wool-ts.routes.v1");
+
+/** One for the process, also when two copies of the package are loaded: a pool of one carries the routines of both. */
+function sharedCounter(): { last: number } {
+  const holder = globalThis as { [COUNTER]?: { last: number } };
+  holder[COUNTER] ??= { last: 0 };
+  return holder[COUNTER];
+}
+
+const counter = sharedCounter();
 
 /** A number for a new route. */
 export function nextRouteNumber(): number {
-  return ++lastNumber;
+  return ++counter.last;
 }

@@ -1,6 +1,6 @@
 import { types } from "node:util";
-import type { Dependency, ShippingPolicy } from "../functions/index.ts";
-import { type FunctionPort, functionPort, ValueEncoder } from "../values/index.ts";
+import { type Dependency, type ShippingPolicy, writtenName } from "../functions/index.ts";
+import { functionPort, ValueEncoder } from "../values/index.ts";
 import { isConstant } from "./constancy.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
@@ -12,22 +12,23 @@ export type AnyFunction = (...args: never[]) => unknown;
 export class RoutineSpec {
   readonly fn: AnyFunction;
   readonly options: RoutineOptions;
-  readonly name: string;
   /** The function is a generator. */
   readonly streams: boolean;
   /** The function takes its `this` as the first argument that travels. */
   readonly method: boolean;
   /** No option says anything about how calls are made. */
   readonly plain: boolean;
+  /** The name in the source, once that has been looked at. */
+  #written: string | undefined;
   #route: Route | undefined;
-  #constant = false;
   /** The route for workers without some modules, and how many those were. */
   #without: { readonly size: number; readonly route: Route } | undefined;
 
-  constructor(fn: AnyFunction, options: RoutineOptions, method: boolean) {
+  /** @param written - the name that the source gives to a function without one, where that is known */
+  constructor(fn: AnyFunction, options: RoutineOptions, method: boolean, written?: string) {
     this.fn = fn;
     this.options = Object.freeze({ ...options });
-    this.name = options.name ?? (fn.name === "" ? "anonymous" : fn.name);
+    this.#written = written;
     this.streams = types.isGeneratorFunction(fn);
     this.method = method;
     this.plain =
@@ -43,9 +44,26 @@ export class RoutineSpec {
     return ship === undefined ? {} : { ship };
   }
 
+  /**
+   * What the routine is called in tags, traces and errors: what its options say, else the name of its function, else
+   * the one that it has in the source. That is not known before the code is captured; until then it is "anonymous".
+   */
+  get name(): string {
+    const { name = this.fn.name } = this.options;
+    return name === "" ? (this.#written ?? "anonymous") : name;
+  }
+
+  /** Looks for the name in the source, where it is needed; that reads the source, as capturing the code does. */
+  findName(): string | undefined {
+    if (this.#written === undefined && this.options.name === undefined && this.fn.name === "") {
+      this.#written = writtenName(this.fn);
+    }
+    return this.#written;
+  }
+
   /** The same function with other options. */
   derive(options: RoutineOptions): RoutineSpec {
-    return new RoutineSpec(this.fn, { ...this.options, ...options }, this.method);
+    return new RoutineSpec(this.fn, { ...this.options, ...options }, this.method, this.#written);
   }
 
   /**
@@ -57,21 +75,24 @@ export class RoutineSpec {
    */
   route(self?: unknown, unavailable?: ReadonlySet<string>): Route {
     if (unavailable !== undefined) return this.#routeWithout(self, unavailable);
-    if (this.#constant && this.#route !== undefined) return this.#route;
+    if (this.#route?.fresh === false) return this.#route;
     this.#route = this.#capture(self, undefined, this.#route);
     return this.#route;
   }
 
   #routeWithout(self: unknown, unavailable: ReadonlySet<string>): Route {
     const known = this.#without;
-    if (this.#constant && known?.size === unavailable.size) return known.route;
+    if (known?.route.fresh === false && known.size === unavailable.size) return known.route;
     const route = this.#capture(self, unavailable, known?.route);
     this.#without = { size: unavailable.size, route };
     return route;
   }
 
   #capture(self: unknown, unavailable: ReadonlySet<string> | undefined, previous: Route | undefined): Route {
-    const encoder = new ValueEncoder(this.#port(self, unavailable));
+    this.findName();
+    const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
+    const own = this.#ownPolicy(self, policy);
+    const encoder = new ValueEncoder(functionPort(policy, { fn: this.fn, policy: own }));
     const encoded = encoder.encode(this.fn, this.name);
     if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;
     const code = Uint8Array.from(encoded);
@@ -81,7 +102,6 @@ export class RoutineSpec {
       serializer = Uint8Array.from(encoder.encode(this.options.serializer, `${this.name}.serializer`));
       dependencies = [...dependencies, ...encoder.dependencies];
     }
-    this.#constant = isConstant(this.fn);
     return {
       number: nextRouteNumber(),
       name: this.name,
@@ -90,18 +110,16 @@ export class RoutineSpec {
       streams: this.streams,
       method: this.method,
       serializer,
-      fresh: !this.#constant,
+      fresh: !isConstant(this.fn, policy, own),
       replaces: previous?.number ?? 0,
     };
   }
 
   /** The routine's own function travels as its options say; what it captured by the rules for everything. */
-  #port(self: unknown, unavailable: ReadonlySet<string> | undefined): FunctionPort {
-    const policy = {
-      ...this.policy,
-      ...(this.method && isObject(self) ? { holder: self } : {}),
-    };
-    return functionPort(unavailable === undefined ? {} : { unavailable }, { fn: this.fn, policy });
+  #ownPolicy(self: unknown, policy: ShippingPolicy): ShippingPolicy {
+    const holder = this.method && isObject(self) ? self : undefined;
+    if (this.options.ship === undefined && holder === undefined) return policy;
+    return { ...policy, ...this.policy, ...(holder === undefined ? {} : { holder }) };
   }
 }
 

@@ -1,5 +1,5 @@
 import { InvalidArgument } from "../errors.ts";
-import { registerUnwrap } from "../functions/index.ts";
+import { registerWrapping } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
@@ -184,7 +184,8 @@ function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
   object[CALL_OPTIONS] = options;
   hide(object, "with", "local", SPEC, CALL_OPTIONS);
   Object.defineProperty(object, traveller, { value: "routine" });
-  Object.defineProperty(object, "name", { value: spec.name, configurable: true });
+  // The name in the source is known only once the code has been captured.
+  Object.defineProperty(object, "name", { get: () => object[SPEC].name, configurable: true });
   Object.defineProperty(object, "length", { value: spec.fn.length, configurable: true });
   return object;
 }
@@ -246,32 +247,40 @@ function invokeHere(spec: RoutineSpec, self: unknown, args: readonly unknown[]):
   return spec.streams ? runStreamLocally(spec.fn, self, args) : runLocally(spec.fn, self, args);
 }
 
+registerWrapping({
+  wrap: routine,
+  unwrap: (value) => {
+    const spec = routineSpecOf(value);
+    if (spec === undefined) return undefined;
+    const { fn, policy, options } = spec;
+    const along = options.serializer === undefined ? {} : { serializer: options.serializer };
+    return { fn, name: () => spec.findName() ?? spec.name, policy, options: along };
+  },
+});
+
 registerTraveller("routine", {
   take: (value) => {
     const object = value as RoutineObject;
     const { fn, options, method } = object[SPEC];
-    return [fn, options, method, portableOptions(object[CALL_OPTIONS])];
+    return [fn, options, method, portableOptions(object[CALL_OPTIONS]), object[SPEC].findName()];
   },
   make: () => {
     const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
     return {
       value: shell,
-      complete: ([fn, options, method, call]) => {
-        const spec = new RoutineSpec(fn as AnyFunction, options as RoutineOptions, method === true);
+      complete: ([fn, options, method, call, written]) => {
+        const spec = new RoutineSpec(
+          fn as AnyFunction,
+          options as RoutineOptions,
+          method === true,
+          typeof written === "string" ? written : undefined,
+        );
         Object.defineProperty(shell, SPEC, { value: spec });
         Object.defineProperty(shell, CALL_OPTIONS, { value: call });
-        Object.defineProperty(shell, "name", { value: spec.name, configurable: true });
         Object.defineProperty(shell, "length", { value: spec.fn.length, configurable: true });
       },
     };
   },
-});
-
-registerUnwrap((value) => {
-  const spec = routineSpecOf(value);
-  if (spec === undefined) return undefined;
-  const { fn, name, policy, options } = spec;
-  return { fn, name, policy, options: options.serializer === undefined ? {} : { serializer: options.serializer } };
 });
 
 /** What `with` said, without what means something in one process only. */

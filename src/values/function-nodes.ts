@@ -8,7 +8,8 @@ import { travellerKind, travellerKindOf } from "./traveller.ts";
 
 /** Writes a function or class. What it captured is put off, so that it may lead back to the function. */
 export function writeFunction(writer: GraphWriter, fn: object, holder?: object): void {
-  if (writer.refer(fn) || writeTraveller(writer, fn)) return;
+  if (writer.refer(fn)) return;
+  if (travellerKindOf(fn) !== undefined && (writeReference(writer, fn) || writeTraveller(writer, fn))) return;
   const dismantled = orRefuse(fn, () => writer.port.dismantle(fn, holder));
   writeHead(writer, FUNCTION, fn, dismantled);
   writer.defer(() => writeAll(writer, dismantled.parts));

@@ -54,7 +54,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     dismantle: (fn, holder) => dismantle(fn, policyOf(fn, holder)),
     assemble,
     referenceOf: (value) => referenceOf(value, policy),
-    privatesOf,
+    privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,
   };
 }

@@ -151,3 +151,62 @@ describe("what is sent into a generator and cannot travel", () => {
     expect(await steps.next()).toEqual({ done: true, value: undefined });
   });
 });
+
+describe("an instance with private fields does not come back to where its class is defined", () => {
+  class Vault {
+    #gold: number;
+
+    constructor(gold: number) {
+      this.#gold = gold;
+    }
+
+    add(): this {
+      this.#gold += 1;
+      return this;
+    }
+
+    get gold(): number {
+      return this.#gold;
+    }
+  }
+  class Locked extends Error {
+    #key = "hidden";
+
+    get key(): string {
+      return this.#key;
+    }
+  }
+  const vault = new Vault(1);
+  const reason = /private fields of Vault.*only the constructor of Vault can set them\. Return plain data/;
+
+  test("as a result, wherever in it", async () => {
+    const add = routine(async (given: Vault) => ({ list: [given.gold, given.add()] }));
+    const error = await refusal(add(vault));
+    expect(error.path).toBe("result.list[1]");
+    expect(error.message).toMatch(reason);
+    const goldOf = routine(async (given: Vault) => given.add().gold);
+    expect([await goldOf(vault), vault.gold]).toEqual([2, 1]);
+  });
+
+  test("as a yielded value; what was yielded before it arrives", async () => {
+    const stream = routine(async function* () {
+      yield 1;
+      yield vault;
+    })();
+    expect(await stream.next()).toEqual({ done: false, value: 1 });
+    expect((await refusal(stream.next())).message).toMatch(reason);
+  });
+
+  test("as an error, whose message is told", async () => {
+    const open = routine(async (): Promise<never> => {
+      throw new Locked("the door is locked");
+    });
+    expect((await refusal(open())).message).toMatch(/the door is locked.*private fields of Locked/);
+  });
+
+  test("but it goes from worker to worker and back", async () => {
+    const add = routine(async (given: Vault) => given.add());
+    const addTwice = routine(async (given: Vault) => (await add(await add(given))).gold);
+    expect(await addTwice(vault)).toBe(3);
+  });
+});

@@ -139,6 +139,19 @@ describe("inside a pool", () => {
     expect(await nameOf("/a/b.txt")).toBe("b.txt");
   });
 
+  test("import() inside resolves as in its file, and says why when the worker cannot load a module", async () => {
+    const load = routine(async (what: "module" | "package") => {
+      const found: object =
+        what === "module" ? await import("../fixtures/greeting.mjs" as string) : await import("acorn");
+      return Object.keys(found).includes(what === "module" ? "greet" : "parse");
+    });
+    expect([await load("module"), await load("package")]).toEqual([true, true]);
+    const loadView = routine(async () => Object.keys(await import("../fixtures/references/view.tsx" as string)));
+    await expect(loadView()).rejects.toThrow(
+      /^import\(".*view\.tsx"\) is done by Node itself.*workerOptions\.execArgv/,
+    );
+  });
+
   test("what it imports from a built-in module is the worker's own there, values included", async () => {
     const idOfProcess = routine(async () => [pid, process.pid]);
     expect(await idOfProcess()).toEqual([workerPid, workerPid]);
@@ -173,6 +186,44 @@ describe("inside a pool", () => {
     });
     expect([named.name, named.length]).toEqual(["tally", 2]);
     expect(routine(async () => 1, { name: "given" }).name).toBe("given");
+  });
+
+  describe("a function without a name", () => {
+    const ownName = routine(async () => currentTask()?.name);
+    const viaAnother = routine(async () => [currentTask()?.name, await ownName(), ownName.name]);
+    const apply = routine(async (given: () => Promise<unknown>) => [given.name, await given()]);
+
+    test("is known by the name that the source gives to its routine", async () => {
+      expect(await ownName()).toBe("ownName");
+      expect(ownName.name).toBe("ownName");
+      expect(await routine(async () => currentTask()?.name)()).toBe("anonymous");
+      const letters = routine(async function* () {
+        yield currentTask()?.tag;
+      });
+      expect((await collect(letters()))[0]).toMatch(/^letters@/);
+    });
+
+    test("keeps it on the worker, for what it calls and what is passed to it", async () => {
+      expect(await viaAnother()).toEqual(["viaAnother", "ownName", "ownName"]);
+      const passed = routine(async () => currentTask()?.name);
+      expect(await apply(passed)).toEqual(["passed", "passed"]);
+    });
+
+    test("keeps its own name, which is none", async () => {
+      const fn = [async () => 1][0] ?? expect.unreachable();
+      const nameless = routine(fn);
+      const nameOf = routine(async (given: () => unknown) => given.name);
+      expect([await nameless(), fn.name, await nameOf(fn)]).toEqual([1, "", ""]);
+    });
+
+    test("is called so in errors", async () => {
+      const endless = routine(async (key: string) => await waitAtDoor(key), { timeout: 20 });
+      await expect(endless("never")).rejects.toThrow(/^endless did not end within its timeout of 20 ms/);
+      const socket = new WeakMap();
+      const holdsOn = routine(async () => socket);
+      await expect(holdsOn()).rejects.toThrow(/holdsOn -> socket/);
+      await expect(ownName.with({ name: "given" })()).resolves.toBe("given");
+    });
   });
 
   describe("local", () => {
