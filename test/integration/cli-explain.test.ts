@@ -122,7 +122,7 @@ describe("what can travel", () => {
 
 describe("what is refused", () => {
   test("is told with the way to it and what to write instead", async () => {
-    const end = await wool(["explain", "pages.mjs#fetchPage"]);
+    const end = await wool(["explain", "pages.mjs#fetchPage", "--entry"]);
     expect(end).toMatchObject({ code: 1, stderr: "" });
     expect(end.stdout).toContain("fetchPage (routine) cannot travel\n");
     const path = "fetchPage -> connect -> client -> socket";
@@ -135,7 +135,7 @@ describe("what is refused", () => {
   });
 
   test("is counted among all exports", async () => {
-    const end = await wool(["explain", "pages.mjs"]);
+    const end = await wool(["explain", "pages.mjs", "--entry"]);
     expect(end.code).toBe(1);
     expect(end.stdout).toContain("2 exports: 1 cannot travel");
   });
@@ -143,7 +143,7 @@ describe("what is refused", () => {
 
 describe("--json", () => {
   test("prints one explanation", async () => {
-    const explanation = parsed<Explanation>(await wool(["explain", "pages.mjs#fetchPage", "--json"]));
+    const explanation = parsed<Explanation>(await wool(["explain", "pages.mjs#fetchPage", "--json", "--entry"]));
     expect(explanation).toMatchObject({ export: "fetchPage", kind: "routine", by: "nothing" });
     expect(explanation.refusal).toEqual({
       path: "fetchPage -> connect -> client -> socket",
@@ -154,7 +154,7 @@ describe("--json", () => {
   });
 
   test("prints a list of them for a whole module", async () => {
-    const list = parsed<Explanation[]>(await wool(["explain", "pages.mjs", "--json"]));
+    const list = parsed<Explanation[]>(await wool(["explain", "pages.mjs", "--json", "--entry"]));
     expect(list.map(({ name, by }) => [name, by])).toEqual([
       ["count", "value"],
       ["fetchPage", "nothing"],
