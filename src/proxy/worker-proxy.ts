@@ -1,4 +1,5 @@
 import { isLoadBalancer, type LoadBalancerLike } from "../balancing/index.ts";
+import { describeValue } from "../describe-value.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
@@ -11,7 +12,7 @@ import {
 import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { runInFrame } from "../routine/frame.ts";
-import { type CallOptions, describe } from "../routine/options.ts";
+import type { CallOptions } from "../routine/options.ts";
 import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { Dispatching } from "./dispatching.ts";
@@ -184,7 +185,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
       this.#balancer = await resolveFactory(loadBalancer);
       if (!isLoadBalancer(this.#balancer.value)) {
         throw new InvalidArgument(
-          `loadBalancer must have a method delegate(task, context), and ${describe(this.#balancer.value)} has none`,
+          `loadBalancer must have a method delegate(task, context), and ${describeValue(this.#balancer.value)} has none`,
         );
       }
       this.#scheduler.balancer = this.#balancer.value;
