@@ -11,6 +11,7 @@ import { functionPort, ValueEncoder } from "../values/index.ts";
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
 import { controlCall } from "./call-controls.ts";
 import { directOwner, sendDirectly } from "./direct-calls.ts";
+import { endCall } from "./fail-call.ts";
 import type { Member } from "./member.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
@@ -107,6 +108,17 @@ export class Dispatching {
     if (remade === undefined) return undefined;
     remade.remade = true;
     remade.stream = call.stream;
+    remade.attempts = call.attempts;
+    const { onHanded, onStarted } = remade;
+    // The limits of the first call are those of both.
+    remade.onHanded = () => {
+      call.onHanded?.();
+      onHanded?.();
+    };
+    remade.onStarted = () => {
+      call.onStarted?.();
+      onStarted?.();
+    };
     return remade;
   }
 
@@ -157,7 +169,10 @@ export class Dispatching {
     }
     // A generator's steps are observed one by one.
     if (frame?.calls !== undefined && !spec.streams) observe(call, frame.calls);
-    if (effective !== undefined) controlCall(call, effective, (withdrawn) => this.#scheduler.withdraw(withdrawn));
+    if (effective !== undefined) {
+      const scheduler = this.#scheduler;
+      controlCall(call, effective, owner === scheduler ? (withdrawn) => scheduler.withdraw(withdrawn) : endCall);
+    }
     return call;
   }
 }
@@ -221,6 +236,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
     serializer,
     context: context?.bytes,

@@ -582,7 +582,7 @@ describe("a balancer of one's own", () => {
     expect(a.session.calls).toHaveLength(1);
   });
 
-  it("that thinks about one call does not make those behind it wait for an answer to that", async () => {
+  it("that thinks about one call holds up no other", async () => {
     const worker = makeMember("a", [9]);
     let decide: () => void = () => undefined;
     const thinking = new Promise<void>((resolve) => {
@@ -597,9 +597,10 @@ describe("a balancer of one's own", () => {
     await settle();
     const [late] = submit(1);
     await settle();
+    expect(numbers(worker.session.calls)).toEqual(numbers([late]));
     decide();
     await settle();
-    expect(numbers(worker.session.calls)).toEqual(numbers([slow, late]));
+    expect(numbers(worker.session.calls)).toEqual(numbers([late, slow]));
   });
 
   it("that thinks about a call which is withdrawn meanwhile keeps the count right", async () => {
