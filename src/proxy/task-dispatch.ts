@@ -214,7 +214,8 @@ export class TaskDispatch implements AttemptListener, WaitingPlace {
   }
 
   #dispatched(round: number, stream: unknown): void {
-    if (round !== this.#round || this.#state === "over" || stream === this.#stream) return;
+    if (round !== this.#round || this.#state === "over") return;
+    if (this.#state === "accepted" && stream === this.#stream) return;
     const problem =
       this.#state === "held"
         ? "without having sent the task to a worker"
