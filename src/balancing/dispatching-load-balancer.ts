@@ -24,8 +24,7 @@ export interface DispatchableTask extends TaskInfo {
    * accepted it. Rejects with
    * - an `RpcError` when it is certain that this worker has not run it and will not: it refused, cannot be reached, is
    *   not there any more, or had no room within `timeout`. The task may be sent to another;
-   * - `WorkerLost` when the worker vanished before it answered. The task may have run: only one that is `idempotent` may
-   *   be sent to another, once;
+   * - `WorkerLost` when the worker vanished before it answered. The task may have run, and this dispatch of it is over;
    * - `TaskCancelled` when nobody waits for the task any more;
    * - `InvalidArgument` when the task is at a worker already: it is executed by at most one.
    */

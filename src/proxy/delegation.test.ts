@@ -438,13 +438,13 @@ describe("a balancer that does not do its part", () => {
 
   it("because it fails after it was followed changes nothing", async () => {
     const worker = makeMember("a", [9]);
-    const balancer = named(function* () {
-      try {
-        yield "a";
-      } finally {
+    const leaving: Iterator<string> = {
+      next: () => ({ done: false, value: "a" }),
+      return: () => {
         throw new RangeError("on the way out");
-      }
-    });
+      },
+    };
+    const balancer = named(() => ({ [Symbol.iterator]: () => leaving }));
     const { submit } = makeScheduler([worker], { balancer });
     const call = only(submit(1));
     await settle();

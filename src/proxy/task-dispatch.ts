@@ -119,15 +119,15 @@ export class TaskDispatch implements AttemptListener, WaitingPlace {
 
   /** The worker is gone with the call. `again`: it may be tried once more. */
   lost(error: Error, again: boolean): void {
-    if (!again) this.#end("lost", error);
-    else if (this.#state === "accepted") {
-      this.#endStream("lost");
-      this.#hold();
-      this.start();
-    } else {
-      this.#hold();
-      this.#rejectSending(error);
+    if (!again) {
+      this.#end("lost", error);
+      return;
     }
+    this.#endStream("lost");
+    this.#hold();
+    this.#rejectSending(error);
+    // The dispatch so far counts no more, whatever the balancer makes of the loss.
+    this.start();
   }
 
   /** The worker has not the code of the call; this one in its place brings it along, to the same worker. */

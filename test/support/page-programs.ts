@@ -32,6 +32,28 @@ export async function runPageProgram(
   }
 }
 
+/** What the compiler says of programs; nothing when it finds no fault. */
+export async function typeErrorsOf(programs: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(join(root, "test", ".page-"));
+  // A pool that is only opened is in use all the same.
+  const config = { extends: "../../tsconfig.json", compilerOptions: { noUnusedLocals: false }, include: ["*.mts"] };
+  try {
+    programs.forEach((code, i) => {
+      writeFileSync(join(folder, `program-${i + 1}.mts`), code);
+    });
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const compiler = spawn(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "--noEmit", "-p", folder]);
+    let output = "";
+    for (const stream of [compiler.stdout, compiler.stderr]) {
+      stream.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+    }
+    await new Promise((resolve) => compiler.on("close", resolve));
+    return output;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 function run(file: string): Promise<{ lines: string[]; exit: number | null }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ["--import", "tsx", file], { cwd: root });
