@@ -10,10 +10,10 @@ export function assign(call: Call, member: Member): void {
   call.attempts?.handed(member.uid);
 }
 
-/** Hands one call to a worker. */
+/** Hands one call to a worker, in one message with those that it gets right after. */
 export function handOver(call: Call, member: Member, session: Session): void {
   assign(call, member);
-  session.send([call], 0, 1);
+  session.send([call], 0, 1, true);
 }
 
 /** Follows a call from worker to worker with a listener, and tells it of the end. */

@@ -52,7 +52,7 @@ export class WorkerLanes {
       const share = Math.ceil(lane.size / member.link.sessions.length);
       const calls = lane.take(Math.min(session.window.room, share));
       for (const call of calls) assign(call, member);
-      session.send(calls, 0, calls.length);
+      session.send(calls, 0, calls.length, true);
     }
     this.#release(member, lane, lane.takeImpatient());
   }
