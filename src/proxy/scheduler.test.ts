@@ -209,6 +209,20 @@ describe("workers that are not connected", () => {
     expect(scheduler.queued).toBe(0);
   });
 
+  it("any more are connected to again for the calls that wait", async () => {
+    const worker = makeMember("a", [0]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [call] = submit(1);
+    await settle();
+    scheduler.interrupted(worker.link, new WorkerLost("gone"));
+    worker.fake.state = "idle";
+    await settle();
+    expect(worker.fake.connects).toBe(1);
+    worker.fake.fail(new TransientRpcError("still gone", 14));
+    await settle();
+    expect(String(call === undefined ? "" : ended.get(call))).toMatch(/still gone/);
+  });
+
   it("that can never be used leave for good", async () => {
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9], "idle")];
     const { evicted, submit } = makeScheduler([a, b]);
