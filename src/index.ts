@@ -11,12 +11,21 @@ import { currentTask } from "./routine/task.ts";
 import { LocalWorker, Worker } from "./worker/index.ts";
 
 export {
+  ConsistentHashLoadBalancer,
+  type ConsistentHashOptions,
+  type DispatchableTask,
+  type DispatchingLoadBalancerLike,
+  type DispatchOptions,
   type DispatchOutcome,
   LeastLoadedLoadBalancer,
   LoadBalancerContext,
   type LoadBalancerContextView,
   type LoadBalancerLike,
+  PowerOfTwoLoadBalancer,
+  type PowerOfTwoOptions,
+  type ResultStream,
   RoundRobinLoadBalancer,
+  type SendOptions,
   type TaskInfo,
 } from "./balancing/index.ts";
 export { ContextVar, type ContextVarOptions } from "./context/context-var.ts";

@@ -1,3 +1,12 @@
+export { ConsistentHashLoadBalancer, type ConsistentHashOptions } from "./consistent-hash-load-balancer.ts";
+export {
+  type DispatchableTask,
+  type DispatchingLoadBalancerLike,
+  type DispatchOptions,
+  isDispatchingLoadBalancer,
+  type ResultStream,
+  type SendOptions,
+} from "./dispatching-load-balancer.ts";
 export { LeastLoadedLoadBalancer } from "./least-loaded-load-balancer.ts";
 export {
   type DispatchOutcome,
@@ -7,4 +16,5 @@ export {
   type TaskInfo,
 } from "./load-balancer.ts";
 export { LoadBalancerContext } from "./load-balancer-context.ts";
+export { PowerOfTwoLoadBalancer, type PowerOfTwoOptions } from "./power-of-two-load-balancer.ts";
 export { RoundRobinLoadBalancer } from "./round-robin-load-balancer.ts";

@@ -1,6 +1,9 @@
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 
-/** Each task goes to the worker with the fewest tasks; equals take turns. The default. */
+/**
+ * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools hand out runs of tasks without
+ * asking it; to be asked takes as long as to sort the workers.
+ */
 export class LeastLoadedLoadBalancer implements LoadBalancerLike {
   readonly levels = true;
   readonly #turns = new WeakMap<LoadBalancerContextView, number>();

@@ -5,6 +5,7 @@ import type { LoadBalancerContextView } from "./load-balancer.ts";
 export class LoadBalancerContext implements LoadBalancerContextView {
   readonly #workers = new Map<string, WorkerMetadata>();
   readonly #load: (uid: string) => number;
+  #version = 0;
 
   /** `load` tells how many tasks a worker has; without it every worker is idle. */
   constructor(load: (uid: string) => number = () => 0) {
@@ -15,20 +16,28 @@ export class LoadBalancerContext implements LoadBalancerContextView {
     return this.#workers;
   }
 
+  get version(): number {
+    return this.#version;
+  }
+
   load(uid: string): number {
     return this.#load(uid);
   }
 
   add(worker: WorkerMetadata): void {
     this.#workers.set(worker.uid, worker);
+    this.#version++;
   }
 
   /** Replaces what is known of a worker; one that is not there is not added. */
   update(worker: WorkerMetadata): void {
-    if (this.#workers.has(worker.uid)) this.#workers.set(worker.uid, worker);
+    if (!this.#workers.has(worker.uid)) return;
+    this.#workers.set(worker.uid, worker);
+    this.#version++;
   }
 
+  /** Takes a worker out; one that is not there is none the less gone. */
   remove(uid: string): void {
-    this.#workers.delete(uid);
+    if (this.#workers.delete(uid)) this.#version++;
   }
 }

@@ -1,16 +1,27 @@
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 
-/** Each task goes to the worker after the one that got the task before it. */
+/**
+ * Each task goes to the worker after the one that got the task before it. Takes the same time for each task however many
+ * workers there are.
+ */
 export class RoundRobinLoadBalancer implements LoadBalancerLike {
-  readonly #turns = new WeakMap<LoadBalancerContextView, number>();
+  /** How far the cycle is, for each context: an iterator of a map goes on where it was when workers come and go. */
+  readonly #cycles = new WeakMap<LoadBalancerContextView, Iterator<string>>();
 
   *delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
-    const uids = [...context.workers.keys()];
-    const first = (this.#turns.get(context) ?? -1) + 1;
-    for (let i = 0; i < uids.length; i++) {
-      const index = (first + i) % uids.length;
-      this.#turns.set(context, index);
-      yield uids[index] as string;
+    for (let left = context.workers.size; left > 0; left--) {
+      const uid = this.#next(context);
+      if (uid === undefined) return;
+      yield uid;
     }
+  }
+
+  #next(context: LoadBalancerContextView): string | undefined {
+    const step = this.#cycles.get(context)?.next();
+    if (step !== undefined && step.done !== true) return step.value;
+    const cycle = context.workers.keys();
+    this.#cycles.set(context, cycle);
+    const first = cycle.next();
+    return first.done === true ? undefined : first.value;
   }
 }

@@ -1,3 +1,4 @@
+import type { DispatchOutcome } from "../balancing/index.ts";
 import type { Dependency } from "../functions/index.ts";
 import type { Route } from "../routine/route.ts";
 import type { Serializer } from "../values/index.ts";
@@ -10,6 +11,8 @@ export interface CallExtras {
   readonly timeout?: number | undefined;
   /** Id of the task that makes the call. */
   readonly caller?: string | undefined;
+  /** Until when a worker must have accepted it, on the clock of `performance.now`. */
+  readonly acceptBy?: number | undefined;
   /** The encoded context. */
   readonly context?: Uint8Array | undefined;
   /** Dependencies of the arguments and the context. */
@@ -35,6 +38,20 @@ export interface CallOwner {
   remade(call: Call, worker: string): void;
   /** The worker is gone; the call may or may not have been run. */
   lost(call: Call, error: Error): void;
+}
+
+/** Follows a call from worker to worker. */
+export interface AttemptListener {
+  /** The call was handed to a worker. */
+  handed(uid: string): void;
+  /** That is over, or the call is. May be told more than once of the same end; the first counts. */
+  ended(status: DispatchOutcome["status"]): void;
+}
+
+/** A place other than the queue where calls wait that have been handed to no connection. */
+export interface WaitingPlace {
+  /** Lets go of a call that waits there. */
+  withdraw(call: Call): void;
 }
 
 /** Counts what became of calls. */
@@ -77,8 +94,10 @@ export class Call {
   session: Session | undefined;
   /** Uid of the worker that it was last handed to. */
   worker = "";
-  /** Uid of the worker that a balancer chose for it while that was being connected to. */
-  chosen = "";
+  /** Where it waits; nothing for the queue. */
+  place: WaitingPlace | undefined;
+  /** Wants to know of its attempts. */
+  attempts: AttemptListener | undefined;
   /** Counts for that worker. */
   tally: Tally | undefined;
   /** The id within the session; -1 outside of one. */

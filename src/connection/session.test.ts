@@ -58,6 +58,7 @@ class FakeStream {
   readonly received: { kind: number; id: number; hello?: unknown[] }[] = [];
   state: "open" | "cancelled" | "ended" = "open";
   writable = true;
+  messages = 0;
   #handlers: GrpcStreamHandlers | undefined;
 
   constructor(address = "127.0.0.1:1") {
@@ -113,6 +114,7 @@ class FakeStream {
   }
 
   #read(framed: Buffer): boolean {
+    this.messages++;
     const frame = new FrameReader(LAST_REQUEST_FIELD).open(Buffer.from(framed), 5, framed.length);
     for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
       const hello =
@@ -191,6 +193,15 @@ describe("opening a session", () => {
 });
 
 describe("calls", () => {
+  it("that may be sent soon are one message with those after them", async () => {
+    const stream = new FakeStream().welcome();
+    const { messages } = stream;
+    for (let i = 0; i < 3; i++) stream.session.send([makeCall().call], 0, 1, true);
+    expect([stream.messages - messages, stream.session.inFlight]).toEqual([0, 3]);
+    await new Promise((resolve) => process.nextTick(resolve));
+    expect([stream.messages - messages, stream.ids(RequestField.task)]).toEqual([1, [0, 1, 2]]);
+  });
+
   it("of one send are one message, and each gets its own answer", () => {
     const stream = new FakeStream().welcome();
     const [a, b, c] = [makeCall(), makeCall(), makeCall()];

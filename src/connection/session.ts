@@ -101,8 +101,11 @@ export class Session {
     return this.#inFlight;
   }
 
-  /** Sends calls in one message: those of the list from `from` up to, not including, `to`. */
-  send(calls: readonly Call[], from: number, to: number): void {
+  /**
+   * Sends calls in one message: those of the list from `from` up to, not including, `to`. `soon`: in one with what else
+   * is sent in this turn of the event loop.
+   */
+  send(calls: readonly Call[], from: number, to: number, soon = false): void {
     if (this.#inFlight === 0) this.#events.activity(true);
     this.#inFlight += to - from;
     for (let i = from; i < to; i++) {
@@ -117,7 +120,8 @@ export class Session {
       this.#sender.task(call);
       call.onHanded?.();
     }
-    this.#outbox.flush();
+    if (soon) this.#outbox.schedule(true);
+    else this.#outbox.flush();
   }
 
   /** Advances a generator with a value, an error or a request to return. Throws when the value cannot travel. */

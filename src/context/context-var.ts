@@ -1,6 +1,6 @@
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { currentFrame, runInFrame } from "../routine/frame.ts";
-import { describe } from "../routine/options.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 
 /** How a context variable is made. */
@@ -25,7 +25,7 @@ export class ContextVar<T> {
   /** Throws `InvalidArgument` when the name is empty. */
   constructor(name: string, options: ContextVarOptions<T> = {}) {
     if (typeof name !== "string" || name === "") {
-      throw new InvalidArgument(`a ContextVar needs a name that is not empty, not ${describe(name)}`);
+      throw new InvalidArgument(`a ContextVar needs a name that is not empty, not ${describeValue(name)}`);
     }
     this.name = name;
     this.namespace = options.namespace;

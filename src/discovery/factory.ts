@@ -1,5 +1,5 @@
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
-import { describeValue } from "./describe-value.ts";
 import type { DiscoveryLike } from "./discovery.ts";
 
 /**

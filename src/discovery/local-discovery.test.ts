@@ -282,6 +282,6 @@ describe("LocalDiscovery", () => {
       InvalidArgument,
     );
     // @ts-expect-error There is no such event.
-    await expect(publisher.publish("added", worker("a"))).rejects.toThrow("'added' is no discovery event");
+    await expect(publisher.publish("added", worker("a"))).rejects.toThrow('"added" is no discovery event');
   });
 });

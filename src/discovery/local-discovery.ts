@@ -1,6 +1,6 @@
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument, WoolError } from "../errors.ts";
 import { cleanUpAtExit } from "../security/index.ts";
-import { describeValue } from "./describe-value.ts";
 import type {
   DiscoveryEventType,
   DiscoveryLike,

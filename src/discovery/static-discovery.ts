@@ -1,5 +1,5 @@
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
-import { describeValue } from "./describe-value.ts";
 import type { DiscoveryLike, DiscoverySubscriberLike, WorkerFilter } from "./discovery.ts";
 import { addressProblem } from "./worker-address.ts";
 import { checkWorker, type WorkerMetadata } from "./worker-metadata.ts";

@@ -1,6 +1,6 @@
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { type ChannelOptions, orderChannelOptions, parseChannelOptions } from "./channel-options.ts";
-import { describeValue } from "./describe-value.ts";
 import { addressProblem } from "./worker-address.ts";
 
 /** What a worker says about itself to those who look for one. */

@@ -1,4 +1,4 @@
-import type { LoadBalancerLike } from "../balancing/index.ts";
+import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
 import { checkOptions } from "../routine/options.ts";
@@ -12,8 +12,8 @@ export interface PoolOptions {
   readonly tags?: readonly string[];
   /** Where workers are announced and found. Default: a private place for this pool. */
   readonly discovery?: Factory<DiscoveryLike>;
-  /** Default: the least loaded worker. */
-  readonly loadBalancer?: Factory<LoadBalancerLike>;
+  /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
+  readonly loadBalancer?: Factory<LoadBalancerLike | DispatchingLoadBalancerLike>;
   /** Makes the workers that are spawned. Default: `LocalWorker`. */
   readonly worker?: WorkerFactory;
   /** For the workers that are spawned. */

@@ -29,6 +29,7 @@ export function controlCall(call: Call, options: CallOptions, withdraw: Withdraw
     release();
     if (call.session !== undefined) call.session.cancel(call, reason);
     else if (call.state === "waiting") withdraw(call);
+    call.attempts?.ended("cancelled");
     reject(new RemoteFailure(reason));
   };
   call.resolve = (value) => {

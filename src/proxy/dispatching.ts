@@ -13,6 +13,7 @@ import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
 import { controlCall } from "./call-controls.ts";
 import { watchSignals } from "./call-signals.ts";
 import { directOwner, sendDirectly } from "./direct-calls.ts";
+import { endCall } from "./fail-call.ts";
 import type { Member } from "./member.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
@@ -109,6 +110,17 @@ export class Dispatching {
     if (remade === undefined) return undefined;
     remade.remade = true;
     remade.stream = call.stream;
+    remade.attempts = call.attempts;
+    const { onHanded, onStarted } = remade;
+    // The limits of the first call are those of both.
+    remade.onHanded = () => {
+      call.onHanded?.();
+      onHanded?.();
+    };
+    remade.onStarted = () => {
+      call.onStarted?.();
+      onStarted?.();
+    };
     return remade;
   }
 
@@ -167,7 +179,10 @@ export class Dispatching {
     if (signals !== undefined) watchSignals(call, signals);
     // A generator's steps are observed one by one.
     if (frame?.calls !== undefined && !spec.streams) observe(call, frame.calls);
-    if (effective !== undefined) controlCall(call, effective, (withdrawn) => this.#scheduler.withdraw(withdrawn));
+    if (effective !== undefined) {
+      const scheduler = this.#scheduler;
+      controlCall(call, effective, owner === scheduler ? (withdrawn) => scheduler.withdraw(withdrawn) : endCall);
+    }
     return call;
   }
 }
@@ -231,6 +246,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
     serializer,
     context: context?.bytes,

@@ -1,4 +1,4 @@
-import type { LoadBalancerLike } from "../balancing/index.ts";
+import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import type { DiscoveryLike, Factory, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { checkOptions } from "../routine/options.ts";
@@ -12,8 +12,8 @@ export interface WorkerProxyOptions {
   readonly discovery?: Factory<DiscoveryLike>;
   /** A fixed list: metadata, or addresses such as `host:port`. */
   readonly workers?: readonly (WorkerMetadata | string)[];
-  /** Default: the least loaded worker. */
-  readonly loadBalancer?: Factory<LoadBalancerLike>;
+  /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
+  readonly loadBalancer?: Factory<LoadBalancerLike | DispatchingLoadBalancerLike>;
   /** Most workers used. Default: no limit. */
   readonly lease?: number;
   /** Which of the workers found are used. Default: all. */

@@ -1,174 +1,28 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { DispatchOutcome, LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "../balancing/index.ts";
-import { Call, type CallExtras } from "../connection/call.ts";
-import { RemoteFailure } from "../connection/remote-failure.ts";
-import type { Session } from "../connection/session.ts";
-import type { WorkerLink } from "../connection/worker-link.ts";
+import {
+  ended,
+  type FakeMember,
+  lose,
+  makeCall,
+  makeMember,
+  makeScheduler,
+  numbers,
+  refuse,
+  settle,
+} from "../../test/support/fake-workers.ts";
+import type { Call } from "../connection/call.ts";
 import { NoWorkersAvailable, PoolSaturated, RpcError, TransientRpcError, WorkerLost } from "../errors.ts";
-import type { Route } from "../routine/route.ts";
-import type { Member } from "./member.ts";
 import { Scheduler } from "./scheduler.ts";
 
 const BUSY = new TransientRpcError("busy", 8);
 const NONSENSE = new RpcError("nonsense", 13);
-const ROUTE = { name: "add" } as Route;
 
-/** A task thread that takes as many calls as it has room for. */
-class FakeSession {
-  readonly window: { room: number };
-  readonly runs: Call[][] = [];
-  inFlight = 0;
-  isOpen = true;
-
-  constructor(room: number) {
-    this.window = { room };
-  }
-
-  get calls(): Call[] {
-    return this.runs.flat();
-  }
-
-  send(calls: readonly Call[], from: number, to: number): void {
-    const run = calls.slice(from, to);
-    this.runs.push(run);
-    this.inFlight += run.length;
-    this.window.room -= run.length;
-    for (const call of run) {
-      expect(call.state).toBe("waiting");
-      call.state = "sent";
-      call.session = this as unknown as Session;
-    }
-  }
-
-  /** The worker has said its last word on a call. */
-  over(call: Call): void {
-    this.inFlight--;
-    this.window.room++;
-    call.state = "ended";
-    call.session = undefined;
-  }
-}
-
-class FakeLink {
-  state: "idle" | "connecting" | "ready" = "idle";
-  sharesFiles = false;
-  sessions: FakeSession[] = [];
-  connects = 0;
-  readonly #prepared: FakeSession[];
-  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
-
-  constructor(rooms: readonly number[]) {
-    this.#prepared = rooms.map((room) => new FakeSession(room));
-  }
-
-  get inFlight(): number {
-    return this.sessions.reduce((sum, session) => sum + session.inFlight, 0);
-  }
-
-  connect(): Promise<void> {
-    this.connects++;
-    this.state = "connecting";
-    return new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject };
-    });
-  }
-
-  ready(): void {
-    this.state = "ready";
-    this.sessions = this.#prepared;
-    this.#settle?.resolve();
-  }
-
-  fail(error: Error): void {
-    this.state = "idle";
-    this.#settle?.reject(error);
-  }
-}
-
-interface FakeMember extends Member {
-  readonly fake: FakeLink;
-  readonly session: FakeSession;
-}
-
-/** A worker with a task thread for each of `rooms`. */
-function makeMember(uid: string, rooms: readonly number[], state: "idle" | "ready" = "ready"): FakeMember {
-  const fake = new FakeLink(rooms);
-  if (state === "ready") fake.ready();
-  return {
-    uid,
-    metadata: { uid },
-    fake,
-    link: fake as unknown as WorkerLink,
-    tally: { done: 0, failed: 0 },
-    failure: undefined,
-    retryAt: 0,
-    get session() {
-      const [session] = fake.sessions;
-      if (session === undefined) throw new Error(`${uid} is not connected`);
-      return session;
-    },
-    roomiest: () => fake.sessions.find((session) => session.window.room > 0),
-  } as unknown as FakeMember;
-}
-
-const ended = new Map<Call, unknown>();
 beforeEach(() => ended.clear());
 afterEach(() => {
   vi.useRealTimers();
 });
-
-function makeCall(scheduler: Scheduler, extras?: CallExtras): Call {
-  const call = new Call(ROUTE, scheduler, undefined, extras, new Uint8Array(0), 0, 0);
-  call.resolve = (value) => ended.set(call, value);
-  call.reject = (failure) => ended.set(call, failure instanceof RemoteFailure ? failure.error : failure);
-  return call;
-}
-
-/** A scheduler that hands out, with these workers. */
-function makeScheduler(members: readonly Member[], options: { maxPending?: number; balancer?: LoadBalancerLike } = {}) {
-  const evicted: string[] = [];
-  const scheduler: Scheduler = new Scheduler({
-    maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
-    evict: (member) => {
-      evicted.push(member.uid);
-      scheduler.remove(member);
-    },
-  });
-  if (options.balancer !== undefined) scheduler.balancer = options.balancer;
-  for (const member of members) scheduler.add(member);
-  scheduler.open();
-  const submit = (count: number, extras?: CallExtras): Call[] =>
-    Array.from({ length: count }, () => {
-      const call = makeCall(scheduler, extras);
-      scheduler.submit(call);
-      return call;
-    });
-  return { scheduler, evicted, submit };
-}
-
-/** Lets everything happen that is due. */
-async function settle(): Promise<void> {
-  for (let i = 0; i < 3; i++) await turn();
-}
-
-/** Says of a call what its worker says. */
-function refuse(scheduler: Scheduler, { session }: FakeMember, call: Call, error: Error): void {
-  session.over(call);
-  call.state = "waiting";
-  scheduler.rejected(call, error);
-}
-
-function lose(scheduler: Scheduler, { session }: FakeMember, call: Call): void {
-  session.over(call);
-  scheduler.lost(call, new WorkerLost("worker gone"));
-}
-
-/** Calls by number: shown whole they fill pages. */
-const numbers = (calls: readonly (Call | undefined)[]) => calls.map((call) => call?.sequence);
-
-const named = (delegate: LoadBalancerLike["delegate"]): LoadBalancerLike => ({ delegate });
 
 describe("waiting calls", () => {
   it("are kept until the scheduler is opened", async () => {
@@ -355,6 +209,20 @@ describe("workers that are not connected", () => {
     expect(scheduler.queued).toBe(0);
   });
 
+  it("any more are connected to again for the calls that wait", async () => {
+    const worker = makeMember("a", [0]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [call] = submit(1);
+    await settle();
+    scheduler.interrupted(worker.link, new WorkerLost("gone"));
+    worker.fake.state = "idle";
+    await settle();
+    expect(worker.fake.connects).toBe(1);
+    worker.fake.fail(new TransientRpcError("still gone", 14));
+    await settle();
+    expect(String(call === undefined ? "" : ended.get(call))).toMatch(/still gone/);
+  });
+
   it("that can never be used leave for good", async () => {
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9], "idle")];
     const { evicted, submit } = makeScheduler([a, b]);
@@ -474,177 +342,5 @@ describe("a call whose worker is lost", () => {
     lose(scheduler, workers[1], call);
     await settle();
     expect([call.worker, call.state]).toEqual(["c", "sent"]);
-  });
-});
-
-describe("a balancer of one's own", () => {
-  it("is told what it needs, and decides", async () => {
-    const [a, b] = [makeMember("a", [9]), makeMember("b", [9])];
-    const asked: { task: TaskInfo; workers: string[]; load: number }[] = [];
-    const balancer = named((task, context) => {
-      asked.push({ task, workers: [...context.workers.keys()], load: context.load("b") });
-      return [task.key ?? "a"];
-    });
-    const { submit } = makeScheduler([a, b], { balancer });
-    const calls = [...submit(2, { key: "b" }), ...submit(1)];
-    await settle();
-    expect(numbers(b.session.calls)).toEqual(numbers(calls.slice(0, 2)));
-    expect(numbers(a.session.calls)).toEqual(numbers(calls.slice(2)));
-    expect(asked.map(({ load }) => load)).toEqual([0, 1, 2]);
-    expect(asked[0]).toMatchObject({
-      task: { sequence: calls[0]?.sequence, name: "add", key: "b" },
-      workers: ["a", "b"],
-    });
-  });
-
-  it("may be asynchronous, offer workers that are not there, and be passed over one without room", async () => {
-    const [a, b] = [makeMember("a", [0]), makeMember("b", [9])];
-    const balancer = named(async function* () {
-      yield "ghost";
-      await turn();
-      yield "a";
-      yield "b";
-    });
-    const { submit } = makeScheduler([a, b], { balancer });
-    const calls = submit(2);
-    while (b.session.calls.length < 2) await turn();
-    expect(numbers(b.session.calls)).toEqual(numbers(calls));
-  });
-
-  it("is not asked on after it was followed", async () => {
-    const yielded: string[] = [];
-    const balancer = named(function* (_task: TaskInfo, { workers }: LoadBalancerContextView) {
-      for (const uid of workers.keys()) {
-        yielded.push(uid);
-        yield uid;
-      }
-    });
-    const { submit } = makeScheduler([makeMember("a", [9]), makeMember("b", [9])], { balancer });
-    submit(1);
-    await settle();
-    expect(yielded).toEqual(["a"]);
-  });
-
-  it.each([
-    [
-      "throws",
-      named(() => {
-        throw new RangeError("no idea");
-      }),
-    ],
-    [
-      "throws on the way",
-      named(function* () {
-        yield "ghost";
-        throw new RangeError("no idea");
-      }),
-    ],
-    [
-      "rejects",
-      named(async function* () {
-        await turn();
-        throw new RangeError("no idea");
-      }),
-    ],
-  ])("that %s fails the call, and not the pool", async (_what, broken) => {
-    const worker = makeMember("a", [9]);
-    const { scheduler, submit } = makeScheduler([worker], { balancer: broken });
-    const calls = submit(2);
-    while (ended.size < 2) await turn();
-    for (const call of calls) expect(ended.get(call)).toEqual(new RangeError("no idea"));
-    scheduler.balancer = named(() => ["a"]);
-    submit(1);
-    await settle();
-    expect(worker.session.calls).toHaveLength(1);
-  });
-
-  it("that offers nobody with room is asked again when there is", async () => {
-    const worker = makeMember("a", [0]);
-    const { scheduler, submit } = makeScheduler([worker], { balancer: named(() => ["a"]) });
-    const calls = submit(2);
-    await settle();
-    expect(scheduler.queued).toBe(2);
-    worker.session.window.room = 5;
-    scheduler.progressed();
-    await settle();
-    expect(numbers(worker.session.calls)).toEqual(numbers(calls));
-  });
-
-  it("whose choice is being connected to is waited for", async () => {
-    const [a, b] = [makeMember("a", [9], "idle"), makeMember("b", [9])];
-    const { scheduler, submit } = makeScheduler([a, b], { balancer: named(() => ["a", "b"]) });
-    submit(1);
-    await settle();
-    expect(numbers(b.session.calls)).toEqual([]);
-    a.fake.ready();
-    scheduler.progressed();
-    await settle();
-    expect(a.session.calls).toHaveLength(1);
-  });
-
-  it("that thinks about one call does not make those behind it wait for an answer to that", async () => {
-    const worker = makeMember("a", [9]);
-    let decide: () => void = () => undefined;
-    const thinking = new Promise<void>((resolve) => {
-      decide = resolve;
-    });
-    const balancer = named(async function* (task) {
-      if (task.key === "slow") await thinking;
-      yield "a";
-    });
-    const { submit } = makeScheduler([worker], { balancer });
-    const [slow] = submit(1, { key: "slow" });
-    await settle();
-    const [late] = submit(1);
-    await settle();
-    decide();
-    await settle();
-    expect(numbers(worker.session.calls)).toEqual(numbers([slow, late]));
-  });
-
-  it("that thinks about a call which is withdrawn meanwhile keeps the count right", async () => {
-    const worker = makeMember("a", [9]);
-    let decide: () => void = () => undefined;
-    const thinking = new Promise<void>((resolve) => {
-      decide = resolve;
-    });
-    const balancer = named(async function* () {
-      await thinking;
-      yield "a";
-    });
-    const { scheduler, submit } = makeScheduler([worker], { balancer });
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
-    await settle();
-    expect(scheduler.queued).toBe(1);
-    scheduler.withdraw(call);
-    expect(scheduler.queued).toBe(0);
-    decide();
-    await settle();
-    expect([scheduler.queued, worker.session.calls.length]).toEqual([0, 0]);
-  });
-
-  it("hears what became of each call, once", async () => {
-    const worker = makeMember("a", [9]);
-    const heard: string[] = [];
-    const balancer: LoadBalancerLike = {
-      delegate: () => ["a"],
-      settled: (uid: string, { status }: DispatchOutcome) => void heard.push(`${uid} ${status}`),
-    };
-    const { scheduler, submit } = makeScheduler([worker], { balancer });
-    const [done, failed, rejected, lost] = submit(4);
-    if (done === undefined || failed === undefined || rejected === undefined || lost === undefined) {
-      throw new Error("no calls");
-    }
-    await settle();
-    for (const call of [done, failed]) worker.session.over(call);
-    done.resolve(1);
-    failed.reject(new RemoteFailure(new Error("x")));
-    lose(scheduler, worker, lost);
-    expect(heard).toEqual(["a done", "a failed", "a lost"]);
-    refuse(scheduler, worker, rejected, BUSY);
-    await settle();
-    expect(heard).toEqual(["a done", "a failed", "a lost", "a rejected"]);
-    expect(ended.get(rejected)).toBeInstanceOf(NoWorkersAvailable);
   });
 });

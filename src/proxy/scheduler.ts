@@ -1,25 +1,24 @@
 import {
+  type DispatchingLoadBalancerLike,
+  isDispatchingLoadBalancer,
   LeastLoadedLoadBalancer,
   LoadBalancerContext,
   type LoadBalancerLike,
-  type TaskInfo,
 } from "../balancing/index.ts";
 import type { Call, CallOwner } from "../connection/call.ts";
 import { RemoteFailure } from "../connection/remote-failure.ts";
-import type { Session } from "../connection/session.ts";
 import type { LinkListener, WorkerLink } from "../connection/worker-link.ts";
-import { HandshakeError, NoWorkersAvailable, PoolSaturated, TransientRpcError, WorkerLost } from "../errors.ts";
-import { dropPayloadFile } from "../security/index.ts";
-import { level } from "./level.ts";
+import { PoolSaturated, RpcError, TransientRpcError, WorkerLost } from "../errors.ts";
+import { StatusCode } from "../grpc/index.ts";
+import { CallQueue } from "./call-queue.ts";
+import { Connector } from "./connector.ts";
+import { Delegation } from "./delegation.ts";
+import { endCall, failCall, noWorkers } from "./fail-call.ts";
+import { handOver } from "./hand-over.ts";
 import type { Member } from "./member.ts";
-
-/** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
-const RETRY_MS = 1000;
-
-/** Calls in a row that make a caller one that waits for each answer. */
-const LONG_STREAK = 64;
-/** After so many calls of such a caller another worker has its turn. */
-const SERIAL_TURN = 1024;
+import { RunDistribution } from "./run-distribution.ts";
+import { TaskDispatch } from "./task-dispatch.ts";
+import { WorkerLanes } from "./worker-lanes.ts";
 
 /** How a scheduler is made. */
 export interface SchedulerOptions {
@@ -36,27 +35,31 @@ export interface SchedulerOptions {
 export class Scheduler implements CallOwner, LinkListener {
   readonly members = new Map<string, Member>();
   /** The members as the balancer sees them. */
-  readonly context = new LoadBalancerContext((uid) => this.members.get(uid)?.link.inFlight ?? 0);
-  balancer: LoadBalancerLike = new LeastLoadedLoadBalancer();
+  readonly context = new LoadBalancerContext((uid) => this.#load(uid));
+  /** Decides who gets a call. */
+  balancer: LoadBalancerLike | DispatchingLoadBalancerLike = new LeastLoadedLoadBalancer();
   /** Counts of workers that are no longer members. */
   readonly departed = { done: 0, failed: 0 };
   readonly #options: SchedulerOptions;
   /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
   #state: "collecting" | "open" = "collecting";
-  #queue: Call[] = [];
-  /** Calls before this index of the queue have been handed out. */
-  #head = 0;
-  /** Calls that one worker or more refused: they are handed out one by one. */
+  readonly #queue = new CallQueue();
+  /** Calls that one worker or more refused, of a balancer that is not asked: they are handed out one by one. */
   readonly #retries: Call[] = [];
-  #holes = 0;
-  #turn = 0;
-  /** Calls in a row that were made when nothing else was under way. */
-  #streak = 0;
-  /** Who got the last call. */
-  #lastSerial: { readonly session: Session; readonly member: Member } | undefined;
+  readonly #connector = new Connector(this.members, (member, error) => this.#unreachable(member, error));
+  readonly #lanes = new WorkerLanes((calls, member) => this.#returned(calls, member));
+  readonly #runs = new RunDistribution(this.#queue, this.members);
+  readonly #delegation = new Delegation({
+    queue: this.#queue,
+    members: this.members,
+    lanes: this.#lanes,
+    connector: this.#connector,
+    context: this.context,
+    again: () => this.#scheduleSoon(),
+  });
+  /** What a balancer that dispatches itself has not sent yet. */
+  readonly #held = new Set<TaskDispatch>();
   #scheduled = false;
-  /** Whether the balancer is being asked, and whether it must be asked again after that. */
-  #asking: "no" | "once" | "again" = "no";
   readonly #distributeNow = (): void => {
     this.#scheduled = false;
     this.distribute();
@@ -68,7 +71,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Calls that wait for room. */
   get queued(): number {
-    return this.#queue.length - this.#head - this.#holes + this.#retries.length;
+    return this.#queue.size + this.#retries.length + this.#lanes.size + this.#delegation.size + this.#held.size;
   }
 
   add(member: Member): void {
@@ -82,23 +85,24 @@ export class Scheduler implements CallOwner, LinkListener {
     this.context.remove(member.uid);
     this.departed.done += member.tally.done;
     this.departed.failed += member.tally.failed;
+    this.#lanes.empty(member);
     if (this.#state === "open") this.#failIfUnreachable();
   }
 
   /** Takes a call. Throws `PoolSaturated` when too many wait already. */
   submit(call: Call): void {
-    if (this.queued >= this.#options.maxPending && !this.#hasRoom()) {
+    const { queued } = this;
+    if (queued >= this.#options.maxPending && !this.#hasRoom()) {
       throw new PoolSaturated(
-        `${this.queued} calls wait for a worker and maxPending is ${this.#options.maxPending}: ` +
+        `${queued} calls wait for a worker and maxPending is ${this.#options.maxPending}: ` +
           "await some before making more, or use pool.map, which bounds what is in flight",
       );
     }
-    if (this.balancer.settled !== undefined) this.#reportSettled(call);
     this.#queue.push(call);
     if (this.#scheduled) return;
     this.#scheduled = true;
     // Alone, a call goes out at once; with others under way it waits for those of its turn to share a message.
-    if (this.#isIdle()) process.nextTick(this.#distributeNow);
+    if (this.#runs.isIdle) process.nextTick(this.#distributeNow);
     else setImmediate(this.#distributeNow);
   }
 
@@ -110,11 +114,11 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Takes back a call that has not been handed to a worker. */
   withdraw(call: Call): void {
-    call.state = "ended";
-    if (call.file !== undefined) dropPayloadFile(call.file, call.argsEnd);
     const retry = this.#retries.indexOf(call);
-    if (retry >= 0) this.#retries.splice(retry, 1);
-    else this.#holes++;
+    if (call.place !== undefined) call.place.withdraw(call);
+    else if (retry >= 0) this.#retries.splice(retry, 1);
+    else this.#queue.withdrawn();
+    endCall(call);
   }
 
   /** Begins to hand out calls. */
@@ -123,33 +127,47 @@ export class Scheduler implements CallOwner, LinkListener {
     this.distribute();
   }
 
+  /** Connects to every worker that is not connected. */
+  connect(): void {
+    this.#connector.connect();
+  }
+
   /** Hands out as many waiting calls as there is room for. */
   distribute(): void {
     if (this.#state === "collecting") return;
     if (this.#retries.length > 0) this.#distributeRetries();
-    if (this.#head === this.#queue.length) return;
-    if (this.members.size === 0) return this.failAll(noWorkers("no workers are known", []));
-    this.connect();
-    if (this.#holes > 0) this.#compact();
-    if (this.balancer.levels === true) this.#distributeRounds();
-    else void this.#distributeAsked();
-    if (this.#head === this.#queue.length) {
-      this.#queue = [];
-      this.#head = 0;
+    if (this.#lanes.size > 0) {
+      this.connect();
+      this.#lanes.distribute();
     }
+    if (this.#queue.isEmpty) return;
+    const { balancer } = this;
+    if (isDispatchingLoadBalancer(balancer)) {
+      this.#dispatch(balancer);
+      return;
+    }
+    if (this.members.size === 0) return this.#failWaiting(nobodyLeft);
+    this.connect();
+    if (balancer.levels === true) {
+      this.#queue.compact();
+      this.#runs.distribute(balancer, this.context);
+    } else this.#delegation.distribute(balancer);
+    this.#queue.trim();
+    if (!this.#queue.isEmpty) this.#failIfUnreachable();
   }
 
   /** Fails every waiting call. */
   failAll(error: Error): void {
-    const waiting = [...this.#retries.splice(0), ...this.#queue.slice(this.#head)];
-    this.#queue = [];
-    this.#head = 0;
-    this.#holes = 0;
-    for (const call of waiting) if (call.state === "waiting") fail(call, error);
+    this.#failWaiting(() => error);
+    for (const { call } of Array.from(this.#held)) {
+      call.place?.withdraw(call);
+      failCall(call, error);
+    }
   }
 
   progressed(): void {
-    if (this.#head < this.#queue.length || this.#retries.length > 0) this.distribute();
+    this.#delegation.progressed();
+    if (!this.#queue.isEmpty || this.#retries.length > 0 || this.#lanes.size > 0) this.distribute();
   }
 
   responding(): void {
@@ -158,59 +176,78 @@ export class Scheduler implements CallOwner, LinkListener {
 
   interrupted(link: WorkerLink, error: Error): void {
     for (const member of this.members.values()) if (member.link === link) member.failure = error;
+    // Whoever waits for the worker needs it connected again.
+    if (this.queued > 0) this.#scheduleSoon();
   }
 
   rejected(call: Call, error: Error): void {
-    const { worker } = call;
-    call.worker = "";
-    this.#refused(call, worker, error);
-    this.balancer.settled?.(worker, { status: "rejected" });
+    const { worker, attempts } = call;
     const member = this.members.get(worker);
+    if (!(attempts instanceof TaskDispatch)) {
+      attempts?.ended("rejected");
+      this.#refused(call, worker, error);
+    }
     if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
-    this.#retries.push(call);
-    this.#scheduleSoon();
+    if (attempts instanceof TaskDispatch) attempts.refused(error);
+    else this.#tryAgain(call);
   }
 
   remade(call: Call): void {
-    this.#queue.push(call);
+    const { attempts } = call;
+    if (attempts instanceof TaskDispatch) return attempts.remade(call);
+    attempts?.ended("rejected");
+    this.#queue.pushFront(call);
     this.#scheduleSoon();
   }
 
   lost(call: Call, error: Error): void {
-    this.balancer.settled?.(call.worker, { status: "lost" });
+    const { attempts } = call;
+    const again = call.extras?.idempotent === true && call.stream === undefined && !call.lostBefore;
     call.state = "lost";
     if (call.tally !== undefined) call.tally.failed++;
-    if (call.extras?.idempotent === true && call.stream === undefined && !call.lostBefore) {
+    if (again) {
       call.lostBefore = true;
       call.state = "waiting";
-      this.#refused(call, call.worker, error);
-      this.#retries.push(call);
-      this.#distributeNow();
-      return;
     }
-    call.reject(
-      new RemoteFailure(
-        error instanceof WorkerLost
-          ? new WorkerLost(
-              `${error.message}; ${call.route.name} had been handed to it and may or may not have run ` +
-                "(a routine with { idempotent: true } is tried once more elsewhere)",
-            )
-          : error,
-      ),
-    );
+    if (attempts instanceof TaskDispatch) attempts.lost(error, again);
+    else attempts?.ended("lost");
+    if (!again) call.reject(new RemoteFailure(lostError(call, error)));
+    else if (!(attempts instanceof TaskDispatch)) {
+      this.#refused(call, call.worker, error);
+      this.#tryAgain(call);
+    }
   }
 
-  #reportSettled(call: Call): void {
-    const { resolve, reject } = call;
-    call.resolve = (value) => {
-      this.balancer.settled?.(call.worker, { status: "done" });
-      resolve(value);
-    };
-    call.reject = (failure) => {
-      // One that was lost has been reported as such.
-      if (call.worker !== "" && call.state !== "lost") this.balancer.settled?.(call.worker, { status: "failed" });
-      reject(failure);
-    };
+  #load(uid: string): number {
+    const member = this.members.get(uid);
+    return member === undefined ? 0 : member.link.inFlight + this.#lanes.waitingFor(member);
+  }
+
+  /** Hands every call to a balancer that dispatches itself. */
+  #dispatch(balancer: DispatchingLoadBalancerLike): void {
+    const { members, context } = this;
+    if (members.size > 0) this.connect();
+    const parts = { balancer, context, members, lanes: this.#lanes, connector: this.#connector, held: this.#held };
+    const dispatches = this.#queue.takeAll().map((call) => new TaskDispatch(call, parts));
+    for (const dispatch of dispatches) dispatch.start();
+  }
+
+  /** Takes calls that waited for a worker which cannot have them. */
+  #returned(calls: readonly Call[], member: Member): void {
+    const { failure, uid } = member;
+    const gone = `worker ${uid} left the pool before it took the task`;
+    const error = failure instanceof RpcError ? failure : new TransientRpcError(gone, StatusCode.UNAVAILABLE);
+    for (const call of calls) {
+      if (call.attempts instanceof TaskDispatch) call.attempts.refused(error);
+      else this.#queue.pushFront(call);
+    }
+    if (!this.#queue.isEmpty) this.#scheduleSoon();
+  }
+
+  #tryAgain(call: Call): void {
+    if ("levels" in this.balancer && this.balancer.levels === true) this.#retries.push(call);
+    else this.#queue.pushFront(call);
+    this.#scheduleSoon();
   }
 
   #refused(call: Call, uid: string, error: Error): void {
@@ -224,158 +261,9 @@ export class Scheduler implements CallOwner, LinkListener {
     process.nextTick(this.#distributeNow);
   }
 
-  #isIdle(): boolean {
-    for (const member of this.members.values()) if (member.link.inFlight > 0) return false;
-    return true;
-  }
-
   #hasRoom(): boolean {
     for (const member of this.members.values()) if (member.roomiest() !== undefined) return true;
     return false;
-  }
-
-  #compact(): void {
-    this.#queue = this.#queue.slice(this.#head).filter((call) => call.state === "waiting");
-    this.#head = 0;
-    this.#holes = 0;
-  }
-
-  /** Calls whose arguments take long to send leave room for others: there may be more to hand out after a round. */
-  #distributeRounds(): void {
-    let before = -1;
-    while (this.#head < this.#queue.length && this.#head !== before) {
-      before = this.#head;
-      this.#distributeLevel();
-    }
-  }
-
-  /**
-   * A caller that waits for each answer before it makes the next call stays with one worker after a while, whose threads
-   * are awake: that halves the time of such calls. Returns whether the only waiting call was handed out so.
-   */
-  #distributeSerial(): boolean {
-    const last = this.#lastSerial;
-    const serial = this.#queue.length - this.#head === 1 && this.#isIdle();
-    this.#streak = serial ? this.#streak + 1 : 0;
-    if (this.#streak < LONG_STREAK || this.#streak % SERIAL_TURN === 0 || last === undefined) return false;
-    if (!last.session.isOpen || last.session.window.room <= 0) return false;
-    if (this.members.get(last.member.uid) !== last.member) return false;
-    this.#send(last.session, last.member, 1);
-    return true;
-  }
-
-  /** The least loaded workers get runs of calls, so that each run is one message. */
-  #distributeLevel(): void {
-    if (this.#distributeSerial()) return;
-    const sessions: Session[] = [];
-    const owners: Member[] = [];
-    for (const member of this.members.values()) {
-      for (const session of member.link.sessions) {
-        if (session.window.room <= 0) continue;
-        sessions.push(session);
-        owners.push(member);
-      }
-    }
-    if (sessions.length === 0) return this.#failIfUnreachable();
-    const first = this.#turn++ % sessions.length;
-    const order = sessions.map((_, i) => (first + i) % sessions.length);
-    const vessels = order.map((i) => {
-      const session = sessions[i] as Session;
-      return { load: session.inFlight, room: session.window.room };
-    });
-    const shares = level(vessels, this.#queue.length - this.#head);
-    for (let i = 0; i < order.length; i++) {
-      const share = shares[i] as number;
-      if (share > 0) this.#send(sessions[order[i] as number] as Session, owners[order[i] as number] as Member, share);
-    }
-  }
-
-  #send(session: Session, member: Member, count: number): void {
-    const from = this.#head;
-    const to = from + count;
-    for (let i = from; i < to; i++) {
-      const call = this.#queue[i] as Call;
-      call.worker = member.uid;
-      call.tally = member.tally;
-    }
-    this.#head = to;
-    if (this.#lastSerial === undefined || this.#lastSerial.session !== session) this.#lastSerial = { session, member };
-    session.send(this.#queue, from, to);
-  }
-
-  /**
-   * Asks the balancer for each call; one whose workers have no room waits, and others may pass it. Calls that come while
-   * the balancer thinks are asked about after that.
-   */
-  async #distributeAsked(): Promise<void> {
-    if (this.#asking !== "no") {
-      this.#asking = "again";
-      return;
-    }
-    do {
-      this.#asking = "once";
-      for (const call of this.#queue.slice(this.#head)) {
-        if (call.state === "waiting" && (await this.#tryAsBalanced(call))) this.#dequeue(call);
-      }
-    } while (this.#askedAgain());
-    this.#asking = "no";
-    if (this.#head < this.#queue.length) this.#failIfUnreachable();
-  }
-
-  #askedAgain(): boolean {
-    return this.#asking === "again" && this.#head < this.#queue.length;
-  }
-
-  #dequeue(call: Call): void {
-    const index = this.#queue.indexOf(call, this.#head);
-    if (index >= 0) this.#queue.splice(index, 1);
-  }
-
-  async #tryAsBalanced(call: Call): Promise<boolean> {
-    const { balancer, context } = this;
-    const chosen = this.#tryChosen(call);
-    if (chosen !== undefined) return chosen;
-    try {
-      for await (const uid of balancer.delegate(taskInfo(call), context)) {
-        const member = this.members.get(uid);
-        if (member === undefined || call.refusals?.has(uid) === true) continue;
-        // A worker that is being connected to is the balancer's choice all the same.
-        if (member.link.state === "connecting") {
-          call.chosen = uid;
-          return false;
-        }
-        const session = member.roomiest();
-        if (session === undefined) continue;
-        // It may have been withdrawn while the balancer thought.
-        if (call.state !== "waiting") return false;
-        this.#sendOne(call, member, session);
-        return true;
-      }
-    } catch (error) {
-      fail(call, error instanceof Error ? error : new Error(String(error)));
-      return true;
-    }
-    return false;
-  }
-
-  /**
-   * Goes on with the worker that the balancer chose when it was being connected to: asked twice for one call, a balancer
-   * that takes turns would leave somebody out. Nothing when it must be asked.
-   */
-  #tryChosen(call: Call): boolean | undefined {
-    const member = this.members.get(call.chosen);
-    if (member === undefined || call.refusals?.has(member.uid) === true) return undefined;
-    if (member.link.state === "connecting") return false;
-    const session = member.roomiest();
-    if (session === undefined) return undefined;
-    this.#sendOne(call, member, session);
-    return true;
-  }
-
-  #sendOne(call: Call, member: Member, session: Session): void {
-    call.worker = member.uid;
-    call.tally = member.tally;
-    session.send([call], 0, 1);
   }
 
   /** Calls that were refused go to a worker that has not refused them yet. */
@@ -386,9 +274,9 @@ export class Scheduler implements CallOwner, LinkListener {
       const untried = [...this.members.values()].filter((member) => this.#mayTake(call, member, now));
       const member = untried.find((candidate) => candidate.roomiest() !== undefined);
       const session = member?.roomiest();
-      if (member !== undefined && session !== undefined) this.#sendOne(call, member, session);
+      if (member !== undefined && session !== undefined) handOver(call, member, session);
       else if (untried.length === 0)
-        fail(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
+        failCall(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
       else {
         this.#retries.push(call);
         this.connect();
@@ -404,38 +292,10 @@ export class Scheduler implements CallOwner, LinkListener {
     return false;
   }
 
-  /** Connects to every worker that is not connected. */
-  connect(): void {
-    let hopeful = false;
-    const idle: Member[] = [];
-    for (const member of this.members.values()) {
-      if (member.link.state === "idle") idle.push(member);
-      else hopeful = true;
-    }
-    const now = idle.length === 0 ? 0 : performance.now();
-    for (const member of idle) {
-      // While others can be reached, one that could not is left alone for a while.
-      if (!hopeful || member.retryAt <= now) this.#connect(member);
-    }
-  }
-
-  #connect(member: Member): void {
-    member.link.connect().then(
-      () => {
-        member.failure = undefined;
-        member.retryAt = 0;
-      },
-      (error: Error) => this.#unreachable(member, error),
-    );
-  }
-
   #unreachable(member: Member, error: Error): void {
-    if (this.members.get(member.uid) !== member) return;
-    member.failure = error;
-    member.retryAt = performance.now() + RETRY_MS;
     for (const call of this.#retries) this.#refused(call, member.uid, error);
-    if (!(error instanceof TransientRpcError)) this.#options.evict(member, error);
-    else if (error instanceof HandshakeError) process.emitWarning(error.message, "WoolWarning");
+    if (error instanceof TransientRpcError) this.#lanes.empty(member);
+    else this.#options.evict(member, error);
     if (this.#retries.length > 0) this.#distributeRetries();
     this.#failIfUnreachable();
   }
@@ -443,26 +303,35 @@ export class Scheduler implements CallOwner, LinkListener {
   /** When no worker is reachable and none is being connected to, waiting is in vain. */
   #failIfUnreachable(): void {
     if (this.queued === 0) return;
-    const failures: Error[] = [];
-    for (const member of this.members.values()) {
-      if (member.link.state !== "idle") return;
-      if (member.failure !== undefined) failures.push(member.failure);
-    }
-    this.failAll(noWorkers("no worker could be reached", failures));
+    const failures = this.#connector.failures();
+    if (failures === undefined) return;
+    const error = failures.length === 0 ? nobodyLeft : () => noWorkers("no worker could be reached", failures);
+    this.#failWaiting(error);
+  }
+
+  /** Fails the waiting calls, but for those that a balancer holds: it may know better. */
+  #failWaiting(error: (call: Call) => Error): void {
+    const waiting = [
+      ...this.#retries.splice(0),
+      ...this.#queue.takeAll(),
+      ...this.#lanes.takeAll(),
+      ...this.#delegation.takeAll(),
+    ];
+    for (const call of waiting) if (call.state === "waiting") failCall(call, error(call));
   }
 }
 
-function fail(call: Call, error: Error): void {
-  call.state = "ended";
-  if (call.file !== undefined) dropPayloadFile(call.file, call.argsEnd);
-  call.reject(new RemoteFailure(error));
+/** What a caller is told when there are no workers, or no more. */
+function nobodyLeft({ refusals }: Call): Error {
+  if (refusals === undefined) return noWorkers("no workers are known", []);
+  return noWorkers("every worker refused it", [...refusals.values()]);
 }
 
-function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAvailable {
-  const details = errors.map((error) => `\n  - ${error.message}`).join("");
-  return new NoWorkersAvailable(`no worker took the call: ${reason}${details}`, errors);
-}
-
-function taskInfo(call: Call): TaskInfo {
-  return { sequence: call.sequence, name: call.route.name, key: call.extras?.key };
+/** What a caller is told of a call that was lost with its worker. */
+function lostError(call: Call, error: Error): Error {
+  if (!(error instanceof WorkerLost)) return error;
+  return new WorkerLost(
+    `${error.message}; ${call.route.name} had been handed to it and may or may not have run ` +
+      "(a routine with { idempotent: true } is tried once more elsewhere)",
+  );
 }

@@ -1,8 +1,8 @@
 import { acquireLink, releaseLink } from "../connection/link-cache.ts";
 import type { WorkerLink } from "../connection/worker-link.ts";
+import { describeValue } from "../describe-value.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { describe } from "../routine/options.ts";
 import { dispatchThrough } from "../routine/routine.ts";
 import { encodeStopRequest, readIdleResponse } from "../wire/control-messages.ts";
 import { WorkerProxy } from "./worker-proxy.ts";
@@ -21,7 +21,7 @@ export class WorkerConnection implements AsyncDisposable {
     const problem = typeof address === "string" ? addressProblem(address) : "it has no address";
     if (problem !== undefined) {
       throw new InvalidArgument(
-        `a WorkerConnection takes a worker or its address, not ${describe(worker)}: ${problem}`,
+        `a WorkerConnection takes a worker or its address, not ${describeValue(worker)}: ${problem}`,
       );
     }
     this.#proxy = new WorkerProxy({ workers: [worker] });

@@ -1,4 +1,10 @@
-import { isLoadBalancer, type LoadBalancerLike } from "../balancing/index.ts";
+import {
+  type DispatchingLoadBalancerLike,
+  isDispatchingLoadBalancer,
+  isLoadBalancer,
+  type LoadBalancerLike,
+} from "../balancing/index.ts";
+import { describeValue } from "../describe-value.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
@@ -11,7 +17,7 @@ import {
 import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { runInFrame } from "../routine/frame.ts";
-import { type CallOptions, describe } from "../routine/options.ts";
+import type { CallOptions } from "../routine/options.ts";
 import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { Dispatching } from "./dispatching.ts";
@@ -58,7 +64,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   readonly #fixedAddress: PoolAddress | undefined;
   readonly #dispatching: Dispatching;
   #discovery: Resolved<DiscoveryLike> | undefined;
-  #balancer: Resolved<LoadBalancerLike> | undefined;
+  #balancer: Resolved<LoadBalancerLike | DispatchingLoadBalancerLike> | undefined;
   #state: "idle" | "starting" | "open" | "closed" = "idle";
   #preparing: Promise<DiscoveryLike> | undefined;
   #starting: Promise<void> | undefined;
@@ -182,12 +188,14 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     const { loadBalancer } = this.#options;
     if (loadBalancer !== undefined) {
       this.#balancer = await resolveFactory(loadBalancer);
-      if (!isLoadBalancer(this.#balancer.value)) {
+      const balancer: unknown = this.#balancer.value;
+      if (!isLoadBalancer(balancer) && !isDispatchingLoadBalancer(balancer)) {
         throw new InvalidArgument(
-          `loadBalancer must have a method delegate(task, context), and ${describe(this.#balancer.value)} has none`,
+          `loadBalancer must have a method delegate(task, context) or dispatch(task, options), ` +
+            `and ${describeValue(balancer)} has neither`,
         );
       }
-      this.#scheduler.balancer = this.#balancer.value;
+      this.#scheduler.balancer = balancer;
     }
     const discovery = await this.#findDiscovery();
     this.#discovery = discovery;

@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { expect, describe as group, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkCallOptions, checkOptions, checkRoutineOptions, describe } from "./options.ts";
+import { checkCallOptions, checkOptions, checkRoutineOptions } from "./options.ts";
 
 const dispatcher = { call: () => Promise.resolve(), stream: () => undefined, run: () => undefined };
 const serializer = { dumps: () => new Uint8Array(0), loads: () => undefined };
@@ -59,13 +60,13 @@ const CALL_CASES: readonly Case[] = [
   { option: "key", right: ["", "user-7"], wrong: [7, Symbol("k")], must: "a string" },
 ];
 
-group("options of a routine and of a call", () => {
+describe("options of a routine and of a call", () => {
   for (const { option, right, wrong, must } of CALL_CASES) {
     it(`${option} is ${must}`, () => {
       for (const value of right) expect(() => checkCallOptions({ [option]: value }, "x.with()")).not.toThrow();
       for (const value of wrong) {
         expect(() => checkCallOptions({ [option]: value }, "x.with()")).toThrow(
-          new InvalidArgument(`x.with(): option "${option}" must be ${must}, not ${describe(value)}`),
+          new InvalidArgument(`x.with(): option "${option}" must be ${must}, not ${describeValue(value)}`),
         );
       }
     });
@@ -90,7 +91,7 @@ group("options of a routine and of a call", () => {
   it("must be an object", () => {
     for (const value of [5, "fast", null, undefined, [], () => 1]) {
       expect(() => checkRoutineOptions(value, "routine()")).toThrow(
-        new InvalidArgument(`routine() takes an options object, not ${describe(value)}`),
+        new InvalidArgument(`routine() takes an options object, not ${describeValue(value)}`),
       );
     }
   });
@@ -144,38 +145,5 @@ group("options of a routine and of a call", () => {
     const table = { even: (value: unknown) => (Number(value) % 2 === 0 ? undefined : "even") };
     expect(() => checkOptions({ even: 2 }, table, "f()")).not.toThrow();
     expect(() => checkOptions({ even: 3 }, table, "f()")).toThrow(/^f\(\): option "even" must be even, not 3$/);
-  });
-});
-
-group("describe", () => {
-  it("names values shortly", () => {
-    class Point {}
-    const values: [unknown, string][] = [
-      ["a", '"a"'],
-      ["x".repeat(100), `"${"x".repeat(40)}…"`],
-      [-0, "-0"],
-      [Number.NaN, "NaN"],
-      [10n, "10"],
-      [null, "null"],
-      [undefined, "undefined"],
-      [Symbol("s"), "Symbol(s)"],
-      [[1], "an array"],
-      [{}, "an object"],
-      [Object.create(null), "an object"],
-      [new Point(), "a Point"],
-      [function named() {}, "the function named"],
-      [() => 1, "a function"],
-    ];
-    for (const [value, text] of values) expect(describe(value)).toBe(text);
-  });
-
-  it("never fails, whatever it is given", () => {
-    fc.assert(
-      fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true }), (value) => {
-        expect(describe(value).length).toBeGreaterThan(0);
-      }),
-    );
-    expect(describe({ constructor: { name: 5 } })).toBe("an object");
-    expect(describe({ constructor: null })).toBe("an object");
   });
 });

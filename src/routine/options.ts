@@ -1,3 +1,4 @@
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { isSerializer, type Serializer } from "../values/index.ts";
 import { isDispatcher } from "./dispatcher.ts";
@@ -75,7 +76,7 @@ export function checkCallOptions(options: unknown, what: string): asserts option
 /** Checks an options object against a table of what each option must be. Absent options are fine. */
 export function checkOptions(options: unknown, checks: Readonly<Record<string, Check>>, what: string): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new InvalidArgument(`${what} takes an options object, not ${describe(options)}`);
+    throw new InvalidArgument(`${what} takes an options object, not ${describeValue(options)}`);
   }
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined) continue;
@@ -85,19 +86,9 @@ export function checkOptions(options: unknown, checks: Readonly<Record<string, C
     }
     const expected = check(value);
     if (expected !== undefined) {
-      throw new InvalidArgument(`${what}: option "${key}" must be ${expected}, not ${describe(value)}`);
+      throw new InvalidArgument(`${what}: option "${key}" must be ${expected}, not ${describeValue(value)}`);
     }
   }
-}
-
-/** Names a value in a message, short. */
-export function describe(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
-  if (typeof value === "function") return value.name === "" ? "a function" : `the function ${value.name}`;
-  if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
-  if (Array.isArray(value)) return "an array";
-  const name: unknown = value.constructor?.name;
-  return typeof name === "string" && name !== "" && name !== "Object" ? `a ${name}` : "an object";
 }
 
 function closest(key: string, known: readonly string[]): string {

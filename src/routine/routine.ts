@@ -1,10 +1,11 @@
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { registerWrapping } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
 import { runLocally, runStreamLocally } from "./local-run.ts";
-import { type CallOptions, checkCallOptions, checkRoutineOptions, describe, type RoutineOptions } from "./options.ts";
+import { type CallOptions, checkCallOptions, checkRoutineOptions, type RoutineOptions } from "./options.ts";
 import { routineSpecOf, SPEC } from "./routine-registry.ts";
 import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
 
@@ -116,7 +117,7 @@ export function routine(...args: unknown[]): unknown {
         : decorateMethod(target, context, first);
   }
   throw new InvalidArgument(
-    `routine() takes a function or a generator function, not ${describe(first)}; write routine(async () => ...)`,
+    `routine() takes a function or a generator function, not ${describeValue(first)}; write routine(async () => ...)`,
   );
 }
 
@@ -140,7 +141,7 @@ function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {
 
 function decorateMethod(method: unknown, context: unknown, options: RoutineOptions): unknown {
   if (!isMethodContext(context) || context.kind !== "method" || !isFunction(method)) {
-    const kind = isMethodContext(context) ? `a ${context.kind}` : describe(method);
+    const kind = isMethodContext(context) ? `a ${context.kind}` : describeValue(method);
     throw new InvalidArgument(`@routine decorates methods, not ${kind}; write routine(fn) for anything else`);
   }
   return makeMethod(method, options, context.name);
@@ -240,7 +241,7 @@ export function requireFunctionRoutine(routine: unknown, user: string): RoutineS
 function requireRoutine(value: unknown): RoutineObject {
   const object = routineObject(value);
   if (object !== undefined) return object;
-  throw new InvalidArgument(`${describe(value)} is not a routine: wrap it first, as in routine(fn)`);
+  throw new InvalidArgument(`${describeValue(value)} is not a routine: wrap it first, as in routine(fn)`);
 }
 
 function invokeHere(spec: RoutineSpec, self: unknown, args: readonly unknown[]): unknown {

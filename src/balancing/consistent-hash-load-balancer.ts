@@ -1,0 +1,66 @@
+import { describeValue } from "../describe-value.ts";
+import { InvalidArgument } from "../errors.ts";
+import { HashRing } from "./hash-ring.ts";
+import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
+import { PowerOfTwoLoadBalancer } from "./power-of-two-load-balancer.ts";
+
+const DEFAULT_POINTS = 128;
+const MOST_POINTS = 4096;
+
+/** How a `ConsistentHashLoadBalancer` is made. */
+export interface ConsistentHashOptions {
+  /** Points on the ring for each worker: more spread keys more evenly. From 1 to 4096. Default: 128. */
+  readonly points?: number;
+}
+
+interface Ring {
+  version: number;
+  readonly ring: HashRing;
+}
+
+/**
+ * Tasks with the same `key` go to the same worker, and wait for it when it has no room. A worker that leaves gives its
+ * keys to the others, one that joins takes its share; no other key moves. All callers that know the same workers agree.
+ * Tasks without a key go to the less loaded of two workers drawn at random.
+ *
+ * To find a worker takes a search among `points` times as many points as there are workers; when one comes or goes, they
+ * are merged once, and only its own are computed.
+ */
+export class ConsistentHashLoadBalancer implements LoadBalancerLike {
+  readonly #points: number;
+  readonly #rings = new WeakMap<LoadBalancerContextView, Ring>();
+  readonly #keyless = new PowerOfTwoLoadBalancer();
+
+  /** Throws `InvalidArgument` when `points` is no whole number from 1 to 4096. */
+  constructor(options: ConsistentHashOptions = {}) {
+    const { points = DEFAULT_POINTS } = options;
+    if (!Number.isInteger(points) || points < 1 || points > MOST_POINTS) {
+      throw new InvalidArgument(
+        `ConsistentHashLoadBalancer: option "points" must be a whole number from 1 to ${MOST_POINTS}, ` +
+          `not ${describeValue(points)}`,
+      );
+    }
+    this.#points = points;
+  }
+
+  delegate(task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
+    return task.key === undefined ? this.#keyless.delegate(task, context) : this.#ring(context).clockwise(task.key);
+  }
+
+  waits(task: TaskInfo): boolean {
+    return task.key !== undefined;
+  }
+
+  #ring(context: LoadBalancerContextView): HashRing {
+    let known = this.#rings.get(context);
+    if (known === undefined) {
+      known = { version: Number.NaN, ring: new HashRing(this.#points) };
+      this.#rings.set(context, known);
+    }
+    if (known.version !== context.version) {
+      known.ring.update(context.workers);
+      known.version = context.version;
+    }
+    return known.ring;
+  }
+}

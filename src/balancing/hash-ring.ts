@@ -1,0 +1,83 @@
+import { hashText } from "./hash-text.ts";
+
+interface Point {
+  readonly hash: number;
+  readonly uid: string;
+}
+
+/**
+ * Workers on a circle of hashes, each at many points. A key belongs to the worker of the first point at or after its own
+ * hash: when a worker leaves, only its keys move, and one that joins takes only what is its own.
+ */
+export class HashRing {
+  readonly #pointsEach: number;
+  readonly #members = new Set<string>();
+  /** By hash; equal hashes by uid, so that the order does not depend on who came first. */
+  #points: readonly Point[] = [];
+
+  constructor(pointsEach: number) {
+    this.#pointsEach = pointsEach;
+  }
+
+  /** Puts on the circle who is in `uids`, and takes off who is not. The points of all others stay as they are. */
+  update(uids: Pick<ReadonlySet<string>, "has" | "keys">): void {
+    const gone = new Set<string>();
+    for (const uid of this.#members) if (!uids.has(uid)) gone.add(uid);
+    const fresh: Point[] = [];
+    for (const uid of uids.keys()) {
+      if (this.#members.has(uid)) continue;
+      this.#members.add(uid);
+      for (let i = 0; i < this.#pointsEach; i++) fresh.push({ hash: hashText(uid, i), uid });
+    }
+    for (const uid of gone) this.#members.delete(uid);
+    const kept = gone.size === 0 ? this.#points : this.#points.filter(({ uid }) => !gone.has(uid));
+    this.#points = fresh.length === 0 ? kept : merge(kept, fresh.sort(compare));
+  }
+
+  /** Every worker once, from the one that the key belongs to on. */
+  *clockwise(key: string): Iterable<string> {
+    const points = this.#points;
+    const start = lowerBound(points, hashText(key));
+    const seen = new Set<string>();
+    for (let i = 0; i < points.length && seen.size < this.#members.size; i++) {
+      const { uid } = points[(start + i) % points.length] as Point;
+      if (seen.has(uid)) continue;
+      seen.add(uid);
+      yield uid;
+    }
+  }
+}
+
+function compare(a: Point, b: Point): number {
+  if (a.hash !== b.hash) return a.hash - b.hash;
+  return a.uid < b.uid ? -1 : Number(a.uid > b.uid);
+}
+
+function merge(a: readonly Point[], b: readonly Point[]): Point[] {
+  const merged: Point[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length && j < b.length) {
+    const [left, right] = [a[i] as Point, b[j] as Point];
+    if (compare(left, right) <= 0) {
+      merged.push(left);
+      i++;
+    } else {
+      merged.push(right);
+      j++;
+    }
+  }
+  while (i < a.length) merged.push(a[i++] as Point);
+  while (j < b.length) merged.push(b[j++] as Point);
+  return merged;
+}
+
+/** The first point at or after a hash. */
+function lowerBound(points: readonly Point[], hash: number): number {
+  let [low, high] = [0, points.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((points[middle] as Point).hash < hash) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,73 @@
+import { describeValue } from "../describe-value.ts";
+import { InvalidArgument } from "../errors.ts";
+import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
+
+/** How a `PowerOfTwoLoadBalancer` is made. */
+export interface PowerOfTwoOptions {
+  /** Gives numbers from 0 up to, not including, 1. Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+interface Candidates {
+  readonly version: number;
+  readonly uids: readonly string[];
+}
+
+/**
+ * Each task goes to the less loaded of two workers drawn at random: nearly as even as the least loaded of all, also when
+ * many callers share the workers and none knows what the others do. Takes the same time for each task however many
+ * workers there are, and as long as to list them after one came or went.
+ */
+export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
+  readonly #random: () => number;
+  readonly #candidates = new WeakMap<LoadBalancerContextView, Candidates>();
+
+  /** Throws `InvalidArgument` when `random` is no function. */
+  constructor(options: PowerOfTwoOptions = {}) {
+    const { random = Math.random } = options;
+    if (typeof random !== "function") {
+      throw new InvalidArgument(
+        `PowerOfTwoLoadBalancer: option "random" must be a function, not ${describeValue(random)}`,
+      );
+    }
+    this.#random = random;
+  }
+
+  *delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
+    const uids = this.#list(context);
+    const count = uids.length;
+    if (count <= 1) {
+      yield* uids;
+      return;
+    }
+    const one = this.#draw(count);
+    const drawn = this.#draw(count - 1);
+    // The second is drawn from those that the first left.
+    const other = drawn >= one ? drawn + 1 : drawn;
+    const [a, b] = [uids[one] as string, uids[other] as string];
+    const swap = context.load(b) < context.load(a);
+    yield swap ? b : a;
+    yield swap ? a : b;
+    for (let i = 1; i < count; i++) {
+      const index = (one + i) % count;
+      if (index !== other) yield uids[index] as string;
+    }
+  }
+
+  #list(context: LoadBalancerContextView): readonly string[] {
+    const known = this.#candidates.get(context);
+    if (known?.version === context.version) return known.uids;
+    const uids = [...context.workers.keys()];
+    this.#candidates.set(context, { version: context.version, uids });
+    return uids;
+  }
+
+  #draw(count: number): number {
+    const number = this.#random();
+    if (number >= 0 && number < 1) return Math.floor(number * count);
+    throw new InvalidArgument(
+      `the random function of the PowerOfTwoLoadBalancer gave ${describeValue(number)}: ` +
+        "it must give numbers from 0 up to, not including, 1",
+    );
+  }
+}
