@@ -34,6 +34,8 @@ export interface Scope {
 export interface CallOwner {
   /** The worker did not run the call and will not. */
   rejected(call: Call, error: Error): void;
+  /** The worker did not run the call and will not, but could have as well: it may be handed to it again. */
+  returned(call: Call, error: Error): void;
   /** The worker has not the code of a call; this one in its place brings it along. */
   remade(call: Call, worker: string): void;
   /** The worker is gone; the call may or may not have been run. */

@@ -22,7 +22,7 @@ import type { Session } from "./session.ts";
 
 const NAMES = new Map<number, string>(Object.entries(RequestField).map(([name, field]) => [field, name]));
 const LARGE = 300 * 1024;
-const owner = { rejected: () => undefined, remade: () => undefined, lost: () => undefined };
+const owner = { rejected: () => undefined, returned: () => undefined, remade: () => undefined, lost: () => undefined };
 
 function route(number: number, changes: Partial<Route> = {}): Route {
   const code = Uint8Array.of(number);

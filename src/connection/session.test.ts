@@ -137,6 +137,7 @@ function makeCall(bytes = Uint8Array.of(1), extras?: CallExtras) {
   const told: unknown[] = [];
   const owner = {
     rejected: (_call: Call, error: Error) => void told.push(["rejected", error]),
+    returned: (_call: Call, error: Error) => void told.push(["returned", error]),
     remade: (call: Call, worker: string) => void told.push(["remade", call, worker]),
     lost: (_call: Call, error: Error) => void told.push(["lost", error]),
   };

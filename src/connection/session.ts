@@ -333,7 +333,9 @@ export class Session {
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
       call.state = "waiting";
-      call.owner.rejected(call, errorForStatus(status as GrpcStatus, this.#address));
+      const error = errorForStatus(status as GrpcStatus, this.#address);
+      if (status.code === StatusCode.ABORTED) call.owner.returned(call, error);
+      else call.owner.rejected(call, error);
     }
     return counts;
   }

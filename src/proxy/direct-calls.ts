@@ -8,6 +8,7 @@ import type { Member } from "./member.ts";
 export function directOwner(member: Member): CallOwner {
   return {
     rejected: (call, error) => call.reject(new RemoteFailure(error)),
+    returned: (call, error) => call.reject(new RemoteFailure(error)),
     remade: (call) => void sendDirectly(call, member),
     lost: (call, error) => call.reject(new RemoteFailure(error)),
   };

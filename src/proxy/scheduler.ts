@@ -192,10 +192,20 @@ export class Scheduler implements CallOwner, LinkListener {
     else this.#tryAgain(call);
   }
 
+  returned(call: Call, error: Error): void {
+    const { attempts } = call;
+    if (attempts instanceof TaskDispatch) return attempts.refused(error);
+    this.#handOutAnew(call);
+  }
+
   remade(call: Call): void {
     const { attempts } = call;
     if (attempts instanceof TaskDispatch) return attempts.remade(call);
-    attempts?.ended("rejected");
+    this.#handOutAnew(call);
+  }
+
+  #handOutAnew(call: Call): void {
+    call.attempts?.ended("rejected");
     this.#queue.pushFront(call);
     this.#scheduleSoon();
   }
