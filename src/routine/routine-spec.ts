@@ -21,6 +21,7 @@ export class RoutineSpec {
   /** The name in the source, once that has been looked at. */
   #written: string | undefined;
   #route: Route | undefined;
+  #encoder: ValueEncoder | undefined;
   /** The route for workers without some modules, and how many those were. */
   #without: { readonly size: number; readonly route: Route } | undefined;
 
@@ -92,7 +93,7 @@ export class RoutineSpec {
     this.findName();
     const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
     const own = this.#ownPolicy(self, policy);
-    const encoder = new ValueEncoder(functionPort(policy, { fn: this.fn, policy: own }));
+    const encoder = this.#encoderFor(policy, own);
     const encoded = encoder.encode(this.fn, this.name);
     if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;
     const code = Uint8Array.from(encoded);
@@ -113,6 +114,15 @@ export class RoutineSpec {
       fresh: !isConstant(this.fn, policy, own),
       replaces: previous?.number ?? 0,
     };
+  }
+
+  /** The usual one is kept, since what may change is encoded for each call. */
+  #encoderFor(policy: ShippingPolicy, own: ShippingPolicy): ValueEncoder {
+    if (policy.unavailable !== undefined || own.holder !== undefined) {
+      return new ValueEncoder(functionPort(policy, { fn: this.fn, policy: own }));
+    }
+    this.#encoder ??= new ValueEncoder(functionPort(policy, { fn: this.fn, policy: own }));
+    return this.#encoder;
   }
 
   /** The routine's own function travels as its options say; what it captured by the rules for everything. */
