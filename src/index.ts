@@ -8,6 +8,7 @@ import { WorkerPool } from "./pool/worker-pool.ts";
 import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
 import { routine } from "./routine/routine.ts";
 import { currentTask } from "./routine/task.ts";
+import { events } from "./telemetry/events.ts";
 import { LocalWorker, Worker } from "./worker/index.ts";
 
 export {
@@ -65,6 +66,7 @@ export {
 export type { CallOptions, RoutineOptions } from "./routine/options.ts";
 export { type Routine, type RoutineDecorator, type RoutineOf, routine, type StreamRoutine } from "./routine/routine.ts";
 export { currentTask, type Task } from "./routine/task.ts";
+export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/events.ts";
 export type { Serializer } from "./values/index.ts";
 export {
   type BackpressureContext,
@@ -83,6 +85,7 @@ registerRuntimeExports("wool-ts", {
   Cell,
   ContextVar,
   currentTask,
+  events,
   LocalDiscovery,
   LocalWorker,
   routine,

@@ -18,7 +18,12 @@ afterEach(() => {
 /** A call under control, and everything that happens to it. */
 function control(options: CallOptions) {
   const happened: unknown[] = [];
-  const owner = { rejected: () => undefined, returned: () => undefined, remade: () => undefined, lost: () => undefined };
+  const owner = {
+    rejected: () => undefined,
+    returned: () => undefined,
+    remade: () => undefined,
+    lost: () => undefined,
+  };
   const call = new Call({ name: "add" } as Route, owner, undefined, undefined, new Uint8Array(0), 0, 0);
   call.resolve = (value) => void happened.push(["resolved", value]);
   call.reject = (failure) => void happened.push(["failed", failure instanceof RemoteFailure ? failure.error : failure]);

@@ -1,4 +1,6 @@
 import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
+import { emitWorkerEvent } from "../telemetry/events.ts";
+import { Evictions } from "./evictions.ts";
 import { Member } from "./member.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -21,6 +23,7 @@ export class Membership {
   #subscription: AsyncIterator<DiscoveryEvent> | undefined;
   #state: "idle" | "subscribed" | "closed" = "idle";
   #retry: NodeJS.Timeout | undefined;
+  readonly #evictions = new Evictions((worker) => this.#admit(worker));
 
   constructor(scheduler: Scheduler, options: MembershipOptions) {
     this.#scheduler = scheduler;
@@ -37,19 +40,34 @@ export class Membership {
     void this.#follow(discovery, FIRST_RETRY_MS);
   }
 
+  /** Takes a worker out because of what it answered. It is admitted again after a while. */
+  evict(member: Member, reason: Error): void {
+    this.#evictions.add(member.metadata);
+    this.#remove(member.uid, false);
+    emitWorkerEvent("worker-evicted", member.metadata, reason);
+  }
+
   /** Takes a worker out. `gone`: it no longer exists, so its connection is closed at once. */
   remove(uid: string, gone: boolean): void {
+    this.#evictions.forget(uid);
+    const member = this.#remove(uid, gone);
+    if (member !== undefined) emitWorkerEvent("worker-dropped", member.metadata);
+  }
+
+  #remove(uid: string, gone: boolean): Member | undefined {
     const member = this.#scheduler.members.get(uid);
-    if (member === undefined) return;
+    if (member === undefined) return undefined;
     this.#scheduler.remove(member);
     member.release(gone);
     this.#options.changed();
+    return member;
   }
 
   /** Stops following and gives all connections back. */
   close(gone: boolean): void {
     this.#state = "closed";
     clearTimeout(this.#retry);
+    this.#evictions.close();
     for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
     // A subscription that waits inside itself answers when it wakes up; nobody needs to wait for that.
     this.#subscription?.return?.().catch(() => undefined);
@@ -84,16 +102,19 @@ export class Membership {
   }
 
   #admit(worker: WorkerMetadata): void {
+    if (this.#evictions.has(worker.uid)) return this.#evictions.update(worker);
     const scheduler = this.#scheduler;
     const known = scheduler.members.get(worker.uid);
     if (known !== undefined && known.metadata.address === worker.address) {
       known.metadata = worker;
       scheduler.context.update(worker);
+      emitWorkerEvent("worker-updated", worker);
       return;
     }
     if (known !== undefined) this.remove(worker.uid, true);
     if (scheduler.members.size >= this.#options.lease) return;
     scheduler.add(new Member(worker, scheduler));
     this.#options.changed();
+    emitWorkerEvent("worker-added", worker);
   }
 }

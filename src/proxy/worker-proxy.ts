@@ -76,7 +76,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     this.#options = options;
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
-      evict: (member) => this.#membership.remove(member.uid, false),
+      evict: (member, reason) => this.#membership.evict(member, reason),
     });
     this.#membership = new Membership(this.#scheduler, {
       filter: (worker) => !worker.secure && (options.filter?.(worker) ?? true),

@@ -15,6 +15,7 @@ const ORDER = [
   "context",
   "routine",
   "balancing",
+  "telemetry",
   "discovery",
   "security",
   "wire",

@@ -1,0 +1,71 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { WorkerMetadata } from "../discovery/index.ts";
+import { emitWorkerEvent, events, type WorkerEvent, type WorkerEventType } from "./events.ts";
+
+const worker: WorkerMetadata = {
+  uid: "w",
+  address: "unix:/x",
+  pid: 1,
+  version: "1",
+  tags: new Set(),
+  extra: {},
+  secure: false,
+  channel: {},
+};
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("events", () => {
+  it("reach handlers of their type after the fact, in order, until they are disposed of", async () => {
+    const seen: string[] = [];
+    const added = events.on("worker-added", ({ type }) => seen.push(type));
+    const evicted = events.on("worker-evicted", ({ type, reason }) => seen.push(`${type}: ${reason?.message}`));
+    emitWorkerEvent("worker-added", worker);
+    emitWorkerEvent("worker-evicted", worker, new Error("nonsense"));
+    emitWorkerEvent("worker-dropped", worker);
+    expect(seen).toEqual([]);
+    await turn();
+    expect(seen).toEqual(["worker-added", "worker-evicted: nonsense"]);
+    added[Symbol.dispose]();
+    evicted[Symbol.dispose]();
+    emitWorkerEvent("worker-added", worker);
+    await turn();
+    expect(seen).toHaveLength(2);
+  });
+
+  it("are published on diagnostics channels", async () => {
+    const seen: unknown[] = [];
+    const note = (message: unknown) => void seen.push(message);
+    subscribe("wool:worker-updated", note);
+    emitWorkerEvent("worker-updated", worker);
+    await turn();
+    unsubscribe("wool:worker-updated", note);
+    expect(seen).toEqual([{ type: "worker-updated", worker, time: expect.any(Number), reason: undefined }]);
+  });
+
+  it("of handlers that throw are reported once, and others get theirs", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const seen: WorkerEvent[] = [];
+    const bad = events.on("worker-added", () => {
+      throw new Error("bad handler");
+    });
+    const good = events.on("worker-added", (event) => seen.push(event));
+    for (let i = 0; i < 3; i++) emitWorkerEvent("worker-added", worker);
+    await turn();
+    bad[Symbol.dispose]();
+    good[Symbol.dispose]();
+    expect(seen).toHaveLength(3);
+    expect(warn.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining("bad handler")]);
+  });
+
+  it("of a type that there is not are refused", () => {
+    const unknown = "worker-lost" as WorkerEventType;
+    expect(() => events.on(unknown, () => undefined)).toThrow(
+      'there are no events "worker-lost": use one of worker-added',
+    );
+  });
+});

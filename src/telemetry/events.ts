@@ -1,0 +1,81 @@
+import { channel } from "node:diagnostics_channel";
+import type { WorkerMetadata } from "../discovery/index.ts";
+
+/** What can happen to a worker of a pool or proxy. */
+export type WorkerEventType = "worker-added" | "worker-dropped" | "worker-updated" | "worker-evicted";
+
+/** Something happened to a worker, as a pool or proxy of this process sees it. */
+export interface WorkerEvent {
+  readonly type: WorkerEventType;
+  readonly worker: WorkerMetadata;
+  /** When it was seen, in milliseconds since the epoch. */
+  readonly time: number;
+  /** Why a worker was evicted: the answer that cannot be. */
+  readonly reason: Error | undefined;
+}
+
+interface Subscription {
+  readonly handler: (event: WorkerEvent) => void;
+  failed: boolean;
+}
+
+const subscriptions = new Map<WorkerEventType, Set<Subscription>>();
+const types: ReadonlySet<string> = new Set<WorkerEventType>([
+  "worker-added",
+  "worker-dropped",
+  "worker-updated",
+  "worker-evicted",
+]);
+let waiting: WorkerEvent[] = [];
+
+/**
+ * Tells what happens to the workers of the pools and proxies of this process. The same events are published on
+ * `node:diagnostics_channel`, as `wool:worker-evicted` and so on.
+ */
+export const events = {
+  /**
+   * Calls `handler` for each event of a type, soon after it, until what this returns is disposed of. What a handler throws
+   * is reported once, as a warning, and changes nothing.
+   *
+   * @throws TypeError for a type that there is not
+   */
+  on(type: WorkerEventType, handler: (event: WorkerEvent) => void): Disposable {
+    if (!types.has(type)) throw new TypeError(`there are no events "${type}": use one of ${[...types].join(", ")}`);
+    const subscription: Subscription = { handler, failed: false };
+    const all = subscriptions.get(type) ?? new Set();
+    subscriptions.set(type, all);
+    all.add(subscription);
+    return { [Symbol.dispose]: () => void all.delete(subscription) };
+  },
+};
+
+/** Tells who wants to know of a worker. */
+export function emitWorkerEvent(type: WorkerEventType, worker: WorkerMetadata, reason?: Error): void {
+  const published = channel(`wool:${type}`);
+  if (!published.hasSubscribers && (subscriptions.get(type)?.size ?? 0) === 0) return;
+  waiting.push({ type, worker, time: Date.now(), reason });
+  if (waiting.length === 1) setImmediate(deliver);
+}
+
+function deliver(): void {
+  const delivered = waiting;
+  waiting = [];
+  for (const event of delivered) {
+    channel(`wool:${event.type}`).publish(event);
+    for (const subscription of subscriptions.get(event.type) ?? []) call(subscription, event);
+  }
+}
+
+function call(subscription: Subscription, event: WorkerEvent): void {
+  try {
+    subscription.handler(event);
+  } catch (error) {
+    if (subscription.failed) return;
+    subscription.failed = true;
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.emitWarning(
+      `a handler of "${event.type}" events threw, which is told this once only: ${reason}`,
+      "WoolWarning",
+    );
+  }
+}
