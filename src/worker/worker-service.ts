@@ -75,7 +75,7 @@ export class WorkerService {
 
   /** Starts the task threads and listens. */
   async start(address: ListenAddress): Promise<ListenAddress> {
-    for (let lane = 0; lane < this.#options.threads; lane++) this.#startThread(lane);
+    for (let lane = 0; lane < this.#lanes(); lane++) this.#startThread(lane);
     const listening = this.#server.listen(address);
     await Promise.all(this.#threads.map((thread) => thread.ready));
     return await listening;
@@ -125,9 +125,22 @@ export class WorkerService {
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
   }
 
+  /** There is no use for more threads than tasks may run at once. */
+  #lanes(): number {
+    const { threads, thread } = this.#options;
+    return thread.maxConcurrency === 0 ? threads : Math.min(threads, thread.maxConcurrency);
+  }
+
+  /** A thread's part of the tasks that the worker may run at once; 0 for no limit. */
+  #share(lane: number): number {
+    const { maxConcurrency } = this.#options.thread;
+    const lanes = this.#lanes();
+    return Math.floor(maxConcurrency / lanes) + (lane < maxConcurrency % lanes ? 1 : 0);
+  }
+
   #startThread(lane: number): void {
     const thread = new TaskThread(
-      { ...this.#options.thread, uid: this.#options.uid },
+      { ...this.#options.thread, uid: this.#options.uid, maxConcurrency: this.#share(lane) },
       { resourceLimits: this.#options.resourceLimits },
       {
         message: (memory) => this.#toCaller(memory),

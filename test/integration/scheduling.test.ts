@@ -70,6 +70,43 @@ describe("capacity", () => {
     expect(seen).toHaveLength(30);
   });
 
+  test.each([
+    [2, 1],
+    [2, 3],
+    [3, 2],
+  ])("%i threads share the %i tasks that may run at once", async (threads, maxConcurrency) => {
+    await using own = await WorkerPool.start({ size: 1, workerOptions: { threads, maxConcurrency } });
+    const folder = await mkdtemp(join(tmpdir(), "wool-share-"));
+    try {
+      // Each says that it runs and waits until all that may have said so.
+      const meet = routine(async (own: string, others: string[], folder: string) => {
+        const { existsSync, writeFileSync } = await import("node:fs");
+        writeFileSync(`${folder}/${own}`, "");
+        while (!others.every((other) => existsSync(`${folder}/${other}`))) await new Promise(setImmediate);
+        return others.length;
+      });
+      const first = Array.from({ length: maxConcurrency }, (_, i) => `first-${i}`);
+      const met = await Promise.all(first.map((name) => own.dispatch(meet, name, first, folder)));
+      expect(met).toEqual(first.map(() => maxConcurrency));
+      const count = routine(async (own: string, folder: string) => {
+        const { mkdirSync, readdirSync, rmSync, writeFileSync } = await import("node:fs");
+        mkdirSync(`${folder}/running`, { recursive: true });
+        writeFileSync(`${folder}/running/${own}`, "");
+        let most = 0;
+        for (let i = 0; i < 50; i++) {
+          await new Promise(setImmediate);
+          most = Math.max(most, readdirSync(`${folder}/running`).length);
+        }
+        rmSync(`${folder}/running/${own}`);
+        return most;
+      });
+      const many = Array.from({ length: 4 * maxConcurrency }, (_, i) => own.dispatch(count, `task-${i}`, folder));
+      expect(Math.max(...(await Promise.all(many)))).toBeLessThanOrEqual(maxConcurrency);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test("two threads run two tasks that block", async () => {
     const meet = routine(async (folder: string, own: string, other: string) => {
       writeFileSync(join(folder, own), "");
