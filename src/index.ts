@@ -8,7 +8,7 @@ import { WorkerPool } from "./pool/worker-pool.ts";
 import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
 import { routine } from "./routine/routine.ts";
 import { currentTask } from "./routine/task.ts";
-import { LocalWorker, Worker } from "./worker/index.ts";
+import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
 
 export {
   type DispatchOutcome,
@@ -57,7 +57,17 @@ export type { CallOptions, RoutineOptions } from "./routine/options.ts";
 export { type Routine, type RoutineDecorator, type RoutineOf, routine, type StreamRoutine } from "./routine/routine.ts";
 export { currentTask, type Task } from "./routine/task.ts";
 export type { Serializer } from "./values/index.ts";
-export { LocalWorker, Worker, type WorkerFactory, type WorkerLike, type WorkerOptions } from "./worker/index.ts";
+export {
+  LocalWorker,
+  ResilientWorker,
+  type RestartOptions,
+  Worker,
+  type WorkerChange,
+  type WorkerFactory,
+  type WorkerLike,
+  type WorkerListener,
+  type WorkerOptions,
+} from "./worker/index.ts";
 
 // Code that uses these meets the worker's own, not copies.
 registerRuntimeExports("wool-ts", {
@@ -68,6 +78,7 @@ registerRuntimeExports("wool-ts", {
   currentTask,
   LocalDiscovery,
   LocalWorker,
+  ResilientWorker,
   routine,
   runtimeContext,
   shipping,

@@ -39,6 +39,8 @@ export class WorkerLink {
   #sessions: readonly Session[] = [];
   #busySessions = 0;
   #sharesFiles = false;
+  /** Why it is to be closed once it is idle. */
+  #retirement: Error | undefined;
 
   constructor(address: string, options: LinkOptions) {
     this.address = address;
@@ -105,6 +107,12 @@ export class WorkerLink {
     this.#vigil?.close();
     void this.#channel?.close();
     this.#channel = undefined;
+  }
+
+  /** Closes the connection as soon as no call is in flight: a worker that is leaving may finish what it has. */
+  retire(error: Error): void {
+    this.#retirement = error;
+    this.#closeIfRetired();
   }
 
   async #open(): Promise<void> {
@@ -177,6 +185,12 @@ export class WorkerLink {
     else if (!busy && this.#busySessions === 0) channel.unref();
     else return;
     if (this.#vigil !== undefined) this.#vigil.busy = busy;
+    // Not while a message is being read.
+    if (!busy && this.#retirement !== undefined) setImmediate(() => this.#closeIfRetired());
+  }
+
+  #closeIfRetired(): void {
+    if (this.#retirement !== undefined && this.inFlight === 0) this.close(this.#retirement);
   }
 
   #sessionClosed(channel: GrpcChannel, session: Session, lane: number, error: Error): void {
@@ -215,6 +229,7 @@ export class WorkerLink {
     this.#responds = true;
     this.#sessions = [];
     this.#busySessions = 0;
+    this.#closeIfRetired();
   }
 }
 

@@ -40,6 +40,8 @@ export class Scheduler implements CallOwner, LinkListener {
   balancer: LoadBalancerLike = new LeastLoadedLoadBalancer();
   /** Counts of workers that are no longer members. */
   readonly departed = { done: 0, failed: 0 };
+  /** Those of them that may still have calls. */
+  readonly #leaving = new Set<Member>();
   readonly #options: SchedulerOptions;
   /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
   #state: "collecting" | "open" = "collecting";
@@ -80,6 +82,8 @@ export class Scheduler implements CallOwner, LinkListener {
   remove(member: Member): void {
     this.members.delete(member.uid);
     this.context.remove(member.uid);
+    this.#leaving.add(member);
+    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#leaving.delete(left);
     this.departed.done += member.tally.done;
     this.departed.failed += member.tally.failed;
     if (this.#state === "open") this.#failIfUnreachable();
@@ -146,6 +150,24 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#head = 0;
     this.#holes = 0;
     for (const call of waiting) if (call.state === "waiting") fail(call, error);
+  }
+
+  /** Cancels every call that is at a worker, for the reason that `reason` gives for the name of its routine. */
+  cancelAll(reason: (name: string) => Error): void {
+    for (const call of this.#callsAtWorkers()) {
+      const error = reason(call.route.name);
+      call.session?.cancel(call, error);
+      call.reject(new RemoteFailure(error));
+    }
+  }
+
+  /** Whether a call waits for room or is at a worker, be that a member or not any more. */
+  get isBusy(): boolean {
+    return this.queued > 0 || this.#callsAtWorkers().length > 0;
+  }
+
+  #callsAtWorkers(): Call[] {
+    return [...this.members.values(), ...this.#leaving].flatMap(callsOf);
   }
 
   progressed(): void {
@@ -450,6 +472,10 @@ export class Scheduler implements CallOwner, LinkListener {
     }
     this.failAll(noWorkers("no worker could be reached", failures));
   }
+}
+
+function callsOf({ link, tally }: Member): Call[] {
+  return link.sessions.flatMap((session) => session.callsOf(tally));
 }
 
 function fail(call: Call, error: Error): void {

@@ -8,7 +8,7 @@ import {
   StaticDiscovery,
   type WorkerMetadata,
 } from "../discovery/index.ts";
-import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { runInFrame } from "../routine/frame.ts";
 import { type CallOptions, describe } from "../routine/options.ts";
@@ -22,6 +22,7 @@ import { Scheduler } from "./scheduler.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
 const DISPOSAL_LIMIT_MS = 5000;
+const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** What became of the calls at one worker. */
 export interface WorkerStats {
@@ -54,6 +55,8 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
+  /** Uids of workers that are used whatever filter and lease say. */
+  readonly #reserved = new Set<string>();
   /** How tasks find the workers, when that is known before the discovery is. */
   readonly #fixedAddress: PoolAddress | undefined;
   readonly #dispatching: Dispatching;
@@ -62,6 +65,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   #state: "idle" | "starting" | "open" | "closed" = "idle";
   #preparing: Promise<DiscoveryLike> | undefined;
   #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
   #membershipChanged: (() => void) | undefined;
 
   /** Throws `InvalidArgument` for options that are wrong or do not go together. */
@@ -73,7 +77,8 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
       evict: (member) => this.#membership.remove(member.uid, false),
     });
     this.#membership = new Membership(this.#scheduler, {
-      filter: (worker) => !worker.secure && (options.filter?.(worker) ?? true),
+      filter: (worker) => !worker.secure && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
+      reserved: this.#reserved,
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {
         this.#membershipChanged?.();
@@ -93,6 +98,16 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   prepare(): Promise<DiscoveryLike> {
     this.#preparing ??= this.#prepare();
     return this.#preparing;
+  }
+
+  /** @internal Uses the worker of this uid whatever filter and lease say. */
+  reserve(uid: string): void {
+    this.#reserved.add(uid);
+  }
+
+  /** @internal Whether a call made through this proxy has not ended. */
+  get isBusy(): boolean {
+    return this.#scheduler.isBusy;
   }
 
   /** Begins to look for workers and waits for the quorum. Happens by itself at the first call. */
@@ -163,36 +178,59 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     return { inFlight, queued: this.#scheduler.queued, done, failed, workers };
   }
 
-  /** Closes the proxy. Calls that wait end with `PoolClosed`; those at a worker are cancelled. */
-  async stop(): Promise<void> {
-    if (this.#state === "closed") return;
-    this.#state = "closed";
-    this.#scheduler.failAll(closedError());
-    this.#membershipChanged?.();
-    this.#membership.close(false);
-    await bounded(this.#balancer?.dispose());
-    await bounded(this.#discovery?.dispose());
+  /**
+   * Closes the proxy. Calls that wait end with `PoolClosed`; those at a worker are cancelled. Rejects, when all is done,
+   * with what the discovery or the balancer threw when it was disposed of.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 
+  async #stop(): Promise<void> {
+    this.#state = "closed";
+    this.#scheduler.failAll(closedError());
+    this.#scheduler.cancelAll((name) => new TaskCancelled(`${name} was cancelled: its pool was stopped`));
+    this.#membershipChanged?.();
+    this.#membership.close(false);
+    // What is still being made is disposed of when it is there.
+    await bounded(this.#preparing?.then(undefined, () => undefined));
+    const disposals = await Promise.allSettled([
+      bounded(this.#balancer?.dispose()),
+      bounded(this.#discovery?.dispose()),
+    ]);
+    for (const disposal of disposals) if (disposal.status === "rejected") throw disposal.reason;
+  }
+
   async #prepare(): Promise<DiscoveryLike> {
     const { loadBalancer } = this.#options;
-    if (loadBalancer !== undefined) {
-      this.#balancer = await resolveFactory(loadBalancer);
-      if (!isLoadBalancer(this.#balancer.value)) {
+    // Both belong to the proxy, so that each is disposed of also when there is something wrong with the other.
+    const [balancer, discovery] = await Promise.allSettled([
+      loadBalancer === undefined ? undefined : resolveFactory(loadBalancer),
+      this.#findDiscovery(),
+    ]);
+    if (balancer.status === "fulfilled") this.#balancer = balancer.value;
+    if (discovery.status === "fulfilled") this.#discovery = discovery.value;
+    if (balancer.status === "rejected") throw balancer.reason;
+    if (discovery.status === "rejected") throw discovery.reason;
+    if (balancer.value !== undefined) {
+      if (!isLoadBalancer(balancer.value.value)) {
         throw new InvalidArgument(
-          `loadBalancer must have a method delegate(task, context), and ${describe(this.#balancer.value)} has none`,
+          `loadBalancer must have a method delegate(task, context), and ${describe(balancer.value.value)} has none`,
         );
       }
-      this.#scheduler.balancer = this.#balancer.value;
+      this.#scheduler.balancer = balancer.value.value;
     }
-    const discovery = await this.#findDiscovery();
-    this.#discovery = discovery;
-    this.#membership.subscribe(discovery.value);
-    return discovery.value;
+    if (this.#isClosed()) {
+      await Promise.all([this.#balancer?.dispose(), this.#discovery?.dispose()]);
+      throw closedError();
+    }
+    this.#membership.subscribe(discovery.value.value);
+    return discovery.value.value;
   }
 
   async #start(): Promise<void> {
@@ -235,6 +273,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     const { quorum = 1, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     if (this.#membership.size >= quorum) return;
     await new Promise<void>((resolve, reject) => {
+      const limit = Math.min(quorumTimeout, LONGEST_TIMER_MS);
       const timer = setTimeout(() => {
         this.#membershipChanged = undefined;
         const found = this.#membership.size;
@@ -244,7 +283,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
               "start workers, or check that they announce themselves where this discovery looks",
           ),
         );
-      }, quorumTimeout);
+      }, limit);
       this.#membershipChanged = () => {
         if (this.#membership.size < quorum && this.#state !== "closed") return;
         this.#membershipChanged = undefined;
@@ -281,13 +320,16 @@ async function* streamAfter(
 }
 
 /** Waits for what a user's object does when it is disposed of, but not for ever. */
-async function bounded(disposal: Promise<void> | undefined): Promise<void> {
+async function bounded(disposal: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, DISPOSAL_LIMIT_MS);
   });
-  await Promise.race([disposal, limit]);
-  clearTimeout(timer);
+  try {
+    await Promise.race([disposal, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function closedError(): PoolClosed {
