@@ -92,10 +92,10 @@ export class WorkerLink {
   }
 
   /** Runs a unary call of the worker's service. */
-  async unary(method: "Stop" | "Idle", request: Uint8Array, timeout: number): Promise<Uint8Array> {
+  async unary(method: "Stop" | "Idle", request: Uint8Array, timeout: number | undefined): Promise<Uint8Array> {
     await this.connect();
     if (this.#channel === undefined) throw new PoolClosed(`the connection to ${this.address} is closed`);
-    return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, { timeout });
+    return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, timeout === undefined ? {} : { timeout });
   }
 
   /** Closes the connection. Calls in flight end with `error`. */

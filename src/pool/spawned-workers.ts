@@ -23,8 +23,10 @@ export interface SpawnedWorkersOptions {
   readonly stopLimit?: number;
   /** Called with the uid of each worker before it is announced. */
   readonly made: (uid: string) => void;
+  /** Called when a worker is lost that will be back. */
+  readonly missed: (uid: string) => void;
   /** Called when a worker is lost for good, with why. */
-  readonly lost: (error: Error) => void;
+  readonly lost: (uid: string, error: Error) => void;
 }
 
 /**
@@ -123,12 +125,14 @@ export class SpawnedWorkers {
   #changed(change: WorkerChange): void {
     if (this.#state === "stopping") return;
     const { metadata } = change;
+    if (change.kind === "lost" && !change.final) this.#options.missed(metadata.uid);
     const announced = this.#announce(change.kind === "lost" ? "worker-dropped" : "worker-added", metadata);
     announced.catch((error: unknown) => {
       process.emitWarning(`worker ${metadata.uid} could not be announced: ${String(error)}`, "WoolWarning");
     });
     if (change.kind === "lost" && change.final) {
-      this.#options.lost(new WorkerStartError(`worker ${metadata.uid} was lost: ${change.reason}`));
+      const { uid } = metadata;
+      this.#options.lost(uid, new WorkerStartError(`worker ${uid} was lost: ${change.reason}`));
     }
   }
 

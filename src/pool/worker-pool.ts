@@ -205,7 +205,11 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       startLimit: quorumTimeout,
       ...(workerOptions.shutdownGracePeriod === undefined ? {} : { stopLimit: workerOptions.shutdownGracePeriod }),
       made: (uid) => proxy.reserve(uid),
-      lost: reject,
+      missed: (uid) => proxy.expect(uid, true),
+      lost: (uid, error) => {
+        proxy.expect(uid, false);
+        reject(error);
+      },
     });
     await Promise.race([this.#spawned.start(size), lost]);
     return [lost];

@@ -16,6 +16,9 @@ import type { Member } from "./member.ts";
 /** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
 const RETRY_MS = 1000;
 
+/** Any long time, in milliseconds. */
+const ALIVE_MS = 1_000_000_000;
+
 /** Calls in a row that make a caller one that waits for each answer. */
 const LONG_STREAK = 64;
 /** After so many calls of such a caller another worker has its turn. */
@@ -42,6 +45,8 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly departed = { done: 0, failed: 0 };
   /** Those of them that may still have calls. */
   readonly #leaving = new Set<Member>();
+  /** Uids of workers that will be back. */
+  readonly #expected = new Set<string>();
   readonly #options: SchedulerOptions;
   /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
   #state: "collecting" | "open" = "collecting";
@@ -57,6 +62,7 @@ export class Scheduler implements CallOwner, LinkListener {
   /** Who got the last call. */
   #lastSerial: { readonly session: Session; readonly member: Member } | undefined;
   #scheduled = false;
+  #alive: NodeJS.Timeout | undefined;
   /** Whether the balancer is being asked, and whether it must be asked again after that. */
   #asking: "no" | "once" | "again" = "no";
   readonly #distributeNow = (): void => {
@@ -73,7 +79,20 @@ export class Scheduler implements CallOwner, LinkListener {
     return this.#queue.length - this.#head - this.#holes + this.#retries.length;
   }
 
+  /** Without any worker, calls wait for this one: it has gone and will be back. */
+  expect(uid: string): void {
+    this.#expected.add(uid);
+  }
+
+  /** The worker will not be back. */
+  giveUp(uid: string): void {
+    this.#expected.delete(uid);
+    if (this.#state === "open") this.#failIfUnreachable();
+  }
+
   add(member: Member): void {
+    // One that was expected is as good as new.
+    if (this.#expected.delete(member.uid)) for (const call of this.#retries) call.refusals?.delete(member.uid);
     this.members.set(member.uid, member);
     this.context.add(member.metadata);
     this.progressed();
@@ -119,6 +138,7 @@ export class Scheduler implements CallOwner, LinkListener {
     const retry = this.#retries.indexOf(call);
     if (retry >= 0) this.#retries.splice(retry, 1);
     else this.#holes++;
+    this.#keepAlive();
   }
 
   /** Begins to hand out calls. */
@@ -129,10 +149,18 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Hands out as many waiting calls as there is room for. */
   distribute(): void {
+    this.#handOut();
+    this.#keepAlive();
+  }
+
+  #handOut(): void {
     if (this.#state === "collecting") return;
     if (this.#retries.length > 0) this.#distributeRetries();
     if (this.#head === this.#queue.length) return;
-    if (this.members.size === 0) return this.failAll(noWorkers("no workers are known", []));
+    if (this.members.size === 0) {
+      if (this.#expected.size === 0) this.failAll(noWorkers("no workers are known", []));
+      return;
+    }
     this.connect();
     if (this.#holes > 0) this.#compact();
     if (this.balancer.levels === true) this.#distributeRounds();
@@ -150,6 +178,15 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#head = 0;
     this.#holes = 0;
     for (const call of waiting) if (call.state === "waiting") fail(call, error);
+    this.#keepAlive();
+  }
+
+  /** A call that waits keeps the program alive, as one at a worker does: there may be no connection to do so. */
+  #keepAlive(): void {
+    if (this.queued === 0) {
+      clearInterval(this.#alive);
+      this.#alive = undefined;
+    } else this.#alive ??= setInterval(() => undefined, ALIVE_MS);
   }
 
   /** Cancels every call that is at a worker, for the reason that `reason` gives for the name of its routine. */
@@ -409,7 +446,7 @@ export class Scheduler implements CallOwner, LinkListener {
       const member = untried.find((candidate) => candidate.roomiest() !== undefined);
       const session = member?.roomiest();
       if (member !== undefined && session !== undefined) this.#sendOne(call, member, session);
-      else if (untried.length === 0)
+      else if (untried.length === 0 && this.#expected.size === 0)
         fail(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
       else {
         this.#retries.push(call);
@@ -464,7 +501,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** When no worker is reachable and none is being connected to, waiting is in vain. */
   #failIfUnreachable(): void {
-    if (this.queued === 0) return;
+    if (this.queued === 0 || this.#expected.size > 0) return;
     const failures: Error[] = [];
     for (const member of this.members.values()) {
       if (member.link.state !== "idle") return;

@@ -105,6 +105,12 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     this.#reserved.add(uid);
   }
 
+  /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
+  expect(uid: string, back: boolean): void {
+    if (back) this.#scheduler.expect(uid);
+    else this.#scheduler.giveUp(uid);
+  }
+
   /** @internal Whether a call made through this proxy has not ended. */
   get isBusy(): boolean {
     return this.#scheduler.isBusy;
