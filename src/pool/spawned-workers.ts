@@ -21,8 +21,8 @@ export interface SpawnedWorkersOptions {
   readonly startLimit: number;
   /** Milliseconds that a worker may take to stop beyond the time that its tasks have. */
   readonly stopLimit?: number;
-  /** Called with the uid of each worker before it is announced. */
-  readonly made: (uid: string) => void;
+  /** Called with each worker before it is started. */
+  readonly made: (worker: WorkerLike) => void;
   /** Called when a worker is lost that will be back. */
   readonly missed: (uid: string) => void;
   /** Called when a worker is lost for good, with why. */
@@ -55,7 +55,7 @@ export class SpawnedWorkers {
         throw new InvalidArgument(`option "worker" gave worker ${worker.uid} twice: it must make a new one each time`);
       }
       this.#workers.set(worker.uid, worker);
-      this.#options.made(worker.uid);
+      this.#options.made(worker);
     }
     await Promise.all(Array.from(this.#workers.values(), (worker) => this.#startOne(worker)));
     this.#state = "running";

@@ -204,7 +204,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       publisher,
       startLimit: quorumTimeout,
       ...(workerOptions.shutdownGracePeriod === undefined ? {} : { stopLimit: workerOptions.shutdownGracePeriod }),
-      made: (uid) => proxy.reserve(uid),
+      made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
       missed: (uid) => proxy.expect(uid, true),
       lost: (uid, error) => {
         proxy.expect(uid, false);

@@ -137,7 +137,10 @@ function makeCall(scheduler: Scheduler, extras?: CallExtras): Call {
 }
 
 /** A scheduler that hands out, with these workers. */
-function makeScheduler(members: readonly Member[], options: { maxPending?: number; balancer?: LoadBalancerLike } = {}) {
+function makeScheduler(
+  members: readonly Member[],
+  options: { maxPending?: number; balancer?: LoadBalancerLike; returns?: (uid: string) => boolean } = {},
+) {
   const evicted: string[] = [];
   const scheduler: Scheduler = new Scheduler({
     maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
@@ -145,6 +148,7 @@ function makeScheduler(members: readonly Member[], options: { maxPending?: numbe
       evicted.push(member.uid);
       scheduler.remove(member);
     },
+    ...(options.returns === undefined ? {} : { returns: options.returns }),
   });
   if (options.balancer !== undefined) scheduler.balancer = options.balancer;
   for (const member of members) scheduler.add(member);
@@ -361,6 +365,19 @@ describe("workers that are expected back", () => {
     scheduler.add(again);
     await settle();
     expect(again.session.calls).toEqual(calls);
+  });
+
+  it("are waited for a moment from when the connection is lost, until it is known that they will be back", async () => {
+    vi.useFakeTimers();
+    const worker = makeMember("a", [5], "idle");
+    const { submit } = makeScheduler([worker], { returns: () => true });
+    const [call] = submit(1);
+    await vi.advanceTimersByTimeAsync(0);
+    worker.fake.fail(new TransientRpcError("connection refused", 14));
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(ended.size).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(ended.get(call as Call)).toBeInstanceOf(NoWorkersAvailable);
   });
 
   it("are waited for no longer than they are expected", async () => {

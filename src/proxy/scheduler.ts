@@ -16,6 +16,9 @@ import type { Member } from "./member.ts";
 /** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
 const RETRY_MS = 1000;
 
+/** How long it may take until it is known of a worker that cannot be reached whether it will be back, in milliseconds. */
+const RETURN_MS = 2000;
+
 /** Any long time, in milliseconds. */
 const ALIVE_MS = 1_000_000_000;
 
@@ -30,6 +33,8 @@ export interface SchedulerOptions {
   readonly maxPending: number;
   /** Takes a worker out of the pool for good. */
   readonly evict: (member: Member, error: Error) => void;
+  /** Whether the worker of this uid comes back by itself when it is lost. */
+  readonly returns?: (uid: string) => boolean;
 }
 
 /**
@@ -45,8 +50,8 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly departed = { done: 0, failed: 0 };
   /** Those of them that may still have calls. */
   readonly #leaving = new Set<Member>();
-  /** Uids of workers that will be back. */
-  readonly #expected = new Set<string>();
+  /** Uids of workers that will be back, and what ends waiting for those of which that is only likely. */
+  readonly #expected = new Map<string, NodeJS.Timeout | undefined>();
   readonly #options: SchedulerOptions;
   /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
   #state: "collecting" | "open" = "collecting";
@@ -81,18 +86,32 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Without any worker, calls wait for this one: it has gone and will be back. */
   expect(uid: string): void {
-    this.#expected.add(uid);
+    clearTimeout(this.#expected.get(uid));
+    this.#expected.set(uid, undefined);
   }
 
   /** The worker will not be back. */
   giveUp(uid: string): void {
-    this.#expected.delete(uid);
-    if (this.#state === "open") this.#failIfUnreachable();
+    this.#unexpect(uid);
+    if (this.#state !== "open") return;
+    this.#failIfUnreachable();
+    this.progressed();
+  }
+
+  #unexpect(uid: string): boolean {
+    clearTimeout(this.#expected.get(uid));
+    return this.#expected.delete(uid);
+  }
+
+  /** The connection to a worker is lost, and whoever starts it again may not know yet that it is gone. */
+  #expectShortly(uid: string): void {
+    if (this.#options.returns?.(uid) !== true || this.#expected.has(uid)) return;
+    this.#expected.set(uid, setTimeout(() => this.giveUp(uid), RETURN_MS).unref());
   }
 
   add(member: Member): void {
     // One that was expected is as good as new.
-    if (this.#expected.delete(member.uid)) for (const call of this.#retries) call.refusals?.delete(member.uid);
+    if (this.#unexpect(member.uid)) for (const call of this.#retries) call.refusals?.delete(member.uid);
     this.members.set(member.uid, member);
     this.context.add(member.metadata);
     this.progressed();
@@ -191,6 +210,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Cancels every call that is at a worker, for the reason that `reason` gives for the name of its routine. */
   cancelAll(reason: (name: string) => Error): void {
+    for (const uid of Array.from(this.#expected.keys())) this.#unexpect(uid);
     for (const call of this.#callsAtWorkers()) {
       const error = reason(call.route.name);
       call.session?.cancel(call, error);
@@ -216,7 +236,11 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   interrupted(link: WorkerLink, error: Error): void {
-    for (const member of this.members.values()) if (member.link === link) member.failure = error;
+    for (const member of this.members.values()) {
+      if (member.link !== link) continue;
+      member.failure = error;
+      this.#expectShortly(member.uid);
+    }
   }
 
   rejected(call: Call, error: Error): void {
@@ -492,6 +516,7 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.members.get(member.uid) !== member) return;
     member.failure = error;
     member.retryAt = performance.now() + RETRY_MS;
+    this.#expectShortly(member.uid);
     for (const call of this.#retries) this.#refused(call, member.uid, error);
     if (!(error instanceof TransientRpcError)) this.#options.evict(member, error);
     else if (error instanceof HandshakeError) process.emitWarning(error.message, "WoolWarning");

@@ -57,6 +57,8 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   readonly #membership: Membership;
   /** Uids of workers that are used whatever filter and lease say. */
   readonly #reserved = new Set<string>();
+  /** Uids of workers that come back by themselves when they are lost. */
+  readonly #returning = new Set<string>();
   /** How tasks find the workers, when that is known before the discovery is. */
   readonly #fixedAddress: PoolAddress | undefined;
   readonly #dispatching: Dispatching;
@@ -75,6 +77,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
       evict: (member) => this.#membership.remove(member.uid, false),
+      returns: (uid) => this.#returning.has(uid),
     });
     this.#membership = new Membership(this.#scheduler, {
       filter: (worker) => !worker.secure && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
@@ -100,15 +103,17 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     return this.#preparing;
   }
 
-  /** @internal Uses the worker of this uid whatever filter and lease say. */
-  reserve(uid: string): void {
+  /** @internal Uses the worker of this uid whatever filter and lease say. `returns`: when lost, it comes back by itself. */
+  reserve(uid: string, returns: boolean): void {
     this.#reserved.add(uid);
+    if (returns) this.#returning.add(uid);
   }
 
   /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
   expect(uid: string, back: boolean): void {
-    if (back) this.#scheduler.expect(uid);
-    else this.#scheduler.giveUp(uid);
+    if (back) return this.#scheduler.expect(uid);
+    this.#returning.delete(uid);
+    this.#scheduler.giveUp(uid);
   }
 
   /** @internal Whether a call made through this proxy has not ended. */

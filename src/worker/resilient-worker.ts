@@ -32,6 +32,7 @@ const CHECKS = {
  * `over`: stopped, or given up after too many crashes, with a warning.
  */
 export class ResilientWorker extends LocalWorker {
+  readonly restarts = true;
   readonly #policy: RestartPolicy;
   #state: "steady" | "waiting" | "restarting" | "over" = "steady";
   #timer: NodeJS.Timeout | undefined;

@@ -6,13 +6,10 @@ import { cleanUpAtExit } from "../security/index.ts";
 import { OutputRelay } from "./output-relay.ts";
 import { CONTROL_FD, type ProcessConfig, type ProcessReport } from "./process-config.ts";
 import { ControlLines, type ProcessCommand, type ProcessWord } from "./process-control.ts";
+import { ProcessVigil } from "./process-vigil.ts";
 
 /** How long a process may take to end beyond the time its tasks were given, in milliseconds. */
 const STOP_GRACE_MS = 3000;
-/** How often a process that has all the time it needs is asked for a sign of life, in milliseconds. */
-const PING_EVERY_MS = 5000;
-/** How long such a process may give none, in milliseconds. */
-const SILENCE_LIMIT_MS = 30_000;
 /** How long output is waited for after the end of the process, in milliseconds: a process of its own may hold on to it. */
 const LAST_OUTPUT_MS = 500;
 
@@ -50,8 +47,7 @@ export class WorkerProcess {
   #reported: (report: ProcessReport) => void = () => undefined;
   #killAt = Number.POSITIVE_INFINITY;
   #killer: NodeJS.Timeout | undefined;
-  #pinger: NodeJS.Timeout | undefined;
-  #lastSign = 0;
+  #vigil: ProcessVigil | undefined;
 
   constructor(options: SpawnOptions) {
     const child = spawn(process.execPath, [...options.execArgv, options.file], {
@@ -134,7 +130,11 @@ export class WorkerProcess {
     if (this.#end === undefined) {
       this.#tell({ stop: Number.isFinite(timeout) ? timeout : -1 });
       if (Number.isFinite(timeout)) this.#killIn(timeout + this.#cancelGrace + STOP_GRACE_MS);
-      else this.#watch();
+      else
+        this.#vigil ??= new ProcessVigil(
+          () => this.#tell({ ping: 0 }),
+          () => this.kill(),
+        );
     }
     await this.exited;
   }
@@ -157,7 +157,7 @@ export class WorkerProcess {
   }
 
   #hear(word: ProcessWord): void {
-    this.#lastSign = performance.now();
+    this.#vigil?.heard();
     if ("ready" in word) this.#reported(word);
   }
 
@@ -169,20 +169,10 @@ export class WorkerProcess {
     this.#killer = setTimeout(() => this.kill(), ms);
   }
 
-  #watch(): void {
-    if (this.#pinger !== undefined) return;
-    this.#lastSign = performance.now();
-    this.#tell({ ping: 0 });
-    this.#pinger = setInterval(() => {
-      if (performance.now() - this.#lastSign > SILENCE_LIMIT_MS) this.kill();
-      else this.#tell({ ping: 0 });
-    }, PING_EVERY_MS);
-  }
-
   async #ended(end: ProcessEnd): Promise<ProcessEnd> {
     this.#end = end;
     clearTimeout(this.#killer);
-    clearInterval(this.#pinger);
+    this.#vigil?.close();
     const { stdout, stderr } = this.#child;
     const enough = setTimeout(() => {
       // What is in the pipes already is read first.

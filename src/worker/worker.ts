@@ -14,6 +14,8 @@ export interface WorkerLike {
   readonly metadata: WorkerMetadata | undefined;
   /** Where callers reach it; `undefined` before it is started. */
   readonly address: string | undefined;
+  /** Comes back by itself when it is lost, and tells so to who watches it. Default: false. */
+  readonly restarts?: boolean;
   /** Starts it within `timeout` milliseconds; default: no limit. */
   start(options?: { timeout?: number }): Promise<void>;
   /** Stops it. `timeout` 0 cancels what runs, above waits that long first, negative or infinite waits for all. */
