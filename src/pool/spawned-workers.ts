@@ -8,8 +8,10 @@ import { InvalidArgument, WoolError, WorkerStartError } from "../errors.ts";
 import type { WorkerChange, WorkerLike } from "../worker/index.ts";
 import { Deadline } from "./deadline.ts";
 
-/** How long a worker that was given a time to start or to stop in may take beyond it, in milliseconds. */
-const SLACK_MS = 10_000;
+/** How long a worker may take beyond the time that it was given to start, in milliseconds. */
+const START_SLACK_MS = 3000;
+/** How long a worker may take to stop beyond the time that its tasks were given, in milliseconds. */
+const STOP_SLACK_MS = 10_000;
 /** How long a discovery may take to withdraw workers, in milliseconds. */
 const WITHDRAWAL_LIMIT_MS = 5000;
 
@@ -89,7 +91,7 @@ export class SpawnedWorkers {
   async #startOne(worker: WorkerLike): Promise<void> {
     const { startLimit: timeout } = this.#options;
     const late = new Deadline();
-    late.shorten(timeout + SLACK_MS);
+    late.shorten(timeout + START_SLACK_MS);
     const limit = late.passed.then(() => {
       throw new WorkerStartError(`worker ${worker.uid} did not start within ${timeout} ms (quorumTimeout)`);
     });
@@ -119,7 +121,7 @@ export class SpawnedWorkers {
   }
 
   #limit(timeout: number): void {
-    this.#bound.shorten(timeout + (this.#options.stopLimit ?? 0) + SLACK_MS);
+    this.#bound.shorten(timeout + (this.#options.stopLimit ?? 0) + STOP_SLACK_MS);
   }
 
   #changed(change: WorkerChange): void {
