@@ -1,3 +1,6 @@
+/** Longest delay that a timer takes, in milliseconds. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** A point in time that can be moved nearer. It begins infinitely far away. */
 export class Deadline {
   /** Resolves when it has passed. */
@@ -24,7 +27,7 @@ export class Deadline {
     this.#at = at;
     clearTimeout(this.#timer);
     if (ms <= 0) this.#pass();
-    else this.#timer = setTimeout(this.#pass, ms);
+    else this.#timer = setTimeout(this.#pass, Math.min(ms, LONGEST_TIMER_MS));
   }
 
   /** Frees the timer. It does not pass any more. */

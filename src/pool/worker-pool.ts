@@ -1,7 +1,12 @@
 import { availableParallelism } from "node:os";
 import { fromCaller } from "../connection/remote-failure.ts";
-import { type DiscoveryPublisherLike, LocalDiscovery, type WorkerMetadata } from "../discovery/index.ts";
-import { InvalidArgument, PoolClosed } from "../errors.ts";
+import {
+  type DiscoveryLike,
+  type DiscoveryPublisherLike,
+  LocalDiscovery,
+  type WorkerMetadata,
+} from "../discovery/index.ts";
+import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
 import {
   type BroadcastResult,
   POOL_NAMESPACE,
@@ -159,7 +164,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     const size = this.#options.size ?? (discovery === undefined ? availableParallelism() : 0);
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
-    const { publisher } = await proxy.prepare();
+    const { publisher } = await this.#prepared(proxy);
     const lost = size > 0 ? await this.#spawn(size, proxy, publisher) : [];
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
@@ -181,6 +186,24 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
     };
+  }
+
+  /** The discovery, once it is there. One that never is ends the start. */
+  async #prepared(proxy: WorkerProxy): Promise<DiscoveryLike> {
+    const { quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
+    const late = new Deadline();
+    late.shorten(quorumTimeout);
+    const limit = late.passed.then(() => {
+      throw new NoWorkersAvailable(
+        `the discovery or the balancer was not there within the quorumTimeout of ${quorumTimeout} ms: what was given for ` +
+          "it is a promise that was not settled by then, or a function that returned one",
+      );
+    });
+    try {
+      return await Promise.race([proxy.prepare(), limit]);
+    } finally {
+      late.clear();
+    }
   }
 
   /** Starts workers. What is returned rejects when one of them is lost for good. */

@@ -356,7 +356,7 @@ describe("workers that are expected back", () => {
   it("are waited for, and get the calls when they are", async () => {
     const worker = makeMember("a", [5]);
     const { scheduler, submit } = makeScheduler([worker]);
-    scheduler.expect("a");
+    scheduler.returning.expect("a");
     scheduler.remove(worker);
     const calls = submit(2);
     await settle();
@@ -385,10 +385,10 @@ describe("workers that are expected back", () => {
     const { scheduler, submit } = makeScheduler([worker]);
     const [call] = submit(1);
     await settle();
-    scheduler.expect("a");
+    scheduler.returning.expect("a");
     scheduler.remove(worker);
     expect(ended.size).toBe(0);
-    scheduler.giveUp("a");
+    scheduler.returning.giveUp("a");
     expect(ended.get(call as Call)).toBeInstanceOf(NoWorkersAvailable);
   });
 });

@@ -12,12 +12,10 @@ import { HandshakeError, NoWorkersAvailable, PoolSaturated, TransientRpcError, W
 import { dropPayloadFile } from "../security/index.ts";
 import { level } from "./level.ts";
 import type { Member } from "./member.ts";
+import { ReturningWorkers } from "./returning-workers.ts";
 
 /** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
 const RETRY_MS = 1000;
-
-/** How long it may take until it is known of a worker that cannot be reached whether it will be back, in milliseconds. */
-const RETURN_MS = 2000;
 
 /** Any long time, in milliseconds. */
 const ALIVE_MS = 1_000_000_000;
@@ -50,8 +48,8 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly departed = { done: 0, failed: 0 };
   /** Those of them that may still have calls. */
   readonly #leaving = new Set<Member>();
-  /** Uids of workers that will be back, and what ends waiting for those of which that is only likely. */
-  readonly #expected = new Map<string, NodeJS.Timeout | undefined>();
+  /** Workers that calls wait for when there is no other. */
+  readonly returning: ReturningWorkers;
   readonly #options: SchedulerOptions;
   /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
   #state: "collecting" | "open" = "collecting";
@@ -77,6 +75,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
+    this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
   }
 
   /** Calls that wait for room. */
@@ -84,34 +83,9 @@ export class Scheduler implements CallOwner, LinkListener {
     return this.#queue.length - this.#head - this.#holes + this.#retries.length;
   }
 
-  /** Without any worker, calls wait for this one: it has gone and will be back. */
-  expect(uid: string): void {
-    clearTimeout(this.#expected.get(uid));
-    this.#expected.set(uid, undefined);
-  }
-
-  /** The worker will not be back. */
-  giveUp(uid: string): void {
-    this.#unexpect(uid);
-    if (this.#state !== "open") return;
-    this.#failIfUnreachable();
-    this.progressed();
-  }
-
-  #unexpect(uid: string): boolean {
-    clearTimeout(this.#expected.get(uid));
-    return this.#expected.delete(uid);
-  }
-
-  /** The connection to a worker is lost, and whoever starts it again may not know yet that it is gone. */
-  #expectShortly(uid: string): void {
-    if (this.#options.returns?.(uid) !== true || this.#expected.has(uid)) return;
-    this.#expected.set(uid, setTimeout(() => this.giveUp(uid), RETURN_MS).unref());
-  }
-
   add(member: Member): void {
     // One that was expected is as good as new.
-    if (this.#unexpect(member.uid)) for (const call of this.#retries) call.refusals?.delete(member.uid);
+    if (this.returning.arrived(member.uid)) for (const call of this.#retries) call.refusals?.delete(member.uid);
     this.members.set(member.uid, member);
     this.context.add(member.metadata);
     this.progressed();
@@ -177,7 +151,7 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.#retries.length > 0) this.#distributeRetries();
     if (this.#head === this.#queue.length) return;
     if (this.members.size === 0) {
-      if (this.#expected.size === 0) this.failAll(noWorkers("no workers are known", []));
+      if (!this.returning.any) this.failAll(noWorkers("no workers are known", []));
       return;
     }
     this.connect();
@@ -210,7 +184,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Cancels every call that is at a worker, for the reason that `reason` gives for the name of its routine. */
   cancelAll(reason: (name: string) => Error): void {
-    for (const uid of Array.from(this.#expected.keys())) this.#unexpect(uid);
+    this.returning.clear();
     for (const call of this.#callsAtWorkers()) {
       const error = reason(call.route.name);
       call.session?.cancel(call, error);
@@ -239,7 +213,7 @@ export class Scheduler implements CallOwner, LinkListener {
     for (const member of this.members.values()) {
       if (member.link !== link) continue;
       member.failure = error;
-      this.#expectShortly(member.uid);
+      this.returning.suspect(member.uid);
     }
   }
 
@@ -470,7 +444,7 @@ export class Scheduler implements CallOwner, LinkListener {
       const member = untried.find((candidate) => candidate.roomiest() !== undefined);
       const session = member?.roomiest();
       if (member !== undefined && session !== undefined) this.#sendOne(call, member, session);
-      else if (untried.length === 0 && this.#expected.size === 0)
+      else if (untried.length === 0 && !this.returning.any)
         fail(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
       else {
         this.#retries.push(call);
@@ -516,7 +490,7 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.members.get(member.uid) !== member) return;
     member.failure = error;
     member.retryAt = performance.now() + RETRY_MS;
-    this.#expectShortly(member.uid);
+    this.returning.suspect(member.uid);
     for (const call of this.#retries) this.#refused(call, member.uid, error);
     if (!(error instanceof TransientRpcError)) this.#options.evict(member, error);
     else if (error instanceof HandshakeError) process.emitWarning(error.message, "WoolWarning");
@@ -524,9 +498,16 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#failIfUnreachable();
   }
 
+  /** A worker that calls may have waited for will not be back. */
+  #missed(): void {
+    if (this.#state !== "open") return;
+    this.#failIfUnreachable();
+    this.progressed();
+  }
+
   /** When no worker is reachable and none is being connected to, waiting is in vain. */
   #failIfUnreachable(): void {
-    if (this.queued === 0 || this.#expected.size > 0) return;
+    if (this.queued === 0 || this.returning.any) return;
     const failures: Error[] = [];
     for (const member of this.members.values()) {
       if (member.link.state !== "idle") return;

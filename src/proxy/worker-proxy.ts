@@ -111,9 +111,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
 
   /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
   expect(uid: string, back: boolean): void {
-    if (back) return this.#scheduler.expect(uid);
+    if (back) return this.#scheduler.returning.expect(uid);
     this.#returning.delete(uid);
-    this.#scheduler.giveUp(uid);
+    this.#scheduler.returning.giveUp(uid);
   }
 
   /** @internal Whether a call made through this proxy has not ended. */
@@ -221,27 +221,30 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     const { loadBalancer } = this.#options;
     // Both belong to the proxy, so that each is disposed of also when there is something wrong with the other.
     const [balancer, discovery] = await Promise.allSettled([
-      loadBalancer === undefined ? undefined : resolveFactory(loadBalancer),
-      this.#findDiscovery(),
+      loadBalancer === undefined
+        ? undefined
+        : resolveFactory(loadBalancer).then((found) => this.#own((this.#balancer = found))),
+      this.#findDiscovery().then((found) => this.#own((this.#discovery = found))),
     ]);
-    if (balancer.status === "fulfilled") this.#balancer = balancer.value;
-    if (discovery.status === "fulfilled") this.#discovery = discovery.value;
     if (balancer.status === "rejected") throw balancer.reason;
     if (discovery.status === "rejected") throw discovery.reason;
     if (balancer.value !== undefined) {
-      if (!isLoadBalancer(balancer.value.value)) {
+      if (!isLoadBalancer(balancer.value)) {
         throw new InvalidArgument(
-          `loadBalancer must have a method delegate(task, context), and ${describe(balancer.value.value)} has none`,
+          `loadBalancer must have a method delegate(task, context), and ${describe(balancer.value)} has none`,
         );
       }
-      this.#scheduler.balancer = balancer.value.value;
+      this.#scheduler.balancer = balancer.value;
     }
-    if (this.#isClosed()) {
-      await Promise.all([this.#balancer?.dispose(), this.#discovery?.dispose()]);
-      throw closedError();
-    }
-    this.#membership.subscribe(discovery.value.value);
-    return discovery.value.value;
+    this.#membership.subscribe(discovery.value);
+    return discovery.value;
+  }
+
+  /** Disposes of what comes too late. */
+  async #own<T>(found: Resolved<T>): Promise<T> {
+    if (!this.#isClosed()) return found.value;
+    await found.dispose();
+    throw closedError();
   }
 
   async #start(): Promise<void> {

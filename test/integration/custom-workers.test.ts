@@ -351,6 +351,14 @@ describe("a discovery or a balancer", () => {
     ]);
   });
 
+  test("that is never there ends the start", async () => {
+    const log: string[] = [];
+    const loadBalancer = new Promise<LoadBalancerLike>(() => undefined);
+    const starting = WorkerPool.start({ size: 1, discovery: makeDiscovery(log), loadBalancer, quorumTimeout: 50 });
+    expect((await reasonOf(starting)).message).toContain("was not there within the quorumTimeout of 50 ms");
+    expect(log).toEqual(["discovery disposed of"]);
+  });
+
   test("that cannot be disposed of is told of when all else is stopped", async () => {
     const discovery = makeDiscovery([]);
     const dispose = discovery[Symbol.asyncDispose];
