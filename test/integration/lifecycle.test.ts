@@ -113,6 +113,16 @@ describe.concurrent("a program", () => {
   });
 });
 
+test("a worker that was frozen when its program was killed ends when it thaws", async () => {
+  using running = new PoolProgram("wait");
+  const [frozen = 0, other] = await running.started();
+  process.kill(frozen, "SIGSTOP");
+  running.program.child.kill("SIGKILL");
+  await until(() => !isRunning(other), "the other one has ended");
+  process.kill(frozen, "SIGCONT");
+  expect(await running.ended()).toMatchObject({ signal: "SIGKILL" });
+});
+
 describe.concurrent("a program at a terminal", () => {
   test("that is interrupted can use its workers to the end, and stops them in order", async () => {
     using running = new PoolProgram("wait in order");

@@ -1,44 +1,15 @@
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
+import { announced, DocumentedPrograms } from "../support/documented-programs.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = mkdtempSync(join(root, "test", ".readme-"));
+const readme = new DocumentedPrograms("README.md");
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => readme[Symbol.dispose]());
 
-const programs = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
-  ([, code = ""]) => code,
-);
+it("has programs to run", () => expect(readme.programs.length).toBeGreaterThanOrEqual(6));
 
-/** The values that comments behind `console.log` announce. */
-function announced(code: string): string[] {
-  return [...code.matchAll(/console\.log\(.*\);? \/\/ (.*)/g)].flatMap(([, comment = ""]) =>
-    (/^(?:[\w.]+, )*[\w.]+$/.test(comment) ? comment : (comment.split(",")[0] ?? "")).split(", "),
-  );
-}
-
-function run(file: string): Promise<{ output: string; code: number | null }> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, ["--import", "tsx", file], { cwd: root });
-    let output = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
-    child.on("close", (code) => resolve({ output, code }));
-  });
-}
-
-it("has programs to run", () => expect(programs.length).toBeGreaterThanOrEqual(6));
-
-it.each(programs.map((code, i) => [i + 1, code] as const))(
+it.each(readme.programs.map((code, i) => [i + 1, code] as const))(
   "program %i of the README does what it says",
-  async (i, code) => {
-    const file = join(folder, `program-${i}.mts`);
-    writeFileSync(file, code);
-    const { output, code: exit } = await run(file);
-    expect(output.trim().split("\n")).toEqual(announced(code));
-    expect(exit).toBe(0);
+  async (_i, code) => {
+    expect(await readme.run(code)).toEqual({ lines: announced(code), code: 0 });
   },
 );
