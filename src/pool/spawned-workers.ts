@@ -96,8 +96,9 @@ export class SpawnedWorkers {
       throw new WorkerStartError(`worker ${worker.uid} did not start within ${timeout} ms (quorumTimeout)`);
     });
     try {
-      const options = Number.isFinite(timeout) ? { timeout } : {};
-      await Promise.race([attempt(() => worker.start(options)), limit]);
+      const started = attempt(() => worker.start(Number.isFinite(timeout) ? { timeout } : {}));
+      void this.#stopIfLate(worker, started);
+      await Promise.race([started, limit]);
     } finally {
       late.clear();
     }
@@ -111,6 +112,16 @@ export class SpawnedWorkers {
     }
     if (worker.watch !== undefined) this.#watches.push(worker.watch((change) => this.#changed(change)));
     await this.#announce("worker-added", worker.metadata);
+  }
+
+  /** One that is there only after all were stopped is not left behind. */
+  async #stopIfLate(worker: WorkerLike, started: Promise<void>): Promise<void> {
+    try {
+      await started;
+      if (this.#state === "stopping") await worker.stop({ timeout: 0 });
+    } catch {
+      // Whoever waited for it has been told.
+    }
   }
 
   async #stopOne(worker: WorkerLike, timeout: number): Promise<void> {

@@ -50,7 +50,10 @@ export class Shutdown {
     return this.#state;
   }
 
-  /** Gives running tasks `timeout` milliseconds from now, negative for all they need. Of several requests the shortest counts. */
+  /**
+   * Gives running tasks `timeout` milliseconds from now, negative for all they need. Of several requests the shortest
+   * counts. Resolves when no task is left that is waited for.
+   */
   request(timeout: number): Promise<void> {
     if (this.#state === "running") {
       this.#state = "waiting";

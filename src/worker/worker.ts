@@ -119,7 +119,10 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Starts it within `timeout` milliseconds, `Infinity` for no limit, and tells how it can be reached. Leaves nothing behind when it fails. */
+  /**
+   * Starts it within `timeout` milliseconds, `Infinity` for no limit, and tells how it can be reached. Leaves nothing
+   * behind when it fails.
+   */
   protected abstract onStart(timeout: number): Promise<WorkerMetadata>;
 
   /** Stops it, also while it starts. `timeout`: milliseconds that running tasks have, `Infinity` for all they need. */

@@ -238,6 +238,26 @@ describe("a worker that", () => {
     expect(await reasonOf(WorkerPool.start({ size: 3, worker }))).toEqual(new RangeError("no room"));
   });
 
+  test("is there only after the others were stopped is stopped, too", async () => {
+    const log: string[] = [];
+    let arrive = (): void => undefined;
+    const start = (): Promise<void> =>
+      new Promise((resolve) => {
+        arrive = () => {
+          log.push("started");
+          resolve();
+        };
+      });
+    const late: WorkerLike = { ...base, start, stop: async () => void log.push("stopped") };
+    const failing: WorkerLike = { ...base, uid: "failing", start: () => Promise.reject(new RangeError("no room")) };
+    let made = 0;
+    const worker = (): WorkerLike => (made++ === 0 ? late : failing);
+    expect(await reasonOf(WorkerPool.start({ size: 2, worker }))).toEqual(new RangeError("no room"));
+    arrive();
+    await until(() => log.length === 3, "it is stopped");
+    expect(log).toEqual(["stopped", "started", "stopped"]);
+  });
+
   test.each([
     ["throws", () => Promise.reject(new RangeError("no stopping"))],
     [

@@ -146,22 +146,6 @@ describe("a task that does harm to its thread", () => {
     expect(await pool.dispatch(pid)).toBe(worker);
   });
 
-  test("by taking more memory than it has loses what ran there; the process goes on with a new one", async () => {
-    await using small = await WorkerPool.start({
-      size: 1,
-      workerOptions: { resourceLimits: { maxOldGenerationSizeMb: 32 } },
-    });
-    const hoard = routine(async () => {
-      const kept: unknown[] = [];
-      for (;;) kept.push(new Array(10_000).fill({}));
-    });
-    const where = await small.dispatch(pid);
-    const error = await reasonOf(small.dispatch(hoard));
-    expect(error).toBeInstanceOf(WorkerLost);
-    expect(error).toMatchObject({ message: expect.stringMatching(/memory limit/) });
-    expect(await small.dispatch(pid)).toBe(where);
-  });
-
   test("by process.abort() is told that a thread cannot", async () => {
     const error = await reasonOf(pool.dispatch(routine(async () => process.abort())));
     expect(error).toMatchObject({ code: "ERR_WORKER_UNSUPPORTED_OPERATION" });
