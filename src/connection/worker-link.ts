@@ -39,6 +39,8 @@ export class WorkerLink {
   #sessions: readonly Session[] = [];
   #busySessions = 0;
   #sharesFiles = false;
+  /** Called when it is disconnected. */
+  #partings: (() => void)[] = [];
   /** Why it is to be closed once it is idle. */
   #retirement: Error | undefined;
 
@@ -92,10 +94,18 @@ export class WorkerLink {
   }
 
   /** Runs a unary call of the worker's service. */
-  async unary(method: "Stop" | "Idle", request: Uint8Array, timeout: number | undefined): Promise<Uint8Array> {
+  async unary(method: "Stop" | "Idle", request: Uint8Array, timeout: number): Promise<Uint8Array> {
     await this.connect();
     if (this.#channel === undefined) throw new PoolClosed(`the connection to ${this.address} is closed`);
-    return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, timeout === undefined ? {} : { timeout });
+    return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, { timeout });
+  }
+
+  /** Resolves when the connection that stands now is no more. Keeps the program alive until then. */
+  disconnection(): Promise<void> {
+    const channel = this.#channel;
+    if (this.#state !== "ready" || channel === undefined) return Promise.resolve();
+    this.#active(channel, true);
+    return new Promise((resolve) => this.#partings.push(resolve));
   }
 
   /** Closes the connection. Calls in flight end with `error`. */
@@ -107,6 +117,7 @@ export class WorkerLink {
     this.#vigil?.close();
     void this.#channel?.close();
     this.#channel = undefined;
+    this.#part();
   }
 
   /** Closes the connection as soon as no call is in flight: a worker that is leaving may finish what it has. */
@@ -229,7 +240,12 @@ export class WorkerLink {
     this.#responds = true;
     this.#sessions = [];
     this.#busySessions = 0;
+    this.#part();
     this.#closeIfRetired();
+  }
+
+  #part(): void {
+    for (const parting of this.#partings.splice(0)) parting();
   }
 }
 

@@ -8,10 +8,6 @@ import { encodeStopRequest, readIdleResponse } from "../wire/control-messages.ts
 import { WorkerProxy } from "./worker-proxy.ts";
 
 const CONTROL_TIMEOUT_MS = 5000;
-/** How long a worker may take to stop beyond the time that its tasks have, in milliseconds. */
-const STOP_LIMIT_MS = 70_000;
-const LONGEST_TIMER_MS = 2_147_483_647 - STOP_LIMIT_MS;
-
 const STOP_CHECKS = {
   timeout: (value: unknown) =>
     typeof value === "number" && !Number.isNaN(value) ? undefined : "a number of milliseconds",
@@ -47,15 +43,13 @@ export class WorkerConnection implements AsyncDisposable {
   }
 
   /**
-   * Stops the worker; resolves when its tasks have ended or were given up. `timeout`: 0, the default, cancels what runs;
+   * Stops the worker; resolves when it is gone. `timeout`: 0, the default, cancels what runs;
    * above waits that many milliseconds first; negative or infinite waits for all. Asked again, the shortest time counts.
    */
   async stop(options: { timeout?: number } = {}): Promise<void> {
     checkOptions(options, STOP_CHECKS, "connection.stop()");
-    const { timeout = 0 } = options;
-    const isBounded = timeout >= 0 && timeout <= LONGEST_TIMER_MS;
-    const request = encodeStopRequest(isBounded ? timeout : -1);
-    await this.#link.unary("Stop", request, isBounded ? timeout + STOP_LIMIT_MS : undefined);
+    await this.#link.unary("Stop", encodeStopRequest(options.timeout ?? 0), CONTROL_TIMEOUT_MS);
+    await this.#link.disconnection();
   }
 
   /** Gives the connection back. The worker goes on. */

@@ -41,7 +41,10 @@ async function start(config: ProcessConfig): Promise<void> {
         spin: config.spin,
         payloadDirectory: config.payloadDirectory,
       },
-      stopRequested: (timeout) => ending.request(timeout),
+      stopRequested: (timeout) => {
+        void ending.request(timeout);
+        return Promise.resolve();
+      },
     },
     server,
     health,

@@ -1,3 +1,6 @@
+/** Longest delay that a timer takes, in milliseconds. Whoever asks for more has no limit. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** What a shutdown brings to its end: the service of a worker. */
 export interface Stoppable {
   /** Takes no new tasks; resolves when none is left. */
@@ -59,7 +62,7 @@ export class Shutdown {
       this.#state = "waiting";
       void this.#service.drain().then(() => this.#close());
     }
-    if (this.#state === "waiting" && timeout >= 0) this.#cancelIn(timeout);
+    if (this.#state === "waiting" && timeout >= 0 && timeout <= LONGEST_TIMER_MS) this.#cancelIn(timeout);
     return this.tasksEnded;
   }
 

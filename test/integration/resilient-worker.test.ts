@@ -62,9 +62,9 @@ function makeCrasher(): { readonly module: string; readonly crash: (crashes: boo
   const module = `${name}.mjs`;
   writeFileSync(
     module,
-    `import { existsSync } from "node:fs";
+    `import { existsSync, writeSync } from "node:fs";
      if (existsSync(${JSON.stringify(flag)})) {
-       console.error("the disk is full of ${"x".repeat(3)}");
+       writeSync(2, "the disk is full\\n");
        process.kill(process.pid, "SIGKILL");
        await new Promise(() => setInterval(() => undefined, 1000));
      }`,
@@ -158,7 +158,7 @@ describe("a pool of ResilientWorkers", () => {
       await until(() => warnings.length > 0, "there is a warning");
       const [{ message } = new Error("no warning")] = warnings;
       expect(message).toContain(`worker ${uid} crashed 3 times within 60000 ms and is not started again`);
-      expect(message).toContain("the disk is full of xxx");
+      expect(message).toContain("the disk is full");
       expect([pool.workers.size, newChildren()]).toEqual([0, []]);
       crash(false);
       await pool.stop();
