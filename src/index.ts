@@ -9,7 +9,7 @@ import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
 import { routine } from "./routine/routine.ts";
 import { currentTask } from "./routine/task.ts";
 import { events } from "./telemetry/events.ts";
-import { LocalWorker, Worker } from "./worker/index.ts";
+import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
 
 export {
   ConsistentHashLoadBalancer,
@@ -57,6 +57,7 @@ export type { PoolOptions } from "./pool/pool-options.ts";
 export { WorkerPool } from "./pool/worker-pool.ts";
 export {
   type BroadcastResult,
+  type MemberStats,
   type PoolStats,
   WorkerConnection,
   WorkerProxy,
@@ -72,9 +73,13 @@ export {
   type BackpressureContext,
   type BackpressureLike,
   LocalWorker,
+  ResilientWorker,
+  type RestartOptions,
   Worker,
+  type WorkerChange,
   type WorkerFactory,
   type WorkerLike,
+  type WorkerListener,
   type WorkerOptions,
 } from "./worker/index.ts";
 
@@ -88,6 +93,7 @@ registerRuntimeExports("wool-ts", {
   events,
   LocalDiscovery,
   LocalWorker,
+  ResilientWorker,
   routine,
   runtimeContext,
   shipping,

@@ -24,11 +24,19 @@ export function acquireLink(address: string, options: LinkOptions): WorkerLink {
   return cached.link;
 }
 
-/** Gives a connection back. It is closed a minute after its last user has gone, or at once if the worker is `gone`. */
+/**
+ * Gives a connection back. It is closed a minute after its last user has gone; if the worker is `gone`, as soon as no
+ * call is in flight.
+ */
 export function releaseLink(link: WorkerLink, gone: boolean): void {
   const cached = links.get(link.address);
   if (cached === undefined || cached.link !== link || --cached.users > 0) return;
-  if (gone) return discard(cached);
+  if (gone) {
+    clearTimeout(cached.expiry);
+    links.delete(link.address);
+    link.retire(new PoolClosed(`the connection to ${link.address} is no longer used`));
+    return;
+  }
   cached.expiry = setTimeout(() => discard(cached), IDLE_LINK_MS);
   cached.expiry.unref();
 }

@@ -18,7 +18,7 @@ import {
   WelcomeField,
 } from "../wire/response-frames.ts";
 import { MINIMUM_PROTOCOL_VERSION, PROTOCOL_VERSION } from "../wire/version.ts";
-import type { Call } from "./call.ts";
+import type { Call, Tally } from "./call.ts";
 import { callerId } from "./caller-id.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
@@ -145,6 +145,11 @@ export class Session {
     // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
     if (!call.written) this.#release(call);
     this.#events.progressed(this);
+  }
+
+  /** The calls in flight that are counted by `tally` and waited for. */
+  callsOf(tally: Tally): Call[] {
+    return this.#calls.flatMap((call) => (call?.tally === tally && isWanted(call) ? [call] : []));
   }
 
   /** A signal among the arguments of a call was aborted. */

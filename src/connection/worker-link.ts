@@ -39,6 +39,10 @@ export class WorkerLink {
   #sessions: readonly Session[] = [];
   #busySessions = 0;
   #sharesFiles = false;
+  /** Called when it is disconnected. */
+  #partings: (() => void)[] = [];
+  /** Why it is to be closed once it is idle. */
+  #retirement: Error | undefined;
 
   constructor(address: string, options: LinkOptions) {
     this.address = address;
@@ -96,6 +100,14 @@ export class WorkerLink {
     return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, { timeout });
   }
 
+  /** Resolves when the connection that stands now is no more. Keeps the program alive until then. */
+  disconnection(): Promise<void> {
+    const channel = this.#channel;
+    if (this.#state !== "ready" || channel === undefined) return Promise.resolve();
+    this.#active(channel, true);
+    return new Promise((resolve) => this.#partings.push(resolve));
+  }
+
   /** Closes the connection. Calls in flight end with `error`. */
   close(error: Error): void {
     if (this.#state === "closed") return;
@@ -105,6 +117,13 @@ export class WorkerLink {
     this.#vigil?.close();
     void this.#channel?.close();
     this.#channel = undefined;
+    this.#part();
+  }
+
+  /** Closes the connection as soon as no call is in flight: a worker that is leaving may finish what it has. */
+  retire(error: Error): void {
+    this.#retirement = error;
+    this.#closeIfRetired();
   }
 
   async #open(): Promise<void> {
@@ -177,6 +196,12 @@ export class WorkerLink {
     else if (!busy && this.#busySessions === 0) channel.unref();
     else return;
     if (this.#vigil !== undefined) this.#vigil.busy = busy;
+    // Not while a message is being read.
+    if (!busy && this.#retirement !== undefined) setImmediate(() => this.#closeIfRetired());
+  }
+
+  #closeIfRetired(): void {
+    if (this.#retirement !== undefined && this.inFlight === 0) this.close(this.#retirement);
   }
 
   #sessionClosed(channel: GrpcChannel, session: Session, lane: number, error: Error): void {
@@ -215,6 +240,12 @@ export class WorkerLink {
     this.#responds = true;
     this.#sessions = [];
     this.#busySessions = 0;
+    this.#part();
+    this.#closeIfRetired();
+  }
+
+  #part(): void {
+    for (const parting of this.#partings.splice(0)) parting();
   }
 }
 

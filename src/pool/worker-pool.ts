@@ -1,7 +1,12 @@
 import { availableParallelism } from "node:os";
 import { fromCaller } from "../connection/remote-failure.ts";
-import { type DiscoveryPublisherLike, LocalDiscovery, type WorkerMetadata } from "../discovery/index.ts";
-import { InvalidArgument, PoolClosed, WorkerStartError } from "../errors.ts";
+import {
+  type DiscoveryLike,
+  type DiscoveryPublisherLike,
+  LocalDiscovery,
+  type WorkerMetadata,
+} from "../discovery/index.ts";
+import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
 import {
   type BroadcastResult,
   POOL_NAMESPACE,
@@ -16,15 +21,20 @@ import type { CallOptions } from "../routine/options.ts";
 import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { PoolDirectory } from "../security/index.ts";
-import { LocalWorker, type WorkerLike, type WorkerOptions } from "../worker/index.ts";
+import { LocalWorker, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { Deadline } from "./deadline.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
+import { SpawnedWorkers } from "./spawned-workers.ts";
+import { makeWorker } from "./worker-shape.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
 /** How often a stop that waits looks whether the calls have ended, in milliseconds. */
 const DRAIN_LOOK_MS = 5;
+/** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
+const QUORUM_TIMEOUT_MS = 60_000;
 
 /**
  * Workers to run routines on: started, found, used and stopped together.
@@ -33,8 +43,8 @@ const DRAIN_LOOK_MS = 5;
 export class WorkerPool implements Dispatcher, AsyncDisposable {
   readonly #directory: PoolDirectory;
   readonly #options: PoolOptions;
-  readonly #spawned = new Set<WorkerLike>();
-  #publisher: DiscoveryPublisherLike | undefined;
+  readonly #deadline = new Deadline();
+  #spawned: SpawnedWorkers | undefined;
   #proxy: WorkerProxy | undefined;
   #state: "starting" | "open" | "stopping" | "stopped" = "starting";
   #stopping: Promise<void> | undefined;
@@ -58,7 +68,8 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     try {
       await pool.#start();
     } catch (error) {
-      await pool.stop();
+      // What cannot be stopped either is a consequence of what went wrong first.
+      await pool.stop().catch(() => undefined);
       throw error;
     }
     return pool;
@@ -132,10 +143,14 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
 
   /**
    * Stops the pool and the workers that it started. `timeout`: 0, the default, cancels what runs; above waits that
-   * many milliseconds first; negative or infinite waits for all.
+   * many milliseconds first; negative or infinite waits for all. Called again with less time, there is less. Rejects,
+   * when all is done that can be, with what kept a worker, the discovery or the balancer from being stopped.
    */
-  async stop(options: { timeout?: number } = {}): Promise<void> {
-    this.#stopping ??= this.#stop(options.timeout ?? 0);
+  async stop(options?: { timeout?: number }): Promise<void> {
+    const timeout = stopTimeout(options, "pool.stop()");
+    this.#deadline.shorten(timeout);
+    if (this.#stopping === undefined) this.#stopping = this.#stop();
+    else this.#spawned?.hurry(timeout);
     await this.#stopping;
   }
 
@@ -149,13 +164,9 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     const size = this.#options.size ?? (discovery === undefined ? availableParallelism() : 0);
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
-    const found = await proxy.prepare();
-    this.#publisher = found.publisher;
-    if (size > 0 && found.publisher === undefined) {
-      throw new InvalidArgument("a pool that spawns workers needs a discovery with a publisher to announce them");
-    }
-    await this.#spawn(size);
-    await proxy.start();
+    const { publisher } = await this.#prepared(proxy);
+    const lost = size > 0 ? await this.#spawn(size, proxy, publisher) : [];
+    await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenDispatcher(this);
     this.#forgetLeftOpen = warnIfLeftOpen(this.workers.size);
@@ -169,7 +180,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       filter: (worker) =>
         (wanted.size === 0 || [...worker.tags].some((tag) => wanted.has(tag))) && (filter?.(worker) ?? true),
       quorum: Math.max(quorum, size),
-      ...(lease === undefined ? {} : { lease: size + lease }),
+      ...(lease === undefined ? {} : { lease }),
       ...(loadBalancer === undefined ? {} : { loadBalancer }),
       ...(lazy === undefined ? {} : { lazy }),
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
@@ -177,60 +188,83 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     };
   }
 
-  /** Starts workers side by side. When one fails, all are stopped by the caller. */
-  async #spawn(size: number): Promise<void> {
-    const { tags = [], workerOptions = {} } = this.#options;
+  /** The discovery, once it is there. One that never is ends the start. */
+  async #prepared(proxy: WorkerProxy): Promise<DiscoveryLike> {
+    const { quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
+    const late = new Deadline();
+    late.shorten(quorumTimeout);
+    const limit = late.passed.then(() => {
+      throw new NoWorkersAvailable(
+        `the discovery or the balancer was not there within the quorumTimeout of ${quorumTimeout} ms: what was given for ` +
+          "it is a promise that was not settled by then, or a function that returned one",
+      );
+    });
+    try {
+      return await Promise.race([proxy.prepare(), limit]);
+    } finally {
+      late.clear();
+    }
+  }
+
+  /** Starts workers. What is returned rejects when one of them is lost for good. */
+  async #spawn(
+    size: number,
+    proxy: WorkerProxy,
+    publisher: DiscoveryPublisherLike | undefined,
+  ): Promise<[Promise<never>]> {
+    if (publisher === undefined) {
+      throw new InvalidArgument("a pool that spawns workers needs a discovery with a publisher to announce them");
+    }
+    const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
     const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
-    const starts = Array.from({ length: size }, async () => {
-      const worker = this.#options.worker?.(options) ?? this.#localWorker(options, spin);
-      this.#spawned.add(worker);
-      await worker.start();
-      if (this.#state !== "starting") return await worker.stop();
-      if (worker.metadata === undefined) {
-        throw new WorkerStartError(`worker ${worker.uid} was started but has no metadata to announce`);
-      }
-      await this.#publisher?.publish("worker-added", worker.metadata);
+    const { promise: lost, reject } = withReject();
+    this.#spawned = new SpawnedWorkers({
+      make: () =>
+        factory === undefined
+          ? new LocalWorker(options, { directory: this.#directory, spin })
+          : makeWorker(factory, options),
+      publisher,
+      startLimit: quorumTimeout,
+      ...(workerOptions.shutdownGracePeriod === undefined ? {} : { stopLimit: workerOptions.shutdownGracePeriod }),
+      made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
+      missed: (uid) => proxy.expect(uid, true),
+      lost: (uid, error) => {
+        proxy.expect(uid, false);
+        reject(error);
+      },
     });
-    const failed = (await Promise.allSettled(starts)).find((start) => start.status === "rejected");
-    if (failed !== undefined) throw failed.reason;
+    await Promise.race([this.#spawned.start(size), lost]);
+    return [lost];
   }
 
-  #localWorker(options: WorkerOptions, spin: boolean): LocalWorker {
-    const worker = new LocalWorker(options, { directory: this.#directory, spin });
-    worker.onExit = () => {
-      this.#spawned.delete(worker);
-      if (worker.metadata !== undefined) void this.#publisher?.publish("worker-dropped", worker.metadata);
-    };
-    return worker;
-  }
-
-  async #stop(timeout: number): Promise<void> {
+  /** Everything is stopped, whatever of it fails. */
+  async #stop(): Promise<void> {
     this.#state = "stopping";
     this.#forgetLeftOpen?.();
     removeOpenDispatcher(this);
-    const left = await this.#drain(timeout);
-    const workers = [...this.#spawned];
-    this.#spawned.clear();
-    for (const { metadata } of workers) {
-      if (metadata !== undefined) await this.#publisher?.publish("worker-dropped", metadata).catch(() => undefined);
-    }
-    await Promise.all(workers.map((worker) => worker.stop({ timeout: left })));
-    await this.#proxy?.stop();
-    await this.#directory.dispose();
+    await this.#drain();
+    const failures: unknown[] = [];
+    const attempt = async (step: () => Promise<void> | undefined): Promise<void> => {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    };
+    await attempt(() => this.#spawned?.stop(this.#deadline.left));
+    await attempt(() => this.#proxy?.stop());
+    await attempt(() => this.#directory.dispose());
+    this.#deadline.clear();
     this.#state = "stopped";
+    if (failures.length > 1) throw new AggregateError(failures, "parts of the pool could not be stopped");
+    if (failures.length === 1) throw failures[0];
   }
 
-  /** Waits for the calls made through this pool. Returns the time left for tasks of others. */
-  async #drain(timeout: number): Promise<number> {
-    const forever = timeout < 0 || timeout === Number.POSITIVE_INFINITY;
-    const end = performance.now() + (forever ? Number.POSITIVE_INFINITY : timeout);
-    const busy = (): boolean => {
-      const { inFlight, queued } = this.stats();
-      return inFlight + queued > 0;
-    };
-    while (busy() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
-    return forever ? -1 : Math.max(0, end - performance.now());
+  /** Waits for the calls made through this pool, as long as there is time. */
+  async #drain(): Promise<void> {
+    const busy = (): boolean => this.#proxy?.isBusy === true;
+    while (busy() && this.#deadline.left > 0) await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
   }
 
   #closedError(): PoolClosed {
@@ -238,6 +272,16 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       `the pool is ${this.#state}: calls must be made before it is stopped, or through another pool`,
     );
   }
+}
+
+/** A promise that only ever rejects, which nobody has to handle. */
+function withReject(): { promise: Promise<never>; reject: (error: Error) => void } {
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<never>((_, fail) => {
+    reject = fail;
+  });
+  promise.catch(() => undefined);
+  return { promise, reject };
 }
 
 /** A generator that fails at its first step. */

@@ -10,7 +10,9 @@ const LAST_RETRY_MS = 10_000;
 /** How a membership decides whom to admit. */
 export interface MembershipOptions {
   readonly filter: WorkerFilter;
-  /** Most workers admitted. */
+  /** Uids of workers that are admitted whatever the lease says. */
+  readonly reserved: ReadonlySet<string>;
+  /** Most workers admitted beyond the reserved ones. */
   readonly lease: number;
   /** Called after each change. */
   readonly changed: () => void;
@@ -20,6 +22,8 @@ export interface MembershipOptions {
 export class Membership {
   readonly #scheduler: Scheduler;
   readonly #options: MembershipOptions;
+  /** Workers that there is no room for. */
+  readonly #waiting = new Map<string, WorkerMetadata>();
   #subscription: AsyncIterator<DiscoveryEvent> | undefined;
   #state: "idle" | "subscribed" | "closed" = "idle";
   #retry: NodeJS.Timeout | undefined;
@@ -60,6 +64,7 @@ export class Membership {
     this.#scheduler.remove(member);
     member.release(gone);
     this.#options.changed();
+    this.#fill();
     return member;
   }
 
@@ -97,6 +102,7 @@ export class Membership {
 
   #apply(event: DiscoveryEvent): void {
     const { worker } = event;
+    this.#waiting.delete(worker.uid);
     if (event.type === "worker-dropped") this.remove(worker.uid, true);
     else this.#admit(worker);
   }
@@ -112,9 +118,30 @@ export class Membership {
       return;
     }
     if (known !== undefined) this.remove(worker.uid, true);
-    if (scheduler.members.size >= this.#options.lease) return;
+    if (!this.#hasRoomFor(worker)) {
+      this.#waiting.set(worker.uid, worker);
+      return;
+    }
     scheduler.add(new Member(worker, scheduler));
     this.#options.changed();
     emitWorkerEvent("worker-added", worker);
+  }
+
+  #hasRoomFor({ uid }: WorkerMetadata): boolean {
+    const { reserved, lease } = this.#options;
+    if (reserved.has(uid) || lease === Number.POSITIVE_INFINITY) return true;
+    let leased = 0;
+    for (const member of this.#scheduler.members.keys()) if (!reserved.has(member)) leased++;
+    return leased < lease;
+  }
+
+  /** Gives the place of a worker that has left to one that waits for it. */
+  #fill(): void {
+    if (this.#state === "closed") return;
+    for (const worker of this.#waiting.values()) {
+      if (!this.#hasRoomFor(worker)) return;
+      this.#waiting.delete(worker.uid);
+      this.#admit(worker);
+    }
   }
 }

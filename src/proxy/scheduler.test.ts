@@ -9,6 +9,7 @@ import {
   makeMember,
   makeScheduler,
   numbers,
+  ROUTE,
   refuse,
   settle,
 } from "../../test/support/fake-workers.ts";
@@ -160,6 +161,76 @@ describe("waiting calls", () => {
     expect(ended.has(first)).toBe(false);
     expect(ended.get(second)).toBeInstanceOf(NoWorkersAvailable);
     expect([scheduler.queued, scheduler.departed]).toEqual([0, { done: 3, failed: 0 }]);
+  });
+});
+
+describe("a scheduler that is closed", () => {
+  it("is busy while calls wait, or are at workers, members or not any more; and cancels them", async () => {
+    const [worker, leaver] = [makeMember("a", [1]), makeMember("b", [1])];
+    const { scheduler, submit } = makeScheduler([worker, leaver]);
+    expect(scheduler.isBusy).toBe(false);
+    const calls = submit(2);
+    await settle();
+    const { session } = leaver;
+    const [left] = session.calls;
+    scheduler.remove(leaver);
+    expect(scheduler.isBusy).toBe(true);
+    scheduler.cancelAll((name) => new RangeError(`no more ${name}`));
+    for (const call of calls) expect(ended.get(call)).toEqual(new RangeError(`no more ${ROUTE.name}`));
+    expect(session.cancelled).toEqual([left]);
+    expect(scheduler.isBusy).toBe(false);
+  });
+
+  it("leaves the calls of others at the same worker alone", async () => {
+    const worker = makeMember("a", [5]);
+    const other = makeScheduler([{ ...worker, tally: { done: 0, failed: 0 } } as unknown as FakeMember]);
+    const { scheduler } = makeScheduler([worker]);
+    const [call] = other.submit(1);
+    await settle();
+    expect([scheduler.isBusy, other.scheduler.isBusy]).toEqual([false, true]);
+    scheduler.cancelAll(() => new RangeError("no more"));
+    expect(ended.has(call as Call)).toBe(false);
+  });
+});
+
+describe("workers that are expected back", () => {
+  it("are waited for, and get the calls when they are", async () => {
+    const worker = makeMember("a", [5]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    scheduler.returning.expect("a");
+    scheduler.remove(worker);
+    const calls = submit(2);
+    await settle();
+    expect([scheduler.queued, ended.size]).toEqual([2, 0]);
+    const again = makeMember("a", [5]);
+    scheduler.add(again);
+    await settle();
+    expect(again.session.calls).toEqual(calls);
+  });
+
+  it("are waited for a moment from when the connection is lost, until it is known that they will be back", async () => {
+    vi.useFakeTimers();
+    const worker = makeMember("a", [5], "idle");
+    const { submit } = makeScheduler([worker], { returns: () => true });
+    const [call] = submit(1);
+    await vi.advanceTimersByTimeAsync(0);
+    worker.fake.fail(new TransientRpcError("connection refused", 14));
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(ended.size).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(ended.get(call as Call)).toBeInstanceOf(NoWorkersAvailable);
+  });
+
+  it("are waited for no longer than they are expected", async () => {
+    const worker = makeMember("a", [0]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [call] = submit(1);
+    await settle();
+    scheduler.returning.expect("a");
+    scheduler.remove(worker);
+    expect(ended.size).toBe(0);
+    scheduler.returning.giveUp("a");
+    expect(ended.get(call as Call)).toBeInstanceOf(NoWorkersAvailable);
   });
 });
 

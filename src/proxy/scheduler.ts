@@ -16,9 +16,13 @@ import { Delegation } from "./delegation.ts";
 import { endCall, failCall, noWorkers } from "./fail-call.ts";
 import { handOver } from "./hand-over.ts";
 import type { Member } from "./member.ts";
+import { ReturningWorkers } from "./returning-workers.ts";
 import { RunDistribution } from "./run-distribution.ts";
 import { TaskDispatch } from "./task-dispatch.ts";
 import { WorkerLanes } from "./worker-lanes.ts";
+
+/** Any long time, in milliseconds. */
+const ALIVE_MS = 1_000_000_000;
 
 /** How a scheduler is made. */
 export interface SchedulerOptions {
@@ -26,6 +30,8 @@ export interface SchedulerOptions {
   readonly maxPending: number;
   /** Takes a worker out of the pool for good. */
   readonly evict: (member: Member, error: Error) => void;
+  /** Whether the worker of this uid comes back by itself when it is lost. */
+  readonly returns?: (uid: string) => boolean;
 }
 
 /**
@@ -40,6 +46,10 @@ export class Scheduler implements CallOwner, LinkListener {
   balancer: LoadBalancerLike | DispatchingLoadBalancerLike = new LeastLoadedLoadBalancer();
   /** Counts of workers that are no longer members. */
   readonly departed = { done: 0, failed: 0 };
+  /** Those of them that may still have calls. */
+  readonly #leaving = new Set<Member>();
+  /** Workers that calls wait for when there is no other. */
+  readonly returning: ReturningWorkers;
   readonly #options: SchedulerOptions;
   /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
   #state: "collecting" | "open" = "collecting";
@@ -60,6 +70,7 @@ export class Scheduler implements CallOwner, LinkListener {
   /** What a balancer that dispatches itself has not sent yet. */
   readonly #held = new Set<TaskDispatch>();
   #scheduled = false;
+  #alive: NodeJS.Timeout | undefined;
   readonly #distributeNow = (): void => {
     this.#scheduled = false;
     this.distribute();
@@ -67,6 +78,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
+    this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
   }
 
   /** Calls that wait for room. */
@@ -75,6 +87,8 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   add(member: Member): void {
+    // One that was expected is as good as new.
+    if (this.returning.arrived(member.uid)) for (const call of this.#retries) call.refusals?.delete(member.uid);
     this.members.set(member.uid, member);
     this.context.add(member.metadata);
     this.progressed();
@@ -83,6 +97,8 @@ export class Scheduler implements CallOwner, LinkListener {
   remove(member: Member): void {
     this.members.delete(member.uid);
     this.context.remove(member.uid);
+    this.#leaving.add(member);
+    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#leaving.delete(left);
     this.departed.done += member.tally.done;
     this.departed.failed += member.tally.failed;
     this.#lanes.empty(member);
@@ -119,6 +135,7 @@ export class Scheduler implements CallOwner, LinkListener {
     else if (retry >= 0) this.#retries.splice(retry, 1);
     else this.#queue.withdrawn();
     endCall(call);
+    this.#keepAlive();
   }
 
   /** Begins to hand out calls. */
@@ -134,6 +151,11 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Hands out as many waiting calls as there is room for. */
   distribute(): void {
+    this.#handOut();
+    this.#keepAlive();
+  }
+
+  #handOut(): void {
     if (this.#state === "collecting") return;
     if (this.#retries.length > 0) this.#distributeRetries();
     if (this.#lanes.size > 0) {
@@ -146,7 +168,10 @@ export class Scheduler implements CallOwner, LinkListener {
       this.#dispatch(balancer);
       return;
     }
-    if (this.members.size === 0) return this.#failWaiting(nobodyLeft);
+    if (this.members.size === 0) {
+      if (!this.returning.any) this.#failWaiting(nobodyLeft);
+      return;
+    }
     this.connect();
     if (balancer.levels === true) {
       this.#queue.compact();
@@ -163,6 +188,34 @@ export class Scheduler implements CallOwner, LinkListener {
       call.place?.withdraw(call);
       failCall(call, error);
     }
+    this.#keepAlive();
+  }
+
+  /** A call that waits keeps the program alive, as one at a worker does: there may be no connection to do so. */
+  #keepAlive(): void {
+    if (this.queued === 0) {
+      clearInterval(this.#alive);
+      this.#alive = undefined;
+    } else this.#alive ??= setInterval(() => undefined, ALIVE_MS);
+  }
+
+  /** Cancels every call that is at a worker, for the reason that `reason` gives for the name of its routine. */
+  cancelAll(reason: (name: string) => Error): void {
+    this.returning.clear();
+    for (const call of this.#callsAtWorkers()) {
+      const error = reason(call.route.name);
+      call.session?.cancel(call, error);
+      call.reject(new RemoteFailure(error));
+    }
+  }
+
+  /** Whether a call waits for room or is at a worker, be that a member or not any more. */
+  get isBusy(): boolean {
+    return this.queued > 0 || this.#callsAtWorkers().length > 0;
+  }
+
+  #callsAtWorkers(): Call[] {
+    return [...this.members.values(), ...this.#leaving].flatMap(callsOf);
   }
 
   progressed(): void {
@@ -175,7 +228,11 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   interrupted(link: WorkerLink, error: Error): void {
-    for (const member of this.members.values()) if (member.link === link) member.failure = error;
+    for (const member of this.members.values()) {
+      if (member.link !== link) continue;
+      member.failure = error;
+      this.returning.suspect(member.uid);
+    }
     // Whoever waits for the worker needs it connected again.
     if (this.queued > 0) this.#scheduleSoon();
   }
@@ -285,7 +342,7 @@ export class Scheduler implements CallOwner, LinkListener {
       const member = untried.find((candidate) => candidate.roomiest() !== undefined);
       const session = member?.roomiest();
       if (member !== undefined && session !== undefined) handOver(call, member, session);
-      else if (untried.length === 0)
+      else if (untried.length === 0 && !this.returning.any)
         failCall(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
       else {
         this.#retries.push(call);
@@ -303,6 +360,7 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   #unreachable(member: Member, error: Error): void {
+    this.returning.suspect(member.uid);
     for (const call of this.#retries) this.#refused(call, member.uid, error);
     if (error instanceof TransientRpcError) this.#lanes.empty(member);
     else this.#options.evict(member, error);
@@ -310,9 +368,16 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#failIfUnreachable();
   }
 
+  /** A worker that calls may have waited for will not be back. */
+  #missed(): void {
+    if (this.#state !== "open") return;
+    this.#failIfUnreachable();
+    this.progressed();
+  }
+
   /** When no worker is reachable and none is being connected to, waiting is in vain. */
   #failIfUnreachable(): void {
-    if (this.queued === 0) return;
+    if (this.queued === 0 || this.returning.any) return;
     const failures = this.#connector.failures();
     if (failures === undefined) return;
     const error = failures.length === 0 ? nobodyLeft : () => noWorkers("no worker could be reached", failures);
@@ -329,6 +394,10 @@ export class Scheduler implements CallOwner, LinkListener {
     ];
     for (const call of waiting) if (call.state === "waiting") failCall(call, error(call));
   }
+}
+
+function callsOf({ link, tally }: Member): Call[] {
+  return link.sessions.flatMap((session) => session.callsOf(tally));
 }
 
 /** What a caller is told when there are no workers, or no more. */

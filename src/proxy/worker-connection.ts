@@ -3,11 +3,16 @@ import type { WorkerLink } from "../connection/worker-link.ts";
 import { describeValue } from "../describe-value.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { checkOptions } from "../routine/options.ts";
 import { dispatchThrough } from "../routine/routine.ts";
 import { encodeStopRequest, readIdleResponse } from "../wire/control-messages.ts";
 import { WorkerProxy } from "./worker-proxy.ts";
 
 const CONTROL_TIMEOUT_MS = 5000;
+const STOP_CHECKS = {
+  timeout: (value: unknown) =>
+    typeof value === "number" && !Number.isNaN(value) ? undefined : "a number of milliseconds",
+};
 
 /** One worker, from a caller's side. Connects when it is first used. */
 export class WorkerConnection implements AsyncDisposable {
@@ -38,9 +43,14 @@ export class WorkerConnection implements AsyncDisposable {
     return readIdleResponse(await this.#link.unary("Idle", new Uint8Array(0), CONTROL_TIMEOUT_MS)) * 1000;
   }
 
-  /** Stops the worker: 0 cancels what runs, above waits that long first, negative or infinite waits for all. */
+  /**
+   * Stops the worker; resolves when it is gone. `timeout`: 0, the default, cancels what runs;
+   * above waits that many milliseconds first; negative or infinite waits for all. Asked again, the shortest time counts.
+   */
   async stop(options: { timeout?: number } = {}): Promise<void> {
+    checkOptions(options, STOP_CHECKS, "connection.stop()");
     await this.#link.unary("Stop", encodeStopRequest(options.timeout ?? 0), CONTROL_TIMEOUT_MS);
+    await this.#link.disconnection();
   }
 
   /** Gives the connection back. The worker goes on. */

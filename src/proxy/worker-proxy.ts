@@ -14,7 +14,7 @@ import {
   StaticDiscovery,
   type WorkerMetadata,
 } from "../discovery/index.ts";
-import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { runInFrame } from "../routine/frame.ts";
 import type { CallOptions } from "../routine/options.ts";
@@ -28,6 +28,7 @@ import { Scheduler } from "./scheduler.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
 const DISPOSAL_LIMIT_MS = 5000;
+const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** What became of the calls at one worker. */
 export interface WorkerStats {
@@ -37,6 +38,12 @@ export interface WorkerStats {
   readonly done: number;
   /** Calls that threw or were lost. */
   readonly failed: number;
+}
+
+/** What became of the calls of a pool at one of its workers. */
+export interface MemberStats extends WorkerStats {
+  /** False while the worker gives no sign of life although it has calls; it gets no more until it does. */
+  readonly responds: boolean;
 }
 
 /** What a worker made of a broadcast. */
@@ -49,7 +56,7 @@ export interface PoolStats extends WorkerStats {
   /** Calls that wait for room at a worker. */
   readonly queued: number;
   /** The same for each worker that is a member now, by uid. */
-  readonly workers: Readonly<Record<string, WorkerStats>>;
+  readonly workers: Readonly<Record<string, MemberStats>>;
 }
 
 /**
@@ -60,6 +67,10 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
+  /** Uids of workers that are used whatever filter and lease say. */
+  readonly #reserved = new Set<string>();
+  /** Uids of workers that come back by themselves when they are lost. */
+  readonly #returning = new Set<string>();
   /** How tasks find the workers, when that is known before the discovery is. */
   readonly #fixedAddress: PoolAddress | undefined;
   readonly #dispatching: Dispatching;
@@ -68,6 +79,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   #state: "idle" | "starting" | "open" | "closed" = "idle";
   #preparing: Promise<DiscoveryLike> | undefined;
   #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
   #membershipChanged: (() => void) | undefined;
 
   /** Throws `InvalidArgument` for options that are wrong or do not go together. */
@@ -77,9 +89,11 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
       evict: (member, reason) => this.#membership.evict(member, reason),
+      returns: (uid) => this.#returning.has(uid),
     });
     this.#membership = new Membership(this.#scheduler, {
-      filter: (worker) => !worker.secure && (options.filter?.(worker) ?? true),
+      filter: (worker) => !worker.secure && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
+      reserved: this.#reserved,
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {
         this.#membershipChanged?.();
@@ -99,6 +113,24 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   prepare(): Promise<DiscoveryLike> {
     this.#preparing ??= this.#prepare();
     return this.#preparing;
+  }
+
+  /** @internal Uses the worker of this uid whatever filter and lease say. `returns`: when lost, it comes back by itself. */
+  reserve(uid: string, returns: boolean): void {
+    this.#reserved.add(uid);
+    if (returns) this.#returning.add(uid);
+  }
+
+  /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
+  expect(uid: string, back: boolean): void {
+    if (back) return this.#scheduler.returning.expect(uid);
+    this.#returning.delete(uid);
+    this.#scheduler.returning.giveUp(uid);
+  }
+
+  /** @internal Whether a call made through this proxy has not ended. */
+  get isBusy(): boolean {
+    return this.#scheduler.isBusy;
   }
 
   /** Begins to look for workers and waits for the quorum. Happens by itself at the first call. */
@@ -159,9 +191,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   stats(): PoolStats {
     let inFlight = 0;
     let { done, failed } = this.#scheduler.departed;
-    const workers: Record<string, WorkerStats> = {};
+    const workers: Record<string, MemberStats> = {};
     for (const member of this.#scheduler.members.values()) {
-      workers[member.uid] = { inFlight: member.link.inFlight, ...member.tally };
+      workers[member.uid] = { inFlight: member.link.inFlight, ...member.tally, responds: member.link.responds };
       inFlight += member.link.inFlight;
       done += member.tally.done;
       failed += member.tally.failed;
@@ -169,38 +201,63 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     return { inFlight, queued: this.#scheduler.queued, done, failed, workers };
   }
 
-  /** Closes the proxy. Calls that wait end with `PoolClosed`; those at a worker are cancelled. */
-  async stop(): Promise<void> {
-    if (this.#state === "closed") return;
-    this.#state = "closed";
-    this.#scheduler.failAll(closedError());
-    this.#membershipChanged?.();
-    this.#membership.close(false);
-    await bounded(this.#balancer?.dispose());
-    await bounded(this.#discovery?.dispose());
+  /**
+   * Closes the proxy. Calls that wait end with `PoolClosed`; those at a worker are cancelled. Rejects, when all is done,
+   * with what the discovery or the balancer threw when it was disposed of.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 
+  async #stop(): Promise<void> {
+    this.#state = "closed";
+    this.#scheduler.failAll(closedError());
+    this.#scheduler.cancelAll((name) => new TaskCancelled(`${name} was cancelled: its pool was stopped`));
+    this.#membershipChanged?.();
+    this.#membership.close(false);
+    // What is still being made is disposed of when it is there.
+    await bounded(this.#preparing?.then(undefined, () => undefined));
+    const disposals = await Promise.allSettled([
+      bounded(this.#balancer?.dispose()),
+      bounded(this.#discovery?.dispose()),
+    ]);
+    for (const disposal of disposals) if (disposal.status === "rejected") throw disposal.reason;
+  }
+
   async #prepare(): Promise<DiscoveryLike> {
     const { loadBalancer } = this.#options;
-    if (loadBalancer !== undefined) {
-      this.#balancer = await resolveFactory(loadBalancer);
-      const balancer: unknown = this.#balancer.value;
-      if (!isLoadBalancer(balancer) && !isDispatchingLoadBalancer(balancer)) {
+    // Both belong to the proxy, so that each is disposed of also when there is something wrong with the other.
+    const [balancer, discovery] = await Promise.allSettled([
+      loadBalancer === undefined
+        ? undefined
+        : resolveFactory(loadBalancer).then((found) => this.#own((this.#balancer = found))),
+      this.#findDiscovery().then((found) => this.#own((this.#discovery = found))),
+    ]);
+    if (balancer.status === "rejected") throw balancer.reason;
+    if (discovery.status === "rejected") throw discovery.reason;
+    if (balancer.value !== undefined) {
+      if (!isLoadBalancer(balancer.value) && !isDispatchingLoadBalancer(balancer.value)) {
         throw new InvalidArgument(
           `loadBalancer must have a method delegate(task, context) or dispatch(task, options), ` +
-            `and ${describeValue(balancer)} has neither`,
+            `and ${describeValue(balancer.value)} has neither`,
         );
       }
-      this.#scheduler.balancer = balancer;
+      this.#scheduler.balancer = balancer.value;
     }
-    const discovery = await this.#findDiscovery();
-    this.#discovery = discovery;
     this.#membership.subscribe(discovery.value);
     return discovery.value;
+  }
+
+  /** Disposes of what comes too late. */
+  async #own<T>(found: Resolved<T>): Promise<T> {
+    if (!this.#isClosed()) return found.value;
+    await found.dispose();
+    throw closedError();
   }
 
   async #start(): Promise<void> {
@@ -243,6 +300,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     const { quorum = 1, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     if (this.#membership.size >= quorum) return;
     await new Promise<void>((resolve, reject) => {
+      const limit = Math.min(quorumTimeout, LONGEST_TIMER_MS);
       const timer = setTimeout(() => {
         this.#membershipChanged = undefined;
         const found = this.#membership.size;
@@ -252,7 +310,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
               "start workers, or check that they announce themselves where this discovery looks",
           ),
         );
-      }, quorumTimeout);
+      }, limit);
       this.#membershipChanged = () => {
         if (this.#membership.size < quorum && this.#state !== "closed") return;
         this.#membershipChanged = undefined;
@@ -289,13 +347,16 @@ async function* streamAfter(
 }
 
 /** Waits for what a user's object does when it is disposed of, but not for ever. */
-async function bounded(disposal: Promise<void> | undefined): Promise<void> {
+async function bounded(disposal: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, DISPOSAL_LIMIT_MS);
   });
-  await Promise.race([disposal, limit]);
-  clearTimeout(timer);
+  try {
+    await Promise.race([disposal, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function closedError(): PoolClosed {

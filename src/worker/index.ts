@@ -1,4 +1,8 @@
 export type { BackpressureContext, BackpressureLike } from "./backpressure.ts";
 export { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
+export { ResilientWorker } from "./resilient-worker.ts";
+export type { RestartOptions } from "./restart-policy.ts";
+export { stopTimeout } from "./stop-timeout.ts";
 export { Worker, type WorkerFactory, type WorkerLike } from "./worker.ts";
+export type { WorkerChange, WorkerListener } from "./worker-change.ts";
 export { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { isSea } from "node:sea";
@@ -5,21 +6,18 @@ import { pathToFileURL } from "node:url";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { WorkerStartError } from "../errors.ts";
 import { projectRoot } from "../functions/index.ts";
-import { GrpcChannel } from "../grpc/index.ts";
+import type { ListenAddress } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
-import { encodeStopRequest } from "../wire/control-messages.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
 import { shipHook } from "./backpressure.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { type ProcessEnd, WorkerProcess } from "./worker-process.ts";
 
 const PROXY_POOL_TTL_MS = 60_000;
-const SHUTDOWN_GRACE_MS = 60_000;
-/** How long a process that was told to end may take beyond the time its tasks were given, in milliseconds. */
-const STOP_GRACE_MS = 3000;
-const STOP_REQUEST_MS = 1000;
+/** How long cancelled tasks have to end, in milliseconds. */
+const SHUTDOWN_GRACE_MS = 1000;
 
 /** What a pool decides for the workers that it starts. */
 export interface LocalWorkerPlacement {
@@ -35,34 +33,66 @@ export class LocalWorker extends Worker {
   #own: PoolDirectory | undefined;
   #process: WorkerProcess | undefined;
   #isStopped = false;
-  /** Called when the process ends without having been asked to, with how it ended. */
-  onExit: ((reason: string) => void) | undefined;
+  /** The port that the system gave to the first process, for those that follow it. */
+  #port: number | undefined;
 
   constructor(options: WorkerOptions = {}, placement: LocalWorkerPlacement = {}) {
     super(options);
     this.#placement = placement;
   }
 
-  protected override async onStart(timeout: number | undefined): Promise<WorkerMetadata> {
+  protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     refuseSingleExecutable();
+    try {
+      return await this.launch(timeout, "foreground");
+    } catch (error) {
+      await this.#own?.dispose();
+      throw error;
+    }
+  }
+
+  protected override async onStop(timeout: number): Promise<void> {
+    this.#isStopped = true;
+    const child = this.#process;
+    if (child !== undefined) {
+      // One that is not ready has no tasks.
+      if (this.metadata === undefined || this.metadata.pid !== child.pid) child.kill();
+      await child.stop(timeout);
+    }
+    await this.#own?.dispose();
+  }
+
+  protected override onHurry(timeout: number): void {
+    void this.#process?.stop(timeout);
+  }
+
+  /** The process ended although nobody stopped this worker. */
+  protected processEnded(end: ProcessEnd, _lastWords: string): void {
+    const { metadata } = this;
+    if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason: end.reason, final: true });
+  }
+
+  /**
+   * Starts a process and waits until it takes tasks; leaves none behind when that fails. While one starts in the
+   * background, the program may end.
+   */
+  protected async launch(timeout: number, where: "foreground" | "background"): Promise<WorkerMetadata> {
     const { options } = this;
-    const { spin = (options.threads ?? 1) < availableParallelism() } = this.#placement;
+    const threads = options.threads ?? 1;
+    const { spin = threads < availableParallelism() } = this.#placement;
     // What cannot travel is found out before there is anything to clean up.
     const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
-    const directory = this.#placement.directory ?? new PoolDirectory();
-    if (directory !== this.#placement.directory) this.#own = directory;
-    const threads = options.threads ?? 1;
+    const directory = this.#directory();
+    // Only the embedded entry has to be waited for.
+    const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
+    const child = this.#spawn(entry);
+    if (where === "background") child.unref();
+    let listen: ListenAddress;
     try {
-      // Only the embedded entry has to be waited for.
-      const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
-      const child = this.#spawn(entry);
-      const listen = await child.start(
+      listen = await child.start(
         {
           uid: this.uid,
-          listen:
-            options.host === undefined
-              ? { path: directory.socketPath(this.uid) }
-              : { host: options.host, port: options.port ?? 0 },
+          listen: this.#listenAddress(directory),
           threads,
           maxConcurrency: options.maxConcurrency ?? 0,
           ...(backpressure === undefined ? {} : { backpressure }),
@@ -77,38 +107,48 @@ export class LocalWorker extends Worker {
         },
         timeout,
       );
-      child.unref();
-      void child.exited.then(() => this.onExit?.(child.ending ?? "it ended"));
-      return {
-        uid: this.uid,
-        address: "path" in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`,
-        pid: child.pid ?? 0,
-        version: PACKAGE_VERSION,
-        tags: this.tags,
-        extra: this.extra,
-        secure: false,
-        channel: { ...options.channel },
-      };
     } catch (error) {
-      await this.#process?.exited;
-      await this.#own?.dispose();
+      // If it is the port of the process before that somebody else has now, any will do.
+      this.#port = undefined;
+      await child.exited;
       throw error;
     }
+    child.unref();
+    void child.exited.then((end) => {
+      if (!this.#isStopped) this.processEnded(end, child.lastWords);
+    });
+    if ("port" in listen) this.#port = listen.port;
+    return {
+      uid: this.uid,
+      address: "path" in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`,
+      pid: child.pid ?? 0,
+      version: PACKAGE_VERSION,
+      tags: this.tags,
+      extra: this.extra,
+      secure: false,
+      channel: { ...options.channel },
+    };
   }
 
-  protected override async onStop(timeout: number): Promise<void> {
-    this.#isStopped = true;
-    const child = this.#process;
-    this.onExit = undefined;
-    if (child !== undefined && child.ending === undefined) await this.#end(child, timeout);
-    await child?.exited;
-    await this.#own?.dispose();
+  #directory(): PoolDirectory {
+    if (this.#placement.directory !== undefined) return this.#placement.directory;
+    this.#own ??= new PoolDirectory();
+    return this.#own;
+  }
+
+  #listenAddress(directory: PoolDirectory): ListenAddress {
+    const { host, port } = this.options;
+    if (host !== undefined) return { host, port: port ?? this.#port ?? 0 };
+    const path = directory.socketPath(this.uid);
+    // That of a process that crashed is still there.
+    rmSync(path, { force: true });
+    return { path };
   }
 
   #spawn({ process: file }: WorkerEntry): WorkerProcess {
     if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
-    const { execArgv = [], env = {} } = this.options;
-    this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env });
+    const { execArgv = [], env = {}, shutdownGracePeriod: cancelGrace = SHUTDOWN_GRACE_MS } = this.options;
+    this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env, cancelGrace });
     return this.#process;
   }
 
@@ -116,29 +156,6 @@ export class LocalWorker extends Worker {
   #nodeOptions(): string {
     const { execArgv = [], env = {} } = this.options;
     return [...execArgv, env["NODE_OPTIONS"] ?? process.env["NODE_OPTIONS"] ?? ""].join(" ");
-  }
-
-  /** Asks the process to end, and ends it when it does not. */
-  async #end(child: WorkerProcess, timeout: number): Promise<void> {
-    const { address } = this;
-    const bounded = timeout >= 0 && Number.isFinite(timeout);
-    const killer = bounded ? setTimeout(() => child.kill(), timeout + STOP_GRACE_MS) : undefined;
-    try {
-      if (address === undefined) child.kill();
-      else await requestStop(address, timeout).catch(() => child.kill());
-      await child.exited;
-    } finally {
-      clearTimeout(killer);
-    }
-  }
-}
-
-async function requestStop(address: string, timeout: number): Promise<void> {
-  const channel = new GrpcChannel(address, { connectTimeout: STOP_REQUEST_MS });
-  try {
-    await channel.unary("/wool.v1.Worker/Stop", encodeStopRequest(timeout), { timeout: STOP_REQUEST_MS });
-  } finally {
-    await channel.close();
   }
 }
 

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { addReflection, GrpcServer, Health } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
-import { CONTROL_FD, type ProcessConfig, type ProcessReport } from "./process-config.ts";
+import { CONTROL_FD, type ProcessConfig } from "./process-config.ts";
+import { ControlLines, type ProcessCommand, type ProcessWord } from "./process-control.ts";
+import { Shutdown } from "./shutdown.ts";
 import { WorkerService } from "./worker-service.ts";
 
-/** How long cancelled tasks have to end before the process does, in milliseconds. */
-const CANCEL_GRACE_MS = 1000;
 /** How long callers have to take what was sent to them before the process ends, in milliseconds. */
 const FLUSH_GRACE_MS = 500;
 
@@ -16,13 +16,11 @@ const ABANDONED_MS = 2000;
 const ABANDONED_LOOK_MS = 20;
 
 const control = new Socket({ fd: CONTROL_FD, readable: true, writable: true });
-let service: WorkerService | undefined;
-let stopping: Promise<void> | undefined;
-let hurry: (() => void) | undefined;
+let shutdown: Shutdown | undefined;
 let orphaned = false;
 
-function report(message: ProcessReport): void {
-  control.write(`${JSON.stringify(message)}\n`);
+function say(word: ProcessWord): void {
+  control.write(`${JSON.stringify(word)}\n`);
 }
 
 async function start(config: ProcessConfig): Promise<void> {
@@ -30,7 +28,7 @@ async function start(config: ProcessConfig): Promise<void> {
   const health = new Health(server);
   health.set("wool.v1.Worker", "serving");
   addReflection(server, async () => (await import("./reflected-files.ts")).REFLECTED_FILES);
-  service = new WorkerService(
+  const service = new WorkerService(
     {
       uid: config.uid,
       threads: config.threads,
@@ -45,50 +43,29 @@ async function start(config: ProcessConfig): Promise<void> {
         payloadDirectory: config.payloadDirectory,
       },
       stopRequested: (timeout) => {
-        setImmediate(() => void stopAndExit(timeout, config));
+        void ending.request(timeout);
         return Promise.resolve();
       },
     },
     server,
     health,
   );
-  process.on("SIGTERM", () => void stopAndExit(0, config));
-  process.on("SIGINT", () => void stopAndExit(-1, config));
+  const ending = new Shutdown(service, { cancelGrace: config.shutdownGracePeriod, flushGrace: FLUSH_GRACE_MS });
+  shutdown = ending;
+  // One whose parent is gone has to clean up first.
+  void ending.ended.finally(() => {
+    if (!orphaned) exit(0);
+  });
+  process.on("SIGTERM", () => ending.signal(0));
+  process.on("SIGINT", () => ending.signal(-1));
   control.on("close", () => void abandoned(config));
   const listen = await service.start(config.listen);
-  report({ ready: true, listen });
+  say({ ready: true, listen });
 }
 
-async function stopAndExit(timeout: number, config: ProcessConfig): Promise<void> {
-  await stop(timeout, config);
-  // One whose parent is gone has to clean up first.
-  if (!orphaned) exit(0);
-}
-
-/** Lets running tasks end, or cancels them, as `timeout` says. A second request hurries the first. */
-async function stop(timeout: number, config: ProcessConfig): Promise<void> {
-  if (stopping !== undefined) {
-    hurry?.();
-    return await stopping;
-  }
-  stopping = drain(timeout, config);
-  await stopping;
-}
-
-async function drain(timeout: number, config: ProcessConfig): Promise<void> {
-  const running = service;
-  if (running === undefined) return;
-  const drained = running.drain();
-  const hurried = new Promise<void>((resolve) => {
-    hurry = resolve;
-  });
-  if (timeout < 0) await Promise.race([drained, hurried]);
-  else if (timeout > 0) await Promise.race([drained, hurried, after(timeout)]);
-  if (running.live > 0) {
-    running.cancel();
-    await Promise.race([drained, hurried, after(Math.min(CANCEL_GRACE_MS, config.shutdownGracePeriod))]);
-  }
-  await running.close(FLUSH_GRACE_MS);
+function obey(command: ProcessCommand): void {
+  if ("ping" in command) say({ pong: command.ping });
+  else void shutdown?.request(command.stop);
 }
 
 function after(ms: number): Promise<void> {
@@ -101,7 +78,6 @@ function after(ms: number): Promise<void> {
  */
 async function abandoned(config: ProcessConfig): Promise<void> {
   orphaned = true;
-  hurry?.();
   try {
     for (let waited = 0; waited < ABANDONED_MS; waited += ABANDONED_LOOK_MS) {
       if (!existsSync(config.directory) || (await PoolDirectory.removeAbandoned(config.directory))) break;
@@ -117,20 +93,21 @@ function exit(code: number): never {
   process.exit(code);
 }
 
-function readConfig(): void {
-  let text = "";
-  control.setEncoding("utf8");
-  control.on("data", (chunk: string) => {
-    text += chunk;
-    const end = text.indexOf("\n");
-    if (end < 0) return;
-    const line = text.slice(0, end);
-    text = "";
-    start(JSON.parse(line) as ProcessConfig).catch((error: unknown) => {
-      report({ ready: false, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+/** The first line is the configuration, what follows are commands. */
+function listen(): void {
+  let configured = false;
+  const lines = new ControlLines((line) => {
+    if (configured) return obey(line as ProcessCommand);
+    configured = true;
+    start(line as ProcessConfig).catch((error: unknown) => {
+      say({ ready: false, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
       control.end(() => exit(1));
     });
   });
+  control.setEncoding("utf8");
+  control.on("data", (chunk: string) => lines.add(chunk));
 }
 
-readConfig();
+// With the parent gone there is nobody to write to, which must not keep the worker from cleaning up.
+for (const stream of [control, process.stdout, process.stderr]) stream.on("error", () => undefined);
+listen();

@@ -105,7 +105,7 @@ export class TaskThread {
     this.#state = "ended";
     this.#port.close();
     if (expected) return;
-    const reason = this.#failure?.message ?? `it exited with code ${code}`;
+    const reason = this.#failure?.message ?? `process.exit(${code}) was called in it`;
     if (starting) reject(this.#failure ?? new Error(`the task thread did not start: ${reason}`));
     else this.#events.lost(reason);
   }

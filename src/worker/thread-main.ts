@@ -6,6 +6,7 @@ import { usePayloadDirectory } from "../security/index.ts";
 import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
+import { containStrayErrors } from "./stray-errors.ts";
 import { ThreadBoard } from "./thread-board.ts";
 import {
   type FromThread,
@@ -121,14 +122,7 @@ function spin(): void {
   passes = vain;
 }
 
-function report(kind: string, error: unknown): void {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`${kind} outside of any task's promise: ${text}\n`);
-}
-
-process.on("uncaughtException", (error) => report("uncaught exception", error));
-process.on("unhandledRejection", (error) => report("unhandled rejection", error));
-
+containStrayErrors();
 configureRoot(config.root);
 usePayloadDirectory(config.payloadDirectory);
 port.on("message", receive);

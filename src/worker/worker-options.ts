@@ -29,7 +29,7 @@ export interface WorkerOptions {
   readonly resourceLimits?: ResourceLimits;
   /** How long a worker keeps an unused proxy to a pool that its tasks came from, in milliseconds. Default: 60,000. */
   readonly proxyPoolTtl?: number;
-  /** Longest time in milliseconds that cancelled tasks have to end when the worker stops. Default: 60,000. */
+  /** Longest time in milliseconds that cancelled tasks have to end when the worker stops. Default: 1,000. */
   readonly shutdownGracePeriod?: number;
   /** Advertised to callers: how to talk to this worker. */
   readonly channel?: ChannelOptions;

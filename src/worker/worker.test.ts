@@ -10,27 +10,37 @@ class TestWorker extends Worker {
   finishStart: () => void = () => undefined;
   failStart: (error: Error) => void = () => undefined;
   stopError: Error | undefined;
+  /** What its start gives in place of metadata. */
+  starts: { readonly as: unknown } | undefined;
 
   get given(): WorkerOptions {
     return this.options;
   }
 
-  protected override onStart(timeout: number | undefined): Promise<WorkerMetadata> {
+  protected override onStart(timeout: number): Promise<WorkerMetadata> {
     this.asked.push(`start ${timeout}`);
     return new Promise((resolve, reject) => {
       this.finishStart = () =>
-        resolve({
-          uid: this.uid,
-          address: "127.0.0.1:1",
-          pid: 1,
-          version: "",
-          tags: this.tags,
-          extra: this.extra,
-          secure: false,
-          channel: {},
-        });
+        resolve(this.starts === undefined ? this.described() : (this.starts.as as WorkerMetadata));
       this.failStart = reject;
     });
+  }
+
+  described(): WorkerMetadata {
+    const { uid, tags, extra } = this;
+    return { uid, address: "127.0.0.1:1", pid: 1, version: "", tags, extra, secure: false, channel: {} };
+  }
+
+  lose(): void {
+    this.changed({ kind: "lost", metadata: this.described(), reason: "gone", final: false });
+  }
+
+  comeBack(address: string): void {
+    this.changed({ kind: "back", metadata: { ...this.described(), address } });
+  }
+
+  protected override onHurry(timeout: number): void {
+    this.asked.push(`hurry ${timeout}`);
   }
 
   protected override async onStop(timeout: number): Promise<void> {
@@ -73,7 +83,7 @@ describe("Worker", () => {
     worker.finishStart();
     await starting;
     await worker.stop({ timeout: -1 });
-    expect(worker.asked).toEqual(["start 5", "stop -1"]);
+    expect(worker.asked).toEqual(["start 5", "stop Infinity"]);
   });
 
   it("is started once: not again while it starts, runs, or after it was stopped", async () => {
@@ -85,7 +95,7 @@ describe("Worker", () => {
     await expect(worker.start()).rejects.toThrow(/is running/);
     await worker.stop();
     await expect(worker.start()).rejects.toThrow(/is stopped/);
-    expect(worker.asked).toEqual(["start undefined", "stop 0"]);
+    expect(worker.asked).toEqual(["start Infinity", "stop 0"]);
   });
 
   it("that could not be started is stopped", async () => {
@@ -95,7 +105,7 @@ describe("Worker", () => {
     await expect(starting).rejects.toThrow("no port");
     await worker.stop();
     await expect(worker.start()).rejects.toThrow(/is stopped/);
-    expect(worker.asked).toEqual(["start undefined"]);
+    expect(worker.asked).toEqual(["start Infinity"]);
   });
 
   it("that was never started needs no stopping, and cannot be started after it", async () => {
@@ -105,11 +115,56 @@ describe("Worker", () => {
     expect(worker.asked).toEqual([]);
   });
 
-  it("is stopped once, whoever asks, with the first one's limit", async () => {
+  it("is stopped once, whoever asks; less time than before hurries it", async () => {
     const worker = await started();
-    await Promise.all([worker.stop({ timeout: 7 }), worker.stop(), worker.stop({ timeout: 1 })]);
+    const first = worker.stop({ timeout: 10_000 });
+    await Promise.all([first, worker.stop({ timeout: -1 }), worker.stop({ timeout: 500 }), worker.stop()]);
     await worker.stop();
-    expect(worker.asked).toEqual(["start undefined", "stop 7"]);
+    expect(worker.asked).toEqual(["start Infinity", "stop 10000", "hurry 500", "hurry 0"]);
+  });
+
+  it.each([Number.NaN, "5", null])("refuses %s as a time to stop or to start in", async (timeout) => {
+    const worker = await started();
+    // @ts-expect-error Not a number of milliseconds.
+    await expect(worker.stop({ timeout })).rejects.toThrow(/TestWorker\.stop\(\).*"timeout" must be a number/);
+    // @ts-expect-error The same.
+    await expect(new TestWorker().start({ timeout })).rejects.toThrow(/TestWorker\.start\(\).*"timeout" must be/);
+    expect(worker.asked).toEqual(["start Infinity"]);
+    await worker.stop();
+  });
+
+  it("tells those who watch it when it is lost and when it is back, and nobody before its start or after its stop", async () => {
+    const worker = new TestWorker();
+    const seen: string[] = [];
+    using watch = worker.watch(({ kind, metadata }) => seen.push(`${kind} ${metadata.address}`));
+    worker.lose();
+    const starting = worker.start();
+    worker.finishStart();
+    await starting;
+    worker.lose();
+    worker.comeBack("127.0.0.1:2");
+    expect(worker.address).toBe("127.0.0.1:2");
+    expect(seen).toEqual(["lost 127.0.0.1:1", "back 127.0.0.1:2"]);
+    watch[Symbol.dispose]();
+    worker.lose();
+    await worker.stop();
+    worker.watch(({ kind }) => seen.push(kind));
+    worker.lose();
+    expect(seen).toHaveLength(2);
+  });
+
+  it.each([
+    ["nothing", undefined],
+    ["metadata without an address", { uid: "x" }],
+    ["an address that is none", { address: "nowhere" }],
+  ])("whose onStart gives %s is stopped, and says what is wrong", async (_what, metadata) => {
+    const worker = new TestWorker();
+    worker.starts = { as: metadata };
+    const starting = worker.start();
+    worker.finishStart();
+    await expect(starting).rejects.toThrow(/is not the metadata of a worker/);
+    expect(worker.asked).toEqual(["start Infinity", "stop 0"]);
+    expect(worker.metadata).toBeUndefined();
   });
 
   it("is stopped at the end of its scope", async () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
-import { isRunning, killProcess } from "../support/processes.ts";
+import { isRunning, killProcess, runningChildren } from "../support/processes.ts";
 import { type Program, type ProgramEnd, startProgram } from "../support/run-program.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
@@ -14,7 +14,7 @@ class PoolProgram implements Disposable {
   #pids: number[] = [];
 
   constructor(how: string) {
-    this.program = startProgram("lifecycle/start-pool.mjs", { args: [how], env: this.#folder.env });
+    this.program = startProgram("lifecycle/start-pool.mjs", { args: [how], env: this.#folder.env, ownGroup: true });
   }
 
   /** Resolves with the workers' processes once the pool is there. */
@@ -27,6 +27,14 @@ class PoolProgram implements Disposable {
     const { pids } = JSON.parse(program.stdout.split("\n")[0] ?? "") as { pids: number[] };
     this.#pids = pids;
     return pids;
+  }
+
+  /** Resolves with the workers' processes once they are being started. */
+  async starting(workers: number): Promise<number[]> {
+    const { pid } = this.program.child;
+    await until(() => runningChildren(pid).length === workers, "the program starts its workers");
+    this.#pids = runningChildren(pid);
+    return this.#pids;
   }
 
   async ended(): Promise<ProgramEnd> {
@@ -83,7 +91,7 @@ describe.concurrent("a program", () => {
     expect(stderr).toContain(text);
   });
 
-  test.each(["wait", "wait while busy"])("that is killed leaves nothing (%s)", async (how) => {
+  test.each(["wait", "wait while busy", "wait while chatting"])("that is killed leaves nothing (%s)", async (how) => {
     using running = new PoolProgram(how);
     expect((await running.started()).filter(isRunning)).toHaveLength(2);
     running.program.child.kill("SIGKILL");
@@ -102,6 +110,45 @@ describe.concurrent("a program", () => {
     for (const pid of await running.started()) process.kill(pid, "SIGINT");
     running.program.child.kill("SIGINT");
     expect(await running.ended()).toMatchObject({ signal: "SIGINT" });
+  });
+});
+
+test("a worker that was frozen when its program was killed ends when it thaws", async () => {
+  using running = new PoolProgram("wait");
+  const [frozen = 0, other] = await running.started();
+  process.kill(frozen, "SIGSTOP");
+  running.program.child.kill("SIGKILL");
+  await until(() => !isRunning(other), "the other one has ended");
+  process.kill(frozen, "SIGCONT");
+  expect(await running.ended()).toMatchObject({ signal: "SIGKILL" });
+});
+
+describe.concurrent("a program at a terminal", () => {
+  test("that is interrupted can use its workers to the end, and stops them in order", async () => {
+    using running = new PoolProgram("wait in order");
+    const pids = await running.started();
+    process.kill(-(running.program.child.pid ?? Number.NaN), "SIGINT");
+    const { code, stdout, stderr } = await running.ended();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { last } = JSON.parse(stdout.split("\n")[1] ?? "") as { last: number };
+    expect(pids).toContain(last);
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"] as const)(
+    "that is ended by %s with its process group leaves nothing",
+    async (signal) => {
+      using running = new PoolProgram("wait with a task");
+      await running.started();
+      process.kill(-(running.program.child.pid ?? Number.NaN), signal);
+      expect(await running.ended()).toMatchObject({ signal });
+    },
+  );
+
+  test.each(["SIGKILL", "SIGINT"] as const)("that is ended by %s while it starts leaves nothing", async (signal) => {
+    using running = new PoolProgram("start for ever");
+    await running.starting(2);
+    running.program.child.kill(signal);
+    expect(await running.ended()).toMatchObject({ signal });
   });
 });
 

@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { NoWorkersAvailable, routine, WorkerLost, WorkerPool } from "wool-ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { NoWorkersAvailable, routine, TaskCancelled, WorkerLost, WorkerPool } from "wool-ts";
 import { isRunning, killProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 
@@ -103,10 +103,15 @@ describe("a task that does harm to its thread", () => {
     const exit = routine(async () => {
       process.exit(3);
     });
-    const other = reasonOf(pool.dispatch(routine(async () => await new Promise<never>(() => undefined))));
+    const other = pool.dispatch(routine(async () => await new Promise<never>(() => undefined)));
+    other.catch(() => undefined);
     await until(() => pool.stats().inFlight === 1, "another task is there");
-    expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
-    expect(await other).toBeInstanceOf(WorkerLost);
+    const said = expect.stringMatching(/task thread .* ended: process\.exit\(3\) was called in it/);
+    for (const call of [pool.dispatch(exit), other]) {
+      const error = await reasonOf(call);
+      expect(error).toBeInstanceOf(WorkerLost);
+      expect(error).toMatchObject({ message: said });
+    }
     expect(await pool.dispatch(pid)).toBe(worker);
     expect(isRunning(worker)).toBe(true);
   });
@@ -120,7 +125,52 @@ describe("a task that does harm to its thread", () => {
       await new Promise((resolve) => setTimeout(resolve, 1));
       return "done";
     });
-    expect(await pool.dispatch(stray)).toBe("done");
+    let written = "";
+    const stderr = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+      written += String(text);
+      return true;
+    });
+    try {
+      expect(await pool.dispatch(stray.with({ name: "stray" }))).toBe("done");
+      await until(() => written.includes("a stray callback") && written.includes("for nobody"), "both are reported");
+    } finally {
+      stderr.mockRestore();
+    }
+    const [uid] = pool.workers.keys();
+    expect(written).toContain(
+      `[${uid}] uncaught exception in task stray, and the worker goes on: RangeError: thrown by a stray callback`,
+    );
+    expect(written).toContain(
+      `[${uid}] unhandled rejection in task stray, and the worker goes on: RangeError: rejected for nobody`,
+    );
     expect(await pool.dispatch(pid)).toBe(worker);
+  });
+
+  test("by process.abort() is told that a thread cannot", async () => {
+    const error = await reasonOf(pool.dispatch(routine(async () => process.abort())));
+    expect(error).toMatchObject({ code: "ERR_WORKER_UNSUPPORTED_OPERATION" });
+    expect(await pool.dispatch(pid)).toBe(worker);
+  });
+});
+
+describe("a task that ends its process", () => {
+  const kill = routine(async (signal: NodeJS.Signals | undefined) => {
+    process.kill(process.pid, signal);
+    return await new Promise<never>(() => undefined);
+  });
+
+  test("by process.kill(process.pid) stops the worker as SIGTERM does: what runs is cancelled", async () => {
+    await using pool = await WorkerPool.start({ size: 1 });
+    const other = reasonOf(pool.dispatch(routine(async () => await new Promise<never>(() => undefined))));
+    await until(() => pool.stats().inFlight === 1, "another task is there");
+    expect(await reasonOf(pool.dispatch(kill, undefined))).toBeInstanceOf(TaskCancelled);
+    expect(await other).toBeInstanceOf(TaskCancelled);
+    await until(() => pool.workers.size === 0, "the pool knows");
+  });
+
+  test.each(["SIGKILL", "SIGSEGV", "SIGABRT"] as const)("by %s loses what runs there", async (signal) => {
+    await using pool = await WorkerPool.start({ size: 1 });
+    expect(await reasonOf(pool.dispatch(kill, signal))).toBeInstanceOf(WorkerLost);
+    await until(() => pool.workers.size === 0, "the pool knows");
   });
 });

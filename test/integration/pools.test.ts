@@ -197,7 +197,7 @@ describe("stats and workers", () => {
       queued: 0,
       done: 0,
       failed: 0,
-      workers: { [uid]: { inFlight: 0, done: 0, failed: 0 } },
+      workers: { [uid]: { inFlight: 0, done: 0, failed: 0, responds: true } },
     });
     const waiting = [own.dispatch(waitAt, "stats"), own.dispatch(waitAt, "stats")];
     await until(() => own.stats().inFlight === 2, "both calls are at the worker");

@@ -8,10 +8,11 @@ import type { Member } from "../../src/proxy/member.ts";
 import { Scheduler } from "../../src/proxy/scheduler.ts";
 import type { Route } from "../../src/routine/route.ts";
 
-const ROUTE = { name: "add" } as Route;
+export const ROUTE = { name: "add" } as Route;
 
 /** A task thread that takes as many calls as it has room for. */
 export class FakeSession {
+  readonly cancelled: Call[] = [];
   readonly window: { room: number };
   readonly runs: Call[][] = [];
   inFlight = 0;
@@ -37,7 +38,14 @@ export class FakeSession {
   }
 
   cancel(call: Call): void {
+    this.cancelled.push(call);
     call.state = "abandoned";
+  }
+
+  callsOf(tally: unknown): Call[] {
+    return this.calls.filter(
+      (call) => call.session !== undefined && call.state !== "abandoned" && call.tally === tally,
+    );
   }
 
   /** The worker has said its last word on a call. */
@@ -127,7 +135,7 @@ export function makeCall(scheduler: Scheduler, extras?: CallExtras): Call {
 /** A scheduler that hands out, with these workers. */
 export function makeScheduler(
   members: readonly Member[],
-  options: { maxPending?: number; balancer?: Scheduler["balancer"] } = {},
+  options: { maxPending?: number; balancer?: Scheduler["balancer"]; returns?: (uid: string) => boolean } = {},
 ) {
   const evicted: string[] = [];
   const scheduler: Scheduler = new Scheduler({
@@ -136,6 +144,7 @@ export function makeScheduler(
       evicted.push(member.uid);
       scheduler.remove(member);
     },
+    ...(options.returns === undefined ? {} : { returns: options.returns }),
   });
   if (options.balancer !== undefined) scheduler.balancer = options.balancer;
   for (const member of members) scheduler.add(member);

@@ -36,7 +36,11 @@ export async function runPageProgram(
 export async function typeErrorsOf(programs: readonly string[]): Promise<string> {
   const folder = mkdtempSync(join(root, "test", ".page-"));
   // A pool that is only opened is in use all the same.
-  const config = { extends: "../../tsconfig.json", compilerOptions: { noUnusedLocals: false }, include: ["*.mts"] };
+  const config = {
+    extends: "../../tsconfig.json",
+    compilerOptions: { noUnusedLocals: false, erasableSyntaxOnly: false },
+    include: ["*.mts"],
+  };
   try {
     programs.forEach((code, i) => {
       writeFileSync(join(folder, `program-${i + 1}.mts`), code);

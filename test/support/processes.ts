@@ -17,12 +17,12 @@ export function killProcess(pid: number | undefined): void {
   process.kill(pid, "SIGKILL");
 }
 
-/** Processes that run and were started by this one. */
-export function runningChildren(): number[] {
+/** Processes that run and were started by this one, or by the one given. */
+export function runningChildren(of = process.pid): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => readStat(pid)?.parent === process.pid && isRunning(pid));
+    .filter((pid) => readStat(pid)?.parent === of && isRunning(pid));
 }
 
 /** What Linux says of a process, or `undefined` when it is gone. */

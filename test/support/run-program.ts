@@ -28,6 +28,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The folder it is started in. */
   readonly cwd?: string;
+  /** In a process group of its own, as a terminal would start it. */
+  readonly ownGroup?: boolean;
 }
 
 /** The path of a file in the fixtures folder. */
@@ -41,10 +43,11 @@ function program(name: string): string {
 
 /** Runs a fixture, or the file at an absolute path, with node in a process of its own. */
 export function startProgram(name: string, options: ProgramOptions = {}): Program {
-  const { args = [], execArgv = [], env = {}, cwd } = options;
+  const { args = [], execArgv = [], env = {}, cwd, ownGroup = false } = options;
   const child = spawn(process.execPath, [...execArgv, program(name), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
+    detached: ownGroup,
     ...(cwd === undefined ? {} : { cwd }),
   });
   let stdout = "";

@@ -1,0 +1,50 @@
+/** When a crashed process is started again, and when no more. */
+export interface RestartOptions {
+  /** Milliseconds before the first restart; doubled for each crash that follows within the `window`. Default: 100. */
+  readonly firstDelay?: number;
+  /** Longest time before a restart, in milliseconds. Default: 10,000. */
+  readonly longestDelay?: number;
+  /** Crashes within the `window` after which it is given up. Default: 5. */
+  readonly crashLimit?: number;
+  /** How long a crash counts, in milliseconds. Default: 60,000. */
+  readonly window?: number;
+}
+
+/** Counts crashes and says what to do after each. */
+export class RestartPolicy {
+  readonly crashLimit: number;
+  readonly window: number;
+  readonly #firstDelay: number;
+  readonly #longestDelay: number;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  #crashes: number[] = [];
+
+  /** `now` is a clock in milliseconds, `random` gives numbers from 0 up to, not including, 1. */
+  constructor(
+    options: RestartOptions,
+    now: () => number = () => performance.now(),
+    random: () => number = Math.random,
+  ) {
+    const { firstDelay = 100, longestDelay = 10_000, crashLimit = 5, window = 60_000 } = options;
+    this.crashLimit = crashLimit;
+    this.window = window;
+    this.#firstDelay = firstDelay;
+    this.#longestDelay = longestDelay;
+    this.#now = now;
+    this.#random = random;
+  }
+
+  /**
+   * Milliseconds to wait after a crash, which is noted, before the next start; `undefined` when there should be none.
+   * Half of it is left to chance, so that workers that crashed together do not start together.
+   */
+  crashed(): number | undefined {
+    const now = this.#now();
+    this.#crashes = this.#crashes.filter((at) => now - at < this.window);
+    this.#crashes.push(now);
+    if (this.#crashes.length >= this.crashLimit) return undefined;
+    const delay = Math.min(this.#longestDelay, this.#firstDelay * 2 ** (this.#crashes.length - 1));
+    return delay * (0.5 + this.#random() / 2);
+  }
+}

@@ -1,0 +1,102 @@
+/** Longest delay that a timer takes, in milliseconds. Whoever asks for more has no limit. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** What a shutdown brings to its end: the service of a worker. */
+export interface Stoppable {
+  /** Takes no new tasks; resolves when none is left. */
+  drain(): Promise<void>;
+  /** Cancels all tasks that run. */
+  cancel(): void;
+  /** Ends everything. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** How a shutdown proceeds. */
+export interface ShutdownOptions {
+  /** How long cancelled tasks have to end, in milliseconds. */
+  readonly cancelGrace: number;
+  /** How long callers have to take what was sent to them, in milliseconds. */
+  readonly flushGrace: number;
+}
+
+/**
+ * The end of a worker, which may be asked for more than once, each time more urgently.
+ * `running`; `waiting`: no new tasks, those that run may end; `cancelling`: they were cancelled and may clean up;
+ * `closing`: nothing is waited for any more.
+ */
+export class Shutdown {
+  /** Resolves when no task is left that is waited for. */
+  readonly tasksEnded: Promise<void>;
+  /** Resolves when the service is closed. */
+  readonly ended: Promise<void>;
+  readonly #service: Stoppable;
+  readonly #options: ShutdownOptions;
+  #state: "running" | "waiting" | "cancelling" | "closing" = "running";
+  #timer: NodeJS.Timeout | undefined;
+  #cancelAt = Number.POSITIVE_INFINITY;
+  #finish: () => void = () => undefined;
+
+  constructor(service: Stoppable, options: ShutdownOptions) {
+    this.#service = service;
+    this.#options = options;
+    this.tasksEnded = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+    this.ended = this.tasksEnded.then(async () => {
+      // Whoever asked over the connection gets an answer first.
+      await new Promise((resolve) => setImmediate(resolve));
+      await service.close(options.flushGrace);
+    });
+  }
+
+  get state(): "running" | "waiting" | "cancelling" | "closing" {
+    return this.#state;
+  }
+
+  /**
+   * Gives running tasks `timeout` milliseconds from now, negative for all they need. Of several requests the shortest
+   * counts. Resolves when no task is left that is waited for.
+   */
+  request(timeout: number): Promise<void> {
+    if (this.#state === "running") {
+      this.#state = "waiting";
+      void this.#service.drain().then(() => this.#close());
+    }
+    if (this.#state === "waiting" && timeout >= 0 && timeout <= LONGEST_TIMER_MS) this.#cancelIn(timeout);
+    return this.tasksEnded;
+  }
+
+  /** Takes a signal that stands for `timeout`. One that comes while the worker is stopping moves it a state on. */
+  signal(timeout: number): void {
+    if (this.#state === "running") void this.request(timeout);
+    else this.hurry();
+  }
+
+  /** No longer waits for what it waits for. */
+  hurry(): void {
+    if (this.#state === "waiting") this.#cancel();
+    else if (this.#state === "cancelling") this.#close();
+  }
+
+  #cancelIn(timeout: number): void {
+    const at = performance.now() + timeout;
+    if (at >= this.#cancelAt) return;
+    this.#cancelAt = at;
+    clearTimeout(this.#timer);
+    if (timeout === 0) this.#cancel();
+    else this.#timer = setTimeout(() => this.#cancel(), timeout);
+  }
+
+  #cancel(): void {
+    this.#state = "cancelling";
+    clearTimeout(this.#timer);
+    this.#service.cancel();
+    this.#timer = setTimeout(() => this.#close(), this.#options.cancelGrace);
+  }
+
+  #close(): void {
+    clearTimeout(this.#timer);
+    this.#state = "closing";
+    this.#finish();
+  }
+}

@@ -1,0 +1,13 @@
+import { readFileSync } from "node:fs";
+
+const ESTABLISHED = "01";
+
+/** How many connections to a TCP port of this machine stand, by the word of Linux. */
+export function connections(port: number): number {
+  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
+  return readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , remote = "", state]) => remote.endsWith(`:${wanted}`) && state === ESTABLISHED).length;
+}
