@@ -30,9 +30,10 @@ export const RSS_BOUND_BYTES = 160 * 1024 * 1024;
  * - `runs`: `{ token, pid }` for each execution, as the tasks noted it.
  * - `incidents`: `{ group, kind, start, end }`: what was done to whom.
  * - `leftovers`: a list of what is left behind for each place that was looked at.
+ * - `crashes`: what worker processes wrote that ended for an error of their own.
  * - `memory`: `{ before, after }`, each `{ heap, rss, descriptors }`.
  */
-export function check({ calls, pending, runs, incidents, leftovers, memory }) {
+export function check({ calls, pending, runs, incidents, leftovers, crashes = [], memory }) {
   const violations = new Violations();
   const made = new Map();
   for (const call of [...calls, ...pending]) made.set(call.token, call);
@@ -44,6 +45,7 @@ export function check({ calls, pending, runs, incidents, leftovers, memory }) {
   for (const [place, names] of Object.entries(leftovers)) {
     for (const each of names) violations.add(`something is left: ${place}`, each);
   }
+  for (const crash of crashes) violations.add("a worker process crashed", crash);
   if (memory !== undefined) checkMemory(memory, violations);
   return violations.list();
 }
@@ -79,6 +81,10 @@ function checkCall(call, counts, incidents, violations) {
   }
   for (const token of call.ran ?? []) {
     if (!counts.has(token)) violations.add("an answer without a run", `${name(call)}: ${token} was noted nowhere`);
+  }
+  for (const token of call.closes ?? []) {
+    if (counts.has(token) || isExplained({ ...call, outcome: "WorkerLost" }, incidents)) continue;
+    violations.add("a generator that was not closed", `${name(call)}: return() was answered, ${token} was noted nowhere`);
   }
   if (call.expected.includes(outcome)) return;
   if (!DOCUMENTED.has(outcome)) {

@@ -2,13 +2,14 @@
  * The process that calls: makes groups of workers, calls of all kinds, and the faults of a schedule, and writes a
  * journal. The process that started it looks at what is left and judges. Its settings are in the file that it is given.
  */
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CallLog } from "./call-log.mjs";
 import { FleetGroup, NetGroup, PoolGroup, TcpGroup } from "./groups.mjs";
 import { Injector } from "./injector.mjs";
 import { Journal } from "./journal.mjs";
 import { Load } from "./load.mjs";
+import { openDescriptors } from "./open-descriptors.mjs";
 import { ownProcesses } from "./own-processes.mjs";
 import { until } from "./until.mjs";
 
@@ -17,6 +18,8 @@ const LAST_CALLS_MS = 40_000;
 const STOP_BOUND_MS = 15_000;
 /** How long what was closed may take to be gone, in milliseconds. */
 const SETTLE_MS = 10_000;
+/** How long the process may take to end by itself, in milliseconds. */
+const END_MS = 5000;
 const GC_ROUNDS = 4;
 
 const settings = JSON.parse(readFileSync(process.argv[2], "utf8"));
@@ -78,16 +81,6 @@ async function measure() {
   return { heap: heapUsed, rss, descriptors: opened.length, opened };
 }
 
-function openDescriptors() {
-  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
-    try {
-      return [`${descriptor} ${readlinkSync(`/proc/self/fd/${descriptor}`)}`];
-    } catch {
-      // The one that the folder was read with.
-      return [];
-    }
-  });
-}
 
 function socketFiles() {
   return readdirSync(process.env.XDG_RUNTIME_DIR, { recursive: true }).filter((name) => name.endsWith(".sock"));
@@ -127,5 +120,8 @@ writeFileSync(
     },
   }),
 );
-// Calls that never end must not keep the process.
-if (log.underWay > 0) process.exit(0);
+// A program whose pools were stopped ends by itself.
+setTimeout(() => {
+  console.error(`the caller did not end by itself: ${process.getActiveResourcesInfo().join(", ")}`);
+  process.exit(3);
+}, END_MS).unref();

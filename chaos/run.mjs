@@ -9,6 +9,7 @@ import { FAULTS } from "./faults.mjs";
 import { readJournal, readNotes } from "./journal.mjs";
 import { Network, namespaceProblem } from "./network.mjs";
 import { ownProcesses, RUN_MARK } from "./own-processes.mjs";
+import { findCrashes, lastWords } from "./output.mjs";
 import { reportLines } from "./report.mjs";
 import { describeFault, makeSchedule } from "./schedule.mjs";
 import { until } from "./until.mjs";
@@ -126,8 +127,7 @@ async function drive({ run, folder, callerNamespace }, limitMs) {
   clearTimeout(timer);
   for (const each of ["SIGINT", "SIGTERM"]) process.off(each, stop);
   if (code === 0) return { pid: driver.pid };
-  const end = readFileSync(join(folder, "output"), "utf8").split("\n").slice(-40).join("\n");
-  return { pid: driver.pid, problem: `${problem ?? `it ended with ${signal ?? code}`}\n${end}` };
+  return { pid: driver.pid, problem: `${problem ?? `it ended with ${signal ?? code}`}\n${lastWords(readOutput(folder))}` };
 }
 
 async function judge({ run, folder }, { pid, problem }, network) {
@@ -147,10 +147,15 @@ async function judge({ run, folder }, { pid, problem }, network) {
   const { calls, pending, incidents } = readJournal(join(folder, "journal"));
   const runs = readNotes(join(folder, "notes"));
   const { memory } = report;
+  const crashes = findCrashes(readOutput(folder));
   return {
     figures: { ...summarize(calls, runs), faults: report.faults, frozen: freezePenalties(calls, incidents), memory },
-    violations: check({ calls, pending, runs, incidents, leftovers, memory }),
+    violations: check({ calls, pending, runs, incidents, leftovers, crashes, memory }),
   };
+}
+
+function readOutput(folder) {
+  return readFileSync(join(folder, "output"), "utf8");
 }
 
 /** Folders for payloads that belong to processes of this run: their names begin with the id of the process. */
