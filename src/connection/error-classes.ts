@@ -15,6 +15,11 @@ export function errorForStatus(status: GrpcStatus, address: string): RpcError {
   return new RpcError(message, status.code);
 }
 
+/** Whether a task came back because its thread ended before it took it: the worker itself has refused nothing. */
+export function wasNeverTaken(error: Error): boolean {
+  return error instanceof RpcError && error.status === StatusCode.ABORTED;
+}
+
 /** The error for a connection that never came to be. */
 export function errorForConnect(error: unknown, address: string): RpcError {
   if (error instanceof RpcError) return error;

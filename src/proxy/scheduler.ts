@@ -5,6 +5,7 @@ import {
   type TaskInfo,
 } from "../balancing/index.ts";
 import type { Call, CallOwner } from "../connection/call.ts";
+import { wasNeverTaken } from "../connection/error-classes.ts";
 import { RemoteFailure } from "../connection/remote-failure.ts";
 import type { Session } from "../connection/session.ts";
 import type { LinkListener, WorkerLink } from "../connection/worker-link.ts";
@@ -159,10 +160,12 @@ export class Scheduler implements CallOwner, LinkListener {
   rejected(call: Call, error: Error): void {
     const { worker } = call;
     call.worker = "";
-    this.#refused(call, worker, error);
     this.balancer.settled?.(worker, { status: "rejected" });
-    const member = this.members.get(worker);
-    if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
+    if (!wasNeverTaken(error)) {
+      this.#refused(call, worker, error);
+      const member = this.members.get(worker);
+      if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
+    }
     this.#retries.push(call);
     this.#scheduleSoon();
   }
