@@ -84,7 +84,10 @@ function checkCall(call, counts, incidents, violations) {
   }
   for (const token of call.closes ?? []) {
     if (counts.has(token) || isExplained({ ...call, outcome: "WorkerLost" }, incidents)) continue;
-    violations.add("a generator that was not closed", `${name(call)}: return() was answered, ${token} was noted nowhere`);
+    violations.add(
+      "a generator that was not closed",
+      `${name(call)}: return() was answered, ${token} was noted nowhere`,
+    );
   }
   if (call.expected.includes(outcome)) return;
   if (!DOCUMENTED.has(outcome)) {
@@ -133,7 +136,8 @@ export function summarize(calls, runs) {
   for (const call of calls) {
     count++;
     kinds[call.kind] = (kinds[call.kind] ?? 0) + 1;
-    const outcome = call.expected.includes(call.outcome) && call.outcome !== "ok" ? `${call.outcome}, as asked` : call.outcome;
+    const outcome =
+      call.expected.includes(call.outcome) && call.outcome !== "ok" ? `${call.outcome}, as asked` : call.outcome;
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     if (longest === undefined || call.end - call.start > longest.end - longest.start) longest = call;
   }

@@ -100,7 +100,9 @@ describe("answers", () => {
   });
 
   test("an error that was asked for", () => {
-    expect(rules({ calls: [{ ...failed, outcome: "Intended", expected: ["Intended"], ran: ["compute-1"] }] })).toEqual([]);
+    expect(rules({ calls: [{ ...failed, outcome: "Intended", expected: ["Intended"], ran: ["compute-1"] }] })).toEqual(
+      [],
+    );
   });
 });
 

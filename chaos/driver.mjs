@@ -81,7 +81,6 @@ async function measure() {
   return { heap: heapUsed, rss, descriptors: opened.length, opened };
 }
 
-
 function socketFiles() {
   return readdirSync(process.env.XDG_RUNTIME_DIR, { recursive: true }).filter((name) => name.endsWith(".sock"));
 }
@@ -101,10 +100,7 @@ await until(() => ownProcesses(run).length === 0, SETTLE_MS);
 const resources = process.getActiveResourcesInfo();
 const before = await measure();
 const faults = await makeChaos();
-await until(
-  () => ownProcesses(run).length === 0 && openDescriptors().length <= before.descriptors,
-  SETTLE_MS,
-);
+await until(() => ownProcesses(run).length === 0 && openDescriptors().length <= before.descriptors, SETTLE_MS);
 const after = await measure();
 journal.close();
 writeFileSync(

@@ -258,7 +258,10 @@ async function ask(host, message) {
   try {
     return await new Promise((resolve, reject) => {
       const { signal } = settled;
-      const timer = setTimeout(() => reject(new Error(`a host did not answer to ${JSON.stringify(message)}`)), HOST_LIMIT_MS);
+      const timer = setTimeout(
+        () => reject(new Error(`a host did not answer to ${JSON.stringify(message)}`)),
+        HOST_LIMIT_MS,
+      );
       signal.addEventListener("abort", () => clearTimeout(timer));
       const answered = (answer) => (answer.failed === undefined ? resolve(answer) : reject(new Error(answer.failed)));
       const ended = () => reject(new Error("a host ended"));

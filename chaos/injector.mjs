@@ -129,11 +129,13 @@ export class Injector {
     const { worker } = slot;
     if (worker?.address === undefined) throw new Missed();
     const limited = task.with(kind === "block" ? { dispatchTimeout: ATTACK_LIMITS.dispatchTimeout } : ATTACK_LIMITS);
-    await this.#log.record({ kind: `task-${kind}`, group: groupOf(slot.name), bound: ATTACK_BOUND_MS, expected }, (token) =>
-      useConnection(worker.address, async (connection) => {
-        const answer = await connection.dispatch(limited, this.#folder, token);
-        return { ran: [token], wrong: answer === mix(token, 1) ? undefined : `${answer} came back` };
-      }),
+    await this.#log.record(
+      { kind: `task-${kind}`, group: groupOf(slot.name), bound: ATTACK_BOUND_MS, expected },
+      (token) =>
+        useConnection(worker.address, async (connection) => {
+          const answer = await connection.dispatch(limited, this.#folder, token);
+          return { ran: [token], wrong: answer === mix(token, 1) ? undefined : `${answer} came back` };
+        }),
     );
   }
 

@@ -40,7 +40,17 @@ export class Network {
         await run("ip", ["netns", "add", namespace]);
         await run("ip", ["-n", namespace, "link", "set", "lo", "up"]);
       }
-      const ends = ["netns", this.callerNamespace, "type", "veth", "peer", "name", DEVICE, "netns", this.workerNamespace];
+      const ends = [
+        "netns",
+        this.callerNamespace,
+        "type",
+        "veth",
+        "peer",
+        "name",
+        DEVICE,
+        "netns",
+        this.workerNamespace,
+      ];
       await run("ip", ["link", "add", DEVICE, ...ends]);
       await this.#configure(this.callerNamespace, CALLER_ADDRESS);
       await this.#configure(this.workerNamespace, WORKER_ADDRESS);

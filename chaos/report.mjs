@@ -8,7 +8,9 @@ export function reportLines({ figures, violations }) {
     `calls: ${calls} (${list(kinds)})`,
     `executions: ${executions} in ${processes} processes`,
     `outcomes: ${list(outcomes)}`,
-    `faults: ${Object.entries(faults).map(([kind, { done, missed }]) => `${kind} ${done}${missed > 0 ? ` (${missed} met nobody)` : ""}`).join(", ")}`,
+    `faults: ${Object.entries(faults)
+      .map(([kind, { done, missed }]) => `${kind} ${done}${missed > 0 ? ` (${missed} met nobody)` : ""}`)
+      .join(", ")}`,
     ...(longest === undefined ? [] : [`longest call: ${longest.ms} ms, ${longest.call}: ${longest.outcome}`]),
     `frozen workers: ${frozen.freezes} freezes; of the calls to their groups meanwhile ${frozen.slow} took a second or more, ` +
       `${frozen.timedOut} of these ended with TaskTimeout, the longest took ${frozen.longestMs} ms`,

@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,8 +17,8 @@ import { CHAOS_USAGE, parseChaosCommandLine } from "./command-line.mjs";
 import { FAULTS } from "./faults.mjs";
 import { readJournal, readNotes } from "./journal.mjs";
 import { Network, namespaceProblem } from "./network.mjs";
-import { ownProcesses, RUN_MARK } from "./own-processes.mjs";
 import { findCrashes, lastWords } from "./output.mjs";
+import { ownProcesses, RUN_MARK } from "./own-processes.mjs";
 import { reportLines } from "./report.mjs";
 import { describeFault, makeSchedule } from "./schedule.mjs";
 import { until } from "./until.mjs";
@@ -127,7 +136,10 @@ async function drive({ run, folder, callerNamespace }, limitMs) {
   clearTimeout(timer);
   for (const each of ["SIGINT", "SIGTERM"]) process.off(each, stop);
   if (code === 0) return { pid: driver.pid };
-  return { pid: driver.pid, problem: `${problem ?? `it ended with ${signal ?? code}`}\n${lastWords(readOutput(folder))}` };
+  return {
+    pid: driver.pid,
+    problem: `${problem ?? `it ended with ${signal ?? code}`}\n${lastWords(readOutput(folder))}`,
+  };
 }
 
 async function judge({ run, folder }, { pid, problem }, network) {
@@ -139,7 +151,9 @@ async function judge({ run, folder }, { pid, problem }, network) {
   const leftovers = {
     ...report.leftovers,
     "processes after the caller ended": left,
-    "files in the runtime directory": readdirSync(join(folder, "runtime"), { recursive: true }).filter((name) => name !== "wool"),
+    "files in the runtime directory": readdirSync(join(folder, "runtime"), { recursive: true }).filter(
+      (name) => name !== "wool",
+    ),
     "payload files": payloadFolders([pid, ...report.hosts]),
     "network namespaces": network?.leftovers() ?? [],
     ...(problem === undefined ? {} : { "the process that calls": [problem] }),

@@ -37,7 +37,9 @@ describe("a schedule", () => {
   });
 
   test("is told in a line for each fault", () => {
-    expect(describeFault({ at: 1234, kind: "freeze", target: "pool:1", ms: 50 })).toBe("   1.234s  freeze pool:1 ms=50");
+    expect(describeFault({ at: 1234, kind: "freeze", target: "pool:1", ms: 50 })).toBe(
+      "   1.234s  freeze pool:1 ms=50",
+    );
   });
 });
 
