@@ -89,7 +89,9 @@ class Direction {
   cut() {
     clearTimeout(this.#timer);
     this.#queue = [];
-    this.#from.resetAndDestroy();
+    // A reset of a socket that is not connected yet would wait for that.
+    if (this.#from.connecting) this.#from.destroy();
+    else this.#from.resetAndDestroy();
   }
 
   #push(data) {

@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 const FLUSH_AT = 200;
@@ -46,12 +46,9 @@ export function readNotes(folder) {
   );
 }
 
-/** Makes sure that a run that notes nothing has a file to read. */
-export function touch(path) {
-  appendFileSync(path, "");
-}
-
 function readLines(path) {
+  // A driver that did not get that far has written nothing.
+  if (!existsSync(path)) return [];
   return readFileSync(path, "utf8")
     .split("\n")
     .filter((line) => line !== "");

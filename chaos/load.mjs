@@ -48,7 +48,7 @@ export class Load {
       const kind = random.pickWeighted(CALL_KINDS);
       const via = random.pick(group.dispatchers);
       const fine = await this.#call(kind, group, via, random);
-      await pause(random.integer(0, fine ? 12 : FAILURE_PAUSE_MS));
+      await pause(random.integer(0, fine ? 20 : FAILURE_PAUSE_MS));
     }
   }
 
