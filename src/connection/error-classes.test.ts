@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HandshakeError, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
 import { ChannelError, StatusCode } from "../grpc/index.ts";
-import { errorForConnect, errorForStatus } from "./error-classes.ts";
+import { errorForConnect, errorForStatus, wasNeverTaken } from "./error-classes.ts";
 
 const classOf = (error: Error) => error.constructor;
 
@@ -19,6 +19,16 @@ describe("errorForStatus", () => {
       expect(classOf(error)).toBe(expected);
       expect(error).toMatchObject({ status: code, message: "worker host:1: why" });
     }
+  });
+});
+
+describe("wasNeverTaken", () => {
+  it("holds for the status of a thread that ended before it took the task, and for nothing else", () => {
+    const found = Object.values(StatusCode).filter((code) =>
+      wasNeverTaken(errorForStatus({ code, message: "" }, "host:1")),
+    );
+    expect(found).toEqual([StatusCode.ABORTED]);
+    expect(wasNeverTaken(new Error("no"))).toBe(false);
   });
 });
 
