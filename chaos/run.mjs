@@ -30,8 +30,10 @@ const EXTRA_MS = 150_000;
 const END_MS = 10_000;
 const MOST_LINES = 60;
 
-async function main(args) {
-  const options = parseChaosCommandLine(args);
+/** Thrown when a signal ends the run: there is nothing to judge. */
+class Interrupted extends Error {}
+
+async function main(options) {
   if (options.help) return console.log(CHAOS_USAGE);
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
   const network = await makeNetwork();
@@ -126,7 +128,12 @@ async function drive({ run, folder, callerNamespace }, limitMs) {
   const output = createWriteStream(join(folder, "output"));
   driver.stderr.pipe(output);
   const stop = () => driver.kill("SIGKILL");
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stop);
+  let interrupted = false;
+  const interrupt = () => {
+    interrupted = true;
+    stop();
+  };
+  for (const each of ["SIGINT", "SIGTERM"]) process.once(each, interrupt);
   let problem;
   const timer = setTimeout(() => {
     problem = `it did not end within ${limitMs} ms`;
@@ -134,7 +141,11 @@ async function drive({ run, folder, callerNamespace }, limitMs) {
   }, limitMs);
   const [code, signal] = await new Promise((resolve) => driver.once("exit", (...how) => resolve(how)));
   clearTimeout(timer);
-  for (const each of ["SIGINT", "SIGTERM"]) process.off(each, stop);
+  for (const each of ["SIGINT", "SIGTERM"]) process.off(each, interrupt);
+  if (interrupted) {
+    await until(() => ownProcesses(run).length === 0, END_MS);
+    throw new Interrupted();
+  }
   if (code === 0) return { pid: driver.pid };
   return {
     pid: driver.pid,
@@ -180,9 +191,18 @@ function payloadFolders(pids) {
   return readdirSync(root).filter((name) => prefixes.some((prefix) => name.startsWith(prefix)));
 }
 
+function readOptions() {
+  try {
+    return parseChaosCommandLine(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error.message}\n\n${CHAOS_USAGE}`);
+    process.exit(2);
+  }
+}
+
 try {
-  await main(process.argv.slice(2));
+  await main(readOptions());
 } catch (error) {
-  console.error(`${error.stack}\n\n${CHAOS_USAGE}`);
+  console.error(error instanceof Interrupted ? "interrupted" : error.stack);
   process.exitCode = 2;
 }
