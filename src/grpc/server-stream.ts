@@ -6,7 +6,7 @@ import { encodeStatusMessage, type GrpcStatus, StatusCode } from "./status.ts";
 export interface ServerStreamHandlers extends MessageHandlers {
   /** The client sends no more messages. In-flight work may still be answered; call `end` when it is done. */
   halfClosed?(): void;
-  /** The client cancelled or its connection is gone before `end`; called at most once, and nothing follows it. */
+  /** The client cancelled, its connection is gone or it sent nonsense before `end`; called at most once, and nothing follows it. */
   cancelled?(): void;
 }
 
@@ -94,7 +94,9 @@ export class ServerStream extends MessageStream {
   }
 
   protected override fail(status: GrpcStatus): void {
+    const isOver = this.state !== "open";
     this.end(status);
+    if (!isOver) this.#handlers?.cancelled?.();
   }
 
   #respond(): void {
@@ -119,7 +121,7 @@ export class ServerStream extends MessageStream {
     this.#halfClosed = true;
     if (this.state !== "open") return;
     const { truncation } = this;
-    if (truncation !== undefined) this.end(truncation);
+    if (truncation !== undefined) this.fail(truncation);
     else this.#handlers?.halfClosed?.();
   }
 

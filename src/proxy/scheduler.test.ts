@@ -19,6 +19,7 @@ import { Scheduler } from "./scheduler.ts";
 
 const BUSY = new TransientRpcError("busy", 8);
 const NONSENSE = new RpcError("nonsense", 13);
+const THREAD_ENDED = new RpcError("the task thread ended", 10);
 
 beforeEach(() => ended.clear());
 afterEach(() => {
@@ -336,6 +337,21 @@ describe("a call that a worker refuses", () => {
     expect((error as NoWorkersAvailable).errors).toEqual([NONSENSE, BUSY]);
     expect(evicted).toEqual(["a"]);
     expect(scheduler.queued).toBe(0);
+  });
+
+  it("goes to the same one again when only the thread that it was for has ended", async () => {
+    const a = makeMember("a", [2]);
+    const { scheduler, submit, evicted } = makeScheduler([a]);
+    const [call] = submit(1);
+    if (call === undefined) throw new Error("no call");
+    await settle();
+    a.session.over(call);
+    call.state = "waiting";
+    scheduler.returned(call, THREAD_ENDED);
+    await settle();
+    expect(evicted).toEqual([]);
+    expect(ended.has(call)).toBe(false);
+    expect(numbers(a.session.calls)).toEqual(numbers([call, call]));
   });
 
   it("can be withdrawn while it waits for another", async () => {

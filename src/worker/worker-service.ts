@@ -120,6 +120,7 @@ export class WorkerService {
     for (const session of this.#sessions.values()) {
       session.stream.end({ code: StatusCode.UNAVAILABLE, message: "the worker has stopped" });
     }
+    this.#sessions.clear();
     for (const watchdog of this.#watchdogs) watchdog.close();
     await this.#server.close({ graceMs });
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
@@ -187,7 +188,10 @@ export class WorkerService {
       drain: () => {
         if (session !== undefined) this.#reportSent(session);
       },
-      halfClosed: () => stream.end(),
+      halfClosed: () => {
+        stream.end();
+        if (session !== undefined) this.#forget(session);
+      },
       cancelled: () => {
         if (session !== undefined) this.#forget(session);
       },

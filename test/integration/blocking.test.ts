@@ -98,6 +98,18 @@ describe("a task that blocks its thread", () => {
     await Promise.all(others.map((stream) => Promise.race([stream.return(undefined), Promise.resolve()])));
   });
 
+  test("does not cost the pool its worker, also when others waited behind it", async () => {
+    await using pool = await WorkerPool.start({ size: 1 });
+    const before = await pool.dispatch(pid);
+    const blocked = reasonOf(pool.dispatch(loopForever.with({ timeout: 50 })));
+    await until(() => pool.stats().inFlight === 1, "the task is handed out");
+    const behind = Array.from({ length: 20 }, () => reasonOf(pool.dispatch(pid)));
+    expect(await blocked).toBeInstanceOf(TaskTimeout);
+    await Promise.all(behind);
+    expect(pool.workers.size).toBe(1);
+    expect(await pool.dispatch(pid)).toBe(before);
+  });
+
   test("without being overdue is let be, whoever else is", async () => {
     await using pool = await WorkerPool.start({ size: 1 });
     const waiting = reasonOf(pool.dispatch(waitForever.with({ timeout: 100 })));

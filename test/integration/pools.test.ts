@@ -210,7 +210,7 @@ describe("stats and workers", () => {
       queued: 0,
       done: 3,
       failed: 1,
-      workers: { [uid]: { inFlight: 0, done: 3, failed: 1 } },
+      workers: { [uid]: { inFlight: 0, done: 3, failed: 1, responds: true } },
     });
   });
 

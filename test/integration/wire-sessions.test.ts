@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { createConnection } from "node:net";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
@@ -32,6 +35,12 @@ function brokenTask(task: MessageInitShape<typeof TaskSchema>): Uint8Array {
   return Buffer.concat([request({ routes }), request({ tasks: [{ route: 1, ...task }] })]);
 }
 
+function framed(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
 async function openSession(): Promise<GrpcStream<Response>> {
   const session = client.open(Worker.method.dispatch);
   session.send(hello());
@@ -52,6 +61,24 @@ describe("a session", () => {
     expect(welcome).toMatchObject({ version: 1, workerUid: worker.uid, lanes: 1 });
     session.halfClose();
     expect((await session.ended).code).toBe(status.OK);
+  });
+
+  test("that was ended for nonsense gets no answers to what came before it, and harms nobody", async () => {
+    const connection = connect("http://localhost", {
+      createConnection: () => createConnection(worker.address.slice(5)),
+    });
+    const fields = { "content-type": "application/grpc", te: "trailers" };
+    const stream = connection.request({ ":method": "POST", ":path": "/wool.v1.Worker/Dispatch", ...fields });
+    stream.write(framed(hello()));
+    await once(stream, "data");
+    stream.resume();
+    const nonsense = Buffer.from([9, 0, 0, 0, 0]);
+    stream.write(Buffer.concat([framed(brokenTask({ id: 1 })), framed(brokenTask({ id: 2 })), nonsense]));
+    // It keeps its own direction open: the worker waits a moment for it to close that.
+    const [trailers] = await once(stream, "trailers");
+    expect(Number(trailers["grpc-status"])).not.toBe(status.OK);
+    await expectUnharmed();
+    connection.destroy();
   });
 
   test("of a caller that is newer but accepts this version is welcomed, too", async () => {
