@@ -2,13 +2,14 @@ import { parseArgs } from "node:util";
 import { FAULTS } from "./faults.mjs";
 
 export const CHAOS_USAGE = `usage: npm run chaos -- [--seed N] [--minutes M | --seconds S] [--only FAULT,...] [--quick]
-                        [--list] [--json FILE] [--keep]
+                        [--network] [--list] [--json FILE] [--keep]
 
   --seed N      repeats the faults and the calls of a run; default: a new one
   --minutes M   how long to make calls and faults; default: 2
   --seconds S   the same in seconds
   --only A,B    only these faults; --list names them
   --quick       25 seconds with faults in quick succession
+  --network     fail where no network namespace can be made, instead of leaving those faults out
   --list        print the faults that there are, and the schedule of the seed, and do nothing
   --json FILE   also write every figure and violation to FILE
   --keep        keep the folder with the journal and the output of the workers`;
@@ -30,6 +31,7 @@ export function parseChaosCommandLine(args) {
       seconds: { type: "string" },
       only: { type: "string" },
       quick: { type: "boolean", default: false },
+      network: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
       json: { type: "string" },
       keep: { type: "boolean", default: false },

@@ -38,6 +38,7 @@ async function main(options) {
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
   const network = await makeNetwork();
   try {
+    if (options.network && network.problem !== undefined) throw new Error(network.problem);
     const kinds = choose(options, network);
     const schedule = makeSchedule({ ...options, seed, kinds, network: network.problem === undefined });
     console.log(header(options, seed, kinds, schedule).join("\n"));

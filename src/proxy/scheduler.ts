@@ -193,10 +193,18 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** A call that waits keeps the program alive, as one at a worker does: there may be no connection to do so. */
   #keepAlive(): void {
-    if (this.queued === 0) {
+    const isNeeded = this.queued > 0 && !this.#isAnyBusy();
+    if (isNeeded) this.#alive ??= setInterval(() => undefined, ALIVE_MS);
+    else if (this.#alive !== undefined) {
       clearInterval(this.#alive);
       this.#alive = undefined;
-    } else this.#alive ??= setInterval(() => undefined, ALIVE_MS);
+    }
+  }
+
+  /** Whether a worker has calls. */
+  #isAnyBusy(): boolean {
+    for (const member of this.members.values()) if (member.link.inFlight > 0) return true;
+    return false;
   }
 
   /** Cancels every call that is at a worker, for the reason that `reason` gives for the name of its routine. */

@@ -6,6 +6,7 @@ import { PoolDirectory } from "../security/index.ts";
 import { CONTROL_FD, type ProcessConfig } from "./process-config.ts";
 import { ControlLines, type ProcessCommand, type ProcessWord } from "./process-control.ts";
 import { Shutdown } from "./shutdown.ts";
+import { isInForeground } from "./terminal.ts";
 import { WorkerService } from "./worker-service.ts";
 
 /** How long callers have to take what was sent to them before the process ends, in milliseconds. */
@@ -14,6 +15,9 @@ const FLUSH_GRACE_MS = 500;
 /** How long a worker whose parent is gone looks whether that is gone from the process table as well, in milliseconds. */
 const ABANDONED_MS = 2000;
 const ABANDONED_LOOK_MS = 20;
+
+/** How long a parent that got the same signal may take to end, in milliseconds. */
+const SAME_SIGNAL_MS = 200;
 
 const control = new Socket({ fd: CONTROL_FD, readable: true, writable: true });
 let shutdown: Shutdown | undefined;
@@ -52,12 +56,25 @@ async function start(config: ProcessConfig): Promise<void> {
   );
   const ending = new Shutdown(service, { cancelGrace: config.shutdownGracePeriod, flushGrace: FLUSH_GRACE_MS });
   shutdown = ending;
-  // One whose parent is gone has to clean up first.
-  void ending.ended.finally(() => {
-    if (!orphaned) exit(0);
-  });
-  process.on("SIGTERM", () => ending.signal(0));
-  process.on("SIGINT", () => ending.signal(-1));
+  let isSignalled = false;
+  const onSignal = (signal: NodeJS.Signals, timeout: number, isTyped: boolean): void => {
+    process.on(signal, () => {
+      // The program got it as well, and decides.
+      if (isTyped && isInForeground()) return;
+      isSignalled = true;
+      ending.signal(timeout);
+    });
+  };
+  onSignal("SIGTERM", 0, false);
+  onSignal("SIGINT", -1, true);
+  onSignal("SIGHUP", 0, true);
+  onSignal("SIGQUIT", 0, true);
+  // One whose parent is gone has to clean up first; a signal may have been for both of them.
+  void ending.ended
+    .then(() => (isSignalled ? after(SAME_SIGNAL_MS) : undefined))
+    .finally(() => {
+      if (!orphaned) exit(0);
+    });
   control.on("close", () => void abandoned(config));
   const listen = await service.start(config.listen);
   say({ ready: true, listen });
