@@ -7,5 +7,6 @@ export function median(numbers) {
 
 /** Half the distance between the extremes, as a part of the median: how far the rounds lie apart. */
 export function spread(numbers) {
-  return (Math.max(...numbers) - Math.min(...numbers)) / 2 / median(numbers);
+  const middle = median(numbers);
+  return middle === 0 ? 0 : (Math.max(...numbers) - Math.min(...numbers)) / 2 / middle;
 }

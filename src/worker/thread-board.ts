@@ -41,7 +41,8 @@ export class ThreadBoard {
   }
 
   set live(count: number) {
-    Atomics.store(this.#integers, LIVE, count);
+    // Changes with every task: the other thread sees it soon enough without a barrier.
+    this.#integers[LIVE] = count;
   }
 
   /** A task ended just now. */
