@@ -170,4 +170,38 @@ describe("programs that ship functions into another process", () => {
     );
     expect(await report(["--import", tsx, program])).toEqual({ passed: 6, failures: [] });
   });
+
+  test("TypeScript as CommonJS", async () => {
+    const program = join(scratch, "program.cts");
+    await writeFile(
+      program,
+      `
+      import path = require("node:path");
+      const { basename } = require("node:path") as typeof path;
+      enum Level { Low = 1, High }
+      let calls: number = 0;
+      class Counter { static made = 0; #count = 0; constructor(readonly step: number) { Counter.made += 1; } up(): number { this.#count += this.step; return this.#count; } }
+      const counter = new Counter(2);
+      counter.up();
+      const bump = (by: number): number => (calls += by);
+      import(${JSON.stringify(pathToFileURL(join(fixtures, "check.mjs")).href)}).then(async ({ check, fail, finish }) => {
+        await check("imports, enums", (file: string) => [path.extname(file), basename(file), Level.High], ["/a/b.c"], [".c", "b.c", 2]);
+        await check("variables that are assigned to", () => [bump(2), calls], [], [2, 2]);
+        await check("classes", () => [counter.up(), new Counter(5).up(), Counter.made], [], [4, 5, 2]);
+        await fail("lines", () => {
+          throw new Error("on purpose");
+        }, "program.cts:15:");
+        await finish();
+      });
+      `,
+    );
+    expect(await report(["--import", tsx, program])).toEqual({ passed: 4, failures: [] });
+  });
+
+  test("inside of Vitest, in its threads", async () => {
+    const vitest = join(dirname(require.resolve("vitest/package.json")), "vitest.mjs");
+    const args = ["run", "--pool=threads", "--reporter=dot", "src/functions/in-vitest.test.ts"];
+    const { stdout, stderr, status } = await run([vitest, ...args], { VITEST: undefined, VITEST_POOL_ID: undefined });
+    expect({ status, output: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, output: "" });
+  });
 });
