@@ -3,6 +3,7 @@ import { RemoteFailure } from "../connection/remote-failure.ts";
 import { TaskTimeout } from "../errors.ts";
 import type { CallOptions } from "../routine/options.ts";
 import { onAbort } from "./abort-listeners.ts";
+import { beforeEnd } from "./before-end.ts";
 
 /** Takes back a call that has been handed to no worker. */
 export type Withdraw = (call: Call) => void;
@@ -19,7 +20,7 @@ export function controlCall(call: Call, options: CallOptions, withdraw: Withdraw
   let executing: NodeJS.Timeout | undefined;
   let dispatching: NodeJS.Timeout | undefined;
   let stopListening: (() => void) | undefined;
-  const { resolve, reject } = call;
+  const { reject } = call;
   const release = (): void => {
     clearTimeout(executing);
     clearTimeout(dispatching);
@@ -32,14 +33,7 @@ export function controlCall(call: Call, options: CallOptions, withdraw: Withdraw
     call.attempts?.ended("cancelled");
     reject(new RemoteFailure(reason));
   };
-  call.resolve = (value) => {
-    release();
-    resolve(value);
-  };
-  call.reject = (failure) => {
-    release();
-    reject(failure);
-  };
+  beforeEnd(call, release);
   if (signal !== undefined) stopListening = onAbort(signal, () => end(signal.reason));
   if (dispatchTimeout !== undefined && dispatchTimeout <= MAX_TIMER_MS) {
     dispatching = setTimeout(() => {

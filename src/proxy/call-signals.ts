@@ -1,6 +1,7 @@
 import type { Call } from "../connection/call.ts";
 import type { LiveSignal } from "../connection/live-signals.ts";
 import { onAbort } from "./abort-listeners.ts";
+import { beforeEnd } from "./before-end.ts";
 
 /** Has the signals among the arguments of a call followed by those at its worker for as long as the call lasts. */
 export function watchSignals(call: Call, signals: readonly LiveSignal[]): void {
@@ -8,16 +9,7 @@ export function watchSignals(call: Call, signals: readonly LiveSignal[]): void {
   const undo = signals.flatMap(({ signal, wasAborted }, number) =>
     wasAborted ? [] : [onAbort(signal, () => call.session?.abort(call, number, signal.reason))],
   );
-  const { resolve, reject } = call;
-  const release = (): void => {
+  beforeEnd(call, () => {
     for (const stop of undo) stop();
-  };
-  call.resolve = (value) => {
-    release();
-    resolve(value);
-  };
-  call.reject = (failure) => {
-    release();
-    reject(failure);
-  };
+  });
 }

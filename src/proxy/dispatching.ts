@@ -10,6 +10,7 @@ import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { writePayloadFile } from "../security/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
+import { beforeEnd } from "./before-end.ts";
 import { controlCall } from "./call-controls.ts";
 import { watchSignals } from "./call-signals.ts";
 import { directOwner, sendDirectly } from "./direct-calls.ts";
@@ -192,16 +193,8 @@ function isFileSize(length: number): boolean {
 }
 
 function observe(call: Call, observer: CallObserver): void {
-  const { resolve, reject } = call;
   observer.made();
-  call.resolve = (value) => {
-    observer.ended();
-    resolve(value);
-  };
-  call.reject = (failure) => {
-    observer.ended();
-    reject(failure);
-  };
+  beforeEnd(call, () => observer.ended());
 }
 
 /** The options in force for a call: those of the routine, then of the scope, then of the call itself. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   type DiscoveryLike,
   InvalidArgument,
@@ -16,31 +16,15 @@ import {
   WorkerPool,
   WorkerStartError,
 } from "wool-ts";
-import { killProcess, runningChildren } from "../support/processes.ts";
+import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
+import { killProcess } from "../support/processes.ts";
 import { fixture } from "../support/run-program.ts";
-import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
-let folder: RuntimeFolder;
-let before: number[];
 
-beforeEach(() => {
-  before = runningChildren();
-  folder = makeRuntimeFolder();
-  for (const [name, value] of Object.entries(folder.env)) vi.stubEnv(name, value);
-});
-/** Whatever a test did: none of its processes runs, nothing is on disk, and calls run here again. */
-afterEach(async () => {
-  try {
-    expect(runningChildren().filter((child) => !before.includes(child))).toEqual([]);
-    expect(folder.leftovers()).toEqual([]);
-    expect(await pid()).toBe(process.pid);
-  } finally {
-    vi.useRealTimers();
-    vi.unstubAllEnvs();
-    folder[Symbol.dispose]();
-  }
+expectNothingLeft(async () => {
+  expect(await pid()).toBe(process.pid);
 });
 
 async function reasonOf(promise: Promise<unknown>): Promise<Error> {
@@ -297,7 +281,7 @@ describe("a worker that", () => {
     let made = 0;
     const starting = reasonOf(WorkerPool.start({ size: 2, worker: () => (made++ === 0 ? dying : hanging) }));
     await until(() => dying.metadata !== undefined, "it is started");
-    await until(() => runningChildren().filter((child) => !before.includes(child)).length === 2, "both run");
+    await until(() => newChildren().length === 2, "both run");
     killProcess(dying.metadata?.pid);
     const error = await starting;
     expect(error).toBeInstanceOf(WorkerStartError);

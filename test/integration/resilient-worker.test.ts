@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import {
   InvalidArgument,
   LocalDiscovery,
@@ -13,32 +13,15 @@ import {
   WorkerPool,
   WorkerProxy,
 } from "wool-ts";
-import { isRunning, killProcess, runningChildren } from "../support/processes.ts";
-import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
+import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
+import { isRunning, killProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 
 const notes = mkdtempSync(join(tmpdir(), "wool-resilient-"));
-let folder: RuntimeFolder;
-let before: number[];
 
-beforeEach(() => {
-  before = runningChildren();
-  folder = makeRuntimeFolder();
-  for (const [name, value] of Object.entries(folder.env)) vi.stubEnv(name, value);
-});
-/** Whatever a test did: none of its processes runs and nothing is on disk. */
-afterEach(() => {
-  try {
-    expect(newChildren()).toEqual([]);
-    expect(folder.leftovers()).toEqual([]);
-  } finally {
-    vi.unstubAllEnvs();
-    folder[Symbol.dispose]();
-  }
-});
+expectNothingLeft();
 afterAll(() => rmSync(notes, { recursive: true }));
 
-const newChildren = (): number[] => runningChildren().filter((child) => !before.includes(child));
 const pidsOf = (pool: WorkerPool): number[] => [...pool.workers.values()].map((worker) => worker.pid);
 
 const pid = routine(async () => process.pid);

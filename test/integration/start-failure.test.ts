@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   InvalidArgument,
   LocalWorker,
@@ -9,31 +9,14 @@ import {
   WorkerPool,
   WorkerStartError,
 } from "wool-ts";
-import { isRunning, runningChildren } from "../support/processes.ts";
+import { expectNothingLeft } from "../support/nothing-left.ts";
+import { isRunning } from "../support/processes.ts";
 import { fixture } from "../support/run-program.ts";
-import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
 
 const pid = routine(async () => process.pid);
 
-let folder: RuntimeFolder;
-let before: number[];
-
-beforeEach(() => {
-  before = runningChildren();
-  folder = makeRuntimeFolder();
-  for (const [name, value] of Object.entries(folder.env)) vi.stubEnv(name, value);
-});
-
-/** Whatever a test did: none of its processes runs, nothing is on disk, and calls run here again. */
-afterEach(async () => {
-  try {
-    expect(runningChildren().filter((child) => !before.includes(child))).toEqual([]);
-    expect(folder.leftovers()).toEqual([]);
-    expect(await pid()).toBe(process.pid);
-  } finally {
-    vi.unstubAllEnvs();
-    folder[Symbol.dispose]();
-  }
+expectNothingLeft(async () => {
+  expect(await pid()).toBe(process.pid);
 });
 
 async function startError(starting: Promise<unknown>): Promise<WorkerStartError> {

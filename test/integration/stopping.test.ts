@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import {
   currentTask,
   InvalidArgument,
@@ -13,32 +13,16 @@ import {
   WorkerPool,
   WorkerStartError,
 } from "wool-ts";
-import { isRunning, runningChildren } from "../support/processes.ts";
+import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
+import { isRunning } from "../support/processes.ts";
 import { fixture } from "../support/run-program.ts";
-import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
 import { watch } from "../support/watch.ts";
 
 const notes = mkdtempSync(join(tmpdir(), "wool-stopping-"));
-let folder: RuntimeFolder;
-let before: number[];
 let noted = 0;
 
-beforeEach(() => {
-  before = runningChildren();
-  folder = makeRuntimeFolder();
-  for (const [name, value] of Object.entries(folder.env)) vi.stubEnv(name, value);
-});
-/** Whatever a test did: none of its processes runs and nothing is on disk. */
-afterEach(() => {
-  try {
-    expect(runningChildren().filter((child) => !before.includes(child))).toEqual([]);
-    expect(folder.leftovers()).toEqual([]);
-  } finally {
-    vi.unstubAllEnvs();
-    folder[Symbol.dispose]();
-  }
-});
+expectNothingLeft();
 afterAll(() => rmSync(notes, { recursive: true }));
 
 /** A file that a task writes to when something happens. */
@@ -345,7 +329,7 @@ describe("a worker that is stopped while it starts", () => {
   test.each([0, -1, 60_000])("with %d ends at once, though its start would take for ever", async (timeout) => {
     const worker = new LocalWorker({ preload: [fixture("lifecycle/hangs.mjs")] });
     const starting = reasonOf(worker.start());
-    await until(() => runningChildren().some((child) => !before.includes(child)), "its process runs");
+    await until(() => newChildren().length > 0, "its process runs");
     await Promise.all([worker.stop({ timeout }), worker.stop({ timeout })]);
     expect(await starting).toBeInstanceOf(WorkerStartError);
     expect(worker.metadata).toBeUndefined();
