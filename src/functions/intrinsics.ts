@@ -100,6 +100,7 @@ const unloaded = new Set([...STANDARD_GLOBALS].filter((name) => !NOT_WALKED.has(
 // These stay accessors, so what they load tells whether they were used.
 const LOADED_BY: ReadonlyMap<string, string> = new Map([
   ["process", "NativeModule events"],
+  ["DOMException", "NativeModule events"],
   ["Buffer", "NativeModule buffer"],
   ["performance", "NativeModule perf_hooks"],
   ["crypto", "NativeModule internal/crypto/webcrypto"],
@@ -151,21 +152,15 @@ function intrinsics(): Intrinsics {
   return table;
 }
 
-/** What was found to be none. It stays so: who holds an intrinsic has loaded the global that it belongs to. */
-const others = new WeakSet<object>();
-
 /** The path of something that every Node process has, such as `Map.prototype.get size`; undefined for anything else. */
 export function intrinsicPathOf(value: object): string | undefined {
   const { paths, addAll } = intrinsics();
-  let path = paths.get(value);
-  if (path !== undefined || unloaded.size === 0 || others.has(value)) return path;
+  const path = paths.get(value);
+  if (path !== undefined || unloaded.size === 0) return path;
   const loaded = takeLoaded(unloaded);
-  if (loaded.length > 0) {
-    addAll(loaded);
-    path = paths.get(value);
-  }
-  if (path === undefined) others.add(value);
-  return path;
+  if (loaded.length === 0) return undefined;
+  addAll(loaded);
+  return paths.get(value);
 }
 
 /** What this process has at an intrinsic's path; undefined when it has no such thing. */

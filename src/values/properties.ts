@@ -11,6 +11,10 @@ const WRITABLE = 4;
 const ACCESSOR = 8;
 const PLAIN = ENUMERABLE | CONFIGURABLE | WRITABLE;
 
+const withStack = {};
+Error.captureStackTrace(withStack);
+const stackGetter = ownProperty(withStack, "stack")?.get;
+
 /** A property with its key. */
 export interface KeyedProperty {
   readonly key: string | symbol;
@@ -40,7 +44,8 @@ export function writeProperties(
   integrity: number,
 ): void {
   writer.varint(properties.length);
-  for (const { key, property } of properties) {
+  for (const { key, property: own } of properties) {
+    const property = own.get !== undefined && own.get === stackGetter ? stackAsData(object, own) : own;
     const attributes = attributesOf(property, integrity);
     writer.value(key);
     writer.byte(attributes);
@@ -51,6 +56,11 @@ export function writeProperties(
       writeHeld(writer, property.set, object);
     }
   }
+}
+
+/** Newer engines give every object with a stack the same accessor, which belongs to the engine: its value travels. */
+function stackAsData(object: object, { enumerable, configurable }: Property): Property {
+  return { value: Reflect.get(object, "stack"), writable: true, enumerable, configurable } as Property;
 }
 
 /** A function that is a property may need its object, for `super`. */
