@@ -78,16 +78,6 @@ describe("capacity", () => {
     await using own = await WorkerPool.start({ size: 1, workerOptions: { threads, maxConcurrency } });
     const folder = await mkdtemp(join(tmpdir(), "wool-share-"));
     try {
-      // Each says that it runs and waits until all that may have said so.
-      const meet = routine(async (own: string, others: string[], folder: string) => {
-        const { existsSync, writeFileSync } = await import("node:fs");
-        writeFileSync(`${folder}/${own}`, "");
-        while (!others.every((other) => existsSync(`${folder}/${other}`))) await new Promise(setImmediate);
-        return others.length;
-      });
-      const first = Array.from({ length: maxConcurrency }, (_, i) => `first-${i}`);
-      const met = await Promise.all(first.map((name) => own.dispatch(meet, name, first, folder)));
-      expect(met).toEqual(first.map(() => maxConcurrency));
       const count = routine(async (own: string, folder: string) => {
         const { mkdirSync, readdirSync, rmSync, writeFileSync } = await import("node:fs");
         mkdirSync(`${folder}/running`, { recursive: true });
