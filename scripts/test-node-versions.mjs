@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const TESTS = ["src/functions", "test/integration"];
+const TESTS = ["src/functions", "src/values", "test/integration"];
 const versions = process.argv.slice(2);
 if (versions.length === 0) {
   process.stderr.write("usage: node scripts/test-node-versions.mjs VERSION...\n");

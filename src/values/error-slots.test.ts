@@ -42,6 +42,14 @@ describe("errors", () => {
     expect(Object.keys(copy)).toEqual(Object.keys(error));
   });
 
+  it("keeps the stack of an object that is no error, as what the engine makes of it", () => {
+    const traced: { name: string; stack?: string } = { name: "traced" };
+    Error.captureStackTrace(traced);
+    const copy = copyOf(traced);
+    expect(copy.stack).toBe(traced.stack);
+    expect(Object.getOwnPropertyDescriptors(copy)).toEqual(Object.getOwnPropertyDescriptors(traced));
+  });
+
   it("adds no property that the original does not have", () => {
     const error = new Error("bare");
     delete error.stack;

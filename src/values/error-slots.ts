@@ -1,7 +1,7 @@
 import { types } from "node:util";
+import { isEngineStack } from "./engine-stack.ts";
 import { type FunctionPort, ShippingError } from "./function-port.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
-import { isNativeCode } from "./native-code.ts";
 import { builtInGetter, constructorOf, ownProperty } from "./own-property.ts";
 import type { KeyedProperty } from "./properties.ts";
 import type { Slot } from "./slot.ts";
@@ -30,10 +30,8 @@ export const errorSlot: Slot<Error> = {
     return error;
   },
   present(port, error, key, property) {
-    if (!("get" in property)) return property;
-    // V8 shows some stacks as accessors, and errors of Node's own have some that only Node has.
-    const isStack = key === "stack" && typeof property.get === "function" && isNativeCode(property.get);
-    if (!isStack && canTravel(port, property.get)) return property;
+    // Errors of Node's own have accessors that only Node has.
+    if (!("get" in property) || isEngineStack(property) || canTravel(port, property.get)) return property;
     const value: unknown = Reflect.get(error, key);
     return { value, writable: true, enumerable: property.enumerable ?? false, configurable: true };
   },

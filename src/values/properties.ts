@@ -1,3 +1,4 @@
+import { isEngineStack, setEngineStack } from "./engine-stack.ts";
 import { writeFunction } from "./function-nodes.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
@@ -9,11 +10,8 @@ const ENUMERABLE = 1;
 const CONFIGURABLE = 2;
 const WRITABLE = 4;
 const ACCESSOR = 8;
+const ENGINE_STACK = 16;
 const PLAIN = ENUMERABLE | CONFIGURABLE | WRITABLE;
-
-const withStack = {};
-Error.captureStackTrace(withStack);
-const stackGetter = ownProperty(withStack, "stack")?.get;
 
 /** A property with its key. */
 export interface KeyedProperty {
@@ -44,10 +42,15 @@ export function writeProperties(
   integrity: number,
 ): void {
   writer.varint(properties.length);
-  for (const { key, property: own } of properties) {
-    const property = own.get !== undefined && own.get === stackGetter ? stackAsData(object, own) : own;
+  for (const { key, property } of properties) {
     const attributes = attributesOf(property, integrity);
     writer.value(key);
+    if (isEngineStack(property)) {
+      // The accessor is the engine's own: what it gives travels.
+      writer.byte(attributes | ENGINE_STACK);
+      writer.value(Reflect.get(object, "stack"));
+      continue;
+    }
     writer.byte(attributes);
     if ((attributes & ACCESSOR) === 0) {
       writeHeld(writer, property.value, object);
@@ -56,11 +59,6 @@ export function writeProperties(
       writeHeld(writer, property.set, object);
     }
   }
-}
-
-/** Newer engines give every object with a stack the same accessor, which belongs to the engine: its value travels. */
-function stackAsData(object: object, { enumerable, configurable }: Property): Property {
-  return { value: Reflect.get(object, "stack"), writable: true, enumerable, configurable } as Property;
 }
 
 /** A function that is a property may need its object, for `super`. */
@@ -81,6 +79,12 @@ export function readProperties(reader: GraphReader, object: object): void {
     }
     const enumerable = (attributes & ENUMERABLE) !== 0;
     const configurable = (attributes & CONFIGURABLE) !== 0;
+    if ((attributes & ENGINE_STACK) !== 0) {
+      if (key !== "stack") throw new MalformedPayload("A property in the payload is said to be a stack and is none.");
+      setEngineStack(object, reader.value());
+      define(object, key, { enumerable, configurable });
+      continue;
+    }
     if ((attributes & ACCESSOR) !== 0) {
       define(object, key, { ...readAccessor(reader), enumerable, configurable });
       continue;
