@@ -25,6 +25,7 @@ import {
 } from "../wire/request-frames.ts";
 import { OutcomeField, RejectedField } from "../wire/response-frames.ts";
 import { Executor } from "./executor.ts";
+import { TaskSlots } from "./task-slots.ts";
 import { ThreadBoard } from "./thread-board.ts";
 import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "./thread-messages.ts";
 
@@ -150,7 +151,10 @@ function setUp(maxConcurrency: number): void {
   executor = new Executor({
     uid: "w-1",
     board,
-    maxConcurrency,
+    slots:
+      maxConcurrency === 0
+        ? undefined
+        : { slots: TaskSlots.of(maxConcurrency, 1), lane: 0, announce: () => expect.unreachable() },
     dispatcherFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
     malformed: (...told) => malformed.push(told),
     drained: () => drained++,

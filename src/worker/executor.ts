@@ -23,6 +23,7 @@ import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
 import { TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
+import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
 import { type Payload, type ReadyTask, readPayload, TaskRunner } from "./task-runner.ts";
 import type { ThreadBoard } from "./thread-board.ts";
 
@@ -34,8 +35,8 @@ const STEP_PAYLOAD = { args: StepField.value, chunked: StepField.chunked, file: 
 export interface ExecutorOptions {
   readonly uid: string;
   readonly board: ThreadBoard;
-  /** Tasks that may run at once; 0 for no limit. */
-  readonly maxConcurrency: number;
+  /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
+  readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
   /** The way to the pool that a task came from. */
   readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
   /** Called for a session whose caller sent what the protocol does not allow. */
@@ -74,8 +75,9 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
+    const { slots } = options;
     this.runner = new TaskRunner({
-      maxConcurrency: options.maxConcurrency,
+      parking: slots === undefined ? undefined : (start) => new TaskParking({ ...slots, start }),
       dispatcherFor: options.dispatcherFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
@@ -296,7 +298,7 @@ export class Executor {
   }
 
   #reportIfDrained(): void {
-    if (this.runner.live > 0) return;
+    if (this.runner.live > 0 || this.runner.waiting > 0) return;
     this.#flush();
     this.#options.drained();
   }

@@ -36,11 +36,11 @@ async function start(config: ProcessConfig): Promise<void> {
     {
       uid: config.uid,
       threads: config.threads,
+      maxConcurrency: config.maxConcurrency,
       resourceLimits: config.resourceLimits,
       thread: {
         root: config.root,
         preload: config.preload,
-        maxConcurrency: config.maxConcurrency,
         ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
         proxyPoolTtl: config.proxyPoolTtl,
         spin: config.spin,

@@ -11,7 +11,9 @@ import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
+import { TaskParking } from "./task-parking.ts";
 import { type ReadyTask, TaskRunner } from "./task-runner.ts";
+import { TaskSlots } from "./task-slots.ts";
 import { TaskTable } from "./task-table.ts";
 
 type Fn = (this: unknown, ...args: never[]) => unknown;
@@ -66,7 +68,13 @@ function setUp(maxConcurrency = 0) {
     },
   } as unknown as ExecutorSession;
   const runner = new TaskRunner({
-    maxConcurrency,
+    parking:
+      maxConcurrency === 0
+        ? undefined
+        : (start) => {
+            const slots = TaskSlots.of(maxConcurrency, 1);
+            return new TaskParking({ slots, lane: 0, start, announce: () => expect.unreachable() });
+          },
     dispatcherFor: () => dispatcher,
     touched: () => undefined,
     occupancy,

@@ -11,6 +11,7 @@ import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { TaskOccupancy } from "./task-occupancy.ts";
+import type { TaskParking } from "./task-parking.ts";
 
 /** Where an encoded value is: in a file, or in a buffer. */
 export interface Payload {
@@ -39,8 +40,8 @@ export interface ReadyTask {
 
 /** How a runner is set up. */
 export interface TaskRunnerOptions {
-  /** Tasks that may run at once; 0 for no limit. */
-  readonly maxConcurrency: number;
+  /** Where tasks wait when no more may run at once; nothing if any number may. */
+  readonly parking: ((start: (ready: ReadyTask) => void) => TaskParking) | undefined;
   /** The way to the pool that a task came from. */
   readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
   /** Called when there is something to send in a session. */
@@ -56,14 +57,12 @@ const OWNED = { owned: true } as const;
 /** Runs tasks: as many at once as are allowed, each in its own frame, and sends what comes of them. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
-  /** Tasks that wait for others to end, when no more may run at once. */
-  readonly #parked: ReadyTask[] = [];
+  readonly #parking: TaskParking | undefined;
   #live = 0;
-  /** Live tasks that do not wait for a call of their own. */
-  #running = 0;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
+    this.#parking = options.parking?.((ready) => this.#start(ready));
   }
 
   /** Tasks that have been started and have not ended. */
@@ -73,14 +72,18 @@ export class TaskRunner {
 
   /** Tasks that wait for others to end. */
   get waiting(): number {
-    return this.#parked.length;
+    return this.#parking?.size ?? 0;
   }
 
   /** Starts a task, or parks it. */
   take(ready: ReadyTask): void {
-    const { maxConcurrency } = this.#options;
-    if (maxConcurrency > 0 && this.#running >= maxConcurrency) this.#parked.push(ready);
-    else this.#start(ready);
+    if (this.#parking === undefined) this.#start(ready);
+    else this.#parking.take(ready);
+  }
+
+  /** A task of another thread of the worker may have made room. */
+  look(): void {
+    this.#parking?.look();
   }
 
   /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
@@ -98,7 +101,8 @@ export class TaskRunner {
     task.wireId = -1;
     if (task.state === "parked") {
       task.state = "ended";
-      this.#forget(task);
+      const ready = this.#parking?.remove(task);
+      if (ready !== undefined) dropArguments(ready);
       return;
     }
     if (task.timer !== undefined) clearTimeout(task.timer);
@@ -111,7 +115,6 @@ export class TaskRunner {
     const { task, loading, timeout } = ready;
     const { session, routine } = task;
     task.state = "running";
-    this.#running++;
     session.started(task);
     this.#options.occupancy.started(task, timeout);
     this.#live++;
@@ -143,34 +146,19 @@ export class TaskRunner {
   }
 
   /** While a task waits for calls of its own, another may run in its place: or tasks could wait for each other for ever. */
-  #observer(task: RunningTask): CallObserver {
+  #observer(task: RunningTask, parking: TaskParking): CallObserver {
     return {
       made: () => {
         if (++task.nested > 1 || task.state !== "running") return;
         task.state = "waiting";
-        this.#running--;
-        if (this.#parked.length > 0) this.#unpark();
+        parking.giveBack();
       },
       ended: () => {
         if (--task.nested > 0 || task.state !== "waiting") return;
         task.state = "running";
-        this.#running++;
+        parking.resume();
       },
     };
-  }
-
-  /** Takes over the file of a task that will not be run. */
-  #forget(task: RunningTask): void {
-    const index = this.#parked.findIndex((ready) => ready.task === task);
-    const [ready] = index < 0 ? [] : this.#parked.splice(index, 1);
-    if (ready !== undefined) dropArguments(ready);
-  }
-
-  #unpark(): void {
-    while (this.#parked.length > 0 && this.#running < this.#options.maxConcurrency) {
-      const next = this.#parked.shift();
-      if (next !== undefined && next.task.state === "parked") this.#start(next);
-    }
   }
 
   #run({ task, args: payload, pool, context }: ReadyTask): void {
@@ -181,7 +169,7 @@ export class TaskRunner {
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
       const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
-      const calls = this.#options.maxConcurrency > 0 ? this.#observer(task) : undefined;
+      const calls = this.#parking === undefined ? undefined : this.#observer(task, this.#parking);
       const frame: Frame =
         context === undefined
           ? { task, dispatcher, calls }
@@ -281,10 +269,10 @@ export class TaskRunner {
     task.wireId = -1;
     this.#live--;
     this.#options.occupancy.ended(task);
-    if (task.state === "running") this.#running--;
+    const held = task.state === "running";
     task.state = "ended";
     this.#options.touched(session);
-    if (this.#parked.length > 0) this.#unpark();
+    if (held) this.#parking?.giveBack();
     this.#options.ended();
   }
 

@@ -15,6 +15,8 @@ export interface TaskThreadEvents {
   malformed(session: number, reason: string): void;
   /** After `stop`: no task is left. */
   drained(): void;
+  /** It made room for tasks that wait in other threads. */
+  room(): void;
   /** The thread ended without being asked to. */
   lost(reason: string): void;
 }
@@ -51,6 +53,7 @@ export class TaskThread {
           resolve();
         } else if (message.kind === "failed") reject(new Error(message.reason));
         else if (message.kind === "malformed") events.malformed(message.session, message.reason);
+        else if (message.kind === "room") events.room();
         else events.drained();
       });
       this.#thread.on("error", (error) => {

@@ -7,6 +7,7 @@ import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { containStrayErrors } from "./stray-errors.ts";
+import { TaskSlots } from "./task-slots.ts";
 import { ThreadBoard } from "./thread-board.ts";
 import {
   type FromThread,
@@ -37,7 +38,10 @@ const proxies = new ProxyCache(config.proxyPoolTtl);
 const executor = new Executor({
   uid: config.uid,
   board,
-  maxConcurrency: config.maxConcurrency,
+  slots:
+    config.slots === undefined
+      ? undefined
+      : { slots: new TaskSlots(config.slots), lane: config.lane, announce: () => tell({ kind: "room" }) },
   dispatcherFor: (pool) => proxies.dispatcher(pool),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
@@ -90,6 +94,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       break;
     case "cancel":
       executor.cancelAll();
+      break;
+    case "look":
+      executor.runner.look();
       break;
     case "ping":
       board.answered = message.ping;

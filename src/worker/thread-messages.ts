@@ -12,6 +12,8 @@ export type ToThread =
   | { readonly kind: "stop" }
   /** Cancel every task. */
   | { readonly kind: "cancel" }
+  /** Another thread made room for a task. */
+  | { readonly kind: "look" }
   /** Show this number on the board. */
   | { readonly kind: "ping"; readonly ping: number };
 
@@ -23,6 +25,8 @@ export type FromThread =
   | { readonly kind: "failed"; readonly reason: string }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
+  /** There is room for tasks that wait in other threads. */
+  | { readonly kind: "room" }
   /** A caller sent what the protocol does not allow. */
   | { readonly kind: "malformed"; readonly session: number; readonly reason: string };
 
@@ -40,8 +44,10 @@ export interface ThreadConfig {
   readonly root: string;
   readonly preload: readonly string[];
   readonly backpressure?: ShippedHook;
-  /** Tasks that may run at once; 0 for no limit. */
-  readonly maxConcurrency: number;
+  /** The thread's number. */
+  readonly lane: number;
+  /** The memory of the worker's `TaskSlots`; nothing if any number of tasks may run at once. */
+  readonly slots: SharedArrayBuffer | undefined;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
   /** Where payload files go; the owner of the pool removes it. */

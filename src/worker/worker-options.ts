@@ -15,7 +15,7 @@ export interface WorkerOptions {
   readonly port?: number;
   /** Task threads in the process. Default: 1. */
   readonly threads?: number;
-  /** Tasks running at once in the process, divided among its threads. Default: no limit. */
+  /** Tasks running at once in the process, in all of its threads together. Default: no limit. */
   readonly maxConcurrency?: number;
   /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
   readonly backpressure?: BackpressureLike;

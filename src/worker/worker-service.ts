@@ -16,6 +16,7 @@ import { CancelField, HelloField } from "../wire/request-frames.ts";
 import { writeExecutorLost, writeRejected, writeWelcome } from "../wire/response-frames.ts";
 import { PROTOCOL_VERSION, versionConflict } from "../wire/version.ts";
 import { HandedMessages } from "./handed-messages.ts";
+import { TaskSlots } from "./task-slots.ts";
 import { TaskThread } from "./task-thread.ts";
 import { GRPC_PREFIX_BYTES, LARGE_MESSAGE_BYTES, SESSION_PREFIX_BYTES, type ThreadConfig } from "./thread-messages.ts";
 import { ThreadWatchdog } from "./thread-watchdog.ts";
@@ -29,7 +30,9 @@ const HELD_UP_MS = 5;
 export interface WorkerServiceOptions {
   readonly uid: string;
   readonly threads: number;
-  readonly thread: Omit<ThreadConfig, "board" | "uid">;
+  /** Tasks that may run at once in all threads; 0 for no limit. */
+  readonly maxConcurrency: number;
+  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "slots">;
   readonly resourceLimits: ResourceLimits | undefined;
   /** Called when a `Stop` request comes in; resolves when the worker has stopped. */
   readonly stopRequested: (timeout: number) => Promise<void>;
@@ -54,6 +57,7 @@ export class WorkerService {
   readonly #threads: TaskThread[] = [];
   readonly #watchdogs: ThreadWatchdog[] = [];
   readonly #handed: HandedMessages[] = [];
+  readonly #slots: TaskSlots | undefined;
   readonly #reader = new FrameReader(LAST_REQUEST_FIELD);
   readonly #sessions = new Map<number, ServedSession>();
   readonly #drained: (() => void)[] = [];
@@ -65,6 +69,8 @@ export class WorkerService {
     this.#options = options;
     this.#server = server;
     this.#health = health;
+    const { maxConcurrency } = options;
+    this.#slots = maxConcurrency === 0 ? undefined : TaskSlots.of(maxConcurrency, this.#lanes());
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
     server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
     server.addUnary("/wool.v1.Worker/Stop", async (request) => {
@@ -128,25 +134,22 @@ export class WorkerService {
 
   /** There is no use for more threads than tasks may run at once. */
   #lanes(): number {
-    const { threads, thread } = this.#options;
-    return thread.maxConcurrency === 0 ? threads : Math.min(threads, thread.maxConcurrency);
-  }
-
-  /** A thread's part of the tasks that the worker may run at once; 0 for no limit. */
-  #share(lane: number): number {
-    const { maxConcurrency } = this.#options.thread;
-    const lanes = this.#lanes();
-    return Math.floor(maxConcurrency / lanes) + (lane < maxConcurrency % lanes ? 1 : 0);
+    const { threads, maxConcurrency } = this.#options;
+    return maxConcurrency === 0 ? threads : Math.min(threads, maxConcurrency);
   }
 
   #startThread(lane: number): void {
     const thread = new TaskThread(
-      { ...this.#options.thread, uid: this.#options.uid, maxConcurrency: this.#share(lane) },
+      { ...this.#options.thread, uid: this.#options.uid, lane, slots: this.#slots?.memory },
       { resourceLimits: this.#options.resourceLimits },
       {
         message: (memory) => this.#toCaller(memory),
         malformed: (session, reason) => this.#expel(session, reason),
         drained: () => this.#drained[lane]?.(),
+        room: () => {
+          this.#lookAfter(lane);
+          this.#threads[lane]?.tell({ kind: "look" });
+        },
         lost: (reason) => this.#lostThread(lane, reason),
       },
     );
@@ -162,6 +165,8 @@ export class WorkerService {
   #lostThread(lane: number, reason: string): void {
     this.#drained[lane]?.();
     this.#watchdogs[lane]?.close();
+    this.#slots?.reclaim(lane);
+    this.#lookAfter(lane);
     const untaken = this.#handed[lane]?.untaken(this.#threads[lane]?.board.consumed ?? 0);
     for (const session of Array.from(this.#sessions.values())) {
       if (session.lane !== lane) continue;
@@ -175,6 +180,11 @@ export class WorkerService {
       this.#sessions.delete(session.number);
     }
     if (this.#state === "serving") this.#startThread(lane);
+  }
+
+  /** Tells the other threads in which tasks wait that there may be room for them. */
+  #lookAfter(lane: number): void {
+    for (const other of this.#slots?.waitingAfter(lane) ?? []) this.#threads[other]?.tell({ kind: "look" });
   }
 
   #accept(stream: ServerStream): void {
@@ -226,7 +236,7 @@ export class WorkerService {
       version: PROTOCOL_VERSION,
       workerUid: this.#options.uid,
       lanes: this.#threads.length,
-      maxConcurrency: this.#options.thread.maxConcurrency,
+      maxConcurrency: this.#options.maxConcurrency,
       sharesFiles,
     });
     stream.send(writer.take());

@@ -3,9 +3,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type LoadBalancerLike, RoundRobinLoadBalancer, routine, type TaskInfo, WorkerPool } from "wool-ts";
+import { type LoadBalancerLike, RoundRobinLoadBalancer, routine, type TaskInfo, WorkerLost, WorkerPool } from "wool-ts";
 
 const pid = routine(async () => process.pid);
+/** Says that it runs and waits until all others have said so. */
+const meet = routine(async (own: string, others: string[], folder: string) => {
+  writeFileSync(join(folder, own), "");
+  while (!others.every((other) => existsSync(join(folder, other)))) await new Promise(setImmediate);
+  return others.length;
+});
 
 describe("load balancing", () => {
   test("round robin takes turns", async () => {
@@ -78,6 +84,9 @@ describe("capacity", () => {
     await using own = await WorkerPool.start({ size: 1, workerOptions: { threads, maxConcurrency } });
     const folder = await mkdtemp(join(tmpdir(), "wool-share-"));
     try {
+      const first = Array.from({ length: maxConcurrency }, (_, i) => `first-${i}`);
+      const met = await Promise.all(first.map((name) => own.dispatch(meet, name, first, folder)));
+      expect(met).toEqual(first.map(() => maxConcurrency));
       const count = routine(async (own: string, folder: string) => {
         const { mkdirSync, readdirSync, rmSync, writeFileSync } = await import("node:fs");
         mkdirSync(`${folder}/running`, { recursive: true });
@@ -97,8 +106,21 @@ describe("capacity", () => {
     }
   });
 
+  test("what the tasks of a thread that ended held is free again", async () => {
+    await using own = await WorkerPool.start({ size: 1, workerOptions: { threads: 2, maxConcurrency: 2 } });
+    const exit = routine(async () => process.exit(1));
+    for (let i = 0; i < 3; i++) await expect(own.dispatch(exit)).rejects.toThrow(WorkerLost);
+    const folder = await mkdtemp(join(tmpdir(), "wool-share-"));
+    try {
+      const names = ["a", "b"];
+      expect(await Promise.all(names.map((name) => own.dispatch(meet, name, names, folder)))).toEqual([2, 2]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test("two threads run two tasks that block", async () => {
-    const meet = routine(async (folder: string, own: string, other: string) => {
+    const block = routine(async (folder: string, own: string, other: string) => {
       writeFileSync(join(folder, own), "");
       while (!existsSync(join(folder, other)));
       return own;
@@ -107,7 +129,7 @@ describe("capacity", () => {
     try {
       await using own = await WorkerPool.start({ size: 1, workerOptions: { threads: 2 } });
       // On one thread the first would wait for the second for ever.
-      const met = await Promise.all([own.dispatch(meet, folder, "a", "b"), own.dispatch(meet, folder, "b", "a")]);
+      const met = await Promise.all([own.dispatch(block, folder, "a", "b"), own.dispatch(block, folder, "b", "a")]);
       expect(met).toEqual(["a", "b"]);
     } finally {
       await rm(folder, { recursive: true });
