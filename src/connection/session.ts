@@ -1,10 +1,6 @@
-import { CodeUnavailable, RpcError, UnexpectedResponse, WorkerLost } from "../errors.ts";
-import { acceptDependency } from "../functions/index.ts";
+import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
-import { dropPayloadFile, fileRealm, takePayloadFile, usePayloadFile, writePayloadFile } from "../security/index.ts";
-import { ValueDecoder } from "../values/index.ts";
-import { ChunkAssembly } from "../wire/chunk-assembly.ts";
-import { ReceivedDependencies } from "../wire/dependency-ledger.ts";
+import { fileRealm, writePayloadFile } from "../security/index.ts";
 import { LAST_RESPONSE_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
@@ -22,14 +18,12 @@ import type { Call, Tally } from "./call.ts";
 import { callerId } from "./caller-id.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
+import { OutcomeDelivery } from "./outcome-delivery.ts";
 import { RemoteFailure } from "./remote-failure.ts";
 import { RequestSender } from "./request-sender.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 const GRPC_PREFIX_BYTES = 5;
-const OWNED = { owned: true } as const;
-
-const decoder = new ValueDecoder();
 
 /** What the owner of a session is told. */
 export interface SessionEvents {
@@ -55,8 +49,7 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
   readonly #reader = new FrameReader(LAST_RESPONSE_FIELD);
-  readonly #chunks = new ChunkAssembly();
-  readonly #received = new ReceivedDependencies((dependency) => acceptDependency(dependency, { importing: false }));
+  readonly #outcomes = new OutcomeDelivery((call, reason) => this.cancel(call, reason));
   readonly #calls: (Call | undefined)[] = [];
   readonly #freeIds: number[] = [];
   #welcomed: ((welcome: Welcome) => void) | undefined;
@@ -65,8 +58,6 @@ export class Session {
   readonly welcome: Promise<Welcome>;
   #state: "opening" | "open" | "closed" = "opening";
   #inFlight = 0;
-  /** Tail of the answers that wait for code to arrive; later ones keep their place behind it. */
-  #delayed: Promise<void> | undefined;
 
   constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents) {
     this.#address = address;
@@ -139,7 +130,7 @@ export class Session {
     if (call.session !== this || this.#state === "closed") return;
     const unstarted = call.state === "sent";
     call.state = "abandoned";
-    this.#chunks.drop(call.id);
+    this.#outcomes.chunks.drop(call.id);
     this.#sender.cancel(call, reason);
     if (unstarted) this.window.started(1);
     // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
@@ -180,13 +171,13 @@ export class Session {
           break;
         case ResponseField.chunk:
           // Pieces of what nobody wants any more may still be under way.
-          if (isWanted(this.#calls[frame.integer(ChunkField.id)])) this.#chunks.add(frame);
+          if (isWanted(this.#calls[frame.integer(ChunkField.id)])) this.#outcomes.chunks.add(frame);
           break;
         case ResponseField.rejected:
           started += this.#rejected(frame);
           break;
         case ResponseField.dependency:
-          this.#received.add(frame);
+          this.#outcomes.received.add(frame);
           break;
         case ResponseField.welcome:
           this.#open(frame);
@@ -231,96 +222,9 @@ export class Session {
     const started = this.#started(call);
     const wanted = isWanted(call);
     if (kind !== ResponseField.yielded) this.#release(call);
-    if (!wanted) {
-      this.#chunks.drop(id);
-      if (frame.has(OutcomeField.file)) {
-        dropPayloadFile(frame.text(OutcomeField.file), frame.integer(OutcomeField.chunked));
-      }
-      return started;
-    }
-    try {
-      this.#take(frame, kind, id, call);
-    } catch (error) {
-      // The session ends with this; a call that is no longer its own must be told here.
-      const reason = error instanceof Error ? error.message : String(error);
-      if (call.session === undefined) call.reject(new RemoteFailure(unreadable(call, reason, error)));
-      throw error;
-    }
+    if (wanted) this.#outcomes.take(frame, kind, id, call);
+    else this.#outcomes.drop(frame, id);
     return started;
-  }
-
-  /** Finds the payload of an outcome and hands it on, now or when the code that it needs is there. */
-  #take(frame: FrameReader, kind: number, id: number, call: Call): void {
-    const length = frame.integer(OutcomeField.chunked);
-    const file = frame.has(OutcomeField.file) ? frame.text(OutcomeField.file) : undefined;
-    const control = frame.integer(OutcomeField.control) === 1;
-    const loading = frame.has(OutcomeField.needs)
-      ? this.#received.ready(frame.integers(OutcomeField.needs))
-      : undefined;
-    if (loading === undefined && this.#delayed === undefined) {
-      if (file !== undefined && call.extras?.serializer !== undefined) {
-        // A serializer of the user's may keep the bytes; our own decoder does not.
-        this.#deliver(call, kind, takePayloadFile(file, length), 0, length, true, control);
-      } else if (file !== undefined) {
-        this.#deliverFile(call, kind, file, length, control);
-      } else if (length > 0) {
-        this.#deliver(call, kind, this.#chunks.take(id, length), 0, length, true, control);
-      } else {
-        const { buffer } = frame;
-        const end = frame.end(OutcomeField.value);
-        this.#deliver(call, kind, buffer, frame.start(OutcomeField.value), end, false, control);
-      }
-      return;
-    }
-    let payload = frame.view(OutcomeField.value);
-    if (file !== undefined) payload = takePayloadFile(file, length);
-    else if (length > 0) payload = this.#chunks.take(id, length);
-    const owned = length > 0;
-    this.#deliverLater(loading, () => this.#deliver(call, kind, payload, 0, payload.length, owned, control));
-  }
-
-  #deliver(call: Call, kind: number, buffer: Buffer, from: number, to: number, owned: boolean, control: boolean): void {
-    let value: unknown;
-    try {
-      const serializer = call.extras?.serializer;
-      value =
-        serializer === undefined
-          ? decoder.decode(buffer, from, to, owned ? OWNED : undefined)
-          : serializer.loads(buffer.subarray(from, to));
-    } catch (cause) {
-      this.#unreadable(call, cause);
-      return;
-    }
-    settle(call, kind, value, control);
-  }
-
-  /** A file that is none is a fault of the session, what is in it one of the call. */
-  #deliverFile(call: Call, kind: number, file: string, length: number, control: boolean): void {
-    usePayloadFile(file, length, (source) => {
-      let value: unknown;
-      try {
-        value = decoder.decodeFrom(source);
-      } catch (cause) {
-        this.#unreadable(call, cause);
-        return;
-      }
-      settle(call, kind, value, control);
-    });
-  }
-
-  #unreadable(call: Call, cause: unknown): void {
-    const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
-    this.cancel(call, error);
-    call.reject(new RemoteFailure(error));
-  }
-
-  /** Keeps the order of answers while one of them waits for code. */
-  #deliverLater(loading: Promise<void> | undefined, deliver: () => void): void {
-    const turn = (this.#delayed ?? Promise.resolve()).then(() => loading).then(deliver, deliver);
-    this.#delayed = turn;
-    void turn.finally(() => {
-      if (this.#delayed === turn) this.#delayed = undefined;
-    });
   }
 
   #rejected(frame: FrameReader): number {
@@ -332,7 +236,15 @@ export class Session {
     if (!wanted) return counts;
     if (frame.has(RejectedField.error)) {
       const from = frame.start(RejectedField.error);
-      this.#deliver(call, ResponseField.raised, frame.buffer, from, frame.end(RejectedField.error), false, false);
+      this.#outcomes.deliver(
+        call,
+        ResponseField.raised,
+        frame.buffer,
+        from,
+        frame.end(RejectedField.error),
+        false,
+        false,
+      );
     } else if (frame.has(RejectedField.codeWanted)) {
       this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));
     } else {
@@ -379,7 +291,7 @@ export class Session {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
-    this.#chunks.clear();
+    this.#outcomes.chunks.clear();
     if (opening) {
       // Whoever opened the session may be gone; the failure reaches the calls through `closed`.
       this.welcome.catch(() => undefined);
@@ -402,23 +314,6 @@ export class Session {
   }
 }
 
-function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {
-  return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
-}
-
 function isWanted(call: Call | undefined): boolean {
   return call !== undefined && call.state !== "abandoned";
-}
-
-/** Tells a call what came of it. */
-function settle(call: Call, kind: number, value: unknown, control: boolean): void {
-  if (kind === ResponseField.result) {
-    if (call.tally !== undefined) call.tally.done++;
-    call.resolve(value);
-    call.release();
-  } else if (kind === ResponseField.raised) {
-    if (call.tally !== undefined) call.tally.failed++;
-    call.reject(new RemoteFailure(value));
-    call.release();
-  } else call.stream?.yielded(value, control);
 }

@@ -1,6 +1,6 @@
 import type { Call } from "../connection/call.ts";
 import { RemoteFailure } from "../connection/remote-failure.ts";
-import { NoWorkersAvailable } from "../errors.ts";
+import { NoWorkersAvailable, WorkerLost } from "../errors.ts";
 import { dropPayloadFile } from "../security/index.ts";
 
 /** Ends a call that waits, with an error. */
@@ -20,4 +20,19 @@ export function endCall(call: Call): void {
 export function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAvailable {
   const details = errors.map((error) => `\n  - ${error.message}`).join("");
   return new NoWorkersAvailable(`no worker took the call: ${reason}${details}`, errors);
+}
+
+/** What a caller is told when there are no workers, or no more. */
+export function nobodyLeft({ refusals }: Call): Error {
+  if (refusals === undefined) return noWorkers("no workers are known", []);
+  return noWorkers("every worker refused it", [...refusals.values()]);
+}
+
+/** What a caller is told of a call that was lost with its worker. */
+export function lostError(call: Call, error: Error): Error {
+  if (!(error instanceof WorkerLost)) return error;
+  return new WorkerLost(
+    `${error.message}; ${call.route.name} had been handed to it and may or may not have run ` +
+      "(a routine with { idempotent: true } is tried once more elsewhere)",
+  );
 }

@@ -8,21 +8,19 @@ import {
 import type { Call, CallOwner } from "../connection/call.ts";
 import { RemoteFailure } from "../connection/remote-failure.ts";
 import type { LinkListener, WorkerLink } from "../connection/worker-link.ts";
-import { PoolSaturated, RpcError, TransientRpcError, WorkerLost } from "../errors.ts";
+import { PoolSaturated, RpcError, TransientRpcError } from "../errors.ts";
 import { StatusCode } from "../grpc/index.ts";
 import { CallQueue } from "./call-queue.ts";
 import { Connector } from "./connector.ts";
 import { Delegation } from "./delegation.ts";
-import { endCall, failCall, noWorkers } from "./fail-call.ts";
-import { handOver } from "./hand-over.ts";
+import { endCall, failCall, lostError, nobodyLeft, noWorkers } from "./fail-call.ts";
+import { KeepAlive } from "./keep-alive.ts";
 import type { Member } from "./member.ts";
+import { noteRefusal, RefusedCalls } from "./refused-calls.ts";
 import { ReturningWorkers } from "./returning-workers.ts";
 import { RunDistribution } from "./run-distribution.ts";
 import { TaskDispatch } from "./task-dispatch.ts";
 import { WorkerLanes } from "./worker-lanes.ts";
-
-/** Any long time, in milliseconds. */
-const ALIVE_MS = 1_000_000_000;
 
 /** How a scheduler is made. */
 export interface SchedulerOptions {
@@ -55,7 +53,7 @@ export class Scheduler implements CallOwner, LinkListener {
   #state: "collecting" | "open" = "collecting";
   readonly #queue = new CallQueue();
   /** Calls that one worker or more refused, of a balancer that is not asked: they are handed out one by one. */
-  readonly #retries: Call[] = [];
+  readonly #refused: RefusedCalls;
   readonly #connector = new Connector(this.members, (member, error) => this.#unreachable(member, error));
   readonly #lanes = new WorkerLanes((calls, member) => this.#returned(calls, member));
   readonly #runs = new RunDistribution(this.#queue, this.members);
@@ -70,7 +68,7 @@ export class Scheduler implements CallOwner, LinkListener {
   /** What a balancer that dispatches itself has not sent yet. */
   readonly #held = new Set<TaskDispatch>();
   #scheduled = false;
-  #alive: NodeJS.Timeout | undefined;
+  readonly #keepAlive = new KeepAlive();
   readonly #distributeNow = (): void => {
     this.#scheduled = false;
     this.distribute();
@@ -78,17 +76,18 @@ export class Scheduler implements CallOwner, LinkListener {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
+    const { members } = this;
     this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
+    this.#refused = new RefusedCalls({ members, returning: this.returning, connect: () => this.connect() });
   }
 
   /** Calls that wait for room. */
   get queued(): number {
-    return this.#queue.size + this.#retries.length + this.#lanes.size + this.#delegation.size + this.#held.size;
+    return this.#queue.size + this.#refused.size + this.#lanes.size + this.#delegation.size + this.#held.size;
   }
 
   add(member: Member): void {
-    // One that was expected is as good as new.
-    if (this.returning.arrived(member.uid)) for (const call of this.#retries) call.refusals?.delete(member.uid);
+    if (this.returning.arrived(member.uid)) this.#refused.arrived(member.uid);
     this.members.set(member.uid, member);
     this.context.add(member.metadata);
     this.progressed();
@@ -130,12 +129,10 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Takes back a call that has not been handed to a worker. */
   withdraw(call: Call): void {
-    const retry = this.#retries.indexOf(call);
     if (call.place !== undefined) call.place.withdraw(call);
-    else if (retry >= 0) this.#retries.splice(retry, 1);
-    else this.#queue.withdrawn();
+    else if (!this.#refused.withdraw(call)) this.#queue.withdrawn();
     endCall(call);
-    this.#keepAlive();
+    this.#stayAlive();
   }
 
   /** Begins to hand out calls. */
@@ -152,12 +149,12 @@ export class Scheduler implements CallOwner, LinkListener {
   /** Hands out as many waiting calls as there is room for. */
   distribute(): void {
     this.#handOut();
-    this.#keepAlive();
+    this.#stayAlive();
   }
 
   #handOut(): void {
     if (this.#state === "collecting") return;
-    if (this.#retries.length > 0) this.#distributeRetries();
+    if (this.#refused.size > 0) this.#refused.distribute();
     if (this.#lanes.size > 0) {
       this.connect();
       this.#lanes.distribute();
@@ -188,17 +185,12 @@ export class Scheduler implements CallOwner, LinkListener {
       call.place?.withdraw(call);
       failCall(call, error);
     }
-    this.#keepAlive();
+    this.#stayAlive();
   }
 
   /** A call that waits keeps the program alive, as one at a worker does: there may be no connection to do so. */
-  #keepAlive(): void {
-    const isNeeded = this.queued > 0 && !this.#isAnyBusy();
-    if (isNeeded) this.#alive ??= setInterval(() => undefined, ALIVE_MS);
-    else if (this.#alive !== undefined) {
-      clearInterval(this.#alive);
-      this.#alive = undefined;
-    }
+  #stayAlive(): void {
+    this.#keepAlive.isNeeded = this.queued > 0 && !this.#isAnyBusy();
   }
 
   /** Whether a worker has calls. */
@@ -228,7 +220,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   progressed(): void {
     this.#delegation.progressed();
-    if (!this.#queue.isEmpty || this.#retries.length > 0 || this.#lanes.size > 0) this.distribute();
+    if (!this.#queue.isEmpty || this.#refused.size > 0 || this.#lanes.size > 0) this.distribute();
   }
 
   responding(): void {
@@ -250,7 +242,7 @@ export class Scheduler implements CallOwner, LinkListener {
     const member = this.members.get(worker);
     if (!(attempts instanceof TaskDispatch)) {
       attempts?.ended("rejected");
-      this.#refused(call, worker, error);
+      noteRefusal(call, worker, error);
     }
     if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
     if (attempts instanceof TaskDispatch) attempts.refused(error);
@@ -288,7 +280,7 @@ export class Scheduler implements CallOwner, LinkListener {
     else attempts?.ended("lost");
     if (!again) call.reject(new RemoteFailure(lostError(call, error)));
     else if (!(attempts instanceof TaskDispatch)) {
-      this.#refused(call, call.worker, error);
+      noteRefusal(call, call.worker, error);
       this.#tryAgain(call);
     }
   }
@@ -320,14 +312,9 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   #tryAgain(call: Call): void {
-    if ("levels" in this.balancer && this.balancer.levels === true) this.#retries.push(call);
+    if ("levels" in this.balancer && this.balancer.levels === true) this.#refused.add(call);
     else this.#queue.pushFront(call);
     this.#scheduleSoon();
-  }
-
-  #refused(call: Call, uid: string, error: Error): void {
-    call.refusals ??= new Map();
-    call.refusals.set(uid, error);
   }
 
   #scheduleSoon(): void {
@@ -341,38 +328,12 @@ export class Scheduler implements CallOwner, LinkListener {
     return false;
   }
 
-  /** Calls that were refused go to a worker that has not refused them yet. */
-  #distributeRetries(): void {
-    const now = performance.now();
-    for (const call of this.#retries.splice(0)) {
-      if (call.state !== "waiting") continue;
-      const untried = [...this.members.values()].filter((member) => this.#mayTake(call, member, now));
-      const member = untried.find((candidate) => candidate.roomiest() !== undefined);
-      const session = member?.roomiest();
-      if (member !== undefined && session !== undefined) handOver(call, member, session);
-      else if (untried.length === 0 && !this.returning.any)
-        failCall(call, noWorkers("every worker refused it", [...(call.refusals?.values() ?? [])]));
-      else {
-        this.#retries.push(call);
-        this.connect();
-      }
-    }
-  }
-
-  /** A worker that refused the call may not have it again; one that could not be reached just now has refused it, too. */
-  #mayTake(call: Call, member: Member, now: number): boolean {
-    if (call.refusals?.has(member.uid) === true) return false;
-    if (member.link.state !== "idle" || member.failure === undefined || member.retryAt <= now) return true;
-    this.#refused(call, member.uid, member.failure);
-    return false;
-  }
-
   #unreachable(member: Member, error: Error): void {
     this.returning.suspect(member.uid);
-    for (const call of this.#retries) this.#refused(call, member.uid, error);
+    this.#refused.unreachable(member.uid, error);
     if (error instanceof TransientRpcError) this.#lanes.empty(member);
     else this.#options.evict(member, error);
-    if (this.#retries.length > 0) this.#distributeRetries();
+    if (this.#refused.size > 0) this.#refused.distribute();
     this.#failIfUnreachable();
   }
 
@@ -395,7 +356,7 @@ export class Scheduler implements CallOwner, LinkListener {
   /** Fails the waiting calls, but for those that a balancer holds: it may know better. */
   #failWaiting(error: (call: Call) => Error): void {
     const waiting = [
-      ...this.#retries.splice(0),
+      ...this.#refused.takeAll(),
       ...this.#queue.takeAll(),
       ...this.#lanes.takeAll(),
       ...this.#delegation.takeAll(),
@@ -406,19 +367,4 @@ export class Scheduler implements CallOwner, LinkListener {
 
 function callsOf({ link, tally }: Member): Call[] {
   return link.sessions.flatMap((session) => session.callsOf(tally));
-}
-
-/** What a caller is told when there are no workers, or no more. */
-function nobodyLeft({ refusals }: Call): Error {
-  if (refusals === undefined) return noWorkers("no workers are known", []);
-  return noWorkers("every worker refused it", [...refusals.values()]);
-}
-
-/** What a caller is told of a call that was lost with its worker. */
-function lostError(call: Call, error: Error): Error {
-  if (!(error instanceof WorkerLost)) return error;
-  return new WorkerLost(
-    `${error.message}; ${call.route.name} had been handed to it and may or may not have run ` +
-      "(a routine with { idempotent: true } is tried once more elsewhere)",
-  );
 }

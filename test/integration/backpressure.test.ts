@@ -1,3 +1,7 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   type BackpressureLike,
@@ -8,6 +12,7 @@ import {
   SerializationError,
   WorkerPool,
 } from "wool-ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
@@ -15,12 +20,6 @@ const add = routine(async (x: number, y: number) => x + y);
 
 const poolWith = (backpressure: BackpressureLike, size = 1): Promise<WorkerPool> =>
   WorkerPool.start({ size, workerOptions: { backpressure } });
-
-const reasonOf = async (promise: Promise<unknown>): Promise<unknown> =>
-  await promise.then(
-    (value) => ["it succeeded", value],
-    (reason: unknown) => reason,
-  );
 
 describe("a backpressure hook", () => {
   test("that has nothing against a task lets it run", async () => {
@@ -105,19 +104,27 @@ describe("a backpressure hook", () => {
   );
 
   test("that is asked while the call is cancelled runs nothing", async () => {
-    await using pool = await poolWith(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      return false;
-    });
-    const controller = new AbortController();
-    const ran = routine(async () => {
-      (globalThis as { ran?: boolean }).ran = true;
-    });
-    const call = reasonOf(pool.dispatch(ran.with({ signal: controller.signal })));
-    await until(() => pool.stats().inFlight === 1, "the call is handed out");
-    controller.abort(new Error("never mind"));
-    expect(await call).toMatchObject({ message: "never mind" });
-    expect(await pool.dispatch(routine(async () => (globalThis as { ran?: boolean }).ran === true))).toBe(false);
+    const folder = await mkdtemp(join(tmpdir(), "wool-hook-"));
+    const [asked, decided] = [join(folder, "asked"), join(folder, "decided")];
+    try {
+      await using pool = await poolWith(async () => {
+        writeFileSync(asked, "");
+        while (!existsSync(decided)) await new Promise((resolve) => setImmediate(resolve));
+        return false;
+      });
+      const controller = new AbortController();
+      const ran = routine(async () => {
+        (globalThis as { ran?: boolean }).ran = true;
+      });
+      const call = reasonOf(pool.dispatch(ran.with({ signal: controller.signal })));
+      await until(() => existsSync(asked), "the hook is asked");
+      controller.abort(new Error("never mind"));
+      expect(await call).toMatchObject({ message: "never mind" });
+      writeFileSync(decided, "");
+      expect(await pool.dispatch(routine(async () => (globalThis as { ran?: boolean }).ran === true))).toBe(false);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("that is no function, or cannot travel, is refused before anything is started", async () => {

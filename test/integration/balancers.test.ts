@@ -26,6 +26,7 @@ import {
   WorkerProxy,
 } from "wool-ts";
 import { killProcess } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { runProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 
@@ -46,13 +47,6 @@ const keys = Array.from({ length: 24 }, (_, i) => `user-${i}`);
 async function owners(pool: WorkerPool | WorkerProxy): Promise<Map<string, number>> {
   const pids = await Promise.all(keys.map((key) => pool.dispatch(pid.with({ key }))));
   return new Map(keys.map((key, i) => [key, pids[i] ?? 0]));
-}
-
-async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    (value) => ["it succeeded", value],
-    (reason: unknown) => reason,
-  );
 }
 
 let folder: string;

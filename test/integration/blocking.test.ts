@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { routine, TaskTimeout, WorkerLost, WorkerPool } from "wool-ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
@@ -24,13 +25,6 @@ const burn = routine(async (ms: number) => {
   while (performance.now() < end);
   return process.pid;
 });
-
-async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    (value) => ["it succeeded", value],
-    (reason: unknown) => reason,
-  );
-}
 
 describe("a task that blocks its thread", () => {
   test.each([

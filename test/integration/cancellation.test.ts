@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { currentTask, routine, TaskTimeout, WorkerPool } from "wool-ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -39,13 +40,6 @@ const forever = routine(async function* (key: string) {
     note(key, "finally");
   }
 });
-
-async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    (value) => ["not cancelled", value],
-    (reason: unknown) => reason,
-  );
-}
 
 describe("a signal", () => {
   test("rejects the call with its reason and tells the task", async () => {

@@ -18,6 +18,7 @@ import {
 } from "wool-ts";
 import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
 import { killProcess } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { fixture } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 
@@ -27,11 +28,9 @@ expectNothingLeft(async () => {
   expect(await pid()).toBe(process.pid);
 });
 
-async function reasonOf(promise: Promise<unknown>): Promise<Error> {
-  const reason: unknown = await promise.then(
-    () => "it succeeded",
-    (error: unknown) => error,
-  );
+/** Why a promise was rejected, with an error. */
+async function errorOf(promise: Promise<unknown>): Promise<Error> {
+  const reason = await reasonOf(promise);
   if (reason instanceof Error) return reason;
   throw new Error(`expected an error, not ${String(reason)}`);
 }
@@ -148,7 +147,7 @@ describe("a factory of workers that is of no use", () => {
   ];
   test.each(notAWorker)("because it gives %s", async (_what, given, message) => {
     // @ts-expect-error Not a worker.
-    const error = await reasonOf(WorkerPool.start({ size: 2, worker: () => given }));
+    const error = await errorOf(WorkerPool.start({ size: 2, worker: () => given }));
     expect(error).toBeInstanceOf(InvalidArgument);
     expect(error.message).toMatch(message);
   });
@@ -159,19 +158,19 @@ describe("a factory of workers that is of no use", () => {
       if (++made === 2) throw new RangeError("out of machines");
       return new LocalWorker(options);
     };
-    expect(await reasonOf(WorkerPool.start({ size: 3, worker }))).toEqual(new RangeError("out of machines"));
+    expect(await errorOf(WorkerPool.start({ size: 3, worker }))).toEqual(new RangeError("out of machines"));
   });
 
   test("because it is a class", async () => {
     // @ts-expect-error A class is called with new.
-    const error = await reasonOf(WorkerPool.start({ size: 1, worker: LocalWorker }));
+    const error = await errorOf(WorkerPool.start({ size: 1, worker: LocalWorker }));
     expect(error).toBeInstanceOf(InvalidArgument);
     expect(error.message).toContain("is the class LocalWorker: give a function that makes one");
   });
 
   test("because it gives the same worker twice", async () => {
     const one = new LocalWorker();
-    const error = await reasonOf(WorkerPool.start({ size: 2, worker: () => one }));
+    const error = await errorOf(WorkerPool.start({ size: 2, worker: () => one }));
     expect(error.message).toContain(`gave worker ${one.uid} twice`);
   });
 });
@@ -208,7 +207,7 @@ describe("a worker that", () => {
   test("never gets started is given up some time after the quorumTimeout, and told to stop", async () => {
     const stop = vi.fn(async () => undefined);
     const worker = (): WorkerLike => ({ ...base, start: () => new Promise(() => undefined), stop });
-    const error = await reasonOf(WorkerPool.start({ size: 1, worker, quorumTimeout: 1 }));
+    const error = await errorOf(WorkerPool.start({ size: 1, worker, quorumTimeout: 1 }));
     expect(error).toBeInstanceOf(WorkerStartError);
     expect(error.message).toBe("worker broken did not start within 1 ms (quorumTimeout)");
     expect(stop).toHaveBeenCalledTimes(1);
@@ -219,7 +218,7 @@ describe("a worker that", () => {
     const pair = pairWith({ ...base, start: () => Promise.reject(new RangeError("no room")) });
     let made = 0;
     const worker = (options: WorkerOptions): WorkerLike => (made++ === 0 ? hanging : pair(options));
-    expect(await reasonOf(WorkerPool.start({ size: 3, worker }))).toEqual(new RangeError("no room"));
+    expect(await errorOf(WorkerPool.start({ size: 3, worker }))).toEqual(new RangeError("no room"));
   });
 
   test("is there only after the others were stopped is stopped, too", async () => {
@@ -236,7 +235,7 @@ describe("a worker that", () => {
     const failing: WorkerLike = { ...base, uid: "failing", start: () => Promise.reject(new RangeError("no room")) };
     let made = 0;
     const worker = (): WorkerLike => (made++ === 0 ? late : failing);
-    expect(await reasonOf(WorkerPool.start({ size: 2, worker }))).toEqual(new RangeError("no room"));
+    expect(await errorOf(WorkerPool.start({ size: 2, worker }))).toEqual(new RangeError("no room"));
     arrive();
     await until(() => log.length === 3, "it is stopped");
     expect(log).toEqual(["stopped", "started", "stopped"]);
@@ -253,7 +252,7 @@ describe("a worker that", () => {
   ])("%s when it is stopped is told of when all else is stopped", async (_how, stop) => {
     const inner = new LocalWorker();
     const pool = await WorkerPool.start({ size: 2, worker: pairWith(resisting(inner, stop)) });
-    expect(await reasonOf(pool.stop())).toEqual(new RangeError("no stopping"));
+    expect(await errorOf(pool.stop())).toEqual(new RangeError("no stopping"));
     await inner.stop();
   });
 
@@ -261,17 +260,17 @@ describe("a worker that", () => {
     const inner = new LocalWorker();
     const stop = (): Promise<void> => new Promise(() => undefined);
     const pool = await WorkerPool.start({ size: 2, worker: pairWith(resisting(inner, stop)) });
-    const error = await reasonOf(pool.stop());
+    const error = await errorOf(pool.stop());
     expect(error.message).toBe("worker broken did not stop in time: what it runs may be left behind");
     await inner.stop();
   });
 
   test("tells nothing of itself, or nonsense, is refused", async () => {
     const metadata = { uid: "broken", address: "here" } as unknown as WorkerMetadata;
-    const nonsense = await reasonOf(WorkerPool.start({ size: 2, worker: pairWith({ ...base, metadata }) }));
+    const nonsense = await errorOf(WorkerPool.start({ size: 2, worker: pairWith({ ...base, metadata }) }));
     expect(nonsense).toBeInstanceOf(InvalidArgument);
     expect(nonsense.message).toContain("is not the metadata of a worker");
-    const silent = await reasonOf(WorkerPool.start({ size: 2, worker: pairWith(base) }));
+    const silent = await errorOf(WorkerPool.start({ size: 2, worker: pairWith(base) }));
     expect(silent.message).toContain("worker broken was started but has no metadata to announce");
   });
 
@@ -279,7 +278,7 @@ describe("a worker that", () => {
     const hanging = new LocalWorker({ preload: [fixture("lifecycle/hangs.mjs")] });
     const dying = new LocalWorker();
     let made = 0;
-    const starting = reasonOf(WorkerPool.start({ size: 2, worker: () => (made++ === 0 ? dying : hanging) }));
+    const starting = errorOf(WorkerPool.start({ size: 2, worker: () => (made++ === 0 ? dying : hanging) }));
     await until(() => dying.metadata !== undefined, "it is started");
     await until(() => newChildren().length === 2, "both run");
     killProcess(dying.metadata?.pid);
@@ -330,7 +329,7 @@ describe("a discovery or a balancer", () => {
     const log: string[] = [];
     const options = { discovery: wrap(makeDiscovery(log)), loadBalancer: wrap(makeBalancer(log)) } as PoolOptions;
     const workerOptions = { execArgv: ["--no-such-option"] };
-    expect(await reasonOf(WorkerPool.start({ size: 1, workerOptions, ...options }))).toBeInstanceOf(WorkerStartError);
+    expect(await errorOf(WorkerPool.start({ size: 1, workerOptions, ...options }))).toBeInstanceOf(WorkerStartError);
     expect(log.sort()).toEqual(["balancer disposed of", "discovery disposed of"]);
   });
 
@@ -338,15 +337,15 @@ describe("a discovery or a balancer", () => {
     const log: string[] = [];
     const failing = (): Promise<never> => Promise.reject(new RangeError("no luck"));
     const first = WorkerPool.start({ size: 1, discovery: makeDiscovery(log), loadBalancer: failing });
-    expect(await reasonOf(first)).toEqual(new RangeError("no luck"));
+    expect(await errorOf(first)).toEqual(new RangeError("no luck"));
     const second = WorkerPool.start({ size: 1, discovery: failing, loadBalancer: makeBalancer(log) });
-    expect(await reasonOf(second)).toEqual(new RangeError("no luck"));
+    expect(await errorOf(second)).toEqual(new RangeError("no luck"));
     // @ts-expect-error Not a balancer.
     const third = WorkerPool.start({ size: 1, discovery: makeDiscovery(log), loadBalancer: { pick: () => "a" } });
-    expect((await reasonOf(third)).message).toContain("loadBalancer must have a method delegate(task, context)");
+    expect((await errorOf(third)).message).toContain("loadBalancer must have a method delegate(task, context)");
     // @ts-expect-error Not a discovery.
     const fourth = WorkerPool.start({ size: 1, discovery: { find: () => [] }, loadBalancer: makeBalancer(log) });
-    expect((await reasonOf(fourth)).message).toContain("is not a discovery: it has no method subscribe(filter)");
+    expect((await errorOf(fourth)).message).toContain("is not a discovery: it has no method subscribe(filter)");
     expect(log).toEqual([
       "discovery disposed of",
       "balancer disposed of",
@@ -359,7 +358,7 @@ describe("a discovery or a balancer", () => {
     const log: string[] = [];
     const loadBalancer = new Promise<LoadBalancerLike>(() => undefined);
     const starting = WorkerPool.start({ size: 1, discovery: makeDiscovery(log), loadBalancer, quorumTimeout: 50 });
-    expect((await reasonOf(starting)).message).toContain("was not there within the quorumTimeout of 50 ms");
+    expect((await errorOf(starting)).message).toContain("was not there within the quorumTimeout of 50 ms");
     expect(log).toEqual(["discovery disposed of"]);
   });
 
@@ -371,7 +370,7 @@ describe("a discovery or a balancer", () => {
       throw new RangeError("no disposing");
     };
     const pool = await WorkerPool.start({ size: 1, discovery });
-    expect(await reasonOf(pool.stop())).toEqual(new RangeError("no disposing"));
+    expect(await errorOf(pool.stop())).toEqual(new RangeError("no disposing"));
   });
 
   test("that cannot withdraw a worker keeps nothing from being stopped", async () => {
@@ -386,7 +385,7 @@ describe("a discovery or a balancer", () => {
       },
     };
     const pool = await WorkerPool.start({ size: 2, discovery });
-    const call = reasonOf(pool.dispatch(routine(async () => await new Promise<never>(() => undefined))));
+    const call = errorOf(pool.dispatch(routine(async () => await new Promise<never>(() => undefined))));
     await until(() => pool.stats().inFlight === 1, "the call is at a worker");
     await pool.stop();
     expect(await call).not.toBeInstanceOf(WorkerLost);

@@ -14,6 +14,7 @@ import {
 } from "wool-ts";
 import { connections } from "../support/connections.ts";
 import { isRunning, killProcess, runningChildren } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
@@ -67,13 +68,6 @@ const seen = routine(async (door: string) => notesOf(door));
 
 const pidsOf = (pool: WorkerPool): number[] => [...pool.workers.values()].map((worker) => worker.pid).sort();
 const other = (): LocalDiscovery => new LocalDiscovery(NAMESPACE);
-
-async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    (value) => ["it succeeded", value],
-    (reason: unknown) => reason,
-  );
-}
 
 describe("a durable pool", () => {
   test("starts no workers, uses those that there are, and leaves them running", async () => {

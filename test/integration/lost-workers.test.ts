@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { NoWorkersAvailable, routine, TaskCancelled, WorkerLost, WorkerPool } from "wool-ts";
 import { isRunning, killProcess } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
 let folder: string;
@@ -28,13 +29,6 @@ const dieOnce = routine(async (file: string) => {
 
 function linesOf(file: string): string[] {
   return readFileSync(file, "utf8").trim().split("\n");
-}
-
-async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    (value) => ["it succeeded", value],
-    (reason: unknown) => reason,
-  );
 }
 
 describe("a worker that dies while it runs a task", () => {

@@ -15,6 +15,7 @@ import {
 } from "wool-ts";
 import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
 import { isRunning, killProcess } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
 const notes = mkdtempSync(join(tmpdir(), "wool-resilient-"));
@@ -30,13 +31,6 @@ const mark = routine(async (file: string, token: string) => {
   appendFileSync(file, `${token}\n`);
   return process.pid;
 });
-
-async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    (value) => ["it succeeded", value],
-    (reason: unknown) => reason,
-  );
-}
 
 /** Crashes as it is loaded, as long as there is a file that says so. */
 function makeCrasher(): { readonly module: string; readonly crash: (crashes: boolean) => void } {

@@ -11,6 +11,7 @@ import {
 } from "wool-ts";
 import { expectNothingLeft } from "../support/nothing-left.ts";
 import { isRunning } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { fixture } from "../support/run-program.ts";
 
 const pid = routine(async () => process.pid);
@@ -20,10 +21,7 @@ expectNothingLeft(async () => {
 });
 
 async function startError(starting: Promise<unknown>): Promise<WorkerStartError> {
-  const error: unknown = await starting.then(
-    () => "it started",
-    (reason: unknown) => reason,
-  );
+  const error = await reasonOf(starting);
   expect(error).toBeInstanceOf(WorkerStartError);
   expect(error).toMatchObject({ code: "WOOL_WORKER_START", name: "WorkerStartError" });
   return error as WorkerStartError;

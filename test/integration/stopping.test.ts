@@ -15,6 +15,7 @@ import {
 } from "wool-ts";
 import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
 import { isRunning } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { fixture } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 import { watch } from "../support/watch.ts";
@@ -67,13 +68,6 @@ const count = routine(async function* (file: string) {
     append(file, "finally");
   }
 });
-
-async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    (value) => ["it succeeded", value],
-    (reason: unknown) => reason,
-  );
-}
 
 /** A pool of one worker, with a call of `task` under way. */
 async function busyPool(task: (file: string) => Promise<unknown>) {
