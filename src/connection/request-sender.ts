@@ -113,7 +113,7 @@ export class RequestSender {
     const { writer } = this.#outbox;
     const { id } = call;
     const serializer = call.extras?.serializer;
-    const bytes = serializer === undefined ? encoder.encode(value, "value") : serializer.dumps(value);
+    const bytes = serializer === undefined ? encoder.encodeInParts(value, "value") : serializer.dumps(value);
     const needs =
       serializer === undefined ? this.#sent.announce(writer, RequestField.dependency, encoder.dependencies) : [];
     this.#outbox.place(id, bytes, (place) => {

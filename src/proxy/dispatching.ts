@@ -8,7 +8,7 @@ import { type CallObserver, currentFrame, type Frame } from "../routine/frame.ts
 import type { CallOptions } from "../routine/options.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { writePayloadFile } from "../security/index.ts";
-import { functionPort, ValueEncoder } from "../values/index.ts";
+import { functionPort, type Payload, ValueEncoder } from "../values/index.ts";
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
 import { beforeEnd } from "./before-end.ts";
 import { controlCall } from "./call-controls.ts";
@@ -129,7 +129,7 @@ export class Dispatching {
    * Puts large arguments into a file at once where every worker can read it, so that they are copied once and wait in no
    * heap. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read the file.
    */
-  #file(bytes: Uint8Array, options: CallOptions | undefined): string | undefined {
+  #file(bytes: Payload, options: CallOptions | undefined): string | undefined {
     if (!isFileSize(bytes.length) || options?.idempotent === true || !this.#scheduler.sharesFiles) return undefined;
     return writePayloadFile(bytes);
   }
@@ -153,7 +153,7 @@ export class Dispatching {
     const self = spec.method ? args[0] : undefined;
     const route = spec.route(self, this.#unavailable.size === 0 ? undefined : this.#unavailable);
     const serializer = spec.options.serializer;
-    let bytes: Uint8Array;
+    let bytes: Payload;
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {

@@ -1,3 +1,5 @@
+import { type Payload, PayloadParts } from "../values/index.ts";
+
 const SLAB_BYTES = 64 * 1024;
 
 /** Keeps encoded arguments from the call until they are sent. Many small ones share a slab. */
@@ -9,16 +11,17 @@ export class StagingBuffer {
   /** Where that ends. */
   end = 0;
 
-  store(bytes: Uint8Array): void {
-    const { length } = bytes;
+  store(payload: Payload): void {
+    const { length } = payload;
     if (this.slab.length - this.end < length) {
       this.slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, length));
       this.end = 0;
     }
     const { slab } = this;
     const start = this.end;
-    if (length < 32) for (let i = 0; i < length; i++) slab[start + i] = bytes[i] as number;
-    else slab.set(bytes, start);
+    if (payload instanceof PayloadParts) payload.copyTo(slab, start);
+    else if (length < 32) for (let i = 0; i < length; i++) slab[start + i] = payload[i] as number;
+    else slab.set(payload, start);
     this.start = start;
     this.end = start + length;
   }

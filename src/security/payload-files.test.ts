@@ -58,6 +58,30 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
     expect(payload.buffer.byteLength).toBe(1000);
   });
 
+  it.each([[Number.POSITIVE_INFINITY], [0], [3], [1000], [1500], [2500]])(
+    "hold the parts of a payload one after the other, also when only %d bytes are written at once",
+    async (most) => {
+      vi.doMock(import("node:fs"), async (original) => {
+        const fs = await original();
+        const writevSync: typeof fs.writevSync = (descriptor, parts, at) =>
+          most >= 3000
+            ? fs.writevSync(descriptor, parts, at)
+            : fs.writeSync(descriptor, Buffer.concat(parts as Uint8Array[]).subarray(0, most), 0, most, at);
+        return { ...fs, writevSync };
+      });
+      try {
+        files = await otherProcess();
+        files.usePayloadDirectory(directory);
+        const { PayloadParts } = await import("../values/index.ts");
+        const parts = [bytes(1000, 1), bytes(0, 0), bytes(1500, 2), bytes(500, 3)];
+        const path = files.writePayloadFile(new PayloadParts(parts)) ?? "";
+        expect(readFileSync(path).equals(Buffer.concat(parts))).toBe(true);
+      } finally {
+        vi.doUnmock("node:fs");
+      }
+    },
+  );
+
   it("circulate: whoever has read one writes the next payload into it", async () => {
     const peer = await otherProcess();
     peer.usePayloadDirectory(directory);

@@ -8,8 +8,10 @@ import {
   statSync,
   unlinkSync,
   writeSync,
+  writevSync,
 } from "node:fs";
 import { dirname, join, sep } from "node:path";
+import { type Payload, PayloadParts } from "../values/index.ts";
 import { PoolDirectory } from "./pool-directory.ts";
 import { uniqueName, userDirectoryName } from "./runtime-directory.ts";
 
@@ -49,7 +51,7 @@ export function usePayloadDirectory(path: string): void {
 }
 
 /** Stores a payload in a file and returns its path, or `undefined` when there is no room for it. */
-export function writePayloadFile(payload: Uint8Array): string | undefined {
+export function writePayloadFile(payload: Payload): string | undefined {
   for (let file = takeSpare(payload.length); file !== undefined; file = takeSpare(payload.length)) {
     if (write(file.path, constants.O_WRONLY, payload)) return file.path;
   }
@@ -146,7 +148,7 @@ function keep(file: SpareFile): void {
   else remove(file.path);
 }
 
-function write(path: string, flags: number, payload: Uint8Array): boolean {
+function write(path: string, flags: number, payload: Payload): boolean {
   let descriptor: number;
   try {
     descriptor = openSync(path, flags | constants.O_NOFOLLOW, 0o600);
@@ -155,13 +157,29 @@ function write(path: string, flags: number, payload: Uint8Array): boolean {
     return false;
   }
   try {
-    for (let at = 0; at < payload.length; ) at += writeSync(descriptor, payload, at, payload.length - at, at);
+    if (payload instanceof PayloadParts) writeParts(descriptor, payload.parts);
+    else writeAll(descriptor, payload, 0);
     return true;
   } catch {
     return false;
   } finally {
     closeSync(descriptor);
   }
+}
+
+function writeParts(descriptor: number, parts: readonly Uint8Array[]): void {
+  let rest = writevSync(descriptor, parts, 0);
+  let at = 0;
+  // In general that was all of it.
+  for (const part of parts) {
+    if (rest < part.length) writeAll(descriptor, part.subarray(rest), at + rest);
+    rest = Math.max(0, rest - part.length);
+    at += part.length;
+  }
+}
+
+function writeAll(descriptor: number, bytes: Uint8Array, at: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done, bytes.length - done, at + done);
 }
 
 function remove(path: string): void {

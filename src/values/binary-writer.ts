@@ -50,7 +50,7 @@ export class BinaryWriter {
   write(writer: ByteWriter): void {
     const start = writer.position;
     const stored = [...this.#sources.values()].map(storedForm);
-    writer.reserve(stored.reduce((size, { windows }) => size + sizeOf(windows), OVERHEAD));
+    if (!writer.leavesLarge) writer.reserve(stored.reduce((size, { windows }) => size + sizeOf(windows), OVERHEAD));
     writer.varint(stored.length);
     for (const form of stored) writeEntry(writer, form);
     writer.align(ALIGNMENT);

@@ -1,3 +1,4 @@
+import { PayloadParts } from "./payload-parts.ts";
 import {
   ASCII_STRING,
   BIGINT,
@@ -15,6 +16,8 @@ const INITIAL_SIZE = 16 * 1024;
 const KEPT_SIZE = 2 * 1024 * 1024;
 /** From this size on, giving the scratch buffer away is cheaper than copying what is in it. */
 const COPIED_SIZE = 64 * 1024;
+/** From this size on, binary data may be left where it is. */
+const LEFT_SIZE = 64 * 1024;
 const SHORT_LIMIT = 32;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const MIN_INT64 = -(2n ** 63n);
@@ -24,6 +27,11 @@ const MAX_INT64 = 2n ** 63n - 1n;
 export class ByteWriter {
   bytes = Buffer.allocUnsafeSlow(INITIAL_SIZE);
   position = 0;
+  /** Large binary data is left where it is, for `takeParts` to put in its place. */
+  leavesLarge = false;
+  /** What was left, and where it belongs. */
+  #left: { readonly at: number; readonly bytes: Uint8Array }[] = [];
+  #leftBytes = 0;
   #view = new DataView(this.bytes.buffer);
 
   /** Makes room for `size` more bytes. */
@@ -36,6 +44,27 @@ export class ByteWriter {
     const result = this.bytes.subarray(0, this.position);
     if (this.bytes.length > KEPT_SIZE) this.#replace(Buffer.allocUnsafeSlow(INITIAL_SIZE));
     return result;
+  }
+
+  /** What `written` gave together with what was left where it is; nothing if nothing was. */
+  takeParts(written: Buffer): PayloadParts | undefined {
+    if (this.#left.length === 0) return undefined;
+    const parts: Uint8Array[] = [];
+    let from = 0;
+    for (const { at, bytes } of this.#left) {
+      parts.push(written.subarray(from, at), bytes);
+      from = at;
+    }
+    parts.push(written.subarray(from));
+    this.forgetLeft();
+    return new PayloadParts(parts);
+  }
+
+  /** Lets go of what was left where it is. */
+  forgetLeft(): void {
+    if (this.#left.length === 0) return;
+    this.#left = [];
+    this.#leftBytes = 0;
   }
 
   /** What `written` gave, as bytes that stay as they are. */
@@ -165,13 +194,18 @@ export class ByteWriter {
 
   /** Zero bytes up to the next multiple of `unit`, counted from the start of the payload. */
   align(unit: number): void {
-    const padding = (unit - (this.position % unit)) % unit;
+    const padding = (unit - ((this.position + this.#leftBytes) % unit)) % unit;
     this.reserve(padding);
     this.bytes.fill(0, this.position, this.position + padding);
     this.position += padding;
   }
 
   raw(source: Uint8Array): void {
+    if (this.leavesLarge && source.length >= LEFT_SIZE) {
+      this.#left.push({ at: this.position, bytes: source });
+      this.#leftBytes += source.length;
+      return;
+    }
     this.reserve(source.length);
     this.bytes.set(source, this.position);
     this.position += source.length;

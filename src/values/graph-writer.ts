@@ -86,6 +86,7 @@ export class GraphWriter extends ByteWriter {
     this.depth = 0;
     if (this.#later.length > 0) this.#later = [];
     if (!this.binary.isEmpty) this.binary.clear();
+    this.forgetLeft();
     this.#unnamed = undefined;
     this.#dependencies = undefined;
   }

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SerializationError } from "../errors.ts";
 import { decode, encode } from "./codec.ts";
+import { copyPayload, PayloadParts } from "./payload-parts.ts";
 import { isSerializer } from "./serializer.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";
@@ -32,11 +34,43 @@ describe("ValueEncoder", () => {
     const encoder = new ValueEncoder();
     const self: unknown[] = [1, { a: "b" }, undefined];
     self.push(self);
-    const payload = Uint8Array.from(encoder.encodeList(self));
-    expect(payload).toEqual(encode(self));
+    expect(copyPayload(encoder.encodeList(self)).equals(encode(self))).toBe(true);
     expect(() => encoder.encodeList([1, { bad: Promise.resolve() }], "args")).toThrow(
       expect.objectContaining({ path: "args[1].bad" }),
     );
+  });
+
+  it("leaves large binary data where it is when asked for parts, which make up the same bytes", () => {
+    const large = fc.integer({ min: 60_000, max: 70_000 }).map((length) => Buffer.alloc(length, length));
+    const small = fc.uint8Array({ maxLength: 100 });
+    const value = fc.array(fc.oneof(large, small, fc.string(), fc.float()), { maxLength: 6 });
+    const encoder = new ValueEncoder();
+    fc.assert(
+      fc.property(value, (values) => {
+        const flat = encode(values);
+        const [payload, list] = [encoder.encodeInParts(values), encoder.encodeList(values)];
+        const left = values.filter(
+          (each): each is Buffer<ArrayBuffer> => Buffer.isBuffer(each) && each.length >= 65_536,
+        );
+        expect(payload instanceof PayloadParts).toBe(left.length > 0);
+        expect(payload.length).toBe(flat.length);
+        if (payload instanceof PayloadParts) {
+          const parts = payload.parts.filter(({ length }) => length >= 65_536);
+          expect(parts.map(({ buffer }) => buffer)).toEqual(left.map(({ buffer }) => buffer));
+        }
+        expect(copyPayload(encoder.encodeInParts(values)).equals(flat)).toBe(true);
+        expect(copyPayload(list).length).toBe(flat.length);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("forgets what it left where it was when something else could not travel", () => {
+    const encoder = new ValueEncoder();
+    const bytes = Buffer.alloc(100_000);
+    expect(() => encoder.encodeInParts([bytes, Promise.resolve()])).toThrow(SerializationError);
+    expect(copyPayload(encoder.encodeInParts(["after"])).equals(encode(["after"]))).toBe(true);
+    expect(encoder.encodeInParts(["after"])).toBeInstanceOf(Uint8Array);
   });
 
   it("encodes values of many megabytes after and before small ones", () => {

@@ -1,6 +1,7 @@
 import { explainRefusal } from "./explain-refusal.ts";
 import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
+import type { Payload, PayloadParts } from "./payload-parts.ts";
 import { Refusal } from "./refusal.ts";
 
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
@@ -11,6 +12,8 @@ export class ValueEncoder {
   /** The writer while nobody uses it: a value may be encoded while another one is. */
   #idle: GraphWriter | undefined;
   #dependencies: readonly Dependency[] = NO_DEPENDENCIES;
+  /** What was encoded last, if some of it was left where it is. */
+  #parts: PayloadParts | undefined;
 
   constructor(port: FunctionPort = functionPort()) {
     this.#port = port;
@@ -29,31 +32,38 @@ export class ValueEncoder {
    * @throws SerializationError when something in the value cannot travel
    */
   encode(value: unknown, rootName = "value"): Uint8Array {
-    return this.#encode(value, rootName, undefined);
+    return this.#encode(value, rootName, undefined, false);
+  }
+
+  /** Like `encode`, but large binary data is not copied: the payload has to be used at once. */
+  encodeInParts(value: unknown, rootName = "value"): Payload {
+    return this.#joined(this.#encode(value, rootName, undefined, true));
   }
 
   /**
-   * Like `encode`, for an array that the caller made itself, such as the arguments of a call. It is taken to have
+   * Like `encodeInParts`, for an array that the caller made itself, such as the arguments of a call. It is taken to have
    * nothing but its elements, which saves finding out.
    */
-  encodeList(values: readonly unknown[], rootName = "value"): Uint8Array {
-    return this.#encode(values, rootName, values);
+  encodeList(values: readonly unknown[], rootName = "value"): Payload {
+    return this.#joined(this.#encode(values, rootName, values, true));
   }
 
   /**
    * The payload encoded last, as bytes that the next `encode` leaves alone. A large one is not copied for that.
    *
-   * @param payload - what `encode` or `encodeList` returned
+   * @param payload - what `encode` returned
    */
   keep(payload: Uint8Array): Uint8Array {
     return this.#idle?.keep(payload) ?? payload;
   }
 
-  #encode(value: unknown, rootName: string, list: readonly unknown[] | undefined): Uint8Array {
+  #encode(value: unknown, rootName: string, list: readonly unknown[] | undefined, inParts: boolean): Uint8Array {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
+    writer.leavesLarge = inParts;
     try {
       const payload = list === undefined ? writer.write(value) : writer.writeList(list);
+      this.#parts = writer.takeParts(payload);
       this.#dependencies = writer.takeDependencies();
       return payload;
     } catch (error) {
@@ -62,5 +72,12 @@ export class ValueEncoder {
       writer.clear();
       this.#idle = writer;
     }
+  }
+
+  #joined(payload: Uint8Array): Payload {
+    const parts = this.#parts;
+    if (parts === undefined) return payload;
+    this.#parts = undefined;
+    return parts;
   }
 }

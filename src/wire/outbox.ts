@@ -1,3 +1,4 @@
+import { copyPayload, type Payload, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { writeFrame } from "./frame-writer.ts";
 import type { PayloadPlace } from "./request-frames.ts";
@@ -18,7 +19,7 @@ export interface MessageSink {
 }
 
 /** Stores a payload in a file and returns its path, or nothing when there is no room. */
-export type WriteFile = (payload: Uint8Array) => string | undefined;
+export type WriteFile = (payload: Payload) => string | undefined;
 
 interface Bulk {
   readonly id: number;
@@ -92,13 +93,13 @@ export class Outbox {
    * Finds the way for a payload: inside the frame, through a file, or in chunks. Calls `write` with the place to name
    * in the frame, at once or when its turn has come. The bytes may be reused when this returns.
    */
-  place(id: number, payload: Uint8Array, write: (place: PayloadPlace) => void): void {
+  place(id: number, payload: Payload, write: (place: PayloadPlace) => void): void {
     const behind = this.#behind.get(id);
     if (behind !== undefined) {
-      const kept = Buffer.from(payload);
+      const kept = copyPayload(payload);
       behind.push(() => this.place(id, kept, write));
     } else if (payload.length <= (this.writeFile === undefined ? INLINE_LIMIT_BYTES : FILE_FROM_BYTES)) {
-      write({ bytes: payload });
+      write({ bytes: payload instanceof PayloadParts ? copyPayload(payload) : payload });
     } else {
       const file = payload.length <= FILE_LIMIT_BYTES ? this.writeFile?.(payload) : undefined;
       if (file === undefined) this.#cut(id, payload, write);
@@ -106,12 +107,12 @@ export class Outbox {
     }
   }
 
-  #cut(id: number, payload: Uint8Array, write: (place: PayloadPlace) => void): void {
+  #cut(id: number, payload: Payload, write: (place: PayloadPlace) => void): void {
     const total = payload.length;
     this.#behind.set(id, []);
     this.#bulks.push({
       id,
-      payload: Buffer.from(payload),
+      payload: copyPayload(payload),
       offset: 0,
       finish: () => {
         write({ chunked: total });

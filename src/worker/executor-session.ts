@@ -72,10 +72,11 @@ export class ExecutorSession {
     const encoder = this.#encoder;
     const bytes =
       serializer === undefined
-        ? encoder.encode(value, frame === ResponseField.yielded ? "yielded" : "result")
+        ? encoder.encodeInParts(value, frame === ResponseField.yielded ? "yielded" : "result")
         : serializer.dumps(value);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    if (dependencies.length === 0 && !control && bytes.length <= FILE_FROM_BYTES && !outbox.isHeldUp(id)) {
+    const small = bytes instanceof Uint8Array && bytes.length <= FILE_FROM_BYTES;
+    if (small && dependencies.length === 0 && !control && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
       return;
     }

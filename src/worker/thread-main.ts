@@ -3,6 +3,7 @@ import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_
 import { configureRoot } from "../functions/index.ts";
 import "../index.ts";
 import { usePayloadDirectory } from "../security/index.ts";
+import { collectLargeEagerly } from "../values/index.ts";
 import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
@@ -132,6 +133,7 @@ function spin(): void {
 containStrayErrors();
 configureRoot(config.root);
 usePayloadDirectory(config.payloadDirectory);
+collectLargeEagerly();
 port.on("message", receive);
 try {
   for (const specifier of config.preload) await import(specifier);
