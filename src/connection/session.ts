@@ -96,7 +96,7 @@ export class Session {
    * Sends calls in one message: those of the list from `from` up to, not including, `to`. `soon`: in one with what else
    * is sent in this turn of the event loop.
    */
-  send(calls: readonly Call[], from: number, to: number, soon = false): void {
+  send(calls: readonly (Call | undefined)[], from: number, to: number, soon = false): void {
     if (this.#inFlight === 0) this.#events.activity(true);
     this.#inFlight += to - from;
     for (let i = from; i < to; i++) {

@@ -3,9 +3,12 @@ import type { Call } from "../connection/call.ts";
 /** Calls that were handed out are forgotten when they are no fewer than this. */
 const LONG = 1024;
 
-/** Calls in the order in which they were made, of which those before `head` have been handed out. */
+/**
+ * Calls in the order in which they were made, of which those before `head` have been handed out. Whoever does that takes
+ * them out of the list, or they and their arguments would stay as long as others wait.
+ */
 export class CallQueue {
-  calls: Call[] = [];
+  calls: (Call | undefined)[] = [];
   head = 0;
   /** Calls that come before all others after the next `compact`. */
   #front: Call[] = [];
@@ -50,7 +53,9 @@ export class CallQueue {
 
   /** Takes out every call that waits. */
   takeAll(): Call[] {
-    const waiting = [...this.#front, ...this.calls.slice(this.head)].filter((call) => call.state === "waiting");
+    const waiting = [...this.#front, ...this.calls.slice(this.head)].filter(
+      (call): call is Call => call?.state === "waiting",
+    );
     this.calls = [];
     this.head = 0;
     this.#front = [];

@@ -91,7 +91,8 @@ export class Delegation implements WaitingPlace {
     queue.compact();
     const { calls } = queue;
     const kept: Call[] = [];
-    let next = queue.head;
+    const first = queue.head;
+    let next = first;
     while (next < calls.length) {
       const call = calls[next++] as Call;
       const placed = call.state !== "waiting" || this.#ask(call, balancer);
@@ -102,6 +103,7 @@ export class Delegation implements WaitingPlace {
       if (!this.#isWorthAsking()) break;
     }
     queue.head = next - kept.length;
+    calls.fill(undefined, first, queue.head);
     for (let i = 0; i < kept.length; i++) calls[queue.head + i] = kept[i] as Call;
     queue.compact();
   }

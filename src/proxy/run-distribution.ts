@@ -98,5 +98,6 @@ export class RunDistribution {
     this.#queue.head = to;
     if (this.#lastSerial === undefined || this.#lastSerial.session !== session) this.#lastSerial = { session, member };
     session.send(calls, head, to);
+    calls.fill(undefined, head, to);
   }
 }

@@ -1,4 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
@@ -13,13 +15,21 @@ import {
   refuse,
   settle,
 } from "../../test/support/fake-workers.ts";
+import { LeastLoadedLoadBalancer, RoundRobinLoadBalancer } from "../balancing/index.ts";
 import type { Call } from "../connection/call.ts";
 import { NoWorkersAvailable, PoolSaturated, RpcError, TransientRpcError, WorkerLost } from "../errors.ts";
 import { Scheduler } from "./scheduler.ts";
 
 const BUSY = new TransientRpcError("busy", 8);
 const NONSENSE = new RpcError("nonsense", 13);
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 const THREAD_ENDED = new RpcError("the task thread ended", 10);
+
+/** The worker has said its last word on all that it was sent. */
+function answerAll({ session }: FakeMember): void {
+  for (const call of session.runs.splice(0).flat()) session.over(call);
+}
 
 beforeEach(() => ended.clear());
 afterEach(() => {
@@ -94,6 +104,21 @@ describe("waiting calls", () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it.each([
+    ["one that levels", new LeastLoadedLoadBalancer()],
+    ["one that is asked", new RoundRobinLoadBalancer()],
+  ])("are forgotten when they have been handed out, although others wait (%s)", async (_name, balancer) => {
+    const worker = makeMember("a", [2]);
+    const { scheduler, submit } = makeScheduler([worker], { balancer });
+    const calls = submit(6).map((call) => new WeakRef(call));
+    await settle();
+    answerAll(worker);
+    await settle();
+    collectGarbage();
+    expect(calls.map((call) => call.deref() === undefined)).toEqual([true, true, false, false, false, false]);
+    expect(scheduler.queued).toBe(4);
   });
 
   it("of a caller that waits for each answer stay with one worker after a while, if it can take them", async () => {
