@@ -48,10 +48,17 @@ function countLarge(length: number): void {
   collectYoung();
 }
 
-/** What `gc` is with `--expose-gc`, without making it a global of this thread. */
 function youngCollector(): () => void {
-  setFlagsFromString("--expose-gc");
-  const gc: unknown = runInNewContext("globalThis.gc");
-  setFlagsFromString("--no-expose-gc");
+  const gc = globalThis.gc ?? hiddenCollector();
   return typeof gc === "function" ? () => void gc({ type: "minor" }) : () => undefined;
+}
+
+/** What `gc` is with `--expose-gc`, without making it a global of this thread. */
+function hiddenCollector(): unknown {
+  setFlagsFromString("--expose-gc");
+  try {
+    return runInNewContext("globalThis.gc");
+  } finally {
+    setFlagsFromString("--no-expose-gc");
+  }
 }

@@ -55,8 +55,8 @@ describe("ValueEncoder", () => {
         expect(payload instanceof PayloadParts).toBe(left.length > 0);
         expect(payload.length).toBe(flat.length);
         if (payload instanceof PayloadParts) {
-          const parts = payload.parts.filter(({ length }) => length >= 65_536);
-          expect(parts.map(({ buffer }) => buffer)).toEqual(left.map(({ buffer }) => buffer));
+          const buffers = payload.parts.map(({ buffer }) => buffer);
+          expect(left.filter(({ buffer }) => !buffers.includes(buffer))).toHaveLength(0);
         }
         expect(copyPayload(encoder.encodeInParts(values)).equals(flat)).toBe(true);
         expect(copyPayload(list).length).toBe(flat.length);

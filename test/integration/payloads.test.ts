@@ -170,3 +170,13 @@ describe.each([
     await until(() => pool.stats().inFlight === 0, "nothing is under way");
   });
 });
+
+test("a thread that is done with much binary data shows nothing of how that is collected", async () => {
+  await using pool = await WorkerPool.start({ size: 1 });
+  for (let i = 0; i < 30; i++) await pool.dispatch(hashOf, new Uint8Array(MEGABYTE));
+  const shown = routine(async () => {
+    const { runInNewContext } = await import("node:vm");
+    return [typeof globalThis.gc, runInNewContext("typeof gc") as string];
+  });
+  expect(await pool.dispatch(shown)).toEqual(["undefined", "undefined"]);
+});
