@@ -81,7 +81,7 @@ const programs = [
   ["functions-cases.mjs", 56],
   ["bindings-cases.mjs", 38],
   ["classes-cases.mjs", 41],
-  ["modules-cases.mjs", 60],
+  ["modules-cases.mjs", 67],
   ["commonjs-cases.cjs", 21],
   ["refusals-cases.mjs", 26],
   ["operation-cases.mjs", 10],
