@@ -83,7 +83,7 @@ const programs = [
   ["classes-cases.mjs", 41],
   ["modules-cases.mjs", 67],
   ["commonjs-cases.cjs", 21],
-  ["refusals-cases.mjs", 26],
+  ["refusals-cases.mjs", 27],
   ["operation-cases.mjs", 10],
   ["quiet-cases.mjs", 7],
 ] as const;
