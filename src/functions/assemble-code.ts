@@ -5,7 +5,7 @@ import { codeFactory } from "./code-store.ts";
 import type { CodeInstance } from "./compile-code.ts";
 import { adopt, identified, isOwnId } from "./identity.ts";
 import { intrinsicAt } from "./intrinsics.ts";
-import { applyIntegrity, defineDescribed } from "./own-properties.ts";
+import { applyIntegrity, defineDescribed, describedKeys } from "./own-properties.ts";
 import { noteRevived, type PristineClass, revivedSource } from "./revived.ts";
 import type { Assembled, PlainData } from "./shipment.ts";
 
@@ -99,7 +99,10 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
   const id = String(head["id"]);
   const existing = identified(id);
   const filled = existing === undefined ? undefined : instances.get(existing);
-  if (filled !== undefined) return { value: filled.value, complete: (parts) => completeClass(filled, head, parts) };
+  if (filled !== undefined) {
+    applyNameAndLength(filled.value, head);
+    return { value: filled.value, complete: (parts) => completeClass(filled, head, parts) };
+  }
   const { factory, dependency, data } = codeFactory(String(head["code"]));
   const hasHeritage = head["hasHeritage"] === true;
   const instance = factory({ superclass: early[0], keys: hasHeritage ? early.slice(1) : early });
@@ -127,9 +130,32 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
 
 const instances = new WeakMap<object, CodeInstance>();
 
+const described = new WeakMap<object, ReadonlySet<string | symbol>>();
+
+/** Takes back what an earlier description said of a class or its prototype and this one does not. */
+function takeBack(
+  holder: object,
+  pristine: PristineClass["members"] | undefined,
+  properties: PlainData | undefined,
+  parts: readonly unknown[],
+): void {
+  const keys = new Set(describedKeys(properties, parts));
+  for (const key of described.get(holder) ?? []) {
+    if (keys.has(key)) continue;
+    const original = pristine?.get(key);
+    if (original === undefined) Reflect.deleteProperty(holder, key);
+    else Reflect.defineProperty(holder, key, original);
+  }
+  described.set(holder, keys);
+}
+
 function completeClass(instance: CodeInstance, head: Head, parts: readonly unknown[]): void {
   const { value, privates } = instance;
   instance.fill(parts);
+  const pristine = revivedSource(value)?.pristine;
+  const { prototype } = head;
+  takeBack(value, pristine?.statics, head["properties"], parts);
+  takeBack(prototypeOf(value), pristine?.members, isRecord(prototype) ? prototype["properties"] : [], parts);
   for (const removed of Array.isArray(head["removed"]) ? head["removed"] : []) {
     if (!Array.isArray(removed)) continue;
     const holder: unknown = removed[0] === true ? value : Reflect.get(value, "prototype");

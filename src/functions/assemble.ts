@@ -19,7 +19,7 @@ function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-function found(value: object | undefined, what: string): Assembled {
+function found(value: WeakKey | undefined, what: string): Assembled {
   if (value === undefined) throw new Error(`${what} does not exist here`);
   return { value, complete: () => {} };
 }
@@ -97,5 +97,5 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
   for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
   const title = `the export "${path.join(".")}" of a module`;
   if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
-  return found(isObject(current) ? current : undefined, title);
+  return found(isObject(current) || typeof current === "symbol" ? current : undefined, title);
 }

@@ -4,6 +4,7 @@ import { builtinExports } from "./builtin-modules.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import type { CodeSite } from "./code-site.ts";
 import { isReassigned, isUsedInWith } from "./emission-plan.ts";
+import { isReplaceableImport } from "./export-places.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { noteImport } from "./module-references.ts";
 import { Borrowed, referenceOf } from "./references.ts";
@@ -39,7 +40,7 @@ export function captureValue(
     }
     return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
   }
-  const isFixed = isSettled(binding, value);
+  const isFixed = isSettled(site, binding, value);
   if (name === "arguments" && types.isArgumentsObject(value)) {
     return { name, kind: "slot", value: [...Array.prototype.slice.call(value)], isFixed: false };
   }
@@ -48,7 +49,7 @@ export function captureValue(
   }
   const specifier = moduleObjectOf(binding);
   if (specifier !== undefined && isModuleObject(value)) {
-    return { name, kind: "slot", value: moduleValue(site, variable, specifier, value, policy), isFixed: true };
+    return { name, kind: "slot", ...moduleValue(site, variable, specifier, value, policy) };
   }
   if (typeof value === "object" && value !== null && referenceOf(value, policy) !== undefined) {
     return { name, kind: "slot", value: Borrowed.of(value), isFixed: true };
@@ -69,13 +70,16 @@ function builtinExport(binding: Binding | undefined, value: unknown): Borrowed |
 }
 
 /** False for what may be another value later although nothing assigns to it here. */
-function isSettled(binding: Binding | undefined, value: unknown): boolean {
-  if (binding?.imported !== undefined) return isImmutable(value);
+function isSettled(site: CodeSite, binding: Binding | undefined, value: unknown): boolean {
+  const imported = binding?.imported;
+  if (imported !== undefined) {
+    return isImmutable(value) && !isReplaceableImport(site.file.script, imported.source, imported.imported);
+  }
   // A `var` is undefined until its declaration has run.
   return binding?.kind !== "var" || value !== undefined;
 }
 
-/** An imported function or namespace may be taken to stay what it is; an imported number may be counted up. */
+/** An imported function or namespace is mostly there to stay; an imported number may be counted up. */
 function isImmutable(value: unknown): boolean {
   return typeof value === "function" || (typeof value === "object" && types.isModuleNamespaceObject(value));
 }
@@ -97,9 +101,13 @@ function moduleValue(
   specifier: string,
   value: object,
   policy: ShippingPolicy,
-): object {
-  const importer = site.file.script.url;
-  if (types.isModuleNamespaceObject(value)) noteImport(value, specifier, "*", importer);
-  if (referenceOf(value, policy) !== undefined) return Borrowed.of(value);
-  return copyOfModule(value, free, specifier, importer);
+): Pick<CapturedValue, "value" | "isFixed"> {
+  const { script } = site.file;
+  const isNamespace = types.isModuleNamespaceObject(value);
+  if (isNamespace) noteImport(value, specifier, "*", script.url);
+  if (referenceOf(value, policy) !== undefined) return { value: Borrowed.of(value), isFixed: true };
+  const copy = copyOfModule(value, free, specifier, script.url);
+  // Anyone may assign to a member of an object that stands for a module.
+  const isFixed = isNamespace && !Object.keys(copy).some((member) => isReplaceableImport(script, specifier, member));
+  return { value: copy, isFixed };
 }

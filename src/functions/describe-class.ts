@@ -148,7 +148,8 @@ export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): 
     isDefined(isStatic, key, descriptor) {
       const members = texts[`${isStatic}`].get(key);
       const functions = functionsOf(descriptor);
-      const isStandard = descriptor.enumerable === false && descriptor.configurable === true;
+      const isClosed = integrityOf(isStatic ? cls : prototypeOf(cls)) !== "open";
+      const isStandard = descriptor.enumerable === false && (descriptor.configurable === true || isClosed);
       return (
         members !== undefined &&
         isStandard &&

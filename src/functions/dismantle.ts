@@ -19,7 +19,7 @@ import type { Script } from "./scripts.ts";
 import { selfContainedSite } from "./self-contained.ts";
 import { type Dismantled, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
-import { type AnyFunction, isClass, isFunction } from "./source-text.ts";
+import { type AnyFunction, isClass, isFunction, titleOfFunction } from "./source-text.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
@@ -84,7 +84,7 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
   const site = selfContainedSite(fn);
   if (site === undefined) {
     throw new ShippingError(
-      `"${fn.name}" may have captured variables, which Node's permission model does not let be read`,
+      `${titleOfFunction(fn)} may have captured variables, which Node's permission model does not let be read`,
       [],
       "export it from a CommonJS module other than the entry file, or start Node without the permission model",
     );
@@ -113,7 +113,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): T
 function notByReference(fn: AnyFunction, exported: ModuleReference | undefined): ShippingError {
   if (exported === undefined) {
     return new ShippingError(
-      `"${fn.name}" is not an export of a module that a worker can load`,
+      `${titleOfFunction(fn)} is not an export of a module that a worker can load`,
       [],
       'export it from a module other than the entry file, or leave out `ship: "reference"`',
     );

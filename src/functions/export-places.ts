@@ -136,16 +136,22 @@ export function isReplaceable(script: Script, name: string, visited: Set<string>
   if (typeof local === "string") {
     if (isAssignedLater(script, local)) return true;
     const imported = sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.imported;
-    return imported !== undefined && isReplaceableFrom(script, imported.source, imported.imported, visited);
+    return imported !== undefined && isReplaceableImport(script, imported.source, imported.imported, visited);
   }
   if (local !== undefined) return false;
   return reexports.some(({ source, imported, exported }) => {
-    if (exported !== "*") return exported === name && isReplaceableFrom(script, source, imported, visited);
-    return name !== "default" && isReplaceableFrom(script, source, name, visited);
+    if (exported !== "*") return exported === name && isReplaceableImport(script, source, imported, visited);
+    return name !== "default" && isReplaceableImport(script, source, name, visited);
   });
 }
 
-function isReplaceableFrom(script: Script, specifier: string, name: string, visited: Set<string>): boolean {
+/** True for what a script imports of a module of the user's that assigns to it. */
+export function isReplaceableImport(
+  script: Script,
+  specifier: string,
+  name: string,
+  visited: Set<string> = new Set(),
+): boolean {
   const importer = pathOf(script.url);
   const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
   const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);

@@ -4,7 +4,7 @@ import { exportOf, type ModuleReference } from "./module-references.ts";
 import { overridesVersion } from "./overrides.ts";
 import { type Script, scriptOf } from "./scripts.ts";
 import { ShippingError } from "./shipment.ts";
-import { type AnyFunction, isClass, sourceTextOf } from "./source-text.ts";
+import { type AnyFunction, isClass, sourceTextOf, titleOfFunction } from "./source-text.ts";
 
 /** What is known of a function without asking the engine again. */
 export interface FunctionFacts {
@@ -41,32 +41,36 @@ function locate(fn: AnyFunction, view: FunctionView): { site: CodeSite; script: 
   const script = view.location === undefined ? undefined : scriptOf(view.location.scriptId);
   if (view.location === undefined || script === undefined) {
     throw new ShippingError(
-      `"${fn.name}" is native code and not an export of a module`,
+      `${titleOfFunction(fn)} is native code and not an export of a module`,
       [],
       "make it inside of the routine",
     );
   }
   if (script.source === undefined) {
     throw new ShippingError(
-      `"${fn.name}" was made inside of Node (${script.url}) and is not one of its exports`,
+      `${titleOfFunction(fn)} was made inside of Node (${script.url}) and is not one of its exports`,
       [],
       "make it inside of the routine, such as by calling util.promisify there",
     );
   }
-  const site = readSite(fn, view.location);
+  const site = readSite(fn, view.location, script);
   if (site === undefined || site.file.source.slice(site.range.start, site.range.end) !== sourceTextOf(fn)) {
-    throw new ShippingError(`the source of "${fn.name}" was not found in ${script.url}`, [], "define it in a file");
+    throw new ShippingError(
+      `the source of ${titleOfFunction(fn)} was not found in ${script.url}`,
+      [],
+      "define it in a file",
+    );
   }
   return { site, script };
 }
 
-function readSite(fn: AnyFunction, location: FunctionLocation): CodeSite | undefined {
+function readSite(fn: AnyFunction, location: FunctionLocation, { url }: Script): CodeSite | undefined {
   try {
     return siteAt(location, isClass(fn));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ShippingError(
-      `the source of "${fn.name}" uses syntax that cannot be read: ${error.message}`,
+      `${titleOfFunction(fn)} at ${url}:${location.line + 1} is in a file with syntax that cannot be read: ${error.message}`,
       [],
       "move the function into a module of its own",
     );

@@ -14,6 +14,7 @@ export type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
 export { processId } from "./identity.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
 export { referenceOf } from "./references.ts";
+export { refuseSymbol } from "./refuse-symbol.ts";
 export { configureEntry, configureRoot, projectRoot } from "./root.ts";
 export { registerRuntimeExports, runtimeNameOf } from "./runtime-exports.ts";
 export type { Assembled, Dependency, Dismantled, PlainData, PrivateState } from "./shipment.ts";

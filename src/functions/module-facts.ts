@@ -37,6 +37,7 @@ const TEST_FILE = /[._-](?:test|spec)\.[cm]?[jt]sx?$/;
 // Parsing every module that a module imports would take seconds in a large program.
 const REWRITTEN = /^[^\n]{0,100}\(__(?:vi|vite_ssr)_/;
 const PRIVATE_NAME = /#[\w$]+/;
+const MAKES_SYMBOL = /\bSymbol\s*\(/;
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 const EXTENSIONS = ["", ".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 
@@ -113,8 +114,8 @@ function exportedName(node: AnyNode): string {
 /**
  * A worker never runs the entry file, also not because another module imports it. And what has private members must
  * travel as code, since private state can be restored only in a class that was revived: then so must whatever shares
- * the class, or there would be two of it. The same goes for the runtime inside of a bundle. Nor does it load what starts
- * a pool.
+ * the class, or there would be two of it. The same goes for what makes a symbol, and for the runtime inside of a
+ * bundle. Nor does it load what starts a pool.
  */
 function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   const path = pathOf(script.url);
@@ -132,6 +133,7 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
     return "it has, or imports, a class with private members";
   }
+  if (MAKES_SYMBOL.test(source) && makesSymbol(script)) return "it has, or imports, a symbol of its own";
   if (source.includes("WorkerPool") && startsPool(script))
     return "it, or what it imports, starts a pool when it is loaded";
   for (const specifier of importedSpecifiers(source)) {
@@ -154,17 +156,27 @@ function declaresPrivateMembers(script: Script): boolean {
 
 /** A worker that loaded such a module would start workers of its own. */
 function startsPool(script: Script): boolean {
-  const program = parsedOrUndefined(script.id)?.program;
-  return program === undefined || hasPoolStart(program);
+  return callsWhenLoaded(script, (callee) => {
+    if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return false;
+    return callee.property.name === "start" && lastName(callee.object) === "WorkerPool";
+  });
 }
 
-function hasPoolStart(node: AnyNode): boolean {
+/** A worker that loaded such a module would have another symbol, and find nothing under it in what comes from here. */
+function makesSymbol(script: Script): boolean {
+  return callsWhenLoaded(script, (callee) => callee.type === "Identifier" && callee.name === "Symbol");
+}
+
+/** True when a module calls something outside of functions; what cannot be read is taken to do so. */
+function callsWhenLoaded(script: Script, isMeant: (callee: AnyNode) => boolean): boolean {
+  const program = parsedOrUndefined(script.id)?.program;
+  return program === undefined || hasCall(program, isMeant);
+}
+
+function hasCall(node: AnyNode, isMeant: (callee: AnyNode) => boolean): boolean {
   if (isFunctionNode(node)) return false;
-  if (node.type === "CallExpression" && node.callee.type === "MemberExpression") {
-    const { object, property } = node.callee;
-    if (property.type === "Identifier" && property.name === "start" && lastName(object) === "WorkerPool") return true;
-  }
-  for (const child of childrenOf(node)) if (hasPoolStart(child)) return true;
+  if (node.type === "CallExpression" && isMeant(node.callee)) return true;
+  for (const child of childrenOf(node)) if (hasCall(child, isMeant)) return true;
   return false;
 }
 

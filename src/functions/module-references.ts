@@ -21,17 +21,19 @@ export interface ModuleReference extends ExportPlace {
 }
 
 // What an import declaration said of a value, for values whose own code does not tell where they are exported.
-const imported = new WeakMap<object, ModuleReference>();
+const imported = new WeakMap<WeakKey, ModuleReference>();
 const modules = new Map<string, Dependency | undefined>();
 const require = createRequire(OWN_URL);
 
-function isObject(value: unknown): value is object {
+/** Other values are the same everywhere. */
+function hasIdentity(value: unknown): value is WeakKey {
+  if (typeof value === "symbol") return Symbol.keyFor(value) === undefined;
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** Remembers that `value` was imported as `name` (`*` for the namespace) from `specifier` by the file at `importer`. */
 export function noteImport(value: unknown, specifier: string, name: string, importer: string): void {
-  if (!isObject(value) || imported.has(value)) return;
+  if (!hasIdentity(value) || imported.has(value)) return;
   const reference = importedReference(specifier, name, importer);
   if (reference !== undefined) imported.set(value, reference);
 }
@@ -62,11 +64,11 @@ function importedReference(specifier: string, name: string, importer: string): M
     : { module, path, title: toRootRelative(target) ?? target, wrapper: undefined };
 }
 
-const shipped = new Map<string, Map<string, WeakRef<object>>>();
+const shipped = new Map<string, Map<string, WeakRef<WeakKey>>>();
 
 /** Remembers what this process sent as an export, so that it is recognised when it comes back. */
-export function noteShipped(value: object, { module, path, wrapper }: ModuleReference): void {
-  const exports = shipped.get(module.hash) ?? new Map<string, WeakRef<object>>();
+export function noteShipped(value: WeakKey, { module, path, wrapper }: ModuleReference): void {
+  const exports = shipped.get(module.hash) ?? new Map<string, WeakRef<WeakKey>>();
   shipped.set(module.hash, exports);
   const key = shippedKey(path, wrapper !== undefined);
   if (exports.get(key)?.deref() !== value) exports.set(key, new WeakRef(value));
@@ -77,12 +79,12 @@ function shippedKey(path: readonly string[], isWrapped: boolean): string {
 }
 
 /** What this process sent as that export, or as what is wrapped in it; undefined when it did not. */
-export function shippedExport(moduleHash: string, path: readonly string[], isWrapped: boolean): object | undefined {
+export function shippedExport(moduleHash: string, path: readonly string[], isWrapped: boolean): WeakKey | undefined {
   return shipped.get(moduleHash)?.get(shippedKey(path, isWrapped))?.deref();
 }
 
 /** What an import declaration told about this value; undefined when none did. */
-export function importedAs(value: object): ModuleReference | undefined {
+export function importedAs(value: WeakKey): ModuleReference | undefined {
   return imported.get(value);
 }
 

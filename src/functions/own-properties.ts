@@ -65,6 +65,18 @@ function accessorAt(parts: readonly unknown[], index: PlainData | undefined): Pr
   return isCallable(value) ? value : undefined;
 }
 
+/** The keys of properties that were described. */
+export function* describedKeys(
+  described: PlainData | undefined,
+  parts: readonly unknown[],
+): Generator<string | symbol> {
+  for (const property of Array.isArray(described) ? described : []) {
+    const name = Array.isArray(property) ? property[0] : undefined;
+    const key = isRecord(name) ? partAt(parts, name["symbol"]) : name;
+    if (typeof key === "string" || typeof key === "symbol") yield key;
+  }
+}
+
 /** Defines properties as they were described. One that is already there and cannot be changed is left as it is. */
 export function defineDescribed(object: object, described: PlainData | undefined, parts: readonly unknown[]): void {
   if (!Array.isArray(described)) return;

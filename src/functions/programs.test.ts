@@ -80,11 +80,11 @@ const programs = [
   ["names-cases.mjs", 29],
   ["functions-cases.mjs", 56],
   ["bindings-cases.mjs", 38],
-  ["classes-cases.mjs", 41],
-  ["modules-cases.mjs", 57],
+  ["classes-cases.mjs", 42],
+  ["modules-cases.mjs", 67],
   ["commonjs-cases.cjs", 21],
-  ["refusals-cases.mjs", 26],
-  ["operation-cases.mjs", 10],
+  ["refusals-cases.mjs", 27],
+  ["operation-cases.mjs", 19],
   ["quiet-cases.mjs", 7],
 ] as const;
 

@@ -20,7 +20,7 @@ export function byName(head: PlainData): Dismantled {
 
 /** A shipment that is an export of a module. */
 export function byModule(
-  value: object,
+  value: WeakKey,
   reference: ModuleReference,
   facts: { readonly [key: string]: PlainData } = {},
 ): Dismantled {
@@ -82,7 +82,7 @@ export class Borrowed {
 }
 
 /** The import by which a value is known, unless the receiver cannot load that module. */
-export function importReference(value: object, policy: ShippingPolicy): ModuleReference | undefined {
+export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleReference | undefined {
   const reference = importedAs(value);
   return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
 }
@@ -95,9 +95,13 @@ export function isAllowed({ module, title }: ModuleReference, policy: ShippingPo
 /**
  * An object that travels by its name instead of by what it holds: an intrinsic, a namespace or member of one of Node's
  * modules or of a package, an export of the runtime, the prototype that came with a function or class, a wrapper that
- * a module exports. Undefined for everything else.
+ * a module exports. The same for a symbol that was imported. Undefined for everything else.
  */
-export function referenceOf(value: object, policy: ShippingPolicy = {}): Dismantled | undefined {
+export function referenceOf(value: object | symbol, policy: ShippingPolicy = {}): Dismantled | undefined {
+  if (typeof value === "symbol") {
+    const reference = importReference(value, policy);
+    return reference === undefined ? undefined : byModule(value, reference);
+  }
   if (types.isProxy(value)) return undefined;
   if (value instanceof Borrowed) return borrowedReference(value, policy);
   const universal = universalReference(value);
@@ -149,9 +153,31 @@ function borrowedReference({ value, member }: Borrowed, policy: ShippingPolicy):
 }
 
 /** What a package made is its own affair; data of the user's own modules travels as it is now, unless asked otherwise. */
-function isForeign(value: object, { module, title }: ModuleReference): boolean {
-  if (!isUserModule(module.data) || overrideFor(title) === "reference") return true;
-  return hasForeignClass(value);
+function isForeign(value: object, reference: ModuleReference): boolean {
+  return isBeyondReach(reference) || hasForeignClass(value);
+}
+
+/** The first class of an instance's chain that is that of a package, or of a module that goes by name on request. */
+export function foreignClassOf(instance: object, policy: ShippingPolicy): ModuleReference | undefined {
+  for (let prototype = Reflect.getPrototypeOf(instance); prototype !== null; ) {
+    const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+    if (typeof constructor === "function" && universalReference(constructor) === undefined) {
+      const reference = importReference(constructor, policy) ?? ownReference(constructor, policy);
+      if (reference !== undefined && isBeyondReach(reference)) return reference;
+    }
+    prototype = Reflect.getPrototypeOf(prototype);
+  }
+  return undefined;
+}
+
+function ownReference(fn: object, policy: ShippingPolicy): ModuleReference | undefined {
+  if (types.isProxy(fn) || !isFunction(fn) || revivedSource(fn) !== undefined) return undefined;
+  const exported = exportOfInside(fn);
+  return exported !== undefined && isAllowed(exported, policy) ? exported : undefined;
+}
+
+function isBeyondReach({ module, title }: ModuleReference): boolean {
+  return !isUserModule(module.data) || overrideFor(title) === "reference";
 }
 
 function isUserModule(data: PlainData | undefined): boolean {

@@ -15,3 +15,10 @@ export function sourceTextOf(fn: object): string {
 export function isClass(fn: object): boolean {
   return /^class\b/.test(sourceTextOf(fn));
 }
+
+/** What a message calls a function or class: its name in quotes, unless it has none. */
+export function titleOfFunction(fn: object): string {
+  const name: unknown = Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
+  if (typeof name === "string" && name !== "") return `"${name}"`;
+  return isClass(fn) ? "an anonymous class" : "an anonymous function";
+}

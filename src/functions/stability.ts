@@ -1,6 +1,10 @@
 import { types } from "node:util";
+import { usesAltered } from "./altered-functions.ts";
+import { isRecord } from "./code-data.ts";
 import { takeApart } from "./dismantle.ts";
+import { factsOf, hasFacts } from "./function-facts.ts";
 import { Borrowed } from "./references.ts";
+import type { PlainData } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
 import { isFunction } from "./source-text.ts";
 
@@ -21,7 +25,17 @@ export function stability(fn: object, policy: ShippingPolicy = {}): Stability {
   if (way === "reference") return "constant";
   if (captured.some(({ isFixed }) => !isFixed)) return "reread";
   if (shipment.parts.some((part) => !isFixedValue(part, 0)) || hasOwnState(fn)) return "compare";
+  if (hasPrivateStatics(shipment.head) || mayBeAltered(fn)) return "compare";
   return "constant";
+}
+
+/** Only a class itself shows what they are, each time that it is taken apart. */
+function hasPrivateStatics(head: PlainData): boolean {
+  return isRecord(head) && "privateStatics" in head;
+}
+
+function mayBeAltered(fn: object): boolean {
+  return isFunction(fn) && hasFacts(fn) && usesAltered(factsOf(fn).site);
 }
 
 /** Static fields, properties of a function: what may be assigned to on the function object itself. */

@@ -19,7 +19,7 @@ import { privateMembersAt } from "./private-members.ts";
 import { ancestorsOf } from "./references.ts";
 import { type Dependency, type Dismantled, type PlainData, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
-import type { AnyFunction } from "./source-text.ts";
+import { type AnyFunction, titleOfFunction } from "./source-text.ts";
 
 /** A function taken apart by value, and what it captured. */
 export interface TakenByValue {
@@ -127,7 +127,7 @@ function takeFromInside(
 function privateRefusal(fn: AnyFunction, site: CodeSite): ShippingError {
   const name = site.outward.find(({ type }) => type === "private")?.name ?? "";
   return new ShippingError(
-    `"${fn.name}" uses the private name #${name}, and the class that declares it is not within reach`,
+    `${titleOfFunction(fn)} uses the private name #${name}, and the class that declares it is not within reach`,
     [],
     "capture the instance or the class and call a method of it",
   );
@@ -178,7 +178,7 @@ function takeAsMember(fn: AnyFunction, site: CodeSite, source: CaptureSource, po
   if (place === undefined) {
     if (!usesOwnSuper(site)) throw privateRefusal(fn, site);
     throw new ShippingError(
-      `"${fn.name}" uses \`super\`, and the class that it belongs to is not within reach`,
+      `${titleOfFunction(fn)} uses \`super\`, and the class that it belongs to is not within reach`,
       [],
       "capture the instance or the class and call the method on it",
     );
@@ -193,7 +193,7 @@ function superOf(fn: AnyFunction, site: CodeSite, policy: ShippingPolicy): objec
   const home = homeOf(fn, site, policy);
   if (home !== undefined) return Reflect.getPrototypeOf(home);
   throw new ShippingError(
-    `"${fn.name}" uses \`super\`, and the object that it belongs to is not within reach`,
+    `${titleOfFunction(fn)} uses \`super\`, and the object that it belongs to is not within reach`,
     [],
     "capture that object and call the method on it",
   );

@@ -53,7 +53,7 @@ function* valuesUpFrom(end: Step): Generator<unknown> {
 }
 
 /** The shortest way to `culprit`. The writer keeps no track of where it is, so that only failures pay for it. */
-function findStep(root: unknown, culprit: object, port: FunctionPort): Step | undefined {
+function findStep(root: unknown, culprit: WeakKey, port: FunctionPort): Step | undefined {
   const queue: Step[] = [{ value: root, from: undefined, label: "", captured: false }];
   const visited = new Set<object>();
   for (let index = 0; index < queue.length; index++) {

@@ -28,7 +28,7 @@ class FakePort implements FunctionPort {
   readonly known: object[] = [];
   readonly captures = new Map<object, Partial<Dismantled>>();
   readonly privates = new Map<object, PrivateState[]>();
-  readonly references = new Map<object, string>();
+  readonly references = new Map<WeakKey, string>();
   readonly log: string[] = [];
 
   dismantle(fn: object, holder?: object): Dismantled {
@@ -40,7 +40,7 @@ class FakePort implements FunctionPort {
     return { head, dependencies: [], early: [], parts: [], labels: [], ...this.captures.get(fn) };
   }
 
-  assemble(head: PlainData, early: readonly unknown[]): { value: object; complete(parts: readonly unknown[]): void } {
+  assemble(head: PlainData, early: readonly unknown[]): { value: WeakKey; complete(parts: readonly unknown[]): void } {
     if (typeof head === "string") {
       const value = [...this.references].find(([, name]) => name === head)?.[0];
       if (value !== undefined) return { value, complete: () => {} };
@@ -57,10 +57,12 @@ class FakePort implements FunctionPort {
     return { value, complete };
   }
 
-  referenceOf(value: object): Dismantled | undefined {
+  referenceOf(value: object | symbol): Dismantled | undefined {
     const head = this.references.get(value);
     return head === undefined ? undefined : { head, dependencies: [], early: [], parts: [], labels: [] };
   }
+
+  refuseSymbol(): void {}
 
   privatesOf(value: object): PrivateState[] {
     return this.privates.get(value) ?? [];

@@ -22,8 +22,8 @@ export function readFunction(reader: GraphReader): unknown {
   return assembled.value;
 }
 
-/** Writes an object that both sides have by its name; false when it is not such an object. */
-export function writeReference(writer: GraphWriter, value: object): boolean {
+/** Writes an object or symbol that both sides have by its name; false when it is none. */
+export function writeReference(writer: GraphWriter, value: object | symbol): boolean {
   const reference = orRefuse(value, () => writer.port.referenceOf(value));
   if (reference === undefined) return false;
   writeHead(writer, REFERENCE, value, reference);
@@ -37,7 +37,7 @@ export function readReference(reader: GraphReader): unknown {
   return assembled.value;
 }
 
-function writeHead(writer: GraphWriter, tag: number, value: object, dismantled: Dismantled): void {
+function writeHead(writer: GraphWriter, tag: number, value: WeakKey, dismantled: Dismantled): void {
   writer.need(dismantled.dependencies);
   writer.byte(tag);
   writer.enter(value);
@@ -106,7 +106,7 @@ export function readTraveller(reader: GraphReader): object {
 }
 
 /** Asks the port something about `culprit`, which cannot travel if that fails with a `ShippingError`. */
-export function orRefuse<T>(culprit: object, ask: () => T): T {
+export function orRefuse<T>(culprit: WeakKey, ask: () => T): T {
   try {
     return ask();
   } catch (error) {

@@ -9,7 +9,9 @@ import {
   type PlainData,
   type PrivateState,
   privatesOf,
+  processId,
   referenceOf,
+  refuseSymbol,
   restorePrivates,
   ShippingError,
   type ShippingPolicy,
@@ -22,6 +24,7 @@ export {
   type Dismantled,
   type PlainData,
   type PrivateState,
+  processId,
   ShippingError,
 };
 
@@ -31,8 +34,10 @@ export interface FunctionPort {
   dismantle(fn: object, holder?: object): Dismantled;
   /** Makes the shell of a function, or finds an object by its name, from what `dismantle` or `referenceOf` said. */
   assemble(head: PlainData, early: readonly unknown[]): Assembled;
-  /** How to name an object that both sides have: an intrinsic, a module. Undefined for an ordinary object. */
-  referenceOf(value: object): Dismantled | undefined;
+  /** How to name an object or symbol that both sides have: an intrinsic, a module. Undefined for an ordinary object. */
+  referenceOf(value: object | symbol): Dismantled | undefined;
+  /** Throws `ShippingError` for an instance that has something under a symbol which its class would not have there. */
+  refuseSymbol(instance: object, symbol: symbol): void;
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
   restorePrivates(value: object, states: readonly PrivateState[]): void;
@@ -54,6 +59,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     dismantle: (fn, holder) => dismantle(fn, policyOf(fn, holder)),
     assemble,
     referenceOf: (value) => referenceOf(value, policy),
+    refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,
   };

@@ -154,7 +154,7 @@ export class GraphWriter extends ByteWriter {
   }
 
   /** One level down, for what cannot be put off. */
-  enter(value: object): void {
+  enter(value: WeakKey): void {
     if (++this.depth > MAX_DEPTH - 1) {
       throw new Refusal(value, "a hierarchy of classes this deep is too deep to travel", "Flatten the hierarchy.");
     }

@@ -33,6 +33,7 @@ const noFunctions: FunctionPort = {
     throw new MalformedPayload("no functions");
   },
   referenceOf: () => undefined,
+  refuseSymbol: () => {},
   privatesOf: () => [],
   restorePrivates: () => {},
 };

@@ -1,14 +1,14 @@
 /** Why a value cannot travel, before it is known where in the whole value it sits. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
-  /** The object or function that cannot travel. */
-  readonly culprit: object;
+  /** The object, function or symbol that cannot travel. */
+  readonly culprit: WeakKey;
   /** What to do instead. */
   readonly fix: string;
   /** Steps from the culprit to the very thing in the way, when someone else found it. */
   readonly steps: readonly string[];
 
-  constructor(culprit: object, what: string, fix: string, steps: readonly string[] = [], cause?: unknown) {
+  constructor(culprit: WeakKey, what: string, fix: string, steps: readonly string[] = [], cause?: unknown) {
     super(what, cause === undefined ? undefined : { cause });
     this.culprit = culprit;
     this.fix = fix;

@@ -12,6 +12,7 @@ import { Refusal } from "./refusal.ts";
 import { refuseHiddenState } from "./refused-kinds.ts";
 import type { Slot } from "./slot.ts";
 import { slotNumbered, slotOf } from "./slots.ts";
+import { isUnique } from "./symbols.ts";
 import { INLINE_DEPTH, SPECIAL_OBJECT } from "./tags.ts";
 
 /** What the low bits say of the prototype; 0 means the one that such an object has anyway. */
@@ -45,6 +46,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
     if (slot === ordinarySlot) refuseHiddenState(value);
   }
   const origin = isDefault || shown === null ? undefined : constructorOf(shown);
+  if (!isDefault) refuseForeignSymbols(writer, value, properties);
   const privates = isDefault ? NO_PRIVATES : orRefuse(value, () => writer.port.privatesOf(value));
 
   let flags = integrity << INTEGRITY_SHIFT;
@@ -167,6 +169,13 @@ function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
   return properties.some(
     ({ key, property }) => key === Symbol.toStringTag || "get" in property || typeof property.value === "function",
   );
+}
+
+function refuseForeignSymbols(writer: GraphWriter, value: object, properties: readonly KeyedProperty[]): void {
+  for (const { key } of properties) {
+    if (typeof key !== "symbol" || !isUnique(writer.port, key)) continue;
+    orRefuse(value, () => writer.port.refuseSymbol(value, key));
+  }
 }
 
 function writePrivates(writer: GraphWriter, states: readonly PrivateState[]): void {

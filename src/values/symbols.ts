@@ -1,8 +1,11 @@
 import { EventEmitter } from "node:events";
 import { Dirent } from "node:fs";
+import { writeReference } from "./function-nodes.ts";
+import type { FunctionPort } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
+import { symbolId, symbolWithId } from "./symbol-identity.ts";
 import { PLATFORM_SYMBOL, REGISTERED_SYMBOL, UNIQUE_SYMBOL, WELL_KNOWN_SYMBOL } from "./tags.ts";
 
 const wellKnownByName = new Map<string, symbol>();
@@ -29,7 +32,7 @@ function platform(): Map<string, symbol> {
   return platformSymbols;
 }
 
-/** Writes a symbol: by name if both sides have it, otherwise as one that is itself within the payload only. */
+/** Writes a symbol: by name if both sides have it, otherwise with an id by which it is recognised in other payloads. */
 export function writeSymbol(writer: GraphWriter, symbol: symbol): void {
   const registered = Symbol.keyFor(symbol);
   if (registered !== undefined) {
@@ -44,15 +47,26 @@ export function writeSymbol(writer: GraphWriter, symbol: symbol): void {
     return;
   }
   if (writer.refer(symbol)) return;
-  const description = symbol.description;
-  if (description !== undefined && platform().get(description) === symbol) {
+  if (isPlatformSymbol(symbol)) {
     writer.byte(PLATFORM_SYMBOL);
-    writer.string(description);
+    writer.string(symbol.description ?? "");
     return;
   }
+  if (writeReference(writer, symbol)) return;
   writer.remember(symbol);
   writer.byte(UNIQUE_SYMBOL);
-  writer.value(description);
+  writer.value(symbol.description);
+  writer.string(symbolId(symbol));
+}
+
+/** True for a symbol that only this process has, and those that got it from here. */
+export function isUnique(port: FunctionPort, symbol: symbol): boolean {
+  if (Symbol.keyFor(symbol) !== undefined || wellKnownNames.has(symbol)) return false;
+  return !isPlatformSymbol(symbol) && port.referenceOf(symbol) === undefined;
+}
+
+function isPlatformSymbol(symbol: symbol): boolean {
+  return symbol.description !== undefined && platform().get(symbol.description) === symbol;
 }
 
 /** Reads a symbol whose tag has been read. */
@@ -72,7 +86,7 @@ export function readSymbol(reader: GraphReader, tag: number): symbol {
   if (description !== undefined && typeof description !== "string") {
     throw new MalformedPayload("A symbol in the payload is described by something other than a string.");
   }
-  const symbol = Symbol(description);
+  const symbol = symbolWithId(reader.text(), description);
   reader.remember(symbol);
   return symbol;
 }
