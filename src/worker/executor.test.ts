@@ -496,7 +496,7 @@ describe("stopping", () => {
   });
 
   it.each([
-    ["is cancelled", () => caller.write((writer) => writeCancel(writer, 0)).send()],
+    ["is cancelled", () => caller.write((writer) => writeCancel(writer, 0, encode("enough"), [])).send()],
     ["has lost its caller", () => executor.close(1)],
     ["is cancelled with all others", () => executor.cancelAll()],
   ])("reports when a task that waits for another thread %s", async (_what, leave) => {

@@ -77,7 +77,7 @@ export class Executor {
     this.#options = options;
     const { slots } = options;
     this.runner = new TaskRunner({
-      parking: slots === undefined ? undefined : (start) => new TaskParking({ ...slots, start }),
+      parking: slots === undefined ? undefined : new TaskParking(slots),
       dispatcherFor: options.dispatcherFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
