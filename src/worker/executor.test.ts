@@ -135,7 +135,7 @@ let drained: number;
 let entered: string[];
 let gates: Map<string, () => void>;
 
-function setUp(maxConcurrency: number): void {
+function setUp(maxConcurrency: number, slots = TaskSlots.of(maxConcurrency, 1)): void {
   board = new ThreadBoard();
   malformed = [];
   drained = 0;
@@ -151,10 +151,7 @@ function setUp(maxConcurrency: number): void {
   executor = new Executor({
     uid: "w-1",
     board,
-    slots:
-      maxConcurrency === 0
-        ? undefined
-        : { slots: TaskSlots.of(maxConcurrency, 1), lane: 0, announce: () => expect.unreachable() },
+    slots: maxConcurrency === 0 ? undefined : { slots, lane: 0, announce: () => expect.unreachable() },
     dispatcherFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
     malformed: (...told) => malformed.push(told),
     drained: () => drained++,
@@ -496,6 +493,36 @@ describe("stopping", () => {
     end("second");
     await settle();
     expect(drained).toBe(1);
+  });
+
+  it.each([
+    ["is cancelled", () => caller.write((writer) => writeCancel(writer, 0, encode("enough"), [])).send()],
+    ["has lost its caller", () => executor.close(1)],
+    ["is cancelled with all others", () => executor.cancelAll()],
+  ])("reports when a task that waits for another thread %s", async (_what, leave) => {
+    const slots = TaskSlots.of(1, 2);
+    slots.take(1);
+    setUp(1, slots);
+    caller.task(0, 1, ["waiting"]).send();
+    executor.stop();
+    await settle();
+    expect(drained).toBe(0);
+    leave();
+    expect([drained, entered]).toEqual([1, []]);
+  });
+
+  it("refuses what its hook still thinks about, and does not run it when the hook has made up its mind", async () => {
+    let decide: (refuses: boolean) => void = () => undefined;
+    executor.askFirst(() => new Promise((resolve) => (decide = resolve)));
+    caller.task(0, 1, ["now"]).send();
+    await settle();
+    expect(caller.answers).toEqual([]);
+    executor.stop();
+    expect(caller.answers).toEqual([["rejected", 0, StatusCode.UNAVAILABLE, "the worker is stopping"]]);
+    expect(drained).toBe(1);
+    decide(false);
+    await settle();
+    expect([caller.answers.length, entered]).toEqual([1, []]);
   });
 
   it("reports at once when there is nothing", () => {

@@ -53,7 +53,7 @@ interface Inbound {
 
 /**
  * The sessions of one task thread: reads what callers send, has it run, and sends messages back.
- * `running`, then `stopping`: no new tasks.
+ * `running`; `stopping`: no new tasks; `drained`: none is left, and that was reported.
  */
 export class Executor {
   /** Runs the tasks. */
@@ -64,7 +64,7 @@ export class Executor {
   readonly #readers: FrameReader[] = [];
   readonly #touched = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
-  #state: "running" | "stopping" = "running";
+  #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
   #flushScheduled = false;
   #sliceEnd = 0;
@@ -77,13 +77,13 @@ export class Executor {
     this.#options = options;
     const { slots } = options;
     this.runner = new TaskRunner({
-      parking: slots === undefined ? undefined : (start) => new TaskParking({ ...slots, start }),
+      parking: slots === undefined ? undefined : new TaskParking(slots),
       dispatcherFor: options.dispatcherFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
       ended: () => {
         this.#endedSinceFlush++;
-        if (this.#state === "stopping") this.#reportIfDrained();
+        this.#reportIfDrained();
       },
     });
   }
@@ -92,7 +92,6 @@ export class Executor {
   askFirst(hook: BackpressureLike): void {
     this.#admission = new TaskAdmission(hook, {
       runner: this.runner,
-      isStopping: () => this.#state === "stopping",
       refuse: (session, id, status, message) => this.#reject(session, id, status, message),
     });
   }
@@ -114,6 +113,7 @@ export class Executor {
     this.#sessions.delete(session);
     closed.outbox.close();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
+    this.#reportIfDrained();
   }
 
   /** Large messages of a session have gone out. */
@@ -133,6 +133,7 @@ export class Executor {
   /** Takes no new tasks from now on. */
   stop(): void {
     this.#state = "stopping";
+    this.#admission?.stop();
     this.#reportIfDrained();
   }
 
@@ -144,6 +145,7 @@ export class Executor {
       }
     }
     this.#flush();
+    this.#reportIfDrained();
   }
 
   /** Works off messages for a while, then lets the event loop turn. */
@@ -223,7 +225,7 @@ export class Executor {
   #task(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(TaskField.id);
     const routine = session.routes.get(frame.integer(TaskField.route));
-    if (this.#state === "stopping") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
+    if (this.#state !== "running") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
     if (routine === undefined)
       return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (session.tasks.get(id) !== undefined) {
@@ -280,6 +282,7 @@ export class Executor {
     if (task === undefined) return;
     const reason = readReason(session, frame, CancelField);
     this.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
+    this.#reportIfDrained();
   }
 
   #abort(session: ExecutorSession, frame: FrameReader): void {
@@ -297,8 +300,10 @@ export class Executor {
     this.#touch(session);
   }
 
+  /** To be called wherever the last task may have gone: one that waited goes without having been run. */
   #reportIfDrained(): void {
-    if (this.runner.live > 0 || this.runner.waiting > 0) return;
+    if (this.#state !== "stopping" || this.runner.live > 0 || this.runner.waiting > 0) return;
+    this.#state = "drained";
     this.#flush();
     this.#options.drained();
   }

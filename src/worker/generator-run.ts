@@ -19,6 +19,16 @@ interface Control {
 /** Runs `step` in the task's own context. */
 export type InContext = <R>(step: () => R) => R;
 
+/** Told when a generator has something to do, and when it has not. */
+export interface GeneratorTurns {
+  /** Steps were asked for: calls `go`, now or when it is the generator's turn. */
+  due(go: () => void): void;
+  /** It has done all that was asked for, and is not over. */
+  rests(): void;
+}
+
+const AT_ONCE: GeneratorTurns = { due: (go) => go(), rests: () => undefined };
+
 /**
  * Advances a generator as far as its caller allows: plain steps are counted as credit, steps with a value, throws and
  * returns queue behind those asked for before them. One step at a time.
@@ -27,26 +37,35 @@ export class GeneratorRun {
   readonly #generator: AnyGenerator;
   readonly #output: GeneratorOutput;
   readonly #inContext: InContext;
+  readonly #turns: GeneratorTurns;
   #credit = 0;
   /** Plain steps run since the beginning. */
   #plain = 0;
   readonly #controls: Control[] = [];
+  /** From when a step is due until nothing is left to do. */
   #stepping = false;
   #over = false;
   /** What a synchronous generator yields may be a promise. */
   readonly #synchronous: boolean;
 
-  constructor(generator: AnyGenerator, output: GeneratorOutput, inContext: InContext) {
+  /** `turns` says when it may run; at once unless given. */
+  constructor(generator: AnyGenerator, output: GeneratorOutput, inContext: InContext, turns = AT_ONCE) {
     this.#generator = generator;
     this.#synchronous = !(Symbol.asyncIterator in generator);
     this.#output = output;
     this.#inContext = inContext;
+    this.#turns = turns;
+  }
+
+  /** Whether it does something, or will when it is its turn. */
+  get isStepping(): boolean {
+    return this.#stepping;
   }
 
   /** Allows `steps` more plain steps. */
   credit(steps: number): void {
     this.#credit += steps;
-    if (!this.#stepping) void this.#pump();
+    this.#wake();
   }
 
   /** Asks for one step with a value, an error, or a return. */
@@ -54,7 +73,7 @@ export class GeneratorRun {
     this.#controls.push({ kind, value, after });
     // What was allowed ahead of a throw or return beyond what was asked for no longer counts.
     if (kind !== StepKind.next) this.#credit = Math.max(0, after - this.#plain);
-    if (!this.#stepping) void this.#pump();
+    this.#wake();
   }
 
   /** Ends the generator because nobody waits for it: its `finally` blocks run, what they give is dropped. */
@@ -67,8 +86,15 @@ export class GeneratorRun {
     }
   }
 
-  async #pump(): Promise<void> {
+  #wake(): void {
+    if (this.#stepping || this.#over) return;
+    const [control] = this.#controls;
+    if (this.#credit === 0 && (control === undefined || this.#plain < control.after)) return;
     this.#stepping = true;
+    this.#turns.due(() => void this.#pump());
+  }
+
+  async #pump(): Promise<void> {
     while (!this.#over) {
       let kind: StepKind = StepKind.next;
       let value: unknown;
@@ -90,6 +116,7 @@ export class GeneratorRun {
       }
     }
     this.#stepping = false;
+    if (!this.#over) this.#turns.rests();
   }
 
   #advance(

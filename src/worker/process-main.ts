@@ -50,6 +50,10 @@ async function start(config: ProcessConfig): Promise<void> {
         void ending.request(timeout);
         return Promise.resolve();
       },
+      broken: (reason) => {
+        console.error(`the worker ends: a task thread has ended, and no other can be started in its place: ${reason}`);
+        exit(1);
+      },
     },
     server,
     health,

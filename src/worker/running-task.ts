@@ -7,9 +7,10 @@ import type { RemoteRoutine } from "./remote-routine.ts";
 
 /**
  * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it
- * made itself. `ended`.
+ * made itself. `resting`: a generator that nobody has asked for more. `due`: one that was, and waits until it may run.
+ * `ended`. Only what is `running` has a slot.
  */
-export type TaskState = "parked" | "running" | "waiting" | "ended";
+export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
 
 /** A signal among the arguments of a task that its caller aborted, by its number, and why. */
 export interface AbortedSignal {

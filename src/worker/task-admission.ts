@@ -7,7 +7,6 @@ import { dropArguments, type ReadyTask, type TaskRunner } from "./task-runner.ts
 /** What an admission needs of its executor. */
 export interface AdmissionOwner {
   readonly runner: Pick<TaskRunner, "live" | "waiting" | "take">;
-  isStopping(): boolean;
   /** Tells the caller of a task that it is not taken. */
   refuse(session: ExecutorSession, id: number, status: number, message: string): void;
 }
@@ -16,6 +15,8 @@ export interface AdmissionOwner {
 export class TaskAdmission {
   readonly #hook: BackpressureLike;
   readonly #owner: AdmissionOwner;
+  /** Tasks about which the hook has not made up its mind. */
+  readonly #asked = new Set<ReadyTask>();
 
   constructor(hook: BackpressureLike, owner: AdmissionOwner) {
     this.#hook = hook;
@@ -30,9 +31,14 @@ export class TaskAdmission {
       const context = { task: { id, name, caller }, running: runner.live, waiting: runner.waiting };
       const answer: unknown = this.#hook(context);
       if (answer instanceof Promise) {
+        this.#asked.add(ready);
         answer.then(
-          (refuses) => this.#answered(ready, refuses),
-          (error: unknown) => this.#failed(ready, error),
+          (refuses) => {
+            if (this.#asked.delete(ready)) this.#answered(ready, refuses);
+          },
+          (error: unknown) => {
+            if (this.#asked.delete(ready)) this.#failed(ready, error);
+          },
         );
       } else this.#answered(ready, answer);
     } catch (error) {
@@ -40,14 +46,19 @@ export class TaskAdmission {
     }
   }
 
-  /** Much may have happened since the hook was asked. */
+  /** The worker stops: what the hook still thinks about was not run and will not be. */
+  stop(): void {
+    for (const ready of this.#asked) this.#refuse(ready, StatusCode.UNAVAILABLE, "the worker is stopping");
+    this.#asked.clear();
+  }
+
+  /** The task may have been cancelled since the hook was asked. */
   #answered(ready: ReadyTask, refuses: unknown): void {
     if (refuses === true) {
       this.#refuse(ready, StatusCode.RESOURCE_EXHAUSTED, "its backpressure hook refused the task");
     } else if (refuses !== false) {
       this.#failed(ready, new TypeError(`it returned ${inspect(refuses)}, not true or false`));
-    } else if (this.#owner.isStopping()) this.#refuse(ready, StatusCode.UNAVAILABLE, "the worker is stopping");
-    else if (ready.task.state === "ended") dropArguments(ready);
+    } else if (ready.task.state === "ended") dropArguments(ready);
     else this.#owner.runner.take(ready);
   }
 

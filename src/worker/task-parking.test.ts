@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunningTask } from "./running-task.ts";
 import { TaskParking } from "./task-parking.ts";
-import type { ReadyTask } from "./task-runner.ts";
 import { TaskSlots } from "./task-slots.ts";
 
 /** A thread, as far as its tasks are concerned. What it is told waits while a task blocks it. */
@@ -33,9 +32,14 @@ class Worker {
 
   take(lane: number): void {
     const name = this.#last++;
-    if (this.lanes[lane] === undefined) return;
+    const target = this.lanes[lane];
+    if (target === undefined) return;
     this.taken++;
-    this.lanes[lane].parking.take({ task: name as unknown as RunningTask } as ReadyTask);
+    const start = (): void => {
+      target.running.push(name);
+      this.started.push(name);
+    };
+    target.parking.take({ task: name as unknown as RunningTask, start, drop: () => expect.unreachable() });
   }
 
   end(lane: number): void {
@@ -83,10 +87,6 @@ class Worker {
     const parking = new TaskParking({
       slots: this.#slots,
       lane,
-      start: ({ task }) => {
-        running.push(task as unknown as number);
-        this.started.push(task as unknown as number);
-      },
       announce: () => {
         this.#inbox.push(() => {
           this.#look(lane);

@@ -1,14 +1,20 @@
 import type { RunningTask } from "./running-task.ts";
-import type { ReadyTask } from "./task-runner.ts";
 import type { TaskSlots } from "./task-slots.ts";
+
+/** Something that waits for a slot. */
+export interface ParkedTask {
+  readonly task: RunningTask;
+  /** Called when it has got its slot. */
+  start(): void;
+  /** Called when it will not be started. */
+  drop(): void;
+}
 
 /** What the tasks that wait in a thread need of their surroundings. */
 export interface TaskParkingOptions {
   readonly slots: TaskSlots;
   /** The number of the thread. */
   readonly lane: number;
-  /** Runs a task that has got its slot. */
-  readonly start: (ready: ReadyTask) => void;
   /** Has `look` called in every other thread in which tasks wait, and then here. */
   readonly announce: () => void;
 }
@@ -20,7 +26,7 @@ export interface TaskParkingOptions {
  */
 export class TaskParking {
   readonly #options: TaskParkingOptions;
-  readonly #parked: ReadyTask[] = [];
+  readonly #parked: ParkedTask[] = [];
   /** `announced`: `look` will be called. `overtaken`: another slot became free since. */
   #state: "quiet" | "announced" | "overtaken" = "quiet";
 
@@ -34,31 +40,31 @@ export class TaskParking {
   }
 
   /** Starts a task, or lets it wait. */
-  take(ready: ReadyTask): void {
-    const { slots, lane, start } = this.#options;
-    if (this.#parked.length === 0 && !slots.doOthersWait(lane) && slots.tryTake(lane)) return start(ready);
-    this.#parked.push(ready);
+  take(parked: ParkedTask): void {
+    const { slots, lane } = this.#options;
+    if (this.#parked.length === 0 && !slots.doOthersWait(lane) && slots.tryTake(lane)) return parked.start();
+    this.#parked.push(parked);
     this.#show();
     // One may have become free before the others could see that a task waits here.
     if (slots.isAnyFree) this.#freed();
   }
 
   /** Takes out a task that will not be run. */
-  remove(task: RunningTask): ReadyTask | undefined {
-    const index = this.#parked.findIndex((ready) => ready.task === task);
-    if (index < 0) return undefined;
-    const [ready] = this.#parked.splice(index, 1);
+  remove(task: RunningTask): void {
+    const index = this.#parked.findIndex((parked) => parked.task === task);
+    if (index < 0) return;
+    const [parked] = this.#parked.splice(index, 1);
     this.#show();
-    return ready;
+    parked?.drop();
   }
 
-  /** A task has ended, or waits for a call of its own. */
+  /** A task has ended, or waits: for a call of its own, or for its caller to ask for more. */
   giveBack(): void {
     this.#options.slots.giveBack(this.#options.lane);
     this.#freed();
   }
 
-  /** A task goes on after a call of its own: it does not wait again. */
+  /** A task goes on after a call of its own, or cleans up: it does not wait again. */
   resume(): void {
     this.#options.slots.take(this.#options.lane);
   }
@@ -72,11 +78,11 @@ export class TaskParking {
   }
 
   #startNext(): void {
-    const { slots, lane, start } = this.#options;
+    const { slots, lane } = this.#options;
     while (this.#parked.length > 0 && slots.tryTake(lane)) {
       const next = this.#parked.shift();
       this.#show();
-      if (next !== undefined) start(next);
+      next?.start();
     }
   }
 

@@ -71,10 +71,11 @@ function setUp(maxConcurrency = 0) {
     parking:
       maxConcurrency === 0
         ? undefined
-        : (start) => {
-            const slots = TaskSlots.of(maxConcurrency, 1);
-            return new TaskParking({ slots, lane: 0, start, announce: () => expect.unreachable() });
-          },
+        : new TaskParking({
+            slots: TaskSlots.of(maxConcurrency, 1),
+            lane: 0,
+            announce: () => expect.unreachable(),
+          }),
     dispatcherFor: () => dispatcher,
     touched: () => undefined,
     occupancy,
@@ -511,5 +512,97 @@ describe("maxConcurrency", () => {
     gates.end(2);
     await turn();
     expect(runner.live).toBe(0);
+  });
+
+  describe("does not count a generator that nobody asks for more", () => {
+    async function* count(): AsyncGenerator<number, void, unknown> {
+      for (let i = 0; ; i++) yield i;
+    }
+
+    it("and lets it wait for its turn when somebody does", async () => {
+      const { take, sent } = setUp(1);
+      const gates = new Gates();
+      const stream = take(count, { streams: true });
+      stream.run?.credit(1);
+      await turn();
+      expect([sent.length, stream.state]).toEqual([1, "resting"]);
+      take(gates.enter, { args: [1] });
+      expect(gates.open).toEqual([1]);
+      stream.run?.credit(2);
+      await turn();
+      expect([sent.length, stream.state]).toEqual([1, "due"]);
+      gates.end(1);
+      await turn();
+      expect(sent.slice(1)).toEqual([
+        ["result", 1, 1],
+        ["yielded", 0, 1],
+        ["yielded", 0, 2],
+      ]);
+      expect(stream.state).toBe("resting");
+    });
+
+    it.each(["resting", "due"] as const)("and closes it at once when it is dismissed while it is %s", async (state) => {
+      const { take, runner } = setUp(1);
+      const gates = new Gates();
+      let closed = false;
+      const stream = take(
+        async function* () {
+          try {
+            yield 1;
+          } finally {
+            closed = true;
+          }
+        },
+        { streams: true },
+      );
+      stream.run?.credit(1);
+      await turn();
+      take(gates.enter, { args: [1] });
+      if (state === "due") stream.run?.credit(1);
+      expect(stream.state).toBe(state);
+      runner.dismiss(stream, "enough");
+      await turn();
+      expect([closed, stream.state, runner.live, runner.waiting]).toEqual([true, "ended", 1, 0]);
+      take(gates.enter, { args: [2] });
+      expect(gates.open).toEqual([1]);
+      gates.end(1);
+      await turn();
+      expect(gates.open).toEqual([2]);
+      gates.end(2);
+    });
+
+    it("and not either while a call that it has made is under way", async () => {
+      const { take, sent } = setUp(1);
+      const gates = new Gates();
+      let ended: (() => void) | undefined;
+      const stream = take(
+        async function* () {
+          const calls = currentFrame()?.calls;
+          calls?.made();
+          ended = () => calls?.ended();
+          yield 1;
+          yield 2;
+          await gates.enter(0);
+        },
+        { streams: true },
+      );
+      stream.run?.credit(1);
+      await turn();
+      take(gates.enter, { args: [1] });
+      take(gates.enter, { args: [2] });
+      stream.run?.credit(1);
+      await turn();
+      expect([sent.length, stream.state, gates.open]).toEqual([2, "resting", [1]]);
+      ended?.();
+      expect(stream.state).toBe("resting");
+      stream.run?.credit(1);
+      expect(stream.state).toBe("due");
+      gates.end(1);
+      await turn();
+      gates.end(2);
+      await turn();
+      expect(gates.open).toEqual([0]);
+      gates.end(0);
+    });
   });
 });

@@ -3,7 +3,7 @@ import { decodeContext } from "../context/context-codec.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../errors.ts";
 import { ModuleUnavailable } from "../functions/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
-import { type CallObserver, type Frame, runWithFrame } from "../routine/frame.ts";
+import { type Frame, runWithFrame } from "../routine/frame.ts";
 import { trimStack } from "../routine/runtime-frames.ts";
 import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../security/index.ts";
 import { ResponseField } from "../wire/fields.ts";
@@ -12,6 +12,7 @@ import { GeneratorRun } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { TaskOccupancy } from "./task-occupancy.ts";
 import type { TaskParking } from "./task-parking.ts";
+import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task-turns.ts";
 
 /** Where an encoded value is: in a file, or in a buffer. */
 export interface Payload {
@@ -41,7 +42,7 @@ export interface ReadyTask {
 /** How a runner is set up. */
 export interface TaskRunnerOptions {
   /** Where tasks wait when no more may run at once; nothing if any number may. */
-  readonly parking: ((start: (ready: ReadyTask) => void) => TaskParking) | undefined;
+  readonly parking: TaskParking | undefined;
   /** The way to the pool that a task came from. */
   readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
   /** Called when there is something to send in a session. */
@@ -62,7 +63,7 @@ export class TaskRunner {
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
-    this.#parking = options.parking?.((ready) => this.#start(ready));
+    this.#parking = options.parking;
   }
 
   /** Tasks that have been started and have not ended. */
@@ -78,7 +79,10 @@ export class TaskRunner {
   /** Starts a task, or parks it. */
   take(ready: ReadyTask): void {
     if (this.#parking === undefined) this.#start(ready);
-    else this.#parking.take(ready);
+    else {
+      const { task } = ready;
+      this.#parking.take({ task, start: () => this.#start(ready), drop: () => dropArguments(ready) });
+    }
   }
 
   /** A task of another thread of the worker may have made room. */
@@ -101,10 +105,10 @@ export class TaskRunner {
     task.wireId = -1;
     if (task.state === "parked") {
       task.state = "ended";
-      const ready = this.#parking?.remove(task);
-      if (ready !== undefined) dropArguments(ready);
+      this.#parking?.remove(task);
       return;
     }
+    if (this.#parking !== undefined) wakeToClose(task, this.#parking);
     if (task.timer !== undefined) clearTimeout(task.timer);
     task.abort(reason);
     if (task.run !== undefined) void task.run.close().then(() => this.#ended(task));
@@ -145,22 +149,6 @@ export class TaskRunner {
     this.#ended(task);
   }
 
-  /** While a task waits for calls of its own, another may run in its place: or tasks could wait for each other for ever. */
-  #observer(task: RunningTask, parking: TaskParking): CallObserver {
-    return {
-      made: () => {
-        if (++task.nested > 1 || task.state !== "running") return;
-        task.state = "waiting";
-        parking.giveBack();
-      },
-      ended: () => {
-        if (--task.nested > 0 || task.state !== "waiting") return;
-        task.state = "running";
-        parking.resume();
-      },
-    };
-  }
-
   #run({ task, args: payload, pool, context }: ReadyTask): void {
     const { session, routine } = task;
     let result: unknown;
@@ -169,7 +157,7 @@ export class TaskRunner {
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
       const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
-      const calls = this.#parking === undefined ? undefined : this.#observer(task, this.#parking);
+      const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
       const frame: Frame =
         context === undefined
           ? { task, dispatcher, calls }
@@ -213,10 +201,12 @@ export class TaskRunner {
           this.#options.occupancy.leave();
         }
       },
+      this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
     for (const step of task.early ?? []) step(run);
     task.early = undefined;
+    if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
 

@@ -17,13 +17,14 @@ export interface TaskThreadEvents {
   drained(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
-  /** The thread ended without being asked to. */
+  /** The thread ended without being asked to, after it was ready. */
   lost(reason: string): void;
 }
 
 /** A thread that runs tasks, as the gRPC thread sees it. */
 export class TaskThread {
   readonly board = new ThreadBoard();
+  /** Rejects when the thread cannot take tasks. */
   readonly ready: Promise<void>;
   readonly #thread: Worker;
   readonly #port: MessagePort;
@@ -63,8 +64,8 @@ export class TaskThread {
     });
   }
 
-  get isRunning(): boolean {
-    return this.#state === "running";
+  get hasEnded(): boolean {
+    return this.#state === "ended";
   }
 
   /** Whether the thread keeps up with what it is handed. */
@@ -89,8 +90,9 @@ export class TaskThread {
 
   /** Hands over a message of a caller. The memory is the thread's then. */
   hand(memory: ArrayBuffer): void {
-    if (this.#state === "ended") return;
+    // Also when it has ended: it has not taken this in then, and that is how it shows.
     this.#posted = (this.#posted + memory.byteLength) | 0;
+    if (this.#state === "ended") return;
     this.#port.postMessage(memory, [memory]);
     this.board.ring();
   }

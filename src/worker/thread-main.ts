@@ -134,7 +134,8 @@ containStrayErrors();
 configureRoot(config.root);
 usePayloadDirectory(config.payloadDirectory);
 collectLargeEagerly();
-port.on("message", receive);
+// Keeps the thread alive. What it is handed waits until all is there that tasks count on.
+port.ref();
 try {
   for (const specifier of config.preload) await import(specifier);
 } catch (error) {
@@ -146,6 +147,7 @@ try {
   fail("the backpressure hook could not be loaded", error);
 }
 tell({ kind: "ready" });
+port.on("message", receive);
 
 /** Only the first thing that is told counts. */
 function fail(what: string, error: unknown): void {

@@ -36,6 +36,8 @@ export interface WorkerServiceOptions {
   readonly resourceLimits: ResourceLimits | undefined;
   /** Called when a `Stop` request comes in; resolves when the worker has stopped. */
   readonly stopRequested: (timeout: number) => Promise<void>;
+  /** Called when a task thread has ended and no other can take its place. */
+  readonly broken: (reason: string) => void;
 }
 
 interface ServedSession {
@@ -48,7 +50,7 @@ interface ServedSession {
 
 /**
  * The gRPC side of a worker. Passes messages between callers and task threads without decoding them, and never runs
- * a user's code. `serving`, then `stopping`: no new sessions.
+ * a user's code. `starting`, `serving`, then `stopping`: no new sessions.
  */
 export class WorkerService {
   readonly #options: WorkerServiceOptions;
@@ -61,7 +63,7 @@ export class WorkerService {
   readonly #reader = new FrameReader(LAST_REQUEST_FIELD);
   readonly #sessions = new Map<number, ServedSession>();
   readonly #drained: (() => void)[] = [];
-  #state: "serving" | "stopping" = "serving";
+  #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
   readonly #startedAt = Date.now();
 
@@ -84,6 +86,7 @@ export class WorkerService {
     for (let lane = 0; lane < this.#lanes(); lane++) this.#startThread(lane);
     const listening = this.#server.listen(address);
     await Promise.all(this.#threads.map((thread) => thread.ready));
+    if (this.#state === "starting") this.#state = "serving";
     return await listening;
   }
 
@@ -101,13 +104,15 @@ export class WorkerService {
 
   /** Takes no new tasks; resolves when none is left. */
   async drain(): Promise<void> {
+    // Before that nobody has been told where the worker is, and there are no tasks.
+    const hasServed = this.#state === "serving";
     this.#state = "stopping";
     this.#health.close();
     await Promise.all(
       this.#threads.map(
         (thread, lane) =>
           new Promise<void>((resolve) => {
-            if (!thread.isRunning) return resolve();
+            if (!hasServed || thread.hasEnded) return resolve();
             this.#drained[lane] = resolve;
             thread.tell({ kind: "stop" });
           }),
@@ -138,7 +143,7 @@ export class WorkerService {
     return maxConcurrency === 0 ? threads : Math.min(threads, maxConcurrency);
   }
 
-  #startThread(lane: number): void {
+  #startThread(lane: number): TaskThread {
     const thread = new TaskThread(
       { ...this.#options.thread, uid: this.#options.uid, lane, slots: this.#slots?.memory },
       { resourceLimits: this.#options.resourceLimits },
@@ -159,6 +164,7 @@ export class WorkerService {
       // Only when it has ended is it certain what it has not taken in.
       void thread.terminate().then(() => this.#lostThread(lane, reason));
     });
+    return thread;
   }
 
   /** A task thread ended by itself: its sessions end with it, and another takes its place. */
@@ -179,7 +185,14 @@ export class WorkerService {
       session.stream.end({ code: StatusCode.UNAVAILABLE, message: `the task thread ended: ${reason}` });
       this.#sessions.delete(session.number);
     }
-    if (this.#state === "serving") this.#startThread(lane);
+    if (this.#state === "serving") this.#replaceThread(lane);
+  }
+
+  #replaceThread(lane: number): void {
+    this.#startThread(lane).ready.catch((error: unknown) => {
+      this.#drained[lane]?.();
+      if (this.#state === "serving") this.#options.broken(error instanceof Error ? error.message : String(error));
+    });
   }
 
   /** Tells the other threads in which tasks wait that there may be room for them. */
@@ -273,7 +286,7 @@ export class WorkerService {
   #holdUp(session: ServedSession, thread: TaskThread): void {
     session.stream.pause();
     const look = setInterval(() => {
-      if (!thread.keepsUp && thread.isRunning && !session.stream.closed) return;
+      if (!thread.keepsUp && !thread.hasEnded && !session.stream.closed) return;
       clearInterval(look);
       session.stream.resume();
     }, HELD_UP_MS);

@@ -10,6 +10,7 @@ import {
   NoWorkersAvailable,
   routine,
   SerializationError,
+  StaticDiscovery,
   WorkerPool,
 } from "wool-ts";
 import { reasonOf } from "../support/reason-of.ts";
@@ -107,7 +108,8 @@ describe("a backpressure hook", () => {
     const folder = await mkdtemp(join(tmpdir(), "wool-hook-"));
     const [asked, decided] = [join(folder, "asked"), join(folder, "decided")];
     try {
-      await using pool = await poolWith(async () => {
+      await using pool = await poolWith(async ({ task }) => {
+        if (task.name !== "ran") return false;
         writeFileSync(asked, "");
         while (!existsSync(decided)) await new Promise((resolve) => setImmediate(resolve));
         return false;
@@ -116,12 +118,41 @@ describe("a backpressure hook", () => {
       const ran = routine(async () => {
         (globalThis as { ran?: boolean }).ran = true;
       });
-      const call = reasonOf(pool.dispatch(ran.with({ signal: controller.signal })));
+      const call = reasonOf(pool.dispatch(ran.with({ name: "ran", signal: controller.signal })));
       await until(() => existsSync(asked), "the hook is asked");
       controller.abort(new Error("never mind"));
       expect(await call).toMatchObject({ message: "never mind" });
+      // What is sent later arrives later: the worker knows then.
+      await pool.dispatch(pid);
       writeFileSync(decided, "");
       expect(await pool.dispatch(routine(async () => (globalThis as { ran?: boolean }).ran === true))).toBe(false);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test("that has not made up its mind when its worker stops lets the call go to another", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "wool-hook-"));
+    const asked = join(folder, "asked");
+    try {
+      const options = {
+        backpressure: async () => {
+          writeFileSync(asked, "");
+          return await new Promise<boolean>(() => undefined);
+        },
+      };
+      await using undecided = new LocalWorker(options);
+      await using other = new LocalWorker();
+      await Promise.all([undecided.start(), other.start()]);
+      const workers = [undecided, other].flatMap(({ metadata }) => (metadata === undefined ? [] : [metadata]));
+      await using pool = await WorkerPool.start({
+        discovery: new StaticDiscovery(workers),
+        loadBalancer: { delegate: () => workers.map(({ uid }) => uid) },
+      });
+      const call = pool.dispatch(pid);
+      await until(() => existsSync(asked), "the hook is asked");
+      await undecided.stop({ timeout: -1 });
+      expect(await call).toBe(other.metadata?.pid);
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -1,9 +1,18 @@
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { NoWorkersAvailable, routine, TaskCancelled, WorkerLost, WorkerPool } from "wool-ts";
+import {
+  LocalWorker,
+  NoWorkersAvailable,
+  routine,
+  StaticDiscovery,
+  TaskCancelled,
+  WorkerLost,
+  type WorkerMetadata,
+  WorkerPool,
+} from "wool-ts";
 import { isRunning, killProcess } from "../support/processes.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
@@ -144,6 +153,90 @@ describe("a task that does harm to its thread", () => {
     const error = await reasonOf(pool.dispatch(routine(async () => process.abort())));
     expect(error).toMatchObject({ code: "ERR_WORKER_UNSUPPORTED_OPERATION" });
     expect(await pool.dispatch(pid)).toBe(worker);
+  });
+});
+
+describe("the thread that takes the place of one that ended", () => {
+  const exit = routine(async () => process.exit(1));
+
+  test("takes no task before its modules are there and its hook can be asked", async () => {
+    const module = join(folder, "slow.mjs");
+    writeFileSync(
+      module,
+      "await new Promise((resolve) => setTimeout(resolve, 200)); globalThis.woolTestPreloaded = true;",
+    );
+    await using pool = await WorkerPool.start({
+      size: 1,
+      workerOptions: { preload: [module], backpressure: ({ task }) => task.name === "forbidden" },
+    });
+    const isPreloaded = routine(async () => "woolTestPreloaded" in globalThis);
+    expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
+    const forbidden = reasonOf(pool.dispatch(isPreloaded.with({ name: "forbidden" })));
+    expect(await pool.dispatch(isPreloaded)).toBe(true);
+    expect(await forbidden).toBeInstanceOf(NoWorkersAvailable);
+  });
+
+  test("may be ended at once as well, and the worker goes on", async () => {
+    const module = join(folder, "late.mjs");
+    writeFileSync(module, "await new Promise((resolve) => setTimeout(resolve, 50));");
+    await using pool = await WorkerPool.start({ size: 1, workerOptions: { preload: [module] } });
+    const worker = await pool.dispatch(pid);
+    for (let i = 0; i < 3; i++) expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
+    expect(await pool.dispatch(pid)).toBe(worker);
+  });
+
+  test("finishes what it was handed while it started, also when its worker is told to stop then", async () => {
+    const module = join(folder, "stopping.mjs");
+    const [reloading, go] = [join(folder, "reloading"), join(folder, "go")];
+    writeFileSync(go, "");
+    writeFileSync(
+      module,
+      `import { existsSync, writeFileSync } from "node:fs";
+      writeFileSync(${JSON.stringify(reloading)}, "");
+      while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 1));`,
+    );
+    await using worker = new LocalWorker({ preload: [module] });
+    await worker.start();
+    await using pool = await WorkerPool.start({ discovery: new StaticDiscovery([worker.metadata as WorkerMetadata]) });
+    for (const file of [go, reloading]) rmSync(file);
+    expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
+    await until(() => existsSync(reloading), "another thread starts");
+    const call = pool.dispatch(pid);
+    await until(() => pool.stats().inFlight === 1, "the call is handed to it");
+    const stopped = worker.stop({ timeout: -1 });
+    writeFileSync(go, "");
+    expect(await call).toBe(worker.metadata?.pid);
+    await stopped;
+  });
+
+  test("ends the worker if it cannot be started, which says why", async () => {
+    const module = join(folder, "once.mjs");
+    const flag = join(folder, "flag");
+    writeFileSync(flag, "");
+    writeFileSync(
+      module,
+      `import { existsSync } from "node:fs";
+      if (!existsSync(${JSON.stringify(flag)})) throw new Error("the licence has run out");`,
+    );
+    await using pool = await WorkerPool.start({ size: 1, workerOptions: { preload: [module] } });
+    const [uid] = pool.workers.keys();
+    rmSync(flag);
+    let written = "";
+    const stderr = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+      written += String(text);
+      return true;
+    });
+    try {
+      expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
+      await until(() => pool.workers.size === 0, "the pool knows");
+      await until(() => written.includes("licence"), "it is reported");
+    } finally {
+      stderr.mockRestore();
+    }
+    expect(written).toContain(
+      `[${uid}] the worker ends: a task thread has ended, and no other can be started in its place: ` +
+        "a module to preload could not be loaded: Error: the licence has run out",
+    );
   });
 });
 

@@ -172,6 +172,30 @@ describe("on a single worker", () => {
     });
     expect(await single.dispatch(sum, 20)).toBe(190);
   });
+
+  test("a generator that waits to be asked for more leaves the worker to others", async () => {
+    const count = routine(async function* (to: number) {
+      for (let i = 0; i < to; i++) yield i;
+    });
+    const add = routine(async (x: number, y: number) => x + y);
+    const sum = routine(async (to: number) => {
+      let total = 0;
+      for await (const value of count(to)) total = await add(total, value);
+      return total;
+    });
+    expect(await single.dispatch(sum, 20)).toBe(190);
+    expect(await single.run(() => sum.local(20))).toBe(190);
+    const zip = routine(async (streams: number, to: number) => {
+      const sources = Array.from({ length: streams }, () => count(to));
+      const rows = [];
+      for (let i = 0; i < to; i++) rows.push(await Promise.all(sources.map(async (each) => (await each.next()).value)));
+      return rows;
+    });
+    expect(await single.dispatch(zip, 3, 2)).toEqual([
+      [0, 0, 0],
+      [1, 1, 1],
+    ]);
+  });
 });
 
 test("branching recursion completes on two workers", async () => {
