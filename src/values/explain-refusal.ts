@@ -123,11 +123,19 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
   const prototype: object | null = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return;
   follow(".constructor", ownProperty(prototype, "constructor")?.value);
-  for (const { owner, names, values } of port.privatesOf(value)) {
-    follow(".constructor", owner);
-    names.forEach((name, index) => follow(`.#${name}`, values[index]));
-  }
+  followPrivates(value, port, follow);
   follow(".__proto__", prototype);
+}
+
+function followPrivates(value: object, port: FunctionPort, follow: Follow): void {
+  try {
+    for (const { owner, names, values } of port.privatesOf(value)) {
+      follow(".constructor", owner);
+      names.forEach((name, index) => follow(`.#${name}`, values[index]));
+    }
+  } catch {
+    // Private fields that cannot be had lead nowhere.
+  }
 }
 
 function followFunction(fn: object, port: FunctionPort, follow: Follow): void {

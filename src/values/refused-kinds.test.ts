@@ -128,6 +128,13 @@ function outOfBounds(make: (buffer: ArrayBuffer) => object): object {
   return view;
 }
 
+const temporal: unknown = Reflect.get(globalThis, "Temporal");
+
+it.skipIf(temporal === undefined)("says how to pass an object of Temporal", () => {
+  const instant: object = Reflect.get(Object(temporal), "Instant").from("2026-01-01T00:00Z");
+  expect(refusalOf(instant, "at").message).toMatch(/call Temporal\.Instant\.from\(text\) inside the routine/);
+});
+
 describe("the path to what cannot travel", () => {
   it("comes with what to do about private fields that a compiler keeps in a WeakMap", () => {
     const _balance = new WeakMap<object, number>();
