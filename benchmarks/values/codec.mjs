@@ -1,6 +1,6 @@
-// Encoding and decoding of single values, against v8.serialize and JSON. Needs a build: node benchmarks/values/codec.mjs
+// Encoding and decoding of single values, against v8.serialize and JSON. Run it with: npx tsx benchmarks/values/codec.mjs
 import { deserialize, serialize } from "node:v8";
-import { ValueDecoder, ValueEncoder } from "../../dist/values/index.js";
+import { ValueDecoder, ValueEncoder } from "../../src/values/index.ts";
 
 const ROUNDS = 15;
 const ROUND_TIME = 15_000_000n;

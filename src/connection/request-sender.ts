@@ -1,5 +1,5 @@
 import { takePayloadFile } from "../security/index.ts";
-import { ValueEncoder } from "../values/index.ts";
+import { dumpWith, ValueEncoder } from "../values/index.ts";
 import { SentDependencies } from "../wire/dependency-ledger.ts";
 import { RequestField, type StepKind } from "../wire/fields.ts";
 import { FILE_FROM_BYTES, type Outbox } from "../wire/outbox.ts";
@@ -113,7 +113,8 @@ export class RequestSender {
     const { writer } = this.#outbox;
     const { id } = call;
     const serializer = call.extras?.serializer;
-    const bytes = serializer === undefined ? encoder.encodeInParts(value, "value") : serializer.dumps(value);
+    const bytes =
+      serializer === undefined ? encoder.encodeInParts(value, "value") : dumpWith(serializer, value, "value");
     const needs =
       serializer === undefined ? this.#sent.announce(writer, RequestField.dependency, encoder.dependencies) : [];
     this.#outbox.place(id, bytes, (place) => {

@@ -59,7 +59,7 @@ describe("resolveFactory", () => {
       /StaticDiscovery.* is a class: give an instance of it, or a function that returns one/,
     );
     const empty: () => object = vi.fn();
-    await expect(resolveFactory(empty)).rejects.toThrow("gave undefined: an object is needed");
+    await expect(resolveFactory(empty)).rejects.toThrow("returned undefined: give an object");
     // @ts-expect-error Not a factory at all.
     await expect(resolveFactory("local:x")).rejects.toThrow(InvalidArgument);
   });

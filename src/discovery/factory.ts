@@ -63,9 +63,10 @@ async function produce<T extends object>(factory: Factory<T>): Promise<T> {
   try {
     const value = await (isProducer(factory) ? factory() : factory);
     if (isObject(value)) return value;
-    throw new InvalidArgument(
-      `The factory ${describeValue(factory)} gave ${describeValue(value)}: an object is needed.`,
-    );
+    const got = isProducer(factory)
+      ? `${describeValue(factory)} returned ${describeValue(value)}`
+      : describeValue(value);
+    throw new InvalidArgument(`${got}: give an object, a promise of one, or a function that returns either.`);
   } catch (error) {
     await disposeOf(factory);
     throw error;

@@ -277,6 +277,10 @@ describe("LocalDiscovery", () => {
     expect(() => new LocalDiscovery("")).toThrow(InvalidArgument);
     expect(() => new LocalDiscovery("x", { pollInterval: 0 })).toThrow("pollInterval is 0");
     expect(() => new LocalDiscovery("x", { pollInterval: Number.NaN })).toThrow(InvalidArgument);
+    const misspelt: object = { pollinterval: 5 };
+    expect(() => new LocalDiscovery("x", misspelt)).toThrow(
+      new InvalidArgument('A LocalDiscovery has no option "pollinterval"; it has directory, pollInterval.'),
+    );
     const { publisher } = open();
     await expect(publisher.publish("worker-added", { ...worker("a"), address: "nowhere" })).rejects.toThrow(
       InvalidArgument,

@@ -38,9 +38,9 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
   #cancelExitCleanup: (() => void) | undefined;
   #state: "open" | "disposed" = "open";
 
-  /** @throws InvalidArgument when the namespace is empty or an option is out of range. */
+  /** @throws InvalidArgument when the namespace is empty, or an option is out of range, or unknown. */
   constructor(namespace: string, options: LocalDiscoveryOptions = {}) {
-    const { directory, pollInterval = 1000 } = options;
+    const { directory, pollInterval = 1000, ...unknown } = options;
     if (typeof namespace !== "string" || namespace === "") {
       throw new InvalidArgument(
         `The namespace of a LocalDiscovery is ${describeValue(namespace)}: give a non-empty string.`,
@@ -50,6 +50,10 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
       throw new InvalidArgument(
         `pollInterval is ${describeValue(pollInterval)}: give milliseconds from 1 to 2147483647.`,
       );
+    }
+    const [option] = Object.keys(unknown);
+    if (option !== undefined) {
+      throw new InvalidArgument(`A LocalDiscovery has no option "${option}"; it has directory, pollInterval.`);
     }
     this.namespace = namespace;
     this.directory = directory;

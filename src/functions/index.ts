@@ -21,6 +21,7 @@ export type { Assembled, Dependency, Dismantled, PlainData, PrivateState } from 
 export { ShippingError } from "./shipment.ts";
 export { shipping } from "./shipping.ts";
 export type { ShippingPolicy } from "./shipping-policy.ts";
+export { isClass } from "./source-text.ts";
 export { type Stability, stability } from "./stability.ts";
 export { registerWrapping } from "./wrapping.ts";
 export { writtenName } from "./written-name.ts";

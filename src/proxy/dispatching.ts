@@ -8,7 +8,7 @@ import { type CallObserver, currentFrame, type Frame } from "../routine/frame.ts
 import type { CallOptions } from "../routine/options.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { writePayloadFile } from "../security/index.ts";
-import { functionPort, type Payload, ValueEncoder } from "../values/index.ts";
+import { dumpWith, functionPort, type Payload, ValueEncoder } from "../values/index.ts";
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../wire/outbox.ts";
 import { beforeEnd } from "./before-end.ts";
 import { controlCall } from "./call-controls.ts";
@@ -157,7 +157,7 @@ export class Dispatching {
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args") : serializer.dumps(args);
+      bytes = serializer === undefined ? encoder.encodeList(args, "args") : dumpWith(serializer, args, "args");
     } finally {
       signals = closeSignals();
     }

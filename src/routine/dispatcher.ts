@@ -3,9 +3,9 @@ import type { RoutineSpec } from "./routine-spec.ts";
 
 /** What carries calls to workers: a pool, a proxy, a connection. */
 export interface Dispatcher {
-  /** Runs a function on a worker. */
+  /** @internal Runs a function on a worker. */
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown>;
-  /** Runs a generator on a worker; nothing is sent before the first step. */
+  /** @internal Runs a generator on a worker; nothing is sent before the first step. */
   stream(
     spec: RoutineSpec,
     args: readonly unknown[],

@@ -1,6 +1,6 @@
 import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
-import { registerWrapping } from "../functions/index.ts";
+import { isClass, registerWrapping } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
 import { currentDispatcher, currentFrame } from "./frame.ts";
@@ -106,6 +106,12 @@ export function routine(...args: unknown[]): unknown {
   if (typeof second === "string" || typeof second === "symbol") return decorateProperty(third, {}, second);
   if (isMethodContext(second)) return decorateMethod(first, second, {});
   if (isFunction(first)) {
+    if (isClass(first)) {
+      throw new InvalidArgument(
+        `routine() takes a function, and ${first.name || "this one"} is a class: write routine(async (...args) => ...) ` +
+          "with what to do with it, or put @routine before its methods",
+      );
+    }
     if (second !== undefined) checkRoutineOptions(second, "routine()");
     return makeRoutine(new RoutineSpec(routineSpecOf(first)?.fn ?? first, second ?? {}, false));
   }

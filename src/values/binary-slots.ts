@@ -68,6 +68,8 @@ let lastText = "";
 /** The name of a typed array's kind, which no subclass can change. */
 const tagOf = builtInGetter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
 
+const byteLengthOf = builtInGetter(DataView.prototype, "byteLength");
+
 /** Array buffers, resizable ones included. */
 export const arrayBufferSlot: Slot<ArrayBuffer> = {
   number: 9,
@@ -93,9 +95,10 @@ export const viewSlot: Slot<ArrayBufferView> = {
   },
   prototype: (variant) => kinds[variant]?.prototype,
   writeShell(writer, view) {
-    const { byteOffset, byteLength } = view;
     const buffer = arrayBufferOf(view);
     checkBuffer(view, buffer);
+    checkBounds(view, buffer);
+    const { byteOffset, byteLength } = view;
     const kind = kinds[viewSlot.variant(view, Object.getPrototypeOf(view))];
     const unit = kind?.unit ?? 1;
     const loose = kind === kinds[BUFFER];
@@ -113,7 +116,7 @@ export const viewSlot: Slot<ArrayBufferView> = {
     return kind.make(place.buffer, place.offset, length < 0 ? undefined : length);
   },
   hasOnlyState(view) {
-    if (view.byteLength < LISTED_SIZE || tagOf(view) === undefined) return false;
+    if (tagOf(view) === undefined || view.byteLength < LISTED_SIZE) return false;
     // Listing the keys of a long view costs more than copying it; a fresh view on the same bytes has none but its own.
     const text = inspect(view, NAMES_ONLY);
     if (text === lastText) return true;
@@ -139,6 +142,22 @@ function checkBuffer(owner: object, buffer: ArrayBuffer): void {
       owner,
       "an ArrayBuffer that may grow beyond 4 GiB is too large to make elsewhere",
       "Give the ArrayBuffer a smaller maxByteLength.",
+    );
+  }
+}
+
+/** A view that its buffer was shrunk below has no place any more, until the buffer grows again. */
+function checkBounds(view: ArrayBufferView, buffer: ArrayBuffer): void {
+  if (maxByteLengthOf(buffer) === undefined) return;
+  try {
+    // Both throw for a view out of bounds, whose lengths are told as 0 otherwise.
+    if (tagOf(view) === undefined) byteLengthOf(view);
+    else Reflect.apply(Uint8Array.prototype.keys, view, []);
+  } catch {
+    throw new Refusal(
+      view,
+      "a view beyond the end of its ArrayBuffer, which was shrunk, shows no bytes",
+      "Make a view on what is left.",
     );
   }
 }

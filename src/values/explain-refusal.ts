@@ -45,7 +45,19 @@ export function locateRefusal(
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
-  return { path, reason: refusal.message, fix: sentence(refusal.fix) + advice };
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) + loweredFieldAdvice(found) + advice };
+}
+
+/** What to do about the private fields of a class when a compiler keeps them in a `WeakMap` beside it. */
+function loweredFieldAdvice(found: Step | undefined): string {
+  if (found === undefined || !(types.isWeakMap(found.value) || types.isWeakSet(found.value))) return "";
+  // The value of a shared variable goes by the name of the variable.
+  const { label, captured } = found.label === "" && found.from !== undefined ? found.from : found;
+  if (!captured || !/^_\w/.test(label)) return "";
+  return (
+    ` If it is where esbuild or tsx keeps the private member #${label.slice(1).replace(/\d+$/, "")} of a class with ` +
+    "decorators: set experimentalDecorators in tsconfig.json, or make the member one that is not private."
+  );
 }
 
 function* valuesUpFrom(end: Step): Generator<unknown> {
@@ -111,11 +123,19 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
   const prototype: object | null = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return;
   follow(".constructor", ownProperty(prototype, "constructor")?.value);
-  for (const { owner, names, values } of port.privatesOf(value)) {
-    follow(".constructor", owner);
-    names.forEach((name, index) => follow(`.#${name}`, values[index]));
-  }
+  followPrivates(value, port, follow);
   follow(".__proto__", prototype);
+}
+
+function followPrivates(value: object, port: FunctionPort, follow: Follow): void {
+  try {
+    for (const { owner, names, values } of port.privatesOf(value)) {
+      follow(".constructor", owner);
+      names.forEach((name, index) => follow(`.#${name}`, values[index]));
+    }
+  } catch {
+    // Private fields that cannot be had lead nowhere.
+  }
 }
 
 function followFunction(fn: object, port: FunctionPort, follow: Follow): void {

@@ -9,7 +9,7 @@ export { MalformedPayload } from "./malformed-payload.ts";
 export type { PayloadSource } from "./payload-data.ts";
 export { copyPayload, type Payload, PayloadParts } from "./payload-parts.ts";
 export { Refusal } from "./refusal.ts";
-export { isSerializer, type Serializer } from "./serializer.ts";
+export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";
 export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";

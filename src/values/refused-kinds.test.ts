@@ -63,6 +63,10 @@ describe("what cannot travel", () => {
     ["an EventTarget", new EventTarget(), /EventTarget/],
     ["a subclass of a stream", new (class Mine extends PassThrough {})(), /stream/],
     ["a detached ArrayBuffer", detached(), /transferred/],
+    ["a DataView on a detached ArrayBuffer", detached((buffer) => new DataView(buffer)), /transferred/],
+    ["a typed array out of bounds", outOfBounds((buffer) => new Uint8Array(buffer, 4, 4)), /was shrunk/],
+    ["a typed array that follows a shrunk buffer", outOfBounds((buffer) => new Uint8Array(buffer, 4)), /was shrunk/],
+    ["a DataView out of bounds", outOfBounds((buffer) => new DataView(buffer, 4, 4)), /was shrunk/],
   ])("says why for %s", (_what, value, reason) => {
     const error = refusalOf({ items: [0, { client: value }] }, "result");
     expect(error.path).toBe("result.items[1].client");
@@ -110,13 +114,39 @@ function wasmModule(): object {
   return new Module(Buffer.from([0, 97, 115, 109, 1, 0, 0, 0]));
 }
 
-function detached(): ArrayBuffer {
+function detached(make: (buffer: ArrayBuffer) => object = (buffer) => buffer): object {
   const buffer = new ArrayBuffer(8);
+  const made = make(buffer);
   structuredClone(buffer, { transfer: [buffer] });
-  return buffer;
+  return made;
 }
 
+function outOfBounds(make: (buffer: ArrayBuffer) => object): object {
+  const buffer: ArrayBuffer = Reflect.construct(ArrayBuffer, [8, { maxByteLength: 16 }]);
+  const view = make(buffer);
+  Reflect.apply(Reflect.get(buffer, "resize"), buffer, [2]);
+  return view;
+}
+
+const temporal: unknown = Reflect.get(globalThis, "Temporal");
+
+it.skipIf(temporal === undefined)("says how to pass an object of Temporal", () => {
+  const instant: object = Reflect.get(Object(temporal), "Instant").from("2026-01-01T00:00Z");
+  expect(refusalOf(instant, "at").message).toMatch(/call Temporal\.Instant\.from\(text\) inside the routine/);
+});
+
 describe("the path to what cannot travel", () => {
+  it("comes with what to do about private fields that a compiler keeps in a WeakMap", () => {
+    const _balance = new WeakMap<object, number>();
+    const balanceOf = (account: object): unknown => _balance.get(account);
+    const { path, message } = refusalOf(balanceOf, "fn");
+    expect(path).toBe("fn -> _balance");
+    expect(message).toMatch(/private member #balance of a class with decorators: set experimentalDecorators/);
+    const cache = new WeakMap<object, number>();
+    const cached = (key: object): unknown => cache.get(key);
+    expect(refusalOf(cached, "fn").message).not.toMatch(/experimentalDecorators/);
+  });
+
   it("names a variable that functions assign to by its name alone", () => {
     let kept = new WeakMap();
     const refresh = (): WeakMap<object, unknown> => (kept = new WeakMap());

@@ -31,7 +31,7 @@ const refusedKinds: readonly RefusedKind[] = [
     fix: "Make it inside the routine.",
   },
   {
-    is: types.isGeneratorObject,
+    is: (value) => types.isGeneratorObject(value) || isRemoteGenerator(value),
     what: "a generator that has been started somewhere cannot go on elsewhere",
     fix: "Pass its values, such as [...generator], or make the generator function a routine.",
   },
@@ -93,6 +93,11 @@ const HANDLES = new Set(["net", "tls", "dgram", "http", "https", "http2", "fs", 
 /** Prototypes from which nothing with hidden state is inherited, as far as seen. */
 const openPrototypes = new WeakSet<object>([Object.prototype]);
 
+/** What a streaming routine returns is a generator to its caller. */
+function isRemoteGenerator(value: object): boolean {
+  return ownProperty(value, Symbol.toStringTag)?.value === "AsyncGenerator";
+}
+
 /** Throws `Refusal` for an object without known state of its own that has state which cannot be seen. */
 export function refuseHiddenState(value: object): void {
   for (const kind of refusedKinds) {
@@ -121,6 +126,7 @@ function fixFor(name: string): string {
   if (name === "AbortController") return "Pass its signal.";
   if (name === "Blob" || name === "File") return "Pass its bytes: await blob.arrayBuffer().";
   if (name === "Request" || name === "Response") return "Pass what is needed of it, such as its url, headers and text.";
+  if (name.startsWith("Temporal.")) return `Pass its text, toString(), and call ${name}.from(text) inside the routine.`;
   return "Make it inside the routine, from data that is passed.";
 }
 

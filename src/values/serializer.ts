@@ -1,3 +1,7 @@
+import { types } from "node:util";
+import { describeValue } from "../describe-value.ts";
+import { SerializationError } from "../errors.ts";
+
 /** A way of one's own to turn values into bytes, for `RoutineOptions.serializer`. */
 export interface Serializer {
   dumps(value: unknown): Uint8Array;
@@ -13,5 +17,21 @@ export function isSerializer(value: unknown): value is Serializer {
     typeof value.dumps === "function" &&
     "loads" in value &&
     typeof value.loads === "function"
+  );
+}
+
+/**
+ * What `serializer` makes of `value`.
+ *
+ * @param rootName - what the value is called in an error
+ * @throws SerializationError when that is not bytes; what the serializer throws otherwise
+ */
+export function dumpWith(serializer: Serializer, value: unknown, rootName: string): Uint8Array {
+  const bytes: unknown = serializer.dumps(value);
+  if (types.isUint8Array(bytes)) return bytes;
+  throw new SerializationError(
+    `${rootName}: dumps() of the routine's serializer returned ${describeValue(bytes)}. It must return a Uint8Array, ` +
+      "such as new TextEncoder().encode(text), and no promise of one.",
+    rootName,
   );
 }

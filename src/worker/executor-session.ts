@@ -1,7 +1,7 @@
 import { acceptDependency } from "../functions/index.ts";
 import { StatusCode } from "../grpc/index.ts";
 import { writePayloadFile } from "../security/index.ts";
-import { functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../values/index.ts";
+import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../values/index.ts";
 import { ChunkAssembly } from "../wire/chunk-assembly.ts";
 import { ReceivedDependencies, SentDependencies } from "../wire/dependency-ledger.ts";
 import { ResponseField } from "../wire/fields.ts";
@@ -70,10 +70,9 @@ export class ExecutorSession {
     const { outbox } = this;
     const { writer } = outbox;
     const encoder = this.#encoder;
+    const rootName = frame === ResponseField.yielded ? "yielded" : "result";
     const bytes =
-      serializer === undefined
-        ? encoder.encodeInParts(value, frame === ResponseField.yielded ? "yielded" : "result")
-        : serializer.dumps(value);
+      serializer === undefined ? encoder.encodeInParts(value, rootName) : dumpWith(serializer, value, rootName);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     const small = bytes instanceof Uint8Array && bytes.length <= FILE_FROM_BYTES;
     if (small && dependencies.length === 0 && !control && !outbox.isHeldUp(id)) {

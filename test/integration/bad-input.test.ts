@@ -55,6 +55,7 @@ describe("routine()", () => {
     ["a number", 5],
     ["an array", [async () => 1]],
     ["a promise", Promise.resolve(1)],
+    ["a class", class Job {}],
   ])("of %s is refused with what to write", (_name, value) => {
     const { message } = invalid(() => routine(value as never));
     expect(message).toMatch(/routine\(\)/);

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { routine, SerializationError, WorkerPool } from "wool-ts";
+import { LoadBalancerContext, routine, SerializationError, WorkerPool } from "wool-ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;
@@ -46,6 +46,24 @@ describe("an argument that cannot travel is refused before anything is sent", ()
     expect(error.message).toContain("args[0].deep[1].value");
     expect(error.message).toMatch(what);
     expect((await readNotes("taken")).length).toBe(before);
+  });
+
+  test("a stream of another routine", async () => {
+    const count = routine(async function* () {
+      yield 1;
+    });
+    const stream = count();
+    await stream.next();
+    const error = await refusal(take({ stream }));
+    expect(error.path).toBe("args[0].stream");
+    expect(error.message).toMatch(/a generator .* cannot go on elsewhere/);
+    await stream.return();
+  });
+
+  test("the path is found beside objects whose private fields cannot be had", async () => {
+    const context = new LoadBalancerContext(() => 0);
+    expect((await refusal(take({ context }))).path).toBe("args[0].context");
+    expect((await refusal(take({ deep: { weak: new WeakMap() }, context }))).path).toBe("args[0].deep.weak");
   });
 
   test("the path names the argument, keys that need quotes, and places in collections", async () => {

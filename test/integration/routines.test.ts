@@ -1,7 +1,8 @@
 import { basename } from "node:path";
 import { pid } from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { currentTask, routine, type Serializer, TaskTimeout, WorkerPool } from "wool-ts";
+import { currentTask, routine, SerializationError, type Serializer, TaskTimeout, WorkerPool } from "wool-ts";
+import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -303,6 +304,38 @@ describe("inside a pool", () => {
       expect((await stream.next()).value).toBe("1970-01-01T00:00:00.000Z");
       expect((await stream.next(when)).value).toBe("string");
       await expect(stream.next()).rejects.toEqual({ at: "1970-01-01T00:00:00.000Z" });
+    });
+
+    test.each([
+      ["a string", '"text"', () => "text"],
+      ["nothing", "undefined", () => undefined],
+      ["an ArrayBuffer", "a ArrayBuffer", () => new ArrayBuffer(8)],
+      ["a promise", "a Promise", async () => new Uint8Array(8)],
+    ])("that makes %s of arguments is refused, and other calls go on", async (_name, shown, dumps) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
+      const serializer = { ...json, dumps } as unknown as Serializer;
+      const echo = routine(async (value: unknown) => value);
+      const error = await reasonOf(echo.with({ serializer })(1));
+      expect(error).toBeInstanceOf(SerializationError);
+      expect(error).toMatchObject({ path: "args", message: expect.stringContaining(`returned ${shown}.`) });
+      expect(await echo(2)).toBe(2);
+    });
+
+    test("that makes something else than bytes of a sent value is refused, and the stream goes on", async () => {
+      const dumps = (value: unknown): unknown => (Array.isArray(value) ? json.dumps(value) : "text");
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
+      const serializer = { ...json, dumps } as unknown as Serializer;
+      const answers = routine(
+        async function* (): AsyncGenerator<unknown, void, unknown> {
+          yield yield [1];
+        },
+        { serializer },
+      );
+      const stream = answers();
+      expect((await stream.next()).value).toEqual([1]);
+      expect(await reasonOf(stream.next("sent"))).toMatchObject({ name: "SerializationError", path: "value" });
+      expect(await stream.next([2])).toEqual({ done: false, value: [2] });
+      expect(await stream.return([3] as never)).toEqual({ done: true, value: [3] });
     });
   });
 });
