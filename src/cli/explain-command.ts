@@ -104,6 +104,7 @@ function locate(target: string): Located {
   const file = isWhole ? target : target.slice(0, at);
   const wanted = isWhole || at === target.length - 1 ? undefined : target.slice(at + 1);
   if (isFile(file)) return { path: realpathSync(resolve(file)), file, wanted };
+  if (existsSync(file)) throw new UsageError(`${file} is a folder, not a file.`);
   const directory = dirname(resolve(file));
   const near = existsSync(directory) ? nearestName(basename(file), readdirSync(directory)) : undefined;
   const hint = near === undefined ? "" : ` Did you mean ${join(dirname(file), near)}?`;
@@ -139,8 +140,8 @@ function everyExport(namespace: object, file: string): FoundExport[] {
   throw new UsageError(`${file} exports no function, class or routine. It exports: ${list}.`);
 }
 
-function explain({ subject, holder }: FoundExport): Explanation {
-  return shipping.explain(subject, holder === undefined ? {} : { holder });
+function explain({ path, subject, holder }: FoundExport): Explanation {
+  return shipping.explain(subject, holder === undefined ? { name: path } : { name: path, holder });
 }
 
 function summarise(explained: readonly { readonly explanation: Explanation }[], terminal: Terminal): void {

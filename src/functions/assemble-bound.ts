@@ -1,5 +1,4 @@
-import { applyNameAndLength, completeFunction, returning } from "./assemble-code.ts";
-import { adopt } from "./identity.ts";
+import { adoptUnlessOwn, applyNameAndLength, completeFunction, returning } from "./assemble-code.ts";
 import { noteRevived } from "./revived.ts";
 import type { Assembled, PlainData } from "./shipment.ts";
 
@@ -13,8 +12,8 @@ function isCallable(value: unknown): value is Callable {
  * Puts a bound function together. What it is bound to may refer back to it, so it is bound to a stand-in that finds
  * target, receiver and arguments once they are there.
  */
-export function assembleBound(head: { readonly [key: string]: PlainData }): Assembled {
-  const original = returning(head);
+export function assembleBound(head: { readonly [key: string]: PlainData }, isCall: boolean): Assembled {
+  const original = isCall ? undefined : returning(head);
   if (original !== undefined) return original;
   let held: readonly unknown[] = [];
   const standIn = function (...given: unknown[]): unknown {
@@ -24,7 +23,7 @@ export function assembleBound(head: { readonly [key: string]: PlainData }): Asse
     return new.target === undefined ? Reflect.apply(target, self, all) : Reflect.construct(target, all);
   };
   const value: object = Function.prototype.bind.call(standIn, undefined);
-  adopt(value, String(head["id"]));
+  adoptUnlessOwn(value, head);
   applyNameAndLength(value, head);
   noteRevived(value, {
     kind: "bound",

@@ -20,14 +20,24 @@ export function returning(head: Head): Assembled | undefined {
   return original === undefined ? undefined : { value: original, complete: DONE };
 }
 
-/** Puts a function together from its code. */
-export function assembleFunction(head: Head): Assembled {
-  const original = returning(head);
+/** Lets a function carry the id it has at its origin. A copy of one that was made here is another one. */
+export function adoptUnlessOwn(value: object, head: Head): void {
+  const id = String(head["id"]);
+  if (!isOwnId(id)) adopt(value, id);
+}
+
+/**
+ * Puts a function together from its code.
+ *
+ * @param isCall - what a call brings along is a copy, also in the process that made it
+ */
+export function assembleFunction(head: Head, isCall: boolean): Assembled {
+  const original = isCall ? undefined : returning(head);
   if (original !== undefined) return original;
   const { factory, dependency, data } = codeFactory(String(head["code"]));
   const instance = factory({ superclass: undefined, keys: [] });
   const { value, holder } = instance;
-  adopt(value, String(head["id"]));
+  adoptUnlessOwn(value, head);
   applyNameAndLength(value, head);
   const usesSuper = typeof head["home"] === "number" && holder !== undefined;
   noteRevived(value, {
@@ -171,16 +181,17 @@ function completeClass(instance: CodeInstance, head: Head, parts: readonly unkno
 }
 
 /** A function that can only be made inside of a class that was revived here. */
-export function assembleInner(head: Head, early: readonly unknown[]): Assembled {
-  const original = returning(head);
-  if (original !== undefined) return original;
+export function assembleInner(head: Head, early: readonly unknown[], isCall: boolean): Assembled {
   const [cls] = early;
   const instance = typeof cls === "function" ? instances.get(cls) : undefined;
+  // Where its class is defined nothing but the class itself could make another one.
+  const original = isCall && instance !== undefined ? undefined : returning(head);
+  if (original !== undefined) return original;
   const index = typeof head["index"] === "number" ? head["index"] : -1;
   const make = instance?.inner[index];
   if (make === undefined) throw new TypeError("a function that uses private names came without its class");
   const [fill, read, value] = make();
-  adopt(value, String(head["id"]));
+  adoptUnlessOwn(value, head);
   applyNameAndLength(value, head);
   noteRevived(value, {
     kind: "inner",

@@ -11,6 +11,7 @@ import { shippedExport } from "./module-references.ts";
 import { fromRootRelative } from "./root.ts";
 import { runtimeExport } from "./runtime-exports.ts";
 import type { Assembled, PlainData } from "./shipment.ts";
+import type { ShippingPolicy } from "./shipping-policy.ts";
 import { wrappedBy } from "./wrapping.ts";
 
 type Head = { readonly [key: string]: PlainData };
@@ -26,9 +27,13 @@ function found(value: WeakKey | undefined, what: string): Assembled {
 
 /**
  * Puts a function or class together from what `dismantle` said of it. Its dependencies must have been accepted before.
- * What this process itself sent out comes back as the original. Throws when something it names is not here.
+ * What this process itself sent out comes back as the original, but for functions that come with a call. Throws when something it names is not here.
  */
-export function assemble(head: PlainData, early: readonly unknown[]): Assembled {
+export function assemble(
+  head: PlainData,
+  early: readonly unknown[],
+  { isCall = false }: ShippingPolicy = {},
+): Assembled {
   if (!isRecord(head)) throw new TypeError("the head of a function is malformed");
   switch (head["kind"]) {
     case "runtime":
@@ -56,13 +61,13 @@ export function assemble(head: PlainData, early: readonly unknown[]): Assembled 
     case "wrapped":
       return assembleExport(head, true);
     case "bound":
-      return assembleBound(head);
+      return assembleBound(head, isCall);
     case "function":
-      return assembleFunction(head);
+      return assembleFunction(head, isCall);
     case "member":
       return assembleMember(head, early);
     case "inner":
-      return assembleInner(head, early);
+      return assembleInner(head, early, isCall);
     case "require":
       return found(requireIn(String(head["directory"])), "require");
     case "class":

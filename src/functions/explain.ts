@@ -20,6 +20,8 @@ const MAX_PARTS = 300;
 export interface ExplainOptions {
   /** For a method: an object that has or inherits it, or its class. Needed when the method uses `super` or private names. */
   readonly holder?: object;
+  /** What to call a function that has no name of its own, "anonymous" by default. */
+  readonly name?: string;
 }
 
 /** One thing that something leads to, before it is explained. */
@@ -39,10 +41,10 @@ interface Explained {
 const NOTHING: Explained = { parts: [], omitted: 0 };
 
 /** What would travel with a function, a class or a wrapper such as a routine. */
-export function explain(subject: object, { holder }: ExplainOptions = {}): Explanation {
+export function explain(subject: object, { holder, name: given }: ExplainOptions = {}): Explanation {
   const wrapper = wrappedBy(subject);
   const fn = wrapper?.fn ?? subject;
-  const name = wrapper?.name() ?? nameOf(fn);
+  const name = wrapper?.name() ?? (nameOf(fn) || (given ?? "anonymous"));
   const policy = { ...wrapper?.policy, ...(holder === undefined ? {} : { holder }) };
   const options = Object.entries(wrapper?.options ?? {});
   const weighed = [
@@ -256,8 +258,10 @@ function shownValue(value: unknown): string {
   return wrapper === undefined ? shortValue(value) : `[Routine: ${wrapper.name()}]`;
 }
 
+/** Empty when it has none, or one that is not to be had, as that of a Proxy. */
 function nameOf(fn: object): string {
-  return isFunction(fn) && fn.name !== "" ? fn.name : "anonymous";
+  const name: unknown = types.isProxy(fn) ? "" : Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
+  return typeof name === "string" ? name : "";
 }
 
 function isObject(value: unknown): value is object {

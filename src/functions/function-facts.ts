@@ -50,7 +50,9 @@ function locate(fn: AnyFunction, view: FunctionView): { site: CodeSite; script: 
     throw new ShippingError(
       `${titleOfFunction(fn)} was made inside of Node (${script.url}) and is not one of its exports`,
       [],
-      "make it inside of the routine, such as by calling util.promisify there",
+      isClass(fn)
+        ? "make the instance inside of the routine, from data that is passed"
+        : "make it inside of the routine, such as by calling util.promisify there",
     );
   }
   const site = readSite(fn, view.location, script);

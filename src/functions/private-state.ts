@@ -6,6 +6,7 @@ import { intrinsicPathOf } from "./intrinsics.ts";
 import { overridesVersion } from "./overrides.ts";
 import { privateMembersAt } from "./private-members.ts";
 import { type PrivateAccess, revivedSource } from "./revived.ts";
+import { runtimeNameOf } from "./runtime-exports.ts";
 import { scriptOf } from "./scripts.ts";
 import { type PrivateState, ShippingError } from "./shipment.ts";
 import type { ShippingPolicy } from "./shipping-policy.ts";
@@ -103,6 +104,11 @@ function refuseIfReference(owner: object): void {
   if (way === "value") {
     travellingByValue.set(owner, version);
     return;
+  }
+  const runtimeName = runtimeNameOf(owner);
+  if (runtimeName !== undefined) {
+    const name = runtimeName.slice(runtimeName.indexOf("#") + 1);
+    throw new ShippingError(`is a ${name}, which belongs to this process`, [], "make it inside of the routine");
   }
   const title = isFunction(owner) ? owner.name : "its class";
   throw new ShippingError(

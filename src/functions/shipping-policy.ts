@@ -8,4 +8,6 @@ export interface ShippingPolicy {
   readonly holder?: object;
   /** The process this goes to: what came from there is named by its id alone. */
   readonly destination?: string;
+  /** What arrives is a call: a function that this process sent out itself is made anew, not the original. */
+  readonly isCall?: boolean;
 }

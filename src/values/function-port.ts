@@ -57,7 +57,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
   };
   return {
     dismantle: (fn, holder) => dismantle(fn, policyOf(fn, holder)),
-    assemble,
+    assemble: (head, early) => assemble(head, early, policy),
     referenceOf: (value) => referenceOf(value, policy),
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),

@@ -15,6 +15,17 @@ const iteratorPrototypes: readonly unknown[] = [
   Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf((async function* () {})()))),
 ];
 
+/** Of the classes of timers, which Node does not export. */
+const timerPrototypes: readonly object[] = timers();
+
+function timers(): object[] {
+  const timeout = setTimeout(() => {}, 0);
+  const immediate = setImmediate(() => {});
+  clearTimeout(timeout);
+  clearImmediate(immediate);
+  return [timeout, immediate].map((timer) => Object.getPrototypeOf(timer));
+}
+
 /** Objects with state that no code can see. */
 const refusedKinds: readonly RefusedKind[] = [
   {
@@ -59,6 +70,11 @@ const refusedKinds: readonly RefusedKind[] = [
     is: (value) => value === process.env,
     what: "process.env belongs to this process",
     fix: "Pass a copy, such as { ...process.env }.",
+  },
+  {
+    is: (value) => timerPrototypes.includes(Object.getPrototypeOf(value)),
+    what: "a timer belongs to this process",
+    fix: "Start it inside the routine.",
   },
   { is: types.isExternal, what: "a pointer of a native addon belongs to this process", fix: "Make it in the routine." },
 ];

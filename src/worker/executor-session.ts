@@ -32,7 +32,7 @@ export class ExecutorSession {
   readonly chunks = new ChunkAssembly();
   /** Signals that were aborted before the tasks came that have them among their arguments, by task id. */
   readonly earlyAborts = new Map<number, readonly AbortedSignal[]>();
-  readonly decoder = new ValueDecoder();
+  readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
   readonly #encoder: ValueEncoder;
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
   readonly outbox: Outbox;

@@ -227,3 +227,24 @@ test("a task can start a pool of its own, and its calls go there inside its scop
   expect([...pool.workers.values()].map((worker) => worker.pid)).toContain(outside);
   expect(isRunning(inner)).toBe(false);
 });
+
+test("what a task made and calls with gets a copy of its variables, also where it lands on the same worker", async () => {
+  const countInside = routine(async () => {
+    let count = 0;
+    const state = { count: 0 };
+    const up = (): number => ++count;
+    const captured = routine(async () => [++count, ++state.count, process.pid] as const);
+    const passed = routine(async (fn: () => number) => fn());
+    const bound = routine(async (fn: () => number) => fn());
+    const runs: (readonly [number, number, number])[] = [];
+    for (let i = 0; i < 4; i++) runs.push(await captured());
+    const others: number[] = [];
+    for (let i = 0; i < 4; i++) others.push(await passed(up), await bound(up.bind(undefined)));
+    return { runs, others, count, state, pid: process.pid };
+  });
+  const { runs, others, count, state, pid: own } = await countInside();
+  expect(runs.some(([, , where]) => where === own)).toBe(true);
+  expect(runs.map(([first, second]) => [first, second])).toEqual(runs.map(() => [1, 1]));
+  expect(others).toEqual(others.map(() => 1));
+  expect({ count, state }).toEqual({ count: 0, state: { count: 0 } });
+});

@@ -78,6 +78,13 @@ describe("an argument that cannot travel is refused before anything is sent", ()
     expect((await refusal(take(new Holder()))).path).toBe("args[0].held");
   });
 
+  test("a pool", async () => {
+    const { message } = await refusal(take({ pool }));
+    expect(message).toBe(
+      "args[0].pool: is a WorkerPool, which belongs to this process. Make it inside of the routine.",
+    );
+  });
+
   test("the pool is none the worse for it", async () => {
     const { done, failed } = pool.stats();
     await refusal(take(new WeakMap()));
