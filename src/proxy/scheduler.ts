@@ -42,15 +42,15 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly context = new LoadBalancerContext((uid) => this.#load(uid));
   /** Decides who gets a call. */
   balancer: LoadBalancerLike | DispatchingLoadBalancerLike = new LeastLoadedLoadBalancer();
-  /** Counts of workers that are no longer members. */
-  readonly departed = { done: 0, failed: 0 };
-  /** Those of them that may still have calls. */
+  /** Workers that are no longer members and may still have calls, and what became of the calls of all others. */
   readonly #leaving = new Set<Member>();
+  readonly #gone = { done: 0, failed: 0 };
   /** Workers that calls wait for when there is no other. */
   readonly returning: ReturningWorkers;
   readonly #options: SchedulerOptions;
-  /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
-  #state: "collecting" | "open" = "collecting";
+  /** `collecting`: calls wait until workers have been found. `open`: they are handed out. `closed`: they are not any more. */
+  #state: "collecting" | "open" | "closed" = "collecting";
+  #closedFor = new Error();
   readonly #queue = new CallQueue();
   /** Calls that one worker or more refused, of a balancer that is not asked: they are handed out one by one. */
   readonly #refused: RefusedCalls;
@@ -97,11 +97,21 @@ export class Scheduler implements CallOwner, LinkListener {
     this.members.delete(member.uid);
     this.context.remove(member.uid);
     this.#leaving.add(member);
-    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#leaving.delete(left);
-    this.departed.done += member.tally.done;
-    this.departed.failed += member.tally.failed;
+    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#forget(left);
     this.#lanes.empty(member);
     if (this.#state === "open") this.#failIfUnreachable();
+  }
+
+  /** What became of the calls of workers that are no longer members. */
+  get departed(): { readonly inFlight: number; readonly done: number; readonly failed: number } {
+    let inFlight = 0;
+    let { done, failed } = this.#gone;
+    for (const member of this.#leaving) {
+      inFlight += callsOf(member).length;
+      done += member.tally.done;
+      failed += member.tally.failed;
+    }
+    return { inFlight, done, failed };
   }
 
   /** Takes a call. Throws `PoolSaturated` when too many wait already. */
@@ -141,6 +151,13 @@ export class Scheduler implements CallOwner, LinkListener {
     this.distribute();
   }
 
+  /** Hands out no more calls: those that wait, and those that workers give back, fail with `error`. */
+  close(error: Error): void {
+    this.#state = "closed";
+    this.#closedFor = error;
+    this.failAll(error);
+  }
+
   /** Connects to every worker that is not connected. */
   connect(): void {
     this.#connector.connect();
@@ -154,6 +171,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   #handOut(): void {
     if (this.#state === "collecting") return;
+    if (this.#state === "closed") return this.#failWaiting(() => this.#closedFor);
     if (this.#refused.size > 0) this.#refused.distribute();
     if (this.#lanes.size > 0) {
       this.connect();
@@ -285,6 +303,13 @@ export class Scheduler implements CallOwner, LinkListener {
     }
   }
 
+  /** A worker that left has no calls any more. */
+  #forget(member: Member): void {
+    this.#leaving.delete(member);
+    this.#gone.done += member.tally.done;
+    this.#gone.failed += member.tally.failed;
+  }
+
   #load(uid: string): number {
     const member = this.members.get(uid);
     return member === undefined ? 0 : member.link.inFlight + this.#lanes.waitingFor(member);
@@ -333,6 +358,7 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#refused.unreachable(member.uid, error);
     if (error instanceof TransientRpcError) this.#lanes.empty(member);
     else this.#options.evict(member, error);
+    if (this.#state === "closed") return;
     if (this.#refused.size > 0) this.#refused.distribute();
     this.#failIfUnreachable();
   }
