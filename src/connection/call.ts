@@ -119,8 +119,8 @@ export class Call {
   resolve: (value: unknown) => void = ignore;
   /** Called once with a `RemoteFailure`. */
   reject: (failure: unknown) => void = ignore;
-  /** A worker was lost with it, and it is being tried once more. */
-  lostBefore = false;
+  /** How a worker was lost with it, when it is being tried once more. */
+  lostBefore: Error | undefined;
   /** It was made anew after a worker had not its code. */
   remade = false;
   /** Makes the call anew for a worker that does not have the modules of these hashes. */

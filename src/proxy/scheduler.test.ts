@@ -451,6 +451,34 @@ describe("a call whose worker is lost", () => {
     expect(numbers(workers[2].session.calls)).toEqual([]);
   });
 
+  it("is tried once more with the same worker if there is no other and that one is still there", async () => {
+    const worker = makeMember("a", [1]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [call] = submit(1, { idempotent: true });
+    if (call === undefined) throw new Error("no call");
+    await settle();
+    lose(scheduler, worker, call);
+    await settle();
+    expect([ended.size, call.worker, call.state]).toEqual([0, "a", "sent"]);
+    lose(scheduler, worker, call);
+    await settle();
+    expect(ended.get(call)).toBeInstanceOf(WorkerLost);
+  });
+
+  it("says what became of it when the only worker leaves before it can be tried once more", async () => {
+    const worker = makeMember("a", [1]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [call] = submit(1, { idempotent: true });
+    if (call === undefined) throw new Error("no call");
+    await settle();
+    lose(scheduler, worker, call);
+    scheduler.remove(worker);
+    await settle();
+    const error = ended.get(call);
+    expect(error).toBeInstanceOf(NoWorkersAvailable);
+    expect((error as NoWorkersAvailable).errors).toEqual([expect.any(WorkerLost)]);
+  });
+
   it("is tried once more also when another had refused it before", async () => {
     const workers = [makeMember("a", [1]), makeMember("b", [1]), makeMember("c", [1])] as const;
     const { scheduler, submit } = makeScheduler(workers);

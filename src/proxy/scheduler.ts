@@ -287,20 +287,27 @@ export class Scheduler implements CallOwner, LinkListener {
 
   lost(call: Call, error: Error): void {
     const { attempts } = call;
-    const again = call.extras?.idempotent === true && call.stream === undefined && !call.lostBefore;
+    const again = call.extras?.idempotent === true && call.stream === undefined && call.lostBefore === undefined;
     call.state = "lost";
     if (call.tally !== undefined) call.tally.failed++;
     if (again) {
-      call.lostBefore = true;
+      call.lostBefore = error;
       call.state = "waiting";
     }
     if (attempts instanceof TaskDispatch) attempts.lost(error, again);
     else attempts?.ended("lost");
     if (!again) call.reject(new RemoteFailure(lostError(call, error)));
     else if (!(attempts instanceof TaskDispatch)) {
-      noteRefusal(call, call.worker, error);
+      // When there is nobody else, it may still be that only its thread ended.
+      if (this.#hasOthers(call)) noteRefusal(call, call.worker, error);
       this.#tryAgain(call);
     }
+  }
+
+  /** Whether there is another worker than the one that has the call, and that has not refused it. */
+  #hasOthers({ worker, refusals }: Call): boolean {
+    for (const uid of this.members.keys()) if (uid !== worker && refusals?.has(uid) !== true) return true;
+    return false;
   }
 
   /** A worker that left has no calls any more. */
