@@ -111,6 +111,8 @@ export class Call {
   /** It has its place in the window although its arguments are not out. */
   counted = false;
   stream: StreamSink | undefined;
+  /** It is a stream in flight, and its caller has not asked for more. */
+  isResting = false;
   /** Signals among the arguments, by their numbers. */
   signals: readonly LiveSignal[] | undefined;
   /** What workers that refused it said, by the worker's uid. */

@@ -208,12 +208,12 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** A call that waits keeps the program alive, as one at a worker does: there may be no connection to do so. */
   #stayAlive(): void {
-    this.#keepAlive.isNeeded = this.queued > 0 && !this.#isAnyBusy();
+    this.#keepAlive.isNeeded = this.queued > 0 && !this.#isAnyWaitedFor();
   }
 
-  /** Whether a worker has calls. */
-  #isAnyBusy(): boolean {
-    for (const member of this.members.values()) if (member.link.inFlight > 0) return true;
+  /** Whether somebody waits for a call at a worker. */
+  #isAnyWaitedFor(): boolean {
+    for (const member of this.members.values()) if (member.link.isWaitedFor) return true;
     return false;
   }
 
