@@ -111,6 +111,8 @@ export class Call {
   /** It has its place in the window although its arguments are not out. */
   counted = false;
   stream: StreamSink | undefined;
+  /** It is a stream in flight, and its caller has not asked for more. */
+  isResting = false;
   /** Signals among the arguments, by their numbers. */
   signals: readonly LiveSignal[] | undefined;
   /** What workers that refused it said, by the worker's uid. */
@@ -119,8 +121,8 @@ export class Call {
   resolve: (value: unknown) => void = ignore;
   /** Called once with a `RemoteFailure`. */
   reject: (failure: unknown) => void = ignore;
-  /** A worker was lost with it, and it is being tried once more. */
-  lostBefore = false;
+  /** How a worker was lost with it, when it is being tried once more. */
+  lostBefore: Error | undefined;
   /** It was made anew after a worker had not its code. */
   remade = false;
   /** Makes the call anew for a worker that does not have the modules of these hashes. */

@@ -34,6 +34,7 @@ class FakeWorker {
   readonly steps: { kind: StepKind; value: unknown; after: number }[] = [];
   credits: number[] = [];
   dispatches = 0;
+  isWaitedFor = true;
 
   constructor(shape: () => AnyStream, prefetch: number, turns: () => number = () => 0) {
     const [there, back] = [new Way(turns), new Way(turns)];
@@ -58,6 +59,9 @@ class FakeWorker {
           if (value instanceof WeakMap) throw new SerializationError("a WeakMap cannot travel", "value");
           this.steps.push({ kind, value, after });
           there.send(() => run.step(kind, value, after));
+        },
+        setWaitedFor: (_call: Call, isWaitedFor: boolean) => {
+          this.isWaitedFor = isWaitedFor;
         },
       } as unknown as Session;
       there.send(() => {
@@ -306,6 +310,30 @@ describe("a remote generator", () => {
     stream.failed(new RemoteFailure("x"));
     await Promise.allSettled([...steps, stream.next()]);
     expect([observer.made.mock.calls.length, observer.ended.mock.calls.length]).toEqual([4, 4]);
+  });
+
+  it.each([0, 2])("is waited for while a step is, and not in between (prefetch %i)", async (prefetch) => {
+    const worker = new FakeWorker(async function* () {
+      for (;;) yield 1;
+    }, prefetch);
+    const { stream } = worker;
+    await stream.next();
+    expect(worker.isWaitedFor).toBe(false);
+    const [first, second] = [stream.return(1), stream.next()];
+    expect(worker.isWaitedFor).toBe(true);
+    await Promise.all([first, second]);
+    const other = new FakeWorker(async function* () {
+      for (;;) yield 1;
+    }, 0);
+    await other.stream.next();
+    const steps = [other.stream.next(), other.stream.next()];
+    expect(other.isWaitedFor).toBe(true);
+    await steps[0];
+    expect(other.isWaitedFor).toBe(true);
+    await steps[1];
+    expect(other.isWaitedFor).toBe(false);
+    await expect(other.stream.next(new WeakMap())).rejects.toThrow(SerializationError);
+    expect(other.isWaitedFor).toBe(false);
   });
 
   it("is closed by `await using`", async () => {

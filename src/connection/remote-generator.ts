@@ -92,6 +92,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     const request = this.#requests.shift();
     if (request === undefined) this.#fetched.push(value);
     else request.resolve({ done: false, value });
+    if (this.#requests.length === 0) this.#tellIfWaitedFor(false);
   }
 
   returned(value: unknown): void {
@@ -152,8 +153,13 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
       this.#controls++;
     }
     this.#requests.push(request);
+    this.#tellIfWaitedFor(true);
     if (this.#session !== undefined && this.#call?.written === true) this.#sendStep(request);
     if (request.kind !== StepKind.next) this.#prefetch = 0;
+  }
+
+  #tellIfWaitedFor(isWaitedFor: boolean): void {
+    if (this.#call !== undefined) this.#session?.setWaitedFor(this.#call, isWaitedFor);
   }
 
   #sendStep(request: StepRequest): void {
@@ -169,6 +175,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
       session.step(call, request.kind, request.value, request.after);
     } catch (error) {
       this.#requests.splice(this.#requests.indexOf(request), 1);
+      if (this.#requests.length === 0) this.#tellIfWaitedFor(false);
       if (request.kind !== StepKind.next) this.#controls--;
       request.reject(new RemoteFailure(error));
     }

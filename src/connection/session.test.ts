@@ -53,7 +53,7 @@ afterAll(async () => {
 /** The worker's end of a session, in memory. */
 class FakeStream {
   readonly session: Session;
-  readonly events = { progressed: vi.fn(), activity: vi.fn(), closed: vi.fn() };
+  readonly events = { progressed: vi.fn(), activity: vi.fn(), waitedFor: vi.fn(), closed: vi.fn() };
   /** Kind and id of every frame that was sent. */
   readonly received: { kind: number; id: number; hello?: unknown[] }[] = [];
   state: "open" | "cancelled" | "ended" = "open";
@@ -334,6 +334,28 @@ describe("calls", () => {
       [100_000, 7, 7],
       [100_000, 8, 8],
     ]);
+  });
+
+  it("is waited for between the steps of a stream only if another call is under way", () => {
+    const stream = new FakeStream().welcome();
+    const [{ call: steps }, { call: other }] = [makeCall(), makeCall()];
+    const told = (): boolean[] =>
+      stream.events.waitedFor.mock.calls.map(([isWaitedFor]: boolean[]) => isWaitedFor === true);
+    stream.session.send([steps], 0, 1);
+    stream.session.setWaitedFor(steps, false);
+    stream.session.setWaitedFor(steps, false);
+    expect(told()).toEqual([true, false]);
+    stream.session.send([other], 0, 1);
+    stream.session.setWaitedFor(steps, true);
+    stream.session.setWaitedFor(steps, false);
+    expect(told()).toEqual([true, false, true]);
+    stream.answer(result(1, 3));
+    expect(told()).toEqual([true, false, true, false]);
+    stream.answer(result(0, 3));
+    expect([told().length, stream.session.inFlight, steps.isResting]).toEqual([4, 0, false]);
+    stream.session.send([other], 0, 1);
+    stream.session.close(new WorkerLost("gone"));
+    expect(told().slice(4)).toEqual([true, false]);
   });
 
   it("of generators get their steps", () => {

@@ -31,6 +31,8 @@ export interface SessionEvents {
   progressed(session: Session): void;
   /** The session went from idle to busy, or back. */
   activity(busy: boolean): void;
+  /** Somebody waits for a call now, or nobody does any more. */
+  waitedFor(isWaitedFor: boolean): void;
   /** Nothing more can be sent. Calls in flight have been told. */
   closed(session: Session, error: Error): void;
 }
@@ -58,6 +60,9 @@ export class Session {
   readonly welcome: Promise<Welcome>;
   #state: "opening" | "open" | "closed" = "opening";
   #inFlight = 0;
+  /** Streams among them whose caller has not asked for more. */
+  #resting = 0;
+  #isWaitedFor = false;
 
   constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents) {
     this.#address = address;
@@ -111,6 +116,7 @@ export class Session {
       this.#sender.task(call);
       call.onHanded?.();
     }
+    this.#tellIfWaitedFor();
     if (soon) this.#outbox.schedule(true);
     else this.#outbox.flush();
   }
@@ -123,6 +129,14 @@ export class Session {
   /** Lets a generator run `steps` more plain steps. */
   credit(call: Call, steps: number): void {
     if (call.session === this) this.#sender.credit(call, steps, this.#inFlight <= 1);
+  }
+
+  /** The caller of a stream waits for its next step, or does not wait at present. */
+  setWaitedFor(call: Call, isWaitedFor: boolean): void {
+    if (call.session !== this || call.isResting !== isWaitedFor) return;
+    call.isResting = !isWaitedFor;
+    this.#resting += isWaitedFor ? -1 : 1;
+    this.#tellIfWaitedFor();
   }
 
   /** Tells the worker that nobody waits for a call any more. */
@@ -275,7 +289,17 @@ export class Session {
     call.id = -1;
     call.session = undefined;
     call.state = "ended";
+    if (call.isResting) this.#resting--;
+    call.isResting = false;
     if (--this.#inFlight === 0) this.#events.activity(false);
+    this.#tellIfWaitedFor();
+  }
+
+  #tellIfWaitedFor(): void {
+    const isWaitedFor = this.#inFlight > this.#resting;
+    if (isWaitedFor === this.#isWaitedFor) return;
+    this.#isWaitedFor = isWaitedFor;
+    this.#events.waitedFor(isWaitedFor);
   }
 
   #ended(status: GrpcStatus): void {
@@ -301,13 +325,16 @@ export class Session {
     const lost = this.#calls.filter((call) => call !== undefined && call.state !== "abandoned");
     const busy = this.#inFlight > 0;
     this.#inFlight = 0;
+    this.#resting = 0;
     this.#calls.length = 0;
     if (busy) this.#events.activity(false);
+    this.#tellIfWaitedFor();
     this.#events.closed(this, error);
     for (const call of lost) {
       if (call === undefined) continue;
       call.session = undefined;
       call.id = -1;
+      call.isResting = false;
       call.state = "ended";
       call.owner.lost(call, error);
     }

@@ -38,6 +38,7 @@ export class WorkerLink {
   #connecting: Promise<void> | undefined;
   #sessions: readonly Session[] = [];
   #busySessions = 0;
+  #waitedSessions = 0;
   #sharesFiles = false;
   /** Called when it is disconnected. */
   #partings: (() => void)[] = [];
@@ -75,6 +76,11 @@ export class WorkerLink {
     return count;
   }
 
+  /** Whether somebody waits for one of them now, which keeps the program alive. */
+  get isWaitedFor(): boolean {
+    return this.#waitedSessions > 0;
+  }
+
   listen(listener: LinkListener): void {
     this.#listeners.add(listener);
   }
@@ -105,6 +111,7 @@ export class WorkerLink {
     const channel = this.#channel;
     if (this.#state !== "ready" || channel === undefined) return Promise.resolve();
     this.#active(channel, true);
+    this.#waitedFor(channel, true);
     return new Promise((resolve) => this.#partings.push(resolve));
   }
 
@@ -144,7 +151,7 @@ export class WorkerLink {
       this.#sharesFiles = sharesFiles;
       this.#state = "ready";
       this.#watch(channel);
-      if (this.#busySessions === 0) channel.unref();
+      if (this.#waitedSessions === 0) channel.unref();
     } catch (error) {
       if (!this.#isClosed()) this.#state = "idle";
       if (this.#channel === channel) this.#channel = undefined;
@@ -181,6 +188,7 @@ export class WorkerLink {
     return new Session(channel, this.address, lane, {
       progressed: () => this.#notify(),
       activity: (busy) => this.#active(channel, busy),
+      waitedFor: (isWaitedFor) => this.#waitedFor(channel, isWaitedFor),
       closed: (session, error) => this.#sessionClosed(channel, session, lane, error),
     });
   }
@@ -189,12 +197,18 @@ export class WorkerLink {
     for (const listener of this.#listeners) listener.progressed(this);
   }
 
-  /** A connection with calls in flight keeps the program alive; an idle one does not. */
+  /** A connection keeps the program alive while somebody waits for a call there. */
+  #waitedFor(channel: GrpcChannel, isWaitedFor: boolean): void {
+    if (this.#channel !== channel) return;
+    this.#waitedSessions += isWaitedFor ? 1 : -1;
+    if (isWaitedFor && this.#waitedSessions === 1) channel.ref();
+    else if (!isWaitedFor && this.#waitedSessions === 0) channel.unref();
+  }
+
   #active(channel: GrpcChannel, busy: boolean): void {
+    if (this.#channel !== channel) return;
     this.#busySessions += busy ? 1 : -1;
-    if (busy && this.#busySessions === 1) channel.ref();
-    else if (!busy && this.#busySessions === 0) channel.unref();
-    else return;
+    if (this.#busySessions !== (busy ? 1 : 0)) return;
     if (this.#vigil !== undefined) this.#vigil.busy = busy;
     // Not while a message is being read.
     if (!busy && this.#retirement !== undefined) setImmediate(() => this.#closeIfRetired());
@@ -240,6 +254,7 @@ export class WorkerLink {
     this.#responds = true;
     this.#sessions = [];
     this.#busySessions = 0;
+    this.#waitedSessions = 0;
     this.#part();
     this.#closeIfRetired();
   }

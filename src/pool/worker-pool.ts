@@ -244,6 +244,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     this.#forgetLeftOpen?.();
     removeOpenDispatcher(this);
     await this.#drain();
+    this.#proxy?.close();
     const failures: unknown[] = [];
     const attempt = async (step: () => Promise<void> | undefined): Promise<void> => {
       try {

@@ -23,8 +23,10 @@ export function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAv
 }
 
 /** What a caller is told when there are no workers, or no more. */
-export function nobodyLeft({ refusals }: Call): Error {
-  if (refusals === undefined) return noWorkers("no workers are known", []);
+export function nobodyLeft({ refusals, lostBefore }: Call): Error {
+  if (refusals === undefined) {
+    return noWorkers("no workers are known", lostBefore === undefined ? [] : [lostBefore]);
+  }
   return noWorkers("every worker refused it", [...refusals.values()]);
 }
 

@@ -186,11 +186,44 @@ describe("waiting calls", () => {
     scheduler.remove(worker);
     expect(ended.has(first)).toBe(false);
     expect(ended.get(second)).toBeInstanceOf(NoWorkersAvailable);
-    expect([scheduler.queued, scheduler.departed]).toEqual([0, { done: 3, failed: 0 }]);
+    expect([scheduler.queued, scheduler.departed]).toEqual([0, { inFlight: 0, done: 3, failed: 0 }]);
+  });
+});
+
+describe("a worker that leaves", () => {
+  it("has its calls counted, also those that end later", async () => {
+    const [leaver, next] = [makeMember("a", [1]), makeMember("b", [0])];
+    const { scheduler, submit } = makeScheduler([leaver, next]);
+    const [call] = submit(1);
+    if (call === undefined) throw new Error("no call");
+    await settle();
+    leaver.tally.done = 2;
+    scheduler.remove(leaver);
+    expect(scheduler.departed).toEqual({ inFlight: 1, done: 2, failed: 0 });
+    leaver.tally.done++;
+    leaver.session.over(call);
+    expect(scheduler.departed).toEqual({ inFlight: 0, done: 3, failed: 0 });
+    next.tally.failed = 1;
+    scheduler.remove(next);
+    expect(scheduler.departed).toEqual({ inFlight: 0, done: 3, failed: 1 });
   });
 });
 
 describe("a scheduler that is closed", () => {
+  it("fails the calls that wait, and those that workers give back", async () => {
+    const worker = makeMember("a", [1]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [handed, waiting] = submit(2);
+    if (handed === undefined || waiting === undefined) throw new Error("no calls");
+    await settle();
+    const error = new RangeError("no more");
+    scheduler.close(error);
+    expect([ended.get(handed), ended.get(waiting)]).toEqual([undefined, error]);
+    refuse(scheduler, worker, handed, BUSY);
+    await settle();
+    expect(ended.get(handed)).toBe(error);
+  });
+
   it("is busy while calls wait, or are at workers, members or not any more; and cancels them", async () => {
     const [worker, leaver] = [makeMember("a", [1]), makeMember("b", [1])];
     const { scheduler, submit } = makeScheduler([worker, leaver]);
@@ -441,6 +474,34 @@ describe("a call whose worker is lost", () => {
     await settle();
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
     expect(numbers(workers[2].session.calls)).toEqual([]);
+  });
+
+  it("is tried once more with the same worker if there is no other and that one is still there", async () => {
+    const worker = makeMember("a", [1]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [call] = submit(1, { idempotent: true });
+    if (call === undefined) throw new Error("no call");
+    await settle();
+    lose(scheduler, worker, call);
+    await settle();
+    expect([ended.size, call.worker, call.state]).toEqual([0, "a", "sent"]);
+    lose(scheduler, worker, call);
+    await settle();
+    expect(ended.get(call)).toBeInstanceOf(WorkerLost);
+  });
+
+  it("says what became of it when the only worker leaves before it can be tried once more", async () => {
+    const worker = makeMember("a", [1]);
+    const { scheduler, submit } = makeScheduler([worker]);
+    const [call] = submit(1, { idempotent: true });
+    if (call === undefined) throw new Error("no call");
+    await settle();
+    lose(scheduler, worker, call);
+    scheduler.remove(worker);
+    await settle();
+    const error = ended.get(call);
+    expect(error).toBeInstanceOf(NoWorkersAvailable);
+    expect((error as NoWorkersAvailable).errors).toEqual([expect.any(WorkerLost)]);
   });
 
   it("is tried once more also when another had refused it before", async () => {

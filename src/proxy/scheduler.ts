@@ -42,15 +42,15 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly context = new LoadBalancerContext((uid) => this.#load(uid));
   /** Decides who gets a call. */
   balancer: LoadBalancerLike | DispatchingLoadBalancerLike = new LeastLoadedLoadBalancer();
-  /** Counts of workers that are no longer members. */
-  readonly departed = { done: 0, failed: 0 };
-  /** Those of them that may still have calls. */
+  /** Workers that are no longer members and may still have calls, and what became of the calls of all others. */
   readonly #leaving = new Set<Member>();
+  readonly #gone = { done: 0, failed: 0 };
   /** Workers that calls wait for when there is no other. */
   readonly returning: ReturningWorkers;
   readonly #options: SchedulerOptions;
-  /** `collecting`: calls wait until workers have been found. `open`: they are handed out. */
-  #state: "collecting" | "open" = "collecting";
+  /** `collecting`: calls wait until workers have been found. `open`: they are handed out. `closed`: they are not any more. */
+  #state: "collecting" | "open" | "closed" = "collecting";
+  #closedFor = new Error();
   readonly #queue = new CallQueue();
   /** Calls that one worker or more refused, of a balancer that is not asked: they are handed out one by one. */
   readonly #refused: RefusedCalls;
@@ -97,11 +97,21 @@ export class Scheduler implements CallOwner, LinkListener {
     this.members.delete(member.uid);
     this.context.remove(member.uid);
     this.#leaving.add(member);
-    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#leaving.delete(left);
-    this.departed.done += member.tally.done;
-    this.departed.failed += member.tally.failed;
+    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#forget(left);
     this.#lanes.empty(member);
     if (this.#state === "open") this.#failIfUnreachable();
+  }
+
+  /** What became of the calls of workers that are no longer members. */
+  get departed(): { readonly inFlight: number; readonly done: number; readonly failed: number } {
+    let inFlight = 0;
+    let { done, failed } = this.#gone;
+    for (const member of this.#leaving) {
+      inFlight += callsOf(member).length;
+      done += member.tally.done;
+      failed += member.tally.failed;
+    }
+    return { inFlight, done, failed };
   }
 
   /** Takes a call. Throws `PoolSaturated` when too many wait already. */
@@ -141,6 +151,13 @@ export class Scheduler implements CallOwner, LinkListener {
     this.distribute();
   }
 
+  /** Hands out no more calls: those that wait, and those that workers give back, fail with `error`. */
+  close(error: Error): void {
+    this.#state = "closed";
+    this.#closedFor = error;
+    this.failAll(error);
+  }
+
   /** Connects to every worker that is not connected. */
   connect(): void {
     this.#connector.connect();
@@ -154,6 +171,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   #handOut(): void {
     if (this.#state === "collecting") return;
+    if (this.#state === "closed") return this.#failWaiting(() => this.#closedFor);
     if (this.#refused.size > 0) this.#refused.distribute();
     if (this.#lanes.size > 0) {
       this.connect();
@@ -190,12 +208,12 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** A call that waits keeps the program alive, as one at a worker does: there may be no connection to do so. */
   #stayAlive(): void {
-    this.#keepAlive.isNeeded = this.queued > 0 && !this.#isAnyBusy();
+    this.#keepAlive.isNeeded = this.queued > 0 && !this.#isAnyWaitedFor();
   }
 
-  /** Whether a worker has calls. */
-  #isAnyBusy(): boolean {
-    for (const member of this.members.values()) if (member.link.inFlight > 0) return true;
+  /** Whether somebody waits for a call at a worker. */
+  #isAnyWaitedFor(): boolean {
+    for (const member of this.members.values()) if (member.link.isWaitedFor) return true;
     return false;
   }
 
@@ -269,20 +287,34 @@ export class Scheduler implements CallOwner, LinkListener {
 
   lost(call: Call, error: Error): void {
     const { attempts } = call;
-    const again = call.extras?.idempotent === true && call.stream === undefined && !call.lostBefore;
+    const again = call.extras?.idempotent === true && call.stream === undefined && call.lostBefore === undefined;
     call.state = "lost";
     if (call.tally !== undefined) call.tally.failed++;
     if (again) {
-      call.lostBefore = true;
+      call.lostBefore = error;
       call.state = "waiting";
     }
     if (attempts instanceof TaskDispatch) attempts.lost(error, again);
     else attempts?.ended("lost");
     if (!again) call.reject(new RemoteFailure(lostError(call, error)));
     else if (!(attempts instanceof TaskDispatch)) {
-      noteRefusal(call, call.worker, error);
+      // When there is nobody else, it may still be that only its thread ended.
+      if (this.#hasOthers(call)) noteRefusal(call, call.worker, error);
       this.#tryAgain(call);
     }
+  }
+
+  /** Whether there is another worker than the one that has the call, and that has not refused it. */
+  #hasOthers({ worker, refusals }: Call): boolean {
+    for (const uid of this.members.keys()) if (uid !== worker && refusals?.has(uid) !== true) return true;
+    return false;
+  }
+
+  /** A worker that left has no calls any more. */
+  #forget(member: Member): void {
+    this.#leaving.delete(member);
+    this.#gone.done += member.tally.done;
+    this.#gone.failed += member.tally.failed;
   }
 
   #load(uid: string): number {
@@ -333,6 +365,7 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#refused.unreachable(member.uid, error);
     if (error instanceof TransientRpcError) this.#lanes.empty(member);
     else this.#options.evict(member, error);
+    if (this.#state === "closed") return;
     if (this.#refused.size > 0) this.#refused.distribute();
     this.#failIfUnreachable();
   }

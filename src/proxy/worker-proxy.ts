@@ -189,8 +189,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   }
 
   stats(): PoolStats {
-    let inFlight = 0;
-    let { done, failed } = this.#scheduler.departed;
+    let { inFlight, done, failed } = this.#scheduler.departed;
     const workers: Record<string, MemberStats> = {};
     for (const member of this.#scheduler.members.values()) {
       workers[member.uid] = { inFlight: member.link.inFlight, ...member.tally, responds: member.link.responds };
@@ -214,9 +213,17 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     await this.stop();
   }
 
+  /**
+   * Hands out no call any more: those that wait, or that a worker gives back, end with `PoolClosed`. What is at a worker goes on.
+   * @internal
+   */
+  close(): void {
+    this.#scheduler.close(closedError());
+  }
+
   async #stop(): Promise<void> {
     this.#state = "closed";
-    this.#scheduler.failAll(closedError());
+    this.close();
     this.#scheduler.cancelAll((name) => new TaskCancelled(`${name} was cancelled: its pool was stopped`));
     this.#membershipChanged?.();
     this.#membership.close(false);

@@ -81,6 +81,17 @@ describe.concurrent("a program", () => {
     expect(await runToEnd("forget with a task")).toMatchObject({ code: 0 });
   });
 
+  test("that leaves a stream which it does not read to its end ends by itself", async () => {
+    const { code, stderr } = await runToEnd("forget a stream");
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/pool of 1 workers open/);
+  });
+
+  test("that waits for the next step of a stream goes on until it is there", async () => {
+    const { code, stdout } = await runToEnd("read one step more");
+    expect([code, stdout.trim().split("\n").at(-1)]).toEqual([0, "step 2"]);
+  });
+
   test("that calls process.exit keeps its exit code", async () => {
     expect(await runToEnd("exit")).toMatchObject({ code: 3 });
   });

@@ -119,6 +119,23 @@ describe("a task that does harm to its thread", () => {
     expect(isRunning(worker)).toBe(true);
   });
 
+  test("by ending it costs nothing to idempotent tasks there, which the new one runs", async () => {
+    const file = join(folder, "innocent");
+    const innocent = routine(
+      async () => {
+        appendFileSync(file, "begun\n");
+        if (linesOf(file).length === 1) await new Promise<never>(() => undefined);
+        return process.pid;
+      },
+      { idempotent: true },
+    );
+    const call = pool.dispatch(innocent);
+    await until(() => existsSync(file), "it runs");
+    expect(await reasonOf(pool.dispatch(routine(async () => process.exit(1))))).toBeInstanceOf(WorkerLost);
+    expect(await call).toBe(worker);
+    expect(linesOf(file)).toEqual(["begun", "begun"]);
+  });
+
   test("by an exception or a rejection that nobody waits for changes nothing for others", async () => {
     const stray = routine(async () => {
       setImmediate(() => {

@@ -6,6 +6,7 @@ import {
   currentTask,
   InvalidArgument,
   LocalWorker,
+  PoolClosed,
   routine,
   TaskCancelled,
   WorkerConnection,
@@ -69,6 +70,12 @@ const count = routine(async function* (file: string) {
   }
 });
 
+/** Does not make up its mind if it is held. */
+const held = async (isHeld: boolean): Promise<boolean> => {
+  if (isHeld) await new Promise<never>(() => undefined);
+  return false;
+};
+
 /** A pool of one worker, with a call of `task` under way. */
 async function busyPool(task: (file: string) => Promise<unknown>) {
   const pool = await WorkerPool.start({ size: 1 });
@@ -113,6 +120,21 @@ describe("pool.stop()", () => {
     writeFileSync(file, "go");
     await stopping.promise;
     expect(await outcome).toEqual(["it succeeded", ["done", worker?.pid]]);
+  });
+
+  test("with 0 tells calls that no worker has taken that the pool is closed", async () => {
+    const pool = await WorkerPool.start({
+      size: 1,
+      workerOptions: { maxConcurrency: 1, backpressure: async ({ task }) => await held(task.name === "undecided") },
+    });
+    const file = makeNote();
+    const running = reasonOf(pool.dispatch(obey, file));
+    await until(() => textOf(file).includes("begun"), "the task runs");
+    const undecided = reasonOf(pool.dispatch(pid.with({ name: "undecided" })));
+    const waiting = Array.from({ length: 9 }, () => reasonOf(pool.dispatch(pid)));
+    await pool.stop();
+    expect(await running).toBeInstanceOf(TaskCancelled);
+    for (const outcome of [undecided, ...waiting]) expect(await outcome).toBeInstanceOf(PoolClosed);
   });
 
   test("again with less time hurries", async () => {

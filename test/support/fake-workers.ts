@@ -69,6 +69,10 @@ export class FakeLink {
     this.#prepared = rooms.map((room) => new FakeSession(room));
   }
 
+  get isWaitedFor(): boolean {
+    return this.inFlight > 0;
+  }
+
   get inFlight(): number {
     return this.sessions.reduce((sum, session) => sum + session.inFlight, 0);
   }
