@@ -8,6 +8,13 @@ import { nextRouteNumber, type Route } from "./route.ts";
 /** Any function that can be made a routine. */
 export type AnyFunction = (...args: never[]) => unknown;
 
+/** What generator functions inherit from, and what `bind` makes of them. */
+const generatorPrototypes: readonly unknown[] = [function* () {}, async function* () {}].map(Object.getPrototypeOf);
+
+function isGeneratorFunction(fn: AnyFunction): boolean {
+  return types.isGeneratorFunction(fn) || generatorPrototypes.includes(Object.getPrototypeOf(fn));
+}
+
 /** What a routine is: its function, its options, and its code once that has been captured. */
 export class RoutineSpec {
   readonly fn: AnyFunction;
@@ -30,7 +37,7 @@ export class RoutineSpec {
     this.fn = fn;
     this.options = Object.freeze({ ...options });
     this.#written = written;
-    this.streams = types.isGeneratorFunction(fn);
+    this.streams = isGeneratorFunction(fn);
     this.method = method;
     this.plain =
       options.timeout === undefined &&

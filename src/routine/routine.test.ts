@@ -87,6 +87,12 @@ describe("routine()", () => {
     expect(routineSpecOf(routine(routine(fn)))?.fn).toBe(fn);
   });
 
+  it("of a routine keeps the options that it is not given", () => {
+    const patient = routine(async () => 1, { timeout: 50, name: "patient" });
+    expect(routineSpecOf(routine(patient, { name: "again" }))?.options).toEqual({ timeout: 50, name: "again" });
+    expect(routine(patient).name).toBe("patient");
+  });
+
   it("tells generators from functions", () => {
     const streams = (value: unknown) => routineSpecOf(value)?.streams;
     expect(streams(routine(async () => 1))).toBe(false);

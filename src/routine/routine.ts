@@ -113,7 +113,7 @@ export function routine(...args: unknown[]): unknown {
       );
     }
     if (second !== undefined) checkRoutineOptions(second, "routine()");
-    return makeRoutine(new RoutineSpec(routineSpecOf(first)?.fn ?? first, second ?? {}, false));
+    return makeRoutine(routineSpecOf(first)?.derive(second ?? {}) ?? new RoutineSpec(first, second ?? {}, false));
   }
   if (args.length === 1 && isPlainObject(first)) {
     checkRoutineOptions(first, "routine()");

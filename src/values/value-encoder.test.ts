@@ -55,8 +55,10 @@ describe("ValueEncoder", () => {
         expect(payload instanceof PayloadParts).toBe(left.length > 0);
         expect(payload.length).toBe(flat.length);
         if (payload instanceof PayloadParts) {
-          const buffers = payload.parts.map(({ buffer }) => buffer);
-          expect(left.filter(({ buffer }) => !buffers.includes(buffer))).toHaveLength(0);
+          // Every other part is what was written, which may be as large when many smaller ones come together.
+          const parts = payload.parts.filter((_part, index) => index % 2 === 1);
+          expect(parts.length).toBe(left.length);
+          expect(parts.every(({ buffer }, index) => buffer === left[index]?.buffer)).toBe(true);
         }
         expect(copyPayload(encoder.encodeInParts(values)).equals(flat)).toBe(true);
         expect(copyPayload(list).length).toBe(flat.length);

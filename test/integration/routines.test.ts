@@ -181,6 +181,19 @@ describe("inside a pool", () => {
     expect(await again(1, 2)).toBe(3);
   });
 
+  test("a generator function that was bound is a generator", async () => {
+    async function* range(from: number, to: number) {
+      for (let i = from; i < to; i++) yield [i, process.pid];
+    }
+    const bound = routine(range.bind(null, 5));
+    const worker = await whereabouts();
+    expect(await collect(bound(7))).toEqual([
+      [5, worker],
+      [6, worker],
+    ]);
+    expect(await collect(bound.local(6))).toEqual([[5, pid]]);
+  });
+
   test("names and lengths are those of the function", () => {
     const named = routine(async function tally(a: number, b: number) {
       return a + b;
