@@ -3,13 +3,14 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
+import { hasCallWhenLoaded } from "./load-time-calls.ts";
 import { isAsLoaded } from "./loaded-file.ts";
 import { IS_BUNDLED, OWN_URL } from "./own-url.ts";
 import { privateMembers } from "./private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
 import { type Script, scriptFrom } from "./scripts.ts";
 import { type SourceFile, sourceFileOf } from "./source-file.ts";
-import { childrenOf, isClassNode, isFunctionNode } from "./syntax-tree.ts";
+import { isClassNode } from "./syntax-tree.ts";
 
 /** An export of another module that a module exports again. */
 export interface Reexport {
@@ -167,17 +168,10 @@ function makesSymbol(script: Script): boolean {
   return callsWhenLoaded(script, (callee) => callee.type === "Identifier" && callee.name === "Symbol");
 }
 
-/** True when a module calls something outside of functions; what cannot be read is taken to do so. */
+/** True when a module calls something as it is loaded; what cannot be read is taken to do so. */
 function callsWhenLoaded(script: Script, isMeant: (callee: AnyNode) => boolean): boolean {
   const program = parsedOrUndefined(script.id)?.program;
-  return program === undefined || hasCall(program, isMeant);
-}
-
-function hasCall(node: AnyNode, isMeant: (callee: AnyNode) => boolean): boolean {
-  if (isFunctionNode(node)) return false;
-  if (node.type === "CallExpression" && isMeant(node.callee)) return true;
-  for (const child of childrenOf(node)) if (hasCall(child, isMeant)) return true;
-  return false;
+  return program === undefined || hasCallWhenLoaded(program, isMeant);
 }
 
 function lastName(node: AnyNode): string | undefined {

@@ -78,6 +78,10 @@ test("a module that starts a pool is not loaded by workers", async () => {
   expect(await seenBy("main-pool.mjs")).toEqual([1, 1, 1]);
 });
 
+test("nor is one that does so in a function which it calls", async () => {
+  expect(await seenBy("main-program.mjs")).toEqual([1, 1, 1]);
+});
+
 test("TypeScript modules are loaded by workers that can, and their code travels to those that cannot", async () => {
   const withCode = {
     canLoad: false,
