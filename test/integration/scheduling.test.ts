@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type LoadBalancerLike, RoundRobinLoadBalancer, routine, type TaskInfo, WorkerLost, WorkerPool } from "wool-ts";
+import { reasonOf } from "../support/reason-of.ts";
+import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
 /** Says that it runs and waits until all others have said so. */
@@ -117,6 +119,53 @@ describe("capacity", () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  describe("a task that waits in one thread for what another holds", () => {
+    /** Waits for a file `go`, then does what it is told. */
+    const hold = routine(async (name: string, folder: string, then: "return" | "exit" | "block") => {
+      writeFileSync(join(folder, name), "");
+      while (!existsSync(join(folder, `${name}-go`))) await new Promise(setImmediate);
+      if (then === "exit") process.exit(1);
+      writeFileSync(join(folder, `${name}-then`), "");
+      if (then === "block") while (!existsSync(join(folder, "end")));
+      return name;
+    });
+    const nothing = routine(async () => "run");
+
+    test.each([
+      ["runs when that thread ends", "exit", "return"],
+      ["does not keep others waiting if its own is blocked", "return", "block"],
+    ] as const)("%s", async (_what, first, second) => {
+      const folder = await mkdtemp(join(tmpdir(), "wool-hold-"));
+      try {
+        await using own = await WorkerPool.start({ size: 1, workerOptions: { threads: 2, maxConcurrency: 2 } });
+        const a = reasonOf(own.dispatch(hold, "a", folder, first));
+        await until(() => existsSync(join(folder, "a")), "one thread has a task");
+        const b = own.dispatch(hold, "b", folder, second);
+        await until(() => existsSync(join(folder, "b")), "the other one has a task");
+        const waiting = [reasonOf(own.dispatch(nothing)), reasonOf(own.dispatch(nothing))];
+        await until(() => own.stats().inFlight === 4, "in each thread a task waits");
+        if (second === "block") {
+          writeFileSync(join(folder, "b-go"), "");
+          await until(() => existsSync(join(folder, "b-then")), "the other thread is blocked");
+        }
+        writeFileSync(join(folder, "a-go"), "");
+        await a;
+        // That of the thread that has ended is lost with it; the other one has its place.
+        expect(await Promise.race(waiting.map(async (outcome) => hasRun(await outcome)).map(unless))).toBe(true);
+        for (const file of ["b-go", "end"]) writeFileSync(join(folder, file), "");
+        expect(await b).toBe("b");
+        await Promise.all(waiting);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    });
+
+    const hasRun = (outcome: unknown): boolean => Array.isArray(outcome);
+    /** Leaves the decision to another if it is false. */
+    const unless = async (decision: Promise<boolean>): Promise<boolean> =>
+      (await decision) || (await new Promise<never>(() => undefined));
   });
 
   test("two threads run two tasks that block", async () => {
