@@ -49,11 +49,11 @@ export class OutcomeDelivery {
     }
   }
 
-  /** Decodes the bytes of a value and tells the call. `owned`: nobody else uses the buffer. */
-  deliver(call: Call, kind: number, buffer: Buffer, from: number, to: number, owned: boolean, control: boolean): void {
+  /** Decodes the bytes of a value and tells the call. `owned`: nobody else uses the buffer. `mark`: see `writeOutcome`. */
+  deliver(call: Call, kind: number, buffer: Buffer, from: number, to: number, owned: boolean, mark: boolean): void {
     let value: unknown;
     try {
-      const serializer = call.extras?.serializer;
+      const serializer = isForSerializer(kind, mark) ? call.extras?.serializer : undefined;
       value =
         serializer === undefined
           ? decoder.decode(buffer, from, to, owned ? OWNED : undefined)
@@ -62,26 +62,28 @@ export class OutcomeDelivery {
       this.#unreadable(call, cause);
       return;
     }
-    settle(call, kind, value, control);
+    settle(call, kind, value, mark);
   }
 
   #take(frame: FrameReader, kind: number, id: number, call: Call): void {
     const length = frame.integer(OutcomeField.chunked);
     const file = frame.has(OutcomeField.file) ? frame.text(OutcomeField.file) : undefined;
-    const control = frame.integer(OutcomeField.control) === 1;
+    const mark = frame.integer(OutcomeField.control) === 1;
     const loading = frame.has(OutcomeField.needs) ? this.received.ready(frame.integers(OutcomeField.needs)) : undefined;
     if (loading === undefined && this.#delayed === undefined) {
-      if (file !== undefined && call.extras?.serializer !== undefined) {
+      if (length === 0 && !frame.has(OutcomeField.value)) {
+        settle(call, kind, undefined, mark);
+      } else if (file !== undefined && call.extras?.serializer !== undefined) {
         // A serializer of the user's may keep the bytes; our own decoder does not.
-        this.deliver(call, kind, takePayloadFile(file, length), 0, length, true, control);
+        this.deliver(call, kind, takePayloadFile(file, length), 0, length, true, mark);
       } else if (file !== undefined) {
-        this.#deliverFile(call, kind, file, length, control);
+        this.#deliverFile(call, kind, file, length, mark);
       } else if (length > 0) {
-        this.deliver(call, kind, this.chunks.take(id, length), 0, length, true, control);
+        this.deliver(call, kind, this.chunks.take(id, length), 0, length, true, mark);
       } else {
         const { buffer } = frame;
         const end = frame.end(OutcomeField.value);
-        this.deliver(call, kind, buffer, frame.start(OutcomeField.value), end, false, control);
+        this.deliver(call, kind, buffer, frame.start(OutcomeField.value), end, false, mark);
       }
       return;
     }
@@ -89,11 +91,11 @@ export class OutcomeDelivery {
     if (file !== undefined) payload = takePayloadFile(file, length);
     else if (length > 0) payload = this.chunks.take(id, length);
     const owned = length > 0;
-    this.#deliverLater(loading, () => this.deliver(call, kind, payload, 0, payload.length, owned, control));
+    this.#deliverLater(loading, () => this.deliver(call, kind, payload, 0, payload.length, owned, mark));
   }
 
   /** A file that is none is a fault of the session, what is in it one of the call. */
-  #deliverFile(call: Call, kind: number, file: string, length: number, control: boolean): void {
+  #deliverFile(call: Call, kind: number, file: string, length: number, mark: boolean): void {
     usePayloadFile(file, length, (source) => {
       let value: unknown;
       try {
@@ -102,7 +104,7 @@ export class OutcomeDelivery {
         this.#unreadable(call, cause);
         return;
       }
-      settle(call, kind, value, control);
+      settle(call, kind, value, mark);
     });
   }
 
@@ -122,12 +124,17 @@ export class OutcomeDelivery {
   }
 }
 
+/** What the runtime has to say itself is not for a serializer of the user's. */
+function isForSerializer(kind: number, mark: boolean): boolean {
+  return kind !== ResponseField.raised || !mark;
+}
+
 function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {
   return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
 }
 
 /** Tells a call what came of it. */
-function settle(call: Call, kind: number, value: unknown, control: boolean): void {
+function settle(call: Call, kind: number, value: unknown, mark: boolean): void {
   if (kind === ResponseField.result) {
     if (call.tally !== undefined) call.tally.done++;
     call.resolve(value);
@@ -136,5 +143,5 @@ function settle(call: Call, kind: number, value: unknown, control: boolean): voi
     if (call.tally !== undefined) call.tally.failed++;
     call.reject(new RemoteFailure(value));
     call.release();
-  } else call.stream?.yielded(value, control);
+  } else call.stream?.yielded(value, mark);
 }

@@ -1,5 +1,6 @@
 import { InvalidArgument } from "../errors.ts";
 import type { CallObserver } from "../routine/frame.ts";
+import { decode, dumpWith, encode } from "../values/index.ts";
 import { StepKind } from "../wire/fields.ts";
 import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
@@ -140,7 +141,9 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     }
   }
 
-  #enqueue(request: StepRequest): void {
+  #enqueue(asked: StepRequest): void {
+    const request = this.#isOpen ? asked : this.#snapshot(asked);
+    if (request === undefined) return;
     if (request.kind === StepKind.next) {
       if (request.value === undefined) this.#asked++;
       this.#replenish();
@@ -154,8 +157,30 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     }
     this.#requests.push(request);
     this.#tellIfWaitedFor(true);
-    if (this.#session !== undefined && this.#call?.written === true) this.#sendStep(request);
+    if (this.#isOpen) this.#sendStep(request);
     if (request.kind !== StepKind.next) this.#prefetch = 0;
+  }
+
+  /** Whether steps can be sent. */
+  get #isOpen(): boolean {
+    return this.#session !== undefined && this.#call?.written === true;
+  }
+
+  /** A step that has to wait, with its value as it is now; nothing when that cannot travel. */
+  #snapshot(request: StepRequest): StepRequest | undefined {
+    const { value } = request;
+    if (typeof value !== "object" || value === null) return request;
+    const serializer = this.#call?.extras?.serializer;
+    try {
+      const copy =
+        serializer === undefined
+          ? decode(encode(value, "value"))
+          : serializer.loads(dumpWith(serializer, value, "value"));
+      return { ...request, value: copy };
+    } catch (error) {
+      request.reject(new RemoteFailure(error));
+      return undefined;
+    }
   }
 
   #tellIfWaitedFor(isWaitedFor: boolean): void {

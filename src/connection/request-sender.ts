@@ -113,6 +113,13 @@ export class RequestSender {
     const { writer } = this.#outbox;
     const { id } = call;
     const serializer = call.extras?.serializer;
+    if (serializer !== undefined && value === undefined) {
+      this.#outbox.inOrder(id, () => {
+        frames.writeStep(writer, id, kind, {}, [], after);
+        this.#outbox.schedule(idle);
+      });
+      return;
+    }
     const bytes =
       serializer === undefined ? encoder.encodeInParts(value, "value") : dumpWith(serializer, value, "value");
     const needs =

@@ -257,7 +257,7 @@ export class Session {
         from,
         frame.end(RejectedField.error),
         false,
-        false,
+        true,
       );
     } else if (frame.has(RejectedField.codeWanted)) {
       this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));

@@ -48,6 +48,8 @@ export const ScopeField = { number: 1, pool: 2 } as const;
 
 /** Where the bytes of a payload are: in the frame, in the chunks before it, or in a file. */
 export type PayloadPlace =
+  /** Nowhere: the value is undefined. */
+  | Readonly<Record<string, never>>
   | { readonly bytes: Uint8Array }
   | { readonly chunked: number }
   | { readonly chunked: number; readonly file: string };

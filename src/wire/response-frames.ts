@@ -4,7 +4,8 @@ import { writeFrame } from "./frame-writer.ts";
 import type { PayloadPlace } from "./request-frames.ts";
 
 /** Field numbers that `Result`, `Yielded` and `Raised` have in common. */
-export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, control: 6 } as const;
+/** `control` is one of `Yielded`, `byRuntime` one of `Raised`. */
+export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, control: 6, byRuntime: 6 } as const;
 /** Field numbers of the `Rejected` message. */
 export const RejectedField = { id: 1, status: 2, message: 3, error: 4, needs: 5, codeWanted: 6 } as const;
 /** Field numbers of the `Welcome` message. */
@@ -17,13 +18,14 @@ export const LOST_REASON = 1;
 /** The frames that carry what came of a task or of one of its steps. */
 export type OutcomeFrame = typeof ResponseField.result | typeof ResponseField.yielded | typeof ResponseField.raised;
 
+/** `mark`: for a value yielded that it answers a throw or a return, for an error that the runtime has encoded it. */
 export function writeOutcome(
   writer: BatchWriter,
   frame: OutcomeFrame,
   id: number,
   value: PayloadPlace,
   needs: readonly number[],
-  control: boolean,
+  mark: boolean,
 ): void {
   writeFrame(writer, frame, [
     undefined,
@@ -32,7 +34,7 @@ export function writeOutcome(
     needs,
     "chunked" in value ? value.chunked : undefined,
     "file" in value ? value.file : undefined,
-    control,
+    mark,
   ]);
 }
 

@@ -65,17 +65,25 @@ export class ExecutorSession {
     this.outbox.flush();
   }
 
-  /** Encodes what a task gave back. Throws when it cannot travel. */
-  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, control: boolean): void {
+  /**
+   * Encodes what a task gave back. Throws when it cannot travel. What is undefined is not a serializer's business.
+   *
+   * @param mark - what `writeOutcome` takes
+   */
+  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, mark: boolean): void {
     const { outbox } = this;
     const { writer } = outbox;
     const encoder = this.#encoder;
+    if (serializer !== undefined && value === undefined) {
+      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, mark));
+      return;
+    }
     const rootName = frame === ResponseField.yielded ? "yielded" : "result";
     const bytes =
       serializer === undefined ? encoder.encodeInParts(value, rootName) : dumpWith(serializer, value, rootName);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     const small = bytes instanceof Uint8Array && bytes.length <= FILE_FROM_BYTES;
-    if (small && dependencies.length === 0 && !control && !outbox.isHeldUp(id)) {
+    if (small && dependencies.length === 0 && !mark && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
       return;
     }
@@ -84,7 +92,7 @@ export class ExecutorSession {
     // The outcome may be long on its way; that the task was started is not to wait for it.
     if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
-      writeOutcome(writer, frame, id, place, needs, control);
+      writeOutcome(writer, frame, id, place, needs, mark);
       outbox.schedule(true);
     });
   }

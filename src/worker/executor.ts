@@ -263,13 +263,23 @@ export class Executor {
     const id = frame.integer(StepField.id);
     const kind = frame.integer(StepField.kind) as StepKind;
     const after = frame.integer(StepField.after);
+    const isGiven = frame.has(StepField.value) || frame.has(StepField.chunked);
     const value = locatePayload(session, frame, id, STEP_PAYLOAD);
     const needs = frame.integers(StepField.needs);
     const task = session.tasks.get(id);
     if (task === undefined) return;
     toGenerator(task, (run) => {
       const loading = session.received.ready(needs);
-      const advance = (): void => run.step(kind, readPayload(task, value), after);
+      const advance = (): void => {
+        let sent: unknown;
+        try {
+          sent = isGiven ? readPayload(task, value) : undefined;
+        } catch (error) {
+          run.step(StepKind.throw, error, after);
+          return;
+        }
+        run.step(kind, sent, after);
+      };
       if (loading === undefined) advance();
       else loading.then(advance, (error: unknown) => run.step(StepKind.throw, error, after));
     });

@@ -46,6 +46,11 @@ export class RemoteRoutine {
     return fn;
   }
 
+  /** Whether the routine has a serializer of its own. */
+  get hasSerializer(): boolean {
+    return this.#serializerCode !== undefined;
+  }
+
   /** The routine's own serializer, if it has one. */
   serializer(): Serializer | undefined {
     if (this.#serializerCode === undefined) return undefined;

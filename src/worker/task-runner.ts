@@ -217,7 +217,7 @@ export class TaskRunner {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
     } catch (error) {
       void task.run?.close();
-      this.#raise(task, error);
+      this.#raise(task, undumpable(task, error));
       return;
     }
     this.#options.touched(session);
@@ -228,7 +228,7 @@ export class TaskRunner {
       try {
         task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
       } catch (error) {
-        this.#raise(task, error);
+        this.#raise(task, undumpable(task, error));
         return;
       }
     }
@@ -244,10 +244,14 @@ export class TaskRunner {
   #sendError(task: RunningTask, error: unknown): void {
     const { session, routine, wireId } = task;
     trimStack(error);
+    // What the runtime has to say is not for a serializer of the user's, who need not expect it.
+    const byRuntime = routine.hasSerializer && WoolError.isWoolError(error);
+    const serializer = byRuntime ? undefined : routine.serializer();
     try {
-      session.outcome(ResponseField.raised, wireId, error, routine.serializer(), false);
+      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
     } catch (cause) {
-      session.outcome(ResponseField.raised, wireId, untransportable(routine.name, error, cause), undefined, false);
+      const told = untransportable(routine.name, error, cause);
+      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer);
     }
   }
 
@@ -299,6 +303,17 @@ function codeUnavailable(routine: string, cause: unknown): Error {
   if (WoolError.isWoolError(cause)) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reason}`, { cause });
+}
+
+/** What a serializer of the user's throws is none of the task's errors. */
+function undumpable({ routine }: RunningTask, cause: unknown): unknown {
+  if (!routine.hasSerializer || WoolError.isWoolError(cause)) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new SerializationError(
+    `the serializer of ${routine.name} could not dump what it gave back: ${reason}`,
+    "result",
+    { cause },
+  );
 }
 
 /** Stands for a thrown value that cannot travel. */

@@ -1,7 +1,15 @@
 import { basename } from "node:path";
 import { pid } from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { currentTask, routine, SerializationError, type Serializer, TaskTimeout, WorkerPool } from "wool-ts";
+import {
+  currentTask,
+  routine,
+  SerializationError,
+  type Serializer,
+  TaskCancelled,
+  TaskTimeout,
+  WorkerPool,
+} from "wool-ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
@@ -293,6 +301,8 @@ describe("inside a pool", () => {
       dumps: (value) => Buffer.from(JSON.stringify(value) ?? "null", "utf8"),
       loads: (bytes) => JSON.parse(Buffer.from(bytes).toString("utf8")) as unknown,
     };
+    /** Throws at what JSON does not know. */
+    const strict: Serializer = { ...json, dumps: (value) => Buffer.from(JSON.stringify(value), "utf8") };
     const when = new Date(0);
 
     test("is used for arguments and results", async () => {
@@ -332,6 +342,39 @@ describe("inside a pool", () => {
       expect(error).toBeInstanceOf(SerializationError);
       expect(error).toMatchObject({ path: "args", message: expect.stringContaining(`returned ${shown}.`) });
       expect(await echo(2)).toBe(2);
+    });
+
+    test("has nothing to do with what is undefined", async () => {
+      const nothing = routine(async (): Promise<unknown> => undefined, { serializer: strict });
+      expect(await nothing()).toBeUndefined();
+      const endless = routine(
+        async function* (): AsyncGenerator<unknown, void, unknown> {
+          for (;;) yield undefined;
+        },
+        { serializer: strict },
+      );
+      for await (const value of endless()) {
+        expect(value).toBeUndefined();
+        break;
+      }
+      await until(() => pool.stats().inFlight === 0, "the generator has ended");
+    });
+
+    test("has nothing to do with the errors of the runtime", async () => {
+      const sleep = routine(async (): Promise<void> => await new Promise(() => undefined), { serializer: strict });
+      await expect(sleep.with({ timeout: 20 })()).rejects.toBeInstanceOf(TaskTimeout);
+      const own = await WorkerPool.start({ size: 1 });
+      const stopped = reasonOf(own.dispatch(sleep));
+      await until(() => own.stats().inFlight === 1, "the task is handed out");
+      await own.stop({ timeout: 0 });
+      expect(await stopped).toBeInstanceOf(TaskCancelled);
+    });
+
+    test("that throws at a result is a SerializationError that says so", async () => {
+      const large = routine(async (): Promise<unknown> => 1n, { serializer: strict, name: "large" });
+      const error = await reasonOf(large());
+      expect(error).toBeInstanceOf(SerializationError);
+      expect(error).toMatchObject({ message: expect.stringMatching(/serializer of large could not dump.*BigInt/) });
     });
 
     test("that makes something else than bytes of a sent value is refused, and the stream goes on", async () => {

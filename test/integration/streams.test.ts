@@ -280,3 +280,18 @@ test("a stream dropped without closing is closed when its pool is", async () => 
     await rm(folder, { recursive: true });
   }
 });
+
+test("a value sent before the stream is open is sent as it was then, and refused at once if it cannot travel", async () => {
+  const answers = routine(async function* (): AsyncGenerator<unknown, void, unknown> {
+    let sent: unknown = yield "first";
+    for (;;) sent = yield sent;
+  });
+  const stream = answers();
+  const bytes = new Uint8Array([1, 2, 3]);
+  const [first, second, bad] = [stream.next(), stream.next(bytes), stream.next(new WeakMap())];
+  bytes.fill(0);
+  await expect(bad).rejects.toMatchObject({ name: "SerializationError" });
+  expect((await first).value).toBe("first");
+  expect((await second).value).toEqual(new Uint8Array([1, 2, 3]));
+  await stream.return();
+});
