@@ -5,5 +5,9 @@ export function describeValue(value: unknown): string {
   if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
   if (Array.isArray(value)) return "an array";
   const name: unknown = value.constructor?.name;
-  return typeof name === "string" && name !== "" && name !== "Object" ? `a ${name}` : "an object";
+  return typeof name === "string" && name !== "" && name !== "Object" ? `${article(name)} ${name}` : "an object";
+}
+
+function article(name: string): string {
+  return /^[AEIOU]/i.test(name) ? "an" : "a";
 }

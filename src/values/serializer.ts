@@ -2,7 +2,10 @@ import { types } from "node:util";
 import { describeValue } from "../describe-value.ts";
 import { SerializationError } from "../errors.ts";
 
-/** A way of one's own to turn values into bytes, for `RoutineOptions.serializer`. */
+/**
+ * A way of one's own to turn values into bytes, for `RoutineOptions.serializer`. `undefined` and the errors of the runtime
+ * do not go through it.
+ */
 export interface Serializer {
   dumps(value: unknown): Uint8Array;
   loads(bytes: Uint8Array): unknown;

@@ -332,7 +332,7 @@ describe("inside a pool", () => {
     test.each([
       ["a string", '"text"', () => "text"],
       ["nothing", "undefined", () => undefined],
-      ["an ArrayBuffer", "a ArrayBuffer", () => new ArrayBuffer(8)],
+      ["an ArrayBuffer", "an ArrayBuffer", () => new ArrayBuffer(8)],
       ["a promise", "a Promise", async () => new Uint8Array(8)],
     ])("that makes %s of arguments is refused, and other calls go on", async (_name, shown, dumps) => {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
