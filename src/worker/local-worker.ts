@@ -10,6 +10,7 @@ import type { ListenAddress } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
 import { shipHook } from "./backpressure.ts";
+import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -43,6 +44,7 @@ export class LocalWorker extends Worker {
 
   protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     refuseSingleExecutable();
+    refuseBesidesTasks(`${this.constructor.name}.start()`);
     try {
       return await this.launch(timeout, "foreground");
     } catch (error) {

@@ -2,6 +2,7 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { configureRoot } from "../functions/index.ts";
 import "../index.ts";
+import { markTaskThread } from "../routine/frame.ts";
 import { usePayloadDirectory } from "../security/index.ts";
 import { collectLargeEagerly } from "../values/index.ts";
 import { receiveHook } from "./backpressure.ts";
@@ -131,6 +132,7 @@ function spin(): void {
 }
 
 containStrayErrors();
+markTaskThread();
 configureRoot(config.root);
 usePayloadDirectory(config.payloadDirectory);
 collectLargeEagerly();
