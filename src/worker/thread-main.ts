@@ -7,6 +7,7 @@ import { usePayloadDirectory } from "../security/index.ts";
 import { collectLargeEagerly } from "../values/index.ts";
 import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
+import { preload } from "./preload.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { containStrayErrors } from "./stray-errors.ts";
 import { TaskSlots } from "./task-slots.ts";
@@ -139,7 +140,7 @@ collectLargeEagerly();
 // Keeps the thread alive. What it is handed waits until all is there that tasks count on.
 port.ref();
 try {
-  for (const specifier of config.preload) await import(specifier);
+  for (const specifier of config.preload) await preload(specifier);
 } catch (error) {
   fail("a module to preload could not be loaded", error);
 }

@@ -19,7 +19,7 @@ export interface WorkerOptions {
   readonly maxConcurrency?: number;
   /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
   readonly backpressure?: BackpressureLike;
-  /** Modules imported before the first task: package names, URLs or paths from the working directory. */
+  /** Modules imported before the first task: packages of the project, URLs or paths from the working directory. */
   readonly preload?: readonly string[];
   /** Added to the environment of the process. */
   readonly env?: Readonly<Record<string, string>>;
