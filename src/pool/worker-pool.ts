@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { checkFunction } from "../check-function.ts";
 import { fromCaller } from "../connection/remote-failure.ts";
 import {
   type DiscoveryLike,
@@ -91,8 +92,9 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     return this.#proxy?.workers ?? new Map();
   }
 
-  /** Runs `fn`: routines called inside use this pool. */
+  /** Runs `fn`: routines called inside use this pool. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
+    checkFunction(fn, "pool.run()", "a function to run");
     return runInFrame({ dispatcher: this }, fn);
   }
 
