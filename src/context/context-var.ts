@@ -1,6 +1,8 @@
+import { checkFunction } from "../check-function.ts";
 import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { currentFrame, runInFrame } from "../routine/frame.ts";
+import { checkOptions } from "../routine/options.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 
 /** How a context variable is made. */
@@ -10,6 +12,11 @@ export interface ContextVarOptions<T> {
   /** Keeps variables of the same name in different libraries apart. Default: none. */
   readonly namespace?: string;
 }
+
+const CHECKS = {
+  default: () => undefined,
+  namespace: (value: unknown) => (typeof value === "string" ? undefined : "a string"),
+};
 
 /**
  * A variable that follows the flow of calls: set for a scope by the caller, seen by the tasks that it calls and by
@@ -22,11 +29,12 @@ export class ContextVar<T> {
   /** Holds the default, if there is one. */
   readonly fallback: readonly [] | readonly [T];
 
-  /** Throws `InvalidArgument` when the name is empty. */
+  /** Throws `InvalidArgument` when the name is empty or an option is wrong. */
   constructor(name: string, options: ContextVarOptions<T> = {}) {
     if (typeof name !== "string" || name === "") {
       throw new InvalidArgument(`a ContextVar needs a name that is not empty, not ${describeValue(name)}`);
     }
+    checkOptions(options, CHECKS, "new ContextVar()");
     this.name = name;
     this.namespace = options.namespace;
     this.fallback = "default" in options ? [options.default as T] : [];
@@ -44,8 +52,9 @@ export class ContextVar<T> {
     );
   }
 
-  /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. */
+  /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. Throws `InvalidArgument` for what is no function. */
   run<R>(value: T, fn: () => R): R {
+    checkFunction(fn, "run() of a ContextVar", "a value and a function to run with it");
     const variables = new Map(currentFrame()?.variables);
     variables.set(keyOf(this), value);
     return runInFrame({ variables }, fn);

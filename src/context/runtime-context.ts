@@ -1,3 +1,4 @@
+import { checkFunction } from "../check-function.ts";
 import { currentFrame, runInFrame } from "../routine/frame.ts";
 import { type CallOptions, checkOptions } from "../routine/options.ts";
 
@@ -17,9 +18,10 @@ const CHECKS = {
 
 /** The call options in force for a scope. They reach the calls that tasks of the scope make, too. */
 export const runtimeContext = {
-  /** Runs `fn` with `options` for every call it makes. What `with()` says for one call wins. */
+  /** Runs `fn` with `options` for every call it makes. What `with()` says for one call wins. Throws `InvalidArgument` for what is wrong. */
   run<R>(options: AmbientOptions, fn: () => R): R {
     checkOptions(options, CHECKS, "runtimeContext.run()");
+    checkFunction(fn, "runtimeContext.run()", "options and a function to run with them");
     const ambient: CallOptions = { ...currentFrame()?.ambient, ...options };
     return runInFrame({ ambient }, fn);
   },

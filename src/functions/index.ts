@@ -12,6 +12,7 @@ export {
 } from "./explain-ports.ts";
 export type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
 export { processId } from "./identity.ts";
+export { importFrom } from "./import-from.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
 export { referenceOf } from "./references.ts";
 export { refuseSymbol } from "./refuse-symbol.ts";

@@ -1,5 +1,7 @@
+import { availableParallelism } from "node:os";
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
+import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
 import { checkOptions } from "../routine/options.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
@@ -42,9 +44,20 @@ const CHECKS = {
   ...SHARED_CHECKS,
 };
 
-/** Throws `InvalidArgument` for an option that is unknown or of the wrong kind. */
+/** Throws `InvalidArgument` for an option that is unknown or of the wrong kind, and for a pool that could never have its workers. */
 export function checkPoolOptions(options: unknown): asserts options is PoolOptions {
   checkOptions(options, CHECKS, "WorkerPool.start()");
-  const { workerOptions } = options as PoolOptions;
+  const { size, discovery, quorum = 0, workerOptions } = options as PoolOptions;
   if (workerOptions !== undefined) checkWorkerOptions(workerOptions, "WorkerPool.start() workerOptions");
+  if (discovery !== undefined) return;
+  if (size === 0) {
+    throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");
+  }
+  const most = size ?? availableParallelism();
+  if (quorum > most) {
+    throw new InvalidArgument(
+      `WorkerPool.start(): a quorum of ${quorum} cannot be reached by a pool of ${most} workers that finds no others: ` +
+        `give a quorum of ${most} or less, a size of ${quorum}, or a discovery`,
+    );
+  }
 }

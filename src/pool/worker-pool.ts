@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { checkFunction } from "../check-function.ts";
 import { fromCaller } from "../connection/remote-failure.ts";
 import {
   type DiscoveryLike,
@@ -21,7 +22,7 @@ import type { CallOptions } from "../routine/options.ts";
 import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
 import { PoolDirectory } from "../security/index.ts";
-import { LocalWorker, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { Deadline } from "./deadline.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
@@ -35,6 +36,9 @@ const MAP_CONCURRENCY_PER_WORKER = 8;
 const DRAIN_LOOK_MS = 5;
 /** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
 const QUORUM_TIMEOUT_MS = 60_000;
+
+/** Makes a pool that is not started. Set by the class, which the build would rename if it named itself. */
+let makePool: (options: PoolOptions) => WorkerPool;
 
 /**
  * Workers to run routines on: started, found, used and stopped together.
@@ -50,6 +54,10 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   #stopping: Promise<void> | undefined;
   #forgetLeftOpen: (() => void) | undefined;
 
+  static {
+    makePool = (options) => new this(options);
+  }
+
   private constructor(options: PoolOptions) {
     this.#options = options;
     this.#directory = new PoolDirectory();
@@ -57,14 +65,13 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
 
   /**
    * Starts a pool; resolves when its workers take tasks. Throws `InvalidArgument` for wrong options, and
-   * `WorkerStartError` with what the worker wrote to stderr when one does not start; nothing is left running then.
+   * `WorkerStartError` with what the worker wrote to stderr when one does not start, and in a worker that was loading a
+   * module; nothing is left running then.
    */
   static async start(options: PoolOptions = {}): Promise<WorkerPool> {
     checkPoolOptions(options);
-    if (options.size === 0 && options.discovery === undefined) {
-      throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");
-    }
-    const pool = new WorkerPool(options);
+    refuseBesidesTasks("WorkerPool.start()");
+    const pool = makePool(options);
     try {
       await pool.#start();
     } catch (error) {
@@ -85,8 +92,9 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     return this.#proxy?.workers ?? new Map();
   }
 
-  /** Runs `fn`: routines called inside use this pool. */
+  /** Runs `fn`: routines called inside use this pool. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
+    checkFunction(fn, "pool.run()", "a function to run");
     return runInFrame({ dispatcher: this }, fn);
   }
 

@@ -4,6 +4,7 @@ import {
   isLoadBalancer,
   type LoadBalancerLike,
 } from "../balancing/index.ts";
+import { checkFunction } from "../check-function.ts";
 import { describeValue } from "../describe-value.ts";
 import {
   type DiscoveryLike,
@@ -74,6 +75,8 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   /** How tasks find the workers, when that is known before the discovery is. */
   readonly #fixedAddress: PoolAddress | undefined;
   readonly #dispatching: Dispatching;
+  /** The workers that were given as a list. */
+  readonly #listed: StaticDiscovery | undefined;
   #discovery: Resolved<DiscoveryLike> | undefined;
   #balancer: Resolved<LoadBalancerLike | DispatchingLoadBalancerLike> | undefined;
   #state: "idle" | "starting" | "open" | "closed" = "idle";
@@ -86,6 +89,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   constructor(options: WorkerProxyOptions) {
     checkProxyOptions(options);
     this.#options = options;
+    this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers]);
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
       evict: (member, reason) => this.#membership.evict(member, reason),
@@ -140,8 +144,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     return this.#starting;
   }
 
-  /** Runs `fn`: routines called inside go through this proxy. */
+  /** Runs `fn`: routines called inside go through this proxy. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
+    checkFunction(fn, "proxy.run()", "a function to run");
     return runInFrame({ dispatcher: this }, fn);
   }
 
@@ -287,9 +292,9 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   }
 
   async #findDiscovery(): Promise<Resolved<DiscoveryLike>> {
-    const { poolUri, namespace, workers, discovery } = this.#options;
+    const { poolUri, namespace, discovery } = this.#options;
     if (discovery !== undefined) return await resolveDiscovery(discovery);
-    if (workers !== undefined) return await resolveDiscovery(new StaticDiscovery([...workers]));
+    if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
     if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
     const directory = (poolUri ?? "").slice(POOL_SCHEME.length);
     return await resolveDiscovery(new LocalDiscovery(POOL_NAMESPACE, { directory }));

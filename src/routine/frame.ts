@@ -27,6 +27,8 @@ interface SharedRuntime {
   readonly frames: AsyncLocalStorage<Frame>;
   /** Started pools that are still open, the newest last. */
   readonly open: Dispatcher[];
+  /** Set where a worker runs tasks. */
+  isTaskThread?: boolean;
 }
 
 const SHARED = Symbol.for("wool-ts.runtime.v1");
@@ -53,6 +55,16 @@ export function runInFrame<R>(changes: Frame, fn: () => R): R {
 /** Runs `fn` with exactly this frame. */
 export function runWithFrame<A extends unknown[], R>(frame: Frame, fn: (...args: A) => R, ...args: A): R {
   return runtime.frames.run(frame, fn, ...args);
+}
+
+/** Makes this thread one that runs the tasks of a worker, and nothing else. */
+export function markTaskThread(): void {
+  runtime.isTaskThread = true;
+}
+
+/** True in a thread of a worker for code that no task runs: that of a module which is being loaded, and its callbacks. */
+export function isBesidesTasks(): boolean {
+  return runtime.isTaskThread === true && currentFrame()?.task === undefined;
 }
 
 /** Makes a pool the one that calls outside of any scope use. */

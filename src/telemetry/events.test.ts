@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { WorkerMetadata } from "../discovery/index.ts";
+import { InvalidArgument } from "../errors.ts";
 import { emitWorkerEvent, events, type WorkerEvent, type WorkerEventType } from "./events.ts";
 
 const worker: WorkerMetadata = {
@@ -64,8 +65,14 @@ describe("events", () => {
 
   it("of a type that there is not are refused", () => {
     const unknown = "worker-lost" as WorkerEventType;
-    expect(() => events.on(unknown, () => undefined)).toThrow(
-      'there are no events "worker-lost": use one of worker-added',
-    );
+    const subscribe = (): Disposable => events.on(unknown, () => undefined);
+    expect(subscribe).toThrow(InvalidArgument);
+    expect(subscribe).toThrow('there are no events "worker-lost": use one of worker-added');
+  });
+
+  it("are not told to what is no function", () => {
+    const subscribe = (): Disposable => events.on("worker-added", "log" as never);
+    expect(subscribe).toThrow(InvalidArgument);
+    expect(subscribe).toThrow('events.on() takes a type and a function that is told of the events, not "log"');
   });
 });

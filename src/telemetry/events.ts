@@ -1,5 +1,8 @@
 import { channel } from "node:diagnostics_channel";
+import { checkFunction } from "../check-function.ts";
+import { describeValue } from "../describe-value.ts";
 import type { WorkerMetadata } from "../discovery/index.ts";
+import { InvalidArgument } from "../errors.ts";
 
 /** What can happen to a worker of a pool or proxy. */
 export type WorkerEventType = "worker-added" | "worker-dropped" | "worker-updated" | "worker-evicted";
@@ -37,10 +40,13 @@ export const events = {
    * Calls `handler` for each event of a type, soon after it, until what this returns is disposed of. What a handler throws
    * is reported once, as a warning, and changes nothing.
    *
-   * @throws TypeError for a type that there is not
+   * @throws InvalidArgument for a type that there is not, and for a handler that is no function
    */
   on(type: WorkerEventType, handler: (event: WorkerEvent) => void): Disposable {
-    if (!types.has(type)) throw new TypeError(`there are no events "${type}": use one of ${[...types].join(", ")}`);
+    if (!types.has(type)) {
+      throw new InvalidArgument(`there are no events ${describeValue(type)}: use one of ${[...types].join(", ")}`);
+    }
+    checkFunction(handler, "events.on()", "a type and a function that is told of the events");
     const subscription: Subscription = { handler, failed: false };
     const all = subscriptions.get(type) ?? new Set();
     subscriptions.set(type, all);

@@ -1,5 +1,6 @@
 export type { BackpressureContext, BackpressureLike } from "./backpressure.ts";
 export { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
+export { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
 export { ResilientWorker } from "./resilient-worker.ts";
 export type { RestartOptions } from "./restart-policy.ts";
 export { stopTimeout } from "./stop-timeout.ts";

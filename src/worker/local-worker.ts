@@ -1,8 +1,6 @@
 import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
 import { isSea } from "node:sea";
-import { pathToFileURL } from "node:url";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { WorkerStartError } from "../errors.ts";
 import { projectRoot } from "../functions/index.ts";
@@ -10,6 +8,8 @@ import type { ListenAddress } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
 import { shipHook } from "./backpressure.ts";
+import { preloadSpecifier } from "./preload.ts";
+import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -43,6 +43,7 @@ export class LocalWorker extends Worker {
 
   protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     refuseSingleExecutable();
+    refuseBesidesTasks(`${this.constructor.name}.start()`);
     try {
       return await this.launch(timeout, "foreground");
     } catch (error) {
@@ -171,9 +172,4 @@ function refuseSingleExecutable(): void {
 
 function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
-}
-
-/** Paths are meant from the working directory of the caller; anything else is left to the module loader. */
-function preloadSpecifier(specifier: string): string {
-  return specifier.startsWith(".") || specifier.startsWith("/") ? pathToFileURL(resolve(specifier)).href : specifier;
 }

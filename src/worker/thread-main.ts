@@ -2,10 +2,12 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { configureRoot } from "../functions/index.ts";
 import "../index.ts";
+import { markTaskThread } from "../routine/frame.ts";
 import { usePayloadDirectory } from "../security/index.ts";
 import { collectLargeEagerly } from "../values/index.ts";
 import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
+import { preload } from "./preload.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { containStrayErrors } from "./stray-errors.ts";
 import { TaskSlots } from "./task-slots.ts";
@@ -131,13 +133,14 @@ function spin(): void {
 }
 
 containStrayErrors();
+markTaskThread();
 configureRoot(config.root);
 usePayloadDirectory(config.payloadDirectory);
 collectLargeEagerly();
 // Keeps the thread alive. What it is handed waits until all is there that tasks count on.
 port.ref();
 try {
-  for (const specifier of config.preload) await import(specifier);
+  for (const specifier of config.preload) await preload(specifier);
 } catch (error) {
   fail("a module to preload could not be loaded", error);
 }

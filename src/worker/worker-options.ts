@@ -1,6 +1,7 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { ChannelOptions } from "../discovery/index.ts";
-import { checkOptions } from "../routine/options.ts";
+import { InvalidArgument } from "../errors.ts";
+import { type Check, checkOptions } from "../routine/options.ts";
 import type { BackpressureLike } from "./backpressure.ts";
 
 /** How a worker is set up. */
@@ -19,7 +20,7 @@ export interface WorkerOptions {
   readonly maxConcurrency?: number;
   /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
   readonly backpressure?: BackpressureLike;
-  /** Modules imported before the first task: package names, URLs or paths from the working directory. */
+  /** Modules imported before the first task: packages of the project, URLs or paths from the working directory. */
   readonly preload?: readonly string[];
   /** Added to the environment of the process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -50,6 +51,8 @@ const atLeast = (minimum: number) => (value: unknown) =>
     : `a whole number, ${minimum} or more`;
 const milliseconds = (value: unknown): string | undefined =>
   typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more";
+const above = (unit: string) => (value: unknown) =>
+  typeof value === "number" && Number.isFinite(value) && value > 0 ? undefined : `a number of ${unit} above zero`;
 const object = (value: unknown): string | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "an object";
 
@@ -74,7 +77,32 @@ const CHECKS = {
   channel: object,
 };
 
-/** Throws `InvalidArgument` for an option that is unknown or of the wrong kind. */
+const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
+  maxMessageBytes: atLeast(1),
+  keepaliveInterval: above("milliseconds"),
+  keepaliveTimeout: above("milliseconds"),
+  maxConcurrency: atLeast(1),
+  threads: atLeast(1),
+  compression: (value) => (value === "none" ? undefined : '"none"'),
+};
+
+const LIMIT_CHECKS: Record<keyof ResourceLimits, Check> = {
+  maxOldGenerationSizeMb: above("megabytes"),
+  maxYoungGenerationSizeMb: above("megabytes"),
+  codeRangeSizeMb: above("megabytes"),
+  stackSizeMb: above("megabytes"),
+};
+
+/** Throws `InvalidArgument` for an option that is unknown, of the wrong kind, or without one that it needs. */
 export function checkWorkerOptions(options: unknown, what: string): asserts options is WorkerOptions {
   checkOptions(options, CHECKS, what);
+  const { host, port, channel, resourceLimits } = options as WorkerOptions;
+  if (channel !== undefined) checkOptions(channel, CHANNEL_CHECKS, `${what}: channel`);
+  if (resourceLimits !== undefined) checkOptions(resourceLimits, LIMIT_CHECKS, `${what}: resourceLimits`);
+  if (port !== undefined && host === undefined) {
+    throw new InvalidArgument(
+      `${what}: option "port" needs a "host" to listen on, such as "127.0.0.1": without one a worker listens on a ` +
+        "private unix socket, which has no port",
+    );
+  }
 }

@@ -3,9 +3,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as wool from "wool-ts";
 import {
   type CallOptions,
   CodeUnavailable,
+  ContextVar,
+  type ContextVarOptions,
+  events,
   HandshakeError,
   InvalidArgument,
   LocalWorker,
@@ -16,6 +20,7 @@ import {
   type RoutineOptions,
   RpcError,
   routine,
+  runtimeContext,
   SerializationError,
   TaskCancelled,
   TaskTimeout,
@@ -26,6 +31,7 @@ import {
   WorkerLost,
   type WorkerOptions,
   WorkerPool,
+  WorkerProxy,
   WorkerStartError,
 } from "wool-ts";
 import { runningChildren } from "../support/processes.ts";
@@ -118,6 +124,8 @@ describe("WorkerPool.start()", () => {
     ["an unknown option", { sise: 4 }, /no option "sise".*did you mean "size"/],
     ["tags that are no array", { tags: "gpu" }, /tags/],
     ["a quorum that is negative", { quorum: -1 }, /quorum/],
+    ["a quorum beyond all workers", { size: 1, quorum: 5 }, /quorum of 5 .*pool of 1 workers.*or a discovery/],
+    ["a quorum beyond all cores", { quorum: 1_000_000 }, /quorum of 1000000 .*or a discovery/],
     ["a filter that is no function", { filter: true }, /filter/],
     ["a worker that is no function", { worker: {} }, /worker/],
     ["a maxPending that is negative", { maxPending: -5 }, /maxPending/],
@@ -126,6 +134,9 @@ describe("WorkerPool.start()", () => {
     ["options that are no object", 4, /options/],
     ["an unknown worker option", { workerOptions: { hots: "127.0.0.1" } }, /no option "hots".*did you mean "host"/],
     ["a port out of range", { workerOptions: { host: "127.0.0.1", port: 70_000 } }, /port.*70000/],
+    ["a port without a host", { workerOptions: { port: 5 } }, /"port" needs a "host"/],
+    ["a channel option below zero", { workerOptions: { channel: { maxMessageBytes: -5 } } }, /maxMessageBytes.*-5/],
+    ["an unknown limit", { workerOptions: { resourceLimits: { stackSize: 1 } } }, /resourceLimits.*mean "stackSizeMb"/],
     ["a fraction for threads", { workerOptions: { threads: 0.5 } }, /threads/],
     ["environment values that are no strings", { workerOptions: { env: { A: 1 } } }, /env/],
   ])("%s is refused and starts nothing", async (_name, options, text) => {
@@ -139,6 +150,53 @@ describe("WorkerPool.start()", () => {
   test("a LocalWorker checks its options, too", () => {
     expect(invalid(() => new LocalWorker({ treads: 1 } as WorkerOptions)).message).toMatch(/treads/);
   });
+});
+
+describe("a WorkerProxy", () => {
+  test.each<[unknown, RegExp]>([
+    [5, /5 is not the metadata of a worker/],
+    ["nowhere", /"nowhere" is neither "host:port"/],
+    [{ uid: "w" }, /not the metadata of a worker/],
+  ])("of the worker %o is refused at once", (worker, text) => {
+    expect(invalid(() => new WorkerProxy({ workers: [worker as string] })).message).toMatch(text);
+  });
+
+  test("runs functions only", async () => {
+    await using proxy = new WorkerProxy({ workers: ["127.0.0.1:1"] });
+    expect(invalid(() => proxy.run(5 as never)).message).toBe("proxy.run() takes a function to run, not 5");
+  });
+});
+
+describe("what follows the flow of calls", () => {
+  test("a ContextVar knows its options", () => {
+    const options = { defualt: 1 } as ContextVarOptions<number>;
+    expect(invalid(() => new ContextVar("x", options)).message).toMatch(/no option "defualt"; did you mean "default"/);
+    expect(invalid(() => new ContextVar("x", { namespace: 5 as never })).message).toMatch(
+      /"namespace".*a string, not 5/,
+    );
+    expect(invalid(() => new ContextVar("x", 5 as never)).message).toMatch(/takes an options object, not 5/);
+  });
+
+  test("scopes run functions only", () => {
+    const variable = new ContextVar<number>("x");
+    expect(invalid(() => variable.run(1, 5 as never)).message).toMatch(
+      /run\(\) of a ContextVar takes.*function.*not 5/,
+    );
+    expect(invalid(() => runtimeContext.run({}, 5 as never)).message).toMatch(
+      /runtimeContext\.run\(\).*function.*not 5/,
+    );
+  });
+
+  test("events are told by their names, to functions", () => {
+    expect(invalid(() => events.on("nope" as never, () => undefined)).message).toMatch(/no events "nope": use one of/);
+    expect(invalid(() => events.on("worker-added", undefined as never)).message).toMatch(/function.*not undefined/);
+  });
+});
+
+test("classes and functions have the names that they are exported by", () => {
+  const named = Object.entries(wool).filter(([, value]) => typeof value === "function");
+  expect(named.length).toBeGreaterThan(20);
+  for (const [name, value] of named) expect(value).toHaveProperty("name", name);
 });
 
 describe("a pool", () => {
@@ -157,6 +215,10 @@ describe("a pool", () => {
   /** Keeps its thread busy until the file is there: nothing else is accepted meanwhile. */
   const block = routine(async (file: string) => {
     while (!existsSync(file));
+  });
+
+  test("runs functions only", () => {
+    expect(invalid(() => pool.run(5 as never)).message).toBe("pool.run() takes a function to run, not 5");
   });
 
   test("refuses what is not a routine", () => {

@@ -1,6 +1,10 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { runProgram } from "../support/run-program.ts";
 
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
@@ -80,6 +84,50 @@ test("a module that starts a pool is not loaded by workers", async () => {
 
 test("nor is one that does so in a function which it calls", async () => {
   expect(await seenBy("main-program.mjs")).toEqual([1, 1, 1]);
+});
+
+describe("a module that starts workers in a way that cannot be seen does not start any in a worker that loads it", () => {
+  const refusal =
+    /was called in a worker outside of any task: .*Start the pool in the entry file of the program, or in/;
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "wool-references-"));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  /** What the program printed, and how many processes ran it. */
+  async function run(how: string): Promise<{ answers: unknown; processes: number; stderr: string }> {
+    const file = join(folder, "loaded");
+    const env = { HOW: how, LOADED_FILE: file };
+    const { code, stdout, stderr } = await runProgram("references/main-command.mjs", { env });
+    expect(code).toBe(0);
+    const pids = readFileSync(file, "utf8").trim().split("\n");
+    return { answers: JSON.parse(stdout), processes: new Set(pids).size, stderr };
+  }
+
+  test.each(["a callback", "then", "a timer"])("from %s: is loaded, and the refusal reported", async (how) => {
+    const { answers, processes, stderr } = await run(how);
+    expect({ answers, processes }).toEqual({ answers: [1, 2], processes: 2 });
+    expect(stderr).toContain("WorkerStartError: WorkerPool.start()");
+    expect(stderr).toMatch(refusal);
+  });
+
+  test.each(["await", "a worker"])("from %s: is not loaded, and the code travels", async (how) => {
+    expect(await run(how)).toEqual({ answers: [1, 1], processes: 2, stderr: "" });
+  });
+
+  test("is refused when it is to travel by reference only", async () => {
+    const { answers, processes } = await run("reference");
+    expect(answers).toEqual([expect.stringContaining("which the worker cannot load")]);
+    expect(processes).toBe(2);
+  });
+
+  test("and ends its thread when it exits for that", async () => {
+    const { answers, processes } = await run("exit");
+    const lost = expect.stringContaining("process.exit(1) was called in it");
+    expect({ answers, processes }).toEqual({ answers: [lost, lost], processes: 2 });
+  });
 });
 
 test("TypeScript modules are loaded by workers that can, and their code travels to those that cannot", async () => {

@@ -1,0 +1,82 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { runProgram } from "../support/run-program.ts";
+
+const PROGRAM = `
+  import { routine, WorkerPool } from ${JSON.stringify(fileURLToPath(new URL("../../dist/index.js", import.meta.url)))};
+  const loaded = routine(async () => globalThis.loaded);
+  try {
+    const pool = await WorkerPool.start({ size: 1, workerOptions: { preload: process.argv.slice(2) } });
+    console.log(JSON.stringify(await loaded()));
+    await pool.stop();
+  } catch (error) {
+    console.log(JSON.stringify(String(error)));
+  }
+`;
+
+describe("modules to preload", () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), "wool-preload-")));
+    await write("project/package.json", "{}");
+    await write("project/src/main.mjs", PROGRAM);
+    await mkdir(join(folder, "elsewhere"));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  async function write(file: string, text: string): Promise<void> {
+    const path = join(folder, file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+
+  /** A package that has something else for `require` than for `import`. */
+  async function install(name: string, where: string, module: string): Promise<void> {
+    const exports = { ".": { import: "./index.mjs", require: "./index.cjs" }, "./more": "./index.mjs" };
+    await write(`${where}/node_modules/${name}/package.json`, JSON.stringify({ name, exports }));
+    await write(`${where}/node_modules/${name}/index.mjs`, module);
+    await write(`${where}/node_modules/${name}/index.cjs`, "globalThis.loaded = 'by require';");
+  }
+
+  async function preloaded(specifier: string): Promise<unknown> {
+    const program = join(folder, "project/src/main.mjs");
+    const cwd = join(folder, "elsewhere");
+    const { stdout, stderr } = await runProgram(program, { args: [specifier], cwd });
+    expect(stderr).toBe("");
+    return JSON.parse(stdout);
+  }
+
+  test.each(["colours", "colours/more", "@some/colours"])("%s is a package of the project", async (specifier) => {
+    for (const name of ["colours", "@some/colours"]) {
+      await install(name, "project", `globalThis.loaded = ${JSON.stringify(name)};`);
+      await install(name, "elsewhere", "globalThis.loaded = 'elsewhere';");
+    }
+    expect(await preloaded(specifier)).toBe(specifier.replace("/more", ""));
+  });
+
+  test("are packages of the working directory where the project has none", async () => {
+    await install("colours", "elsewhere", "globalThis.loaded = 'elsewhere';");
+    expect(await preloaded("colours")).toBe("elsewhere");
+  });
+
+  test("are paths from the working directory", async () => {
+    await write("elsewhere/own.mjs", "globalThis.loaded = 'by path';");
+    expect(await preloaded("./own.mjs")).toBe("by path");
+  });
+
+  test("that are in neither are named, with the folders", async () => {
+    const error = await preloaded("colours");
+    expect(error).toMatch(/^WorkerStartError/);
+    const folders = `${join(folder, "project")} or ${join(folder, "elsewhere")}`;
+    expect(error).toContain(`there is no package "colours" for ${folders}: install it there, or give its path or URL`);
+  });
+
+  test("that import what is not there say what that is", async () => {
+    await install("colours", "project", "import 'pigments';");
+    expect(await preloaded("colours")).toContain("Cannot find package 'pigments' imported from");
+  });
+});
