@@ -13,6 +13,7 @@ import { StatusCode } from "../grpc/index.ts";
 import { CallQueue } from "./call-queue.ts";
 import { Connector } from "./connector.ts";
 import { Delegation } from "./delegation.ts";
+import { type CallCounts, callsOf, DepartedWorkers } from "./departed-workers.ts";
 import { endCall, failCall, lostError, nobodyLeft, noWorkers } from "./fail-call.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { Member } from "./member.ts";
@@ -42,9 +43,8 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly context = new LoadBalancerContext((uid) => this.#load(uid));
   /** Decides who gets a call. */
   balancer: LoadBalancerLike | DispatchingLoadBalancerLike = new LeastLoadedLoadBalancer();
-  /** Workers that are no longer members and may still have calls, and what became of the calls of all others. */
-  readonly #leaving = new Set<Member>();
-  readonly #gone = { done: 0, failed: 0 };
+  /** Workers that are no longer members. */
+  readonly #departed = new DepartedWorkers();
   /** Workers that calls wait for when there is no other. */
   readonly returning: ReturningWorkers;
   readonly #options: SchedulerOptions;
@@ -96,22 +96,14 @@ export class Scheduler implements CallOwner, LinkListener {
   remove(member: Member): void {
     this.members.delete(member.uid);
     this.context.remove(member.uid);
-    this.#leaving.add(member);
-    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#forget(left);
+    this.#departed.add(member);
     this.#lanes.empty(member);
     if (this.#state === "open") this.#failIfUnreachable();
   }
 
   /** What became of the calls of workers that are no longer members. */
-  get departed(): { readonly inFlight: number; readonly done: number; readonly failed: number } {
-    let inFlight = 0;
-    let { done, failed } = this.#gone;
-    for (const member of this.#leaving) {
-      inFlight += callsOf(member).length;
-      done += member.tally.done;
-      failed += member.tally.failed;
-    }
-    return { inFlight, done, failed };
+  get departed(): CallCounts {
+    return this.#departed.counts;
   }
 
   /** Takes a call. Throws `PoolSaturated` when too many wait already. */
@@ -233,7 +225,7 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   #callsAtWorkers(): Call[] {
-    return [...this.members.values(), ...this.#leaving].flatMap(callsOf);
+    return [...[...this.members.values()].flatMap(callsOf), ...this.#departed.calls()];
   }
 
   progressed(): void {
@@ -308,13 +300,6 @@ export class Scheduler implements CallOwner, LinkListener {
   #hasOthers({ worker, refusals }: Call): boolean {
     for (const uid of this.members.keys()) if (uid !== worker && refusals?.has(uid) !== true) return true;
     return false;
-  }
-
-  /** A worker that left has no calls any more. */
-  #forget(member: Member): void {
-    this.#leaving.delete(member);
-    this.#gone.done += member.tally.done;
-    this.#gone.failed += member.tally.failed;
   }
 
   #load(uid: string): number {
@@ -396,8 +381,4 @@ export class Scheduler implements CallOwner, LinkListener {
     ];
     for (const call of waiting) if (call.state === "waiting") failCall(call, error(call));
   }
-}
-
-function callsOf({ link, tally }: Member): Call[] {
-  return link.sessions.flatMap((session) => session.callsOf(tally));
 }
