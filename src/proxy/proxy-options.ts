@@ -64,9 +64,17 @@ export function checkProxyOptions(options: WorkerProxyOptions): void {
   const sources = (["poolUri", "namespace", "discovery", "workers"] as const).filter(
     (key) => options[key] !== undefined,
   );
-  if (sources.length === 1) return;
-  const found = sources.length === 0 ? "none" : sources.join(" and ");
-  throw new InvalidArgument(
-    `a WorkerProxy takes exactly one of poolUri, namespace, discovery and workers, not ${found}`,
-  );
+  if (sources.length !== 1) {
+    const found = sources.length === 0 ? "none" : sources.join(" and ");
+    throw new InvalidArgument(
+      `a WorkerProxy takes exactly one of poolUri, namespace, discovery and workers, not ${found}`,
+    );
+  }
+  const { workers, quorum = 1 } = options;
+  if (workers !== undefined && quorum > workers.length) {
+    throw new InvalidArgument(
+      `WorkerProxy: a quorum of ${quorum} cannot be reached with a list of ${workers.length} workers: ` +
+        "list more of them, or give a smaller quorum",
+    );
+  }
 }
