@@ -176,52 +176,78 @@ describe("a task that does harm to its thread", () => {
 describe("the thread that takes the place of one that ended", () => {
   const exit = routine(async () => process.exit(1));
 
-  test("takes no task before its modules are there and its hook can be asked", async () => {
-    const module = join(folder, "slow.mjs");
+  /** A module that says when it is being loaded, and is loaded only while its gate is open. */
+  function gatedModule(name: string) {
+    const [module, loading, gate] = ["mjs", "loading", "gate"].map((end) => join(folder, `${name}.${end}`)) as [
+      string,
+      string,
+      string,
+    ];
     writeFileSync(
       module,
-      "await new Promise((resolve) => setTimeout(resolve, 200)); globalThis.woolTestPreloaded = true;",
+      `import { existsSync, writeFileSync } from "node:fs";
+      writeFileSync(${JSON.stringify(loading)}, "");
+      while (!existsSync(${JSON.stringify(gate)})) await new Promise((resolve) => setTimeout(resolve, 1));
+      globalThis.woolTestPreloaded = true;`,
     );
+    const open = (): void => writeFileSync(gate, "");
+    open();
+    return {
+      module,
+      open,
+      shut: () => {
+        for (const file of [gate, loading]) rmSync(file);
+      },
+      isLoading: () => existsSync(loading),
+    };
+  }
+
+  test("takes no task before its modules are there and its hook can be asked", async () => {
+    const gated = gatedModule("slow");
     await using pool = await WorkerPool.start({
       size: 1,
-      workerOptions: { preload: [module], backpressure: ({ task }) => task.name === "forbidden" },
+      workerOptions: { preload: [gated.module], backpressure: ({ task }) => task.name === "forbidden" },
     });
     const isPreloaded = routine(async () => "woolTestPreloaded" in globalThis);
+    gated.shut();
     expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
+    await until(gated.isLoading, "another thread starts");
     const forbidden = reasonOf(pool.dispatch(isPreloaded.with({ name: "forbidden" })));
-    expect(await pool.dispatch(isPreloaded)).toBe(true);
+    const preloaded = pool.dispatch(isPreloaded);
+    await until(() => pool.stats().inFlight > 0, "a call is handed to it");
+    gated.open();
+    expect(await preloaded).toBe(true);
     expect(await forbidden).toBeInstanceOf(NoWorkersAvailable);
   });
 
   test("may be ended at once as well, and the worker goes on", async () => {
-    const module = join(folder, "late.mjs");
-    writeFileSync(module, "await new Promise((resolve) => setTimeout(resolve, 50));");
-    await using pool = await WorkerPool.start({ size: 1, workerOptions: { preload: [module] } });
+    const gated = gatedModule("late");
+    await using pool = await WorkerPool.start({ size: 1, workerOptions: { preload: [gated.module] } });
     const worker = await pool.dispatch(pid);
-    for (let i = 0; i < 3; i++) expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
-    expect(await pool.dispatch(pid)).toBe(worker);
+    for (let i = 0; i < 2; i++) {
+      gated.shut();
+      expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
+      await until(gated.isLoading, "another thread starts");
+      const call = reasonOf(pool.dispatch(exit));
+      await until(() => pool.stats().inFlight === 1, "the call is handed to it");
+      gated.open();
+      expect(await call).toBeInstanceOf(WorkerLost);
+      expect(await pool.dispatch(pid)).toBe(worker);
+    }
   });
 
   test("finishes what it was handed while it started, also when its worker is told to stop then", async () => {
-    const module = join(folder, "stopping.mjs");
-    const [reloading, go] = [join(folder, "reloading"), join(folder, "go")];
-    writeFileSync(go, "");
-    writeFileSync(
-      module,
-      `import { existsSync, writeFileSync } from "node:fs";
-      writeFileSync(${JSON.stringify(reloading)}, "");
-      while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 1));`,
-    );
-    await using worker = new LocalWorker({ preload: [module] });
+    const gated = gatedModule("stopping");
+    await using worker = new LocalWorker({ preload: [gated.module] });
     await worker.start();
     await using pool = await WorkerPool.start({ discovery: new StaticDiscovery([worker.metadata as WorkerMetadata]) });
-    for (const file of [go, reloading]) rmSync(file);
+    gated.shut();
     expect(await reasonOf(pool.dispatch(exit))).toBeInstanceOf(WorkerLost);
-    await until(() => existsSync(reloading), "another thread starts");
+    await until(gated.isLoading, "another thread starts");
     const call = pool.dispatch(pid);
     await until(() => pool.stats().inFlight === 1, "the call is handed to it");
     const stopped = worker.stop({ timeout: -1 });
-    writeFileSync(go, "");
+    gated.open();
     expect(await call).toBe(worker.metadata?.pid);
     await stopped;
   });
