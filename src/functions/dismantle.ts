@@ -6,7 +6,8 @@ import { describeClass, describePrivateStatics, pristineBody } from "./describe-
 import { describeFunction } from "./describe-function.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
 import { noteHolder } from "./holders.ts";
-import { identify, identityOf, processId } from "./identity.ts";
+import { identify, identityOf } from "./identity.ts";
+import { processId } from "./identity-table.ts";
 import { EngineClosed, type FunctionView, viewFunction } from "./inspector-session.ts";
 import { moduleFactsOf } from "./module-facts.ts";
 import { type ModuleReference, requiredExport } from "./module-references.ts";

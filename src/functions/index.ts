@@ -11,7 +11,7 @@ export {
   type WeighOptions,
 } from "./explain-ports.ts";
 export type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
-export { processId } from "./identity.ts";
+export { IdentityTable, processId } from "./identity-table.ts";
 export { importFrom } from "./import-from.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
 export { referenceOf } from "./references.ts";

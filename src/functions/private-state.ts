@@ -1,6 +1,7 @@
 import { siteAt } from "./code-site.ts";
 import { takeApart } from "./dismantle.ts";
-import { identityOf, processId } from "./identity.ts";
+import { identityOf } from "./identity.ts";
+import { processId } from "./identity-table.ts";
 import { type PrivateField, viewFunction, viewPrivates } from "./inspector-session.ts";
 import { intrinsicPathOf } from "./intrinsics.ts";
 import { overridesVersion } from "./overrides.ts";

@@ -6,10 +6,10 @@ import {
   type Dependency,
   type Dismantled,
   dismantle,
+  IdentityTable,
   type PlainData,
   type PrivateState,
   privatesOf,
-  processId,
   referenceOf,
   refuseSymbol,
   restorePrivates,
@@ -22,9 +22,9 @@ export {
   bundledOrigin,
   type Dependency,
   type Dismantled,
+  IdentityTable,
   type PlainData,
   type PrivateState,
-  processId,
   ShippingError,
 };
 
