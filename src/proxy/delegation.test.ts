@@ -1,7 +1,16 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ended, lose, makeMember, makeScheduler, numbers, refuse, settle } from "../../test/support/fake-workers.ts";
+import {
+  ended,
+  lose,
+  makeMember,
+  makeScheduler,
+  numbers,
+  only,
+  refuse,
+  settle,
+} from "../../test/support/fake-workers.ts";
 import {
   ConsistentHashLoadBalancer,
   type DispatchOutcome,
@@ -25,12 +34,6 @@ afterEach(() => {
 });
 
 const named = (delegate: LoadBalancerLike["delegate"]): LoadBalancerLike => ({ delegate });
-
-function only<T>(items: readonly T[]): T {
-  const [item] = items;
-  if (item === undefined || items.length !== 1) throw new Error(`one was wanted, there are ${items.length}`);
-  return item;
-}
 
 describe("a balancer of one's own", () => {
   it("is told what it needs, and decides", async () => {

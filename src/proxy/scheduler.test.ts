@@ -11,6 +11,7 @@ import {
   makeMember,
   makeScheduler,
   numbers,
+  only,
   ROUTE,
   refuse,
   settle,
@@ -46,6 +47,31 @@ describe("waiting calls", () => {
     expect([worker.session.calls.length, scheduler.queued]).toEqual([0, 1]);
     scheduler.open();
     expect([worker.session.calls.length, scheduler.queued]).toEqual([1, 0]);
+  });
+
+  it("keep the program alive while no worker has calls, until they are handed out, withdrawn or failed", async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    const worker = makeMember("a", [1]);
+    const scheduler = new Scheduler({ maxPending: 9, evict: () => undefined });
+    const [first, second, third] = [makeCall(scheduler), makeCall(scheduler), makeCall(scheduler)];
+    scheduler.submit(first);
+    await settle();
+    expect(timers()).toBe(before + 1);
+    scheduler.withdraw(first);
+    expect(timers()).toBe(before);
+    scheduler.submit(second);
+    await settle();
+    scheduler.add(worker);
+    scheduler.open();
+    expect([worker.session.calls.length, timers()]).toEqual([1, before]);
+    worker.session.over(second);
+    worker.session.window.room = 0;
+    scheduler.submit(third);
+    await settle();
+    expect(timers()).toBe(before + 1);
+    scheduler.failAll(new Error("closed"));
+    expect(timers()).toBe(before);
   });
 
   it("of one turn go out together", async () => {
@@ -194,8 +220,7 @@ describe("a worker that leaves", () => {
   it("has its calls counted, also those that end later", async () => {
     const [leaver, next] = [makeMember("a", [1]), makeMember("b", [0])];
     const { scheduler, submit } = makeScheduler([leaver, next]);
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1));
     await settle();
     leaver.tally.done = 2;
     scheduler.remove(leaver);
@@ -368,8 +393,7 @@ describe("a call that a worker refuses", () => {
   it("goes to one that has not refused it", async () => {
     const [a, b] = [makeMember("a", [1]), makeMember("b", [0])];
     const { scheduler, submit, evicted } = makeScheduler([a, b]);
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1));
     await settle();
     refuse(scheduler, a, call, BUSY);
     await settle();
@@ -383,8 +407,7 @@ describe("a call that a worker refuses", () => {
   it("fails when all have, with what each one said; whoever spoke nonsense leaves", async () => {
     const [a, b] = [makeMember("a", [1]), makeMember("b", [1])];
     const { scheduler, submit, evicted } = makeScheduler([a, b]);
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1));
     await settle();
     refuse(scheduler, a, call, NONSENSE);
     await settle();
@@ -400,8 +423,7 @@ describe("a call that a worker refuses", () => {
   it("goes to the same one again when only the thread that it was for has ended", async () => {
     const a = makeMember("a", [2]);
     const { scheduler, submit, evicted } = makeScheduler([a]);
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1));
     await settle();
     a.session.over(call);
     call.state = "waiting";
@@ -415,8 +437,7 @@ describe("a call that a worker refuses", () => {
   it("can be withdrawn while it waits for another", async () => {
     const [a, b] = [makeMember("a", [1]), makeMember("b", [0])];
     const { scheduler, submit } = makeScheduler([a, b]);
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1));
     await settle();
     refuse(scheduler, a, call, BUSY);
     await settle();
@@ -435,8 +456,7 @@ describe("a call that a worker refuses", () => {
     await settle();
     b.fake.fail(BUSY);
     await settle();
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1));
     await settle();
     refuse(scheduler, a, call, BUSY);
     for (let i = 0; i < 20; i++) {
@@ -452,8 +472,7 @@ describe("a call whose worker is lost", () => {
   it("fails and says that it may have run", async () => {
     const worker = makeMember("a", [1]);
     const { scheduler, submit } = makeScheduler([worker]);
-    const [call] = submit(1);
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1));
     await settle();
     lose(scheduler, worker, call);
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
@@ -464,8 +483,7 @@ describe("a call whose worker is lost", () => {
   it("is tried once more elsewhere if it is idempotent, and once only", async () => {
     const workers = [makeMember("a", [1]), makeMember("b", [1]), makeMember("c", [1])] as const;
     const { scheduler, submit } = makeScheduler(workers);
-    const [call] = submit(1, { idempotent: true });
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1, { idempotent: true }));
     await settle();
     lose(scheduler, workers[0], call);
     await settle();
@@ -479,8 +497,7 @@ describe("a call whose worker is lost", () => {
   it("is tried once more with the same worker if there is no other and that one is still there", async () => {
     const worker = makeMember("a", [1]);
     const { scheduler, submit } = makeScheduler([worker]);
-    const [call] = submit(1, { idempotent: true });
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1, { idempotent: true }));
     await settle();
     lose(scheduler, worker, call);
     await settle();
@@ -493,8 +510,7 @@ describe("a call whose worker is lost", () => {
   it("says what became of it when the only worker leaves before it can be tried once more", async () => {
     const worker = makeMember("a", [1]);
     const { scheduler, submit } = makeScheduler([worker]);
-    const [call] = submit(1, { idempotent: true });
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1, { idempotent: true }));
     await settle();
     lose(scheduler, worker, call);
     scheduler.remove(worker);
@@ -507,8 +523,7 @@ describe("a call whose worker is lost", () => {
   it("is tried once more also when another had refused it before", async () => {
     const workers = [makeMember("a", [1]), makeMember("b", [1]), makeMember("c", [1])] as const;
     const { scheduler, submit } = makeScheduler(workers);
-    const [call] = submit(1, { idempotent: true });
-    if (call === undefined) throw new Error("no call");
+    const call = only(submit(1, { idempotent: true }));
     await settle();
     refuse(scheduler, workers[0], call, BUSY);
     await settle();

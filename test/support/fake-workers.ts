@@ -183,3 +183,10 @@ export function lose(scheduler: Scheduler, { session }: FakeMember, call: Call):
 
 /** Calls by number: shown whole they fill pages. */
 export const numbers = (calls: readonly (Call | undefined)[]) => calls.map((call) => call?.sequence);
+
+/** The one thing that there is. */
+export function only<T>(items: readonly T[]): T {
+  const [item] = items;
+  if (item === undefined || items.length !== 1) throw new Error(`one was wanted, there are ${items.length}`);
+  return item;
+}
