@@ -145,7 +145,8 @@ describe.concurrent("a program at a terminal", () => {
   test.skipIf(!hasScript)("that is interrupted can use its workers to the end, and stops them in order", async () => {
     using folder = makeRuntimeFolder();
     const program = fileURLToPath(new URL("../fixtures/lifecycle/start-pool.mjs", import.meta.url));
-    const command = `"${process.execPath}" "${program}" "wait in order"`;
+    // Without `exec`, a shell that is interrupted as well may tell of that instead of how the program ended.
+    const command = `exec "${process.execPath}" "${program}" "wait in order"`;
     // A terminal of its own: what is written to it counts as typed.
     const terminal = spawn("script", ["-qefc", command, "/dev/null"], { env: { ...process.env, ...folder.env } });
     let shown = "";
