@@ -2,7 +2,7 @@
 // loading one file for each module would take a worker longer to start than Node.js itself.
 // A build that fails leaves the last good one in place.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,8 +59,9 @@ function licenses(inputs) {
     .join("\n\n");
 }
 
-const fresh = mkdtempSync(join(root, ".build-"));
-const out = join(fresh, "dist");
+// Beside dist, so that what source maps name is still there when it has become dist.
+const out = join(root, `.build-${process.pid}`);
+mkdirSync(out);
 try {
   const args = [tsc, "-p", "tsconfig.build.json", "--outDir", out, "--emitDeclarationOnly", "--noEmitOnError"];
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
@@ -90,5 +91,5 @@ try {
   process.stderr.write(`build failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 } finally {
-  rmSync(fresh, { recursive: true, force: true });
+  rmSync(out, { recursive: true, force: true });
 }

@@ -3,14 +3,17 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { importFrom } from "./import-from.ts";
 import { projectRoot } from "./root.ts";
+import { prepareForTypeScript } from "./typescript-loader.ts";
 
 /**
  * What `import()` means in code that came from another process: as in its file, which is at `importer` here. Rejects
  * with what Node says; for a file that Node has no loader for, also with what to do.
  */
 export async function importForCode(importer: string, specifier: unknown, options?: object): Promise<object> {
+  const local = locally(String(specifier));
   try {
-    return await importFrom(importer, locally(String(specifier)), options);
+    if (/^(?:\.{0,2}\/|file:)/.test(local)) await prepareForTypeScript(new URL(local, importer).href);
+    return await importFrom(importer, local, options);
   } catch (error) {
     throw explained(error, String(specifier));
   }
@@ -42,7 +45,8 @@ function explained(error: unknown, specifier: string): unknown {
   if (!(error instanceof TypeError) || !("code" in error) || error.code !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
   const message =
     `import("${specifier}") is done by Node itself in the process that runs this code, and it cannot load the file: ` +
-    `${error.message}. Import it at the top of the file instead, so that what is used of it travels as code, or ` +
-    "start workers with a loader for such files (workerOptions.execArgv).";
+    `${error.message}. Import it at the top of the file instead, so that what is used of it travels as code; or, if ` +
+    "it is TypeScript, add tsx to its project (npm install --save-dev tsx), with which workers load such files; or " +
+    "start workers with another loader for it (workerOptions.execArgv).";
   return Object.assign(new TypeError(message, { cause: error }), { code: error.code });
 }

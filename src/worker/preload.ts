@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { importFrom, projectRoot } from "../functions/index.ts";
+import { importFrom, prepareForTypeScript, projectRoot } from "../functions/index.ts";
 
 /** The file, which need not be there, that imports modules to preload. */
 const IMPORTER = "preload.mjs";
@@ -15,6 +15,7 @@ export function preloadSpecifier(specifier: string): string {
  * fails with, and with an error that names the package and where it was looked for when it is in neither.
  */
 export async function preload(specifier: string): Promise<void> {
+  await prepareForTypeScript(specifier);
   const folders = new Set([projectRoot(), process.cwd()]);
   for (const folder of folders) {
     const importer = pathToFileURL(join(folder, IMPORTER)).href;
@@ -22,7 +23,7 @@ export async function preload(specifier: string): Promise<void> {
       await importFrom(importer, specifier);
       return;
     } catch (error) {
-      if (!isNotFoundBy(importer, error)) throw error;
+      if (!isNotFoundBy(importer, error)) throw explained(error);
     }
   }
   throw new Error(
@@ -34,4 +35,13 @@ export async function preload(specifier: string): Promise<void> {
 function isNotFoundBy(importer: string, error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return false;
   return error.message.startsWith("Cannot find package") && error.message.includes(fileURLToPath(importer));
+}
+
+function explained(error: unknown): unknown {
+  if (!(error instanceof TypeError) || !("code" in error) || error.code !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
+  return new TypeError(
+    `${error.message}: add tsx to its project (npm install --save-dev tsx), use a Node.js that runs TypeScript, or start ` +
+      "workers with a loader for such files (workerOptions.execArgv)",
+    { cause: error },
+  );
 }

@@ -40,6 +40,11 @@ describe("a program that is one file", () => {
     expect(end).toMatchObject({ code: 0, stdout: "3\n2\n", stderr: "" });
   });
 
+  test("can import TypeScript in a routine", async () => {
+    const end = await runProgram("lazy/main.mts", { execArgv: ["--import", tsx] });
+    expect(end).toMatchObject({ code: 0, stdout: "red\n", stderr: "" });
+  });
+
   test("works as an ES module, is run once, and reaches what it imports", async () => {
     const end = await runProgram("quick-start.mjs");
     expect(end).toMatchObject({ code: 0, stdout: "entry\nhello you true\n", stderr: "" });

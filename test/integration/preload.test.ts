@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -66,6 +66,26 @@ describe("modules to preload", () => {
   test("are paths from the working directory", async () => {
     await write("elsewhere/own.mjs", "globalThis.loaded = 'by path';");
     expect(await preloaded("./own.mjs")).toBe("by path");
+  });
+
+  describe("in TypeScript", () => {
+    const TYPED = "enum Colour { red = 5 } globalThis.loaded = Colour.red as number;";
+
+    test.each(["mts", "cts", "ts"])("are loaded by the tsx of their project (.%s)", async (extension) => {
+      await write(`elsewhere/own.${extension}`, TYPED);
+      await symlink(
+        fileURLToPath(new URL("../../node_modules", import.meta.url)),
+        join(folder, "elsewhere/node_modules"),
+      );
+      expect(await preloaded(`./own.${extension}`)).toBe(5);
+    });
+
+    test("say what to do where there is none", async () => {
+      await write("elsewhere/own.tsx", TYPED);
+      const error = await preloaded("./own.tsx");
+      expect(error).toMatch(/^WorkerStartError.*Unknown file extension ".tsx"/);
+      expect(error).toContain("add tsx to its project");
+    });
   });
 
   test("that are in neither are named, with the folders", async () => {
