@@ -72,6 +72,7 @@ class Direction {
   #queue = [];
   #waiting = 0;
   #timer;
+  #isCut = false;
 
   constructor(forwarder, from, to) {
     this.#forwarder = forwarder;
@@ -89,9 +90,11 @@ class Direction {
   cut() {
     clearTimeout(this.#timer);
     this.#queue = [];
-    // A reset of a socket that is not connected yet would wait for that.
-    if (this.#from.connecting) this.#from.destroy();
-    else this.#from.resetAndDestroy();
+    this.#isCut = true;
+    // A reset waits for the connection and for what is being written. And Node cannot reset a socket while it is being
+    // shut down, never closes it then, and does not exit: so nothing else may happen to one that is being reset.
+    if (this.#from.connecting || this.#from.writableEnded || this.#from.writableLength > 0) this.#from.destroy();
+    else this.#from.pause().resetAndDestroy();
   }
 
   #push(data) {
@@ -117,6 +120,7 @@ class Direction {
   }
 
   #regulate() {
+    if (this.#isCut) return;
     if (this.#waiting > MOST_WAITING_BYTES || this.#to.writableNeedDrain) this.#from.pause();
     else this.#from.resume();
   }
