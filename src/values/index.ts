@@ -4,7 +4,6 @@ import { weigh } from "./weigh.ts";
 
 export { decode, encode } from "./codec.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
-export { collectLargeEagerly } from "./large-memory.ts";
 export { MalformedPayload } from "./malformed-payload.ts";
 export type { PayloadSource } from "./payload-data.ts";
 export { copyPayload, type Payload, PayloadParts } from "./payload-parts.ts";

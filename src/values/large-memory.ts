@@ -1,4 +1,4 @@
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** Smaller pieces of memory are of no concern. */
@@ -6,12 +6,20 @@ const LARGE_BYTES = 64 * 1024;
 /** Just under the largest that counts as a lesson to the allocator. */
 const LESSON_BYTES = 32 * 1024 * 1024 - 64 * 1024;
 /** Bytes of large pieces after which those that are not used any more are collected. */
-const COLLECTED_BYTES = 12 * 1024 * 1024;
+const STEP_BYTES = 13 * 1024 * 1024;
+/** When so many more collections freed little than freed much there is a pause, of so many bytes at first. */
+const PATIENCE = 6;
+const PAUSE_BYTES = 256 * 1024 * 1024;
+const LONGEST_PAUSE_BYTES = 16 * PAUSE_BYTES;
+/** The latest version of Node.js that this was tried with: others may not have the options of V8 that it uses. */
+const LATEST_NODE = 26;
 
 let taught = false;
-let eager = false;
 let collectYoung: (() => void) | undefined;
 let uncollected = 0;
+let due = STEP_BYTES;
+let inVain = 0;
+let pause = PAUSE_BYTES;
 
 /**
  * Uninitialised memory of its own for a large piece of data, which is to be overwritten whole.
@@ -26,35 +34,52 @@ export function allocateLarge(length: number): Buffer<ArrayBuffer> {
       taught = true;
       Buffer.allocUnsafeSlow(LESSON_BYTES);
     }
-    if (eager) countLarge(length);
+    uncollected += length;
+    if (uncollected >= due) collect();
   }
   return Buffer.allocUnsafeSlow(length);
 }
 
 /**
- * From now on large pieces of this thread that are not used any more are collected soon, and only among what is young.
- * V8 by itself lets them pile up until it has to look through its whole heap, over and over: for a thread that gets
- * large arguments and is done with them at once that is more than half of its work.
+ * Collects large pieces that are not used any more, and only among what is young. V8 by itself lets them pile up until it
+ * looks through its whole heap, over and over: for a thread that gets large values and is done with them soon that is up to
+ * half of its work. Where they are kept for longer this gains nothing, and is tried now and then only.
  */
-export function collectLargeEagerly(): void {
-  eager = true;
-}
-
-function countLarge(length: number): void {
-  uncollected += length;
-  if (uncollected < COLLECTED_BYTES) return;
-  uncollected = 0;
+function collect(): void {
   collectYoung ??= youngCollector();
+  const before = getHeapStatistics().external_memory;
   collectYoung();
+  const freed = before - getHeapStatistics().external_memory;
+  uncollected = 0;
+  due = STEP_BYTES;
+  if (freed >= STEP_BYTES / 2) {
+    inVain = Math.max(inVain - 1, -PATIENCE);
+    if (inVain < 0) pause = PAUSE_BYTES;
+  } else if (++inVain === PATIENCE) {
+    inVain = 0;
+    due = pause;
+    pause = Math.min(pause * 2, LONGEST_PAUSE_BYTES);
+  }
 }
 
 function youngCollector(): () => void {
-  const gc = globalThis.gc ?? hiddenCollector();
-  return typeof gc === "function" ? () => void gc({ type: "minor" }) : () => undefined;
+  const gc = Number.parseInt(process.versions.node, 10) > LATEST_NODE ? undefined : hiddenCollector();
+  if (typeof gc !== "function") return () => undefined;
+  return () => {
+    // In the background, memory would count as used for so long that V8 starts to look through its heap all the same.
+    setFlagsFromString("--no-concurrent-array-buffer-sweeping");
+    try {
+      gc({ type: "minor" });
+    } finally {
+      setFlagsFromString("--concurrent-array-buffer-sweeping");
+    }
+  };
 }
 
 /** What `gc` is with `--expose-gc`, without making it a global of this thread. */
 function hiddenCollector(): unknown {
+  const exposed: unknown = runInNewContext("globalThis.gc");
+  if (exposed !== undefined) return exposed;
   setFlagsFromString("--expose-gc");
   try {
     return runInNewContext("globalThis.gc");

@@ -4,7 +4,6 @@ import { configureRoot } from "../functions/index.ts";
 import "../index.ts";
 import { markTaskThread } from "../routine/frame.ts";
 import { usePayloadDirectory } from "../security/index.ts";
-import { collectLargeEagerly } from "../values/index.ts";
 import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
 import { preload } from "./preload.ts";
@@ -136,7 +135,6 @@ containStrayErrors();
 markTaskThread();
 configureRoot(config.root);
 usePayloadDirectory(config.payloadDirectory);
-collectLargeEagerly();
 // Keeps the thread alive. What it is handed waits until all is there that tasks count on.
 port.ref();
 try {

@@ -1,0 +1,49 @@
+import { getHeapStatistics } from "node:v8";
+import { afterEach, expect, test } from "vitest";
+import { allocateLarge } from "./large-memory.ts";
+
+const MEGABYTE = 1024 * 1024;
+const kept: Buffer[] = [];
+
+afterEach(() => {
+  kept.length = 0;
+});
+
+function external(): number {
+  return getHeapStatistics().external_memory / MEGABYTE;
+}
+
+/** How far the memory in use went up and down, in megabytes, while so many pieces were made and dropped. */
+function rangeOf(pieces: number): number {
+  const seen: number[] = [];
+  for (let i = 0; i < pieces; i++) {
+    allocateLarge(MEGABYTE)[i] = 1;
+    seen.push(external());
+  }
+  return Math.max(...seen) - Math.min(...seen);
+}
+
+test("large pieces that are dropped do not pile up", () => {
+  // The first of all teaches the allocator, with a piece of 32 MB.
+  allocateLarge(MEGABYTE);
+  rangeOf(60);
+  // V8 by itself waits for 32 MB.
+  expect(rangeOf(100)).toBeLessThan(20);
+});
+
+test("those that are kept stay what they are, and do not stop that for ever", () => {
+  for (let i = 0; i < 200; i++) {
+    const piece = allocateLarge(MEGABYTE);
+    piece.fill(i);
+    kept.push(piece);
+  }
+  expect(kept.every((piece, i) => piece.length === MEGABYTE && piece.every((byte) => byte === i))).toBe(true);
+  kept.length = 0;
+  // The pause is over after as much again.
+  for (let i = 0; i < 2; i++) rangeOf(260);
+  expect(rangeOf(100)).toBeLessThan(20);
+});
+
+test("the collector is not made a global", () => {
+  expect("gc" in globalThis).toBe(false);
+});
