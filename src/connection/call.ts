@@ -126,7 +126,7 @@ export class Call {
   /** It was made anew after a worker had not its code. */
   remade = false;
   /** Makes the call anew for a worker that does not have the modules of these hashes. */
-  remake: ((unavailable: readonly string[]) => Call | undefined) | undefined;
+  remake: ((unavailable: readonly string[], why: string) => Call | undefined) | undefined;
   /** Called when the call has been handed to a connection. */
   onHanded: (() => void) | undefined;
   /** Called when the worker has started the call or answered it. */

@@ -274,7 +274,7 @@ export class Session {
   #codeWanted(call: Call, hashes: readonly string[], message: string): void {
     let remade: Call | undefined;
     try {
-      remade = call.remake?.(hashes);
+      remade = call.remake?.(hashes, message);
     } catch (error) {
       call.reject(new RemoteFailure(error));
       return;

@@ -106,12 +106,12 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): T
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
-  if (policy.ship === "reference") throw notByReference(fn, exported);
+  if (policy.ship === "reference") throw notByReference(fn, exported, policy);
   const reason = isByValue ? "it was asked for" : valueReason(site.file.script, exported);
   return { ...takeByValue(fn, site, source, policy), way: "value", reason };
 }
 
-function notByReference(fn: AnyFunction, exported: ModuleReference | undefined): ShippingError {
+function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, policy: ShippingPolicy): ShippingError {
   if (exported === undefined) {
     return new ShippingError(
       `${titleOfFunction(fn)} is not an export of a module that a worker can load`,
@@ -119,9 +119,18 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined):
       'export it from a module other than the entry file, or leave out `ship: "reference"`',
     );
   }
+  const { path, title, module } = exported;
+  const why = policy.unavailable?.get(module.hash);
+  const travels = `is to travel by reference, as the export "${path.join(".")}" of "${title}"`;
+  if (why === undefined) {
+    return new ShippingError(
+      `${travels}, which is to travel by value`,
+      [],
+      'leave out `ship: "reference"`, or what was said with `shipping.byValue`',
+    );
+  }
   return new ShippingError(
-    `is to travel by reference, as the export "${exported.path.join(".")}" of "${exported.title}", which the worker ` +
-      "cannot load, or has with another content, or which is to travel by value",
+    `${travels}, which the worker cannot use (${why})`,
     [],
     'give the worker the same file and what that imports, or leave out `ship: "reference"`',
   );

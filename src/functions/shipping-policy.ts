@@ -2,8 +2,8 @@
 export interface ShippingPolicy {
   /** `auto` (the default) decides by the rules; the others apply to this function, not to what it captured. */
   readonly ship?: "auto" | "reference" | "value";
-  /** Hashes of the modules that the receiver said it cannot load: their code travels instead. */
-  readonly unavailable?: ReadonlySet<string>;
+  /** The modules that the receiver said it cannot load, by hash, and why: their code travels instead. */
+  readonly unavailable?: ReadonlyMap<string, string>;
   /** For a method: an object that has or inherits it, or its class. Needed when the method uses `super` or private names. */
   readonly holder?: object;
   /** The process this goes to: what came from there is named by its id alone. */

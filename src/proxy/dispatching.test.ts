@@ -26,7 +26,7 @@ describe("a call that is made anew for a worker without its code", () => {
     const outcome = dispatching.call(apply, [() => 1], { dispatchTimeout: 50, timeout: 500 });
     await settle();
     const [first] = worker.session.calls;
-    const remade = first?.remake?.(["some module"]);
+    const remade = first?.remake?.(["some module"], "it is not there");
     if (first === undefined || remade === undefined) throw new Error("the call was not made anew");
     worker.session.over(first);
     scheduler.remade(remade);

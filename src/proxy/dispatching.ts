@@ -28,7 +28,7 @@ export class Dispatching {
   #scope: Scope | undefined;
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
-  readonly #unavailable = new Set<string>();
+  readonly #unavailable = new Map<string, string>();
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
   /** `makeScope` describes the pool to the tasks that are called through it; it is asked again after each `rescope`. */
@@ -97,6 +97,7 @@ export class Dispatching {
   /** The same call for workers that do not have some modules. Nothing when it would be no different. */
   #remake(
     unavailable: readonly string[],
+    why: string,
     owner: CallOwner,
     spec: RoutineSpec,
     args: readonly unknown[],
@@ -105,7 +106,7 @@ export class Dispatching {
     frame: Frame | undefined,
   ): Call | undefined {
     const before = this.#unavailable.size;
-    for (const hash of unavailable) this.#unavailable.add(hash);
+    for (const hash of unavailable) this.#unavailable.set(hash, why);
     if (this.#unavailable.size === before && call.remade) return undefined;
     const remade = this.#make(owner, spec, args, options, call.resolve, call.reject, frame);
     if (remade === undefined) return undefined;
@@ -175,7 +176,7 @@ export class Dispatching {
     call.resolve = resolve;
     call.reject = reject;
     if (route.dependencies.length > 0 || dependencies.length > 0) {
-      call.remake = (unavailable) => this.#remake(unavailable, owner, spec, args, options, call, frame);
+      call.remake = (unavailable, why) => this.#remake(unavailable, why, owner, spec, args, options, call, frame);
     }
     if (signals !== undefined) watchSignals(call, signals);
     // A generator's steps are observed one by one.

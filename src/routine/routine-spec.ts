@@ -79,16 +79,16 @@ export class RoutineSpec {
    * whenever something captured may have changed. Throws `SerializationError` when it cannot travel.
    *
    * @param self - what a method was called on: `super` and private names mean something there only
-   * @param unavailable - hashes of modules that the receiver cannot load: their code travels instead
+   * @param unavailable - modules that the receiver cannot load, by hash, and why: their code travels instead
    */
-  route(self?: unknown, unavailable?: ReadonlySet<string>): Route {
+  route(self?: unknown, unavailable?: ReadonlyMap<string, string>): Route {
     if (unavailable !== undefined) return this.#routeWithout(self, unavailable);
     if (this.#route?.fresh === false) return this.#route;
     this.#route = this.#capture(self, undefined, this.#route);
     return this.#route;
   }
 
-  #routeWithout(self: unknown, unavailable: ReadonlySet<string>): Route {
+  #routeWithout(self: unknown, unavailable: ReadonlyMap<string, string>): Route {
     const known = this.#without;
     if (known?.route.fresh === false && known.size === unavailable.size) return known.route;
     const route = this.#capture(self, unavailable, known?.route);
@@ -96,7 +96,7 @@ export class RoutineSpec {
     return route;
   }
 
-  #capture(self: unknown, unavailable: ReadonlySet<string> | undefined, previous: Route | undefined): Route {
+  #capture(self: unknown, unavailable: ReadonlyMap<string, string> | undefined, previous: Route | undefined): Route {
     this.findName();
     const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
     const own = this.#ownPolicy(self, policy);
