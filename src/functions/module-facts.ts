@@ -116,7 +116,7 @@ function exportedName(node: AnyNode): string {
  * A worker never runs the entry file, also not because another module imports it. And what has private members must
  * travel as code, since private state can be restored only in a class that was revived: then so must whatever shares
  * the class, or there would be two of it. The same goes for what makes a symbol, and for the runtime inside of a
- * bundle. Nor does it load what starts a pool.
+ * bundle. Nor does it load what starts a pool. A file that was imported with a query may be several modules.
  */
 function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   const path = pathOf(script.url);
@@ -126,6 +126,8 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (path === entryPath()) return "it is, or imports, the entry file";
   if (IS_BUNDLED && path === pathOf(OWN_URL)) return "it has, or imports, the runtime itself, as a bundle does";
   if (TEST_FILE.test(path)) return "it is, or imports, a test file";
+  if (/[?#]/.test(script.url))
+    return `it was imported as "${script.url.replace(/^.*\//, "")}", one of several modules of a file`;
   const { source } = script;
   if (source === undefined) return "its source is not available";
   if (!existsSync(path) || !isAsLoaded(path, () => source))

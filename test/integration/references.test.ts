@@ -82,6 +82,10 @@ describe.each([
   });
 });
 
+test("a file that is two modules is two at the worker", async () => {
+  expect(await seenBy("main-queried.mjs")).toEqual(["?x=1", "?x=2", "?x=1", "?x=2"]);
+});
+
 test("a module that starts a pool is not loaded by workers", async () => {
   expect(await seenBy("main-pool.mjs")).toEqual([1, 1, 1]);
 });
