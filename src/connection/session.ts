@@ -1,6 +1,6 @@
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
-import { fileRealm, writePayloadFile } from "../security/index.ts";
+import { dropPayloadFile, fileRealm, writePayloadFile } from "../security/index.ts";
 import { LAST_RESPONSE_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
@@ -278,6 +278,8 @@ export class Session {
     } catch (error) {
       call.reject(new RemoteFailure(error));
       return;
+    } finally {
+      if (call.file !== undefined && call.file !== remade?.file) dropPayloadFile(call.file, call.argsEnd);
     }
     if (remade !== undefined) call.owner.remade(remade, call.worker);
     else call.reject(new RemoteFailure(new CodeUnavailable(`worker ${this.#address}: ${message}`)));

@@ -108,7 +108,7 @@ export class Dispatching {
     const before = this.#unavailable.size;
     for (const hash of unavailable) this.#unavailable.set(hash, why);
     if (this.#unavailable.size === before && call.remade) return undefined;
-    const remade = this.#make(owner, spec, args, options, call.resolve, call.reject, frame);
+    const remade = this.#make(owner, spec, args, options, call.resolve, call.reject, frame, call);
     if (remade === undefined) return undefined;
     remade.remade = true;
     remade.stream = call.stream;
@@ -135,7 +135,11 @@ export class Dispatching {
     return writePayloadFile(bytes);
   }
 
-  /** The call, or nothing when its signal was aborted before it was made. */
+  /**
+   * The call, or nothing when its signal was aborted before it was made.
+   *
+   * @param first - the call that is made anew: its arguments count as they were then
+   */
   #make(
     owner: CallOwner,
     spec: RoutineSpec,
@@ -144,35 +148,21 @@ export class Dispatching {
     resolve: (value: unknown) => void,
     reject: (failure: unknown) => void,
     frame: Frame | undefined = currentFrame(),
+    first?: Call,
   ): Call | undefined {
     const effective = effectiveOptions(spec, frame, options);
     if (effective?.signal?.aborted === true) {
       reject(effective.signal.reason);
       return undefined;
     }
-    const encoder = this.#encoder;
     const self = spec.method ? args[0] : undefined;
     const route = spec.route(self, this.#unavailable.size === 0 ? undefined : this.#unavailable);
-    const serializer = spec.options.serializer;
-    let bytes: Payload;
-    let signals: readonly LiveSignal[] | undefined;
-    openSignals();
-    try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args") : dumpWith(serializer, args, "args");
-    } finally {
-      signals = closeSignals();
-    }
-    const dependencies = serializer === undefined ? encoder.dependencies : [];
-    const file = this.#file(bytes, effective);
-    if (file === undefined) this.#staging.store(bytes);
-    const { slab, start, end } = this.#staging;
+    const sent = (first === undefined ? undefined : sentArguments(first)) ?? this.#encode(spec, args, effective);
+    const { dependencies, signals } = sent;
     const extras = makeExtras(spec, frame, effective, dependencies);
     this.#scope ??= this.#makeScope();
-    const call =
-      file === undefined
-        ? new Call(route, owner, this.#scope, extras, slab, start, end)
-        : new Call(route, owner, this.#scope, extras, NOTHING, 0, bytes.length);
-    call.file = file;
+    const call = new Call(route, owner, this.#scope, extras, sent.args, sent.start, sent.end);
+    call.file = sent.file;
     call.resolve = resolve;
     call.reject = reject;
     if (route.dependencies.length > 0 || dependencies.length > 0) {
@@ -187,6 +177,41 @@ export class Dispatching {
     }
     return call;
   }
+
+  #encode(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): SentArguments {
+    const encoder = this.#encoder;
+    const serializer = spec.options.serializer;
+    let bytes: Payload;
+    let signals: readonly LiveSignal[] | undefined;
+    openSignals();
+    try {
+      bytes = serializer === undefined ? encoder.encodeList(args, "args") : dumpWith(serializer, args, "args");
+    } finally {
+      signals = closeSignals();
+    }
+    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const file = this.#file(bytes, options);
+    if (file !== undefined) return { args: NOTHING, start: 0, end: bytes.length, file, dependencies, signals };
+    this.#staging.store(bytes);
+    const { slab, start, end } = this.#staging;
+    return { args: slab, start, end, file, dependencies, signals };
+  }
+}
+
+/** Encoded arguments: a part of a buffer, or of such a length in a file. */
+interface SentArguments {
+  readonly args: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  readonly file: string | undefined;
+  readonly dependencies: readonly Dependency[];
+  readonly signals: readonly LiveSignal[] | undefined;
+}
+
+/** The arguments of a call as they were encoded; nothing when there is code in them that may have to travel otherwise. */
+function sentArguments({ args, argsStart, argsEnd, file, signals, extras }: Call): SentArguments | undefined {
+  if (extras?.dependencies !== undefined && extras.dependencies.length > 0) return undefined;
+  return { args, start: argsStart, end: argsEnd, file, dependencies: [], signals };
 }
 
 function isFileSize(length: number): boolean {

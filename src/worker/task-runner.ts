@@ -133,20 +133,23 @@ export class TaskRunner {
         dropArguments(ready);
         this.#ended(task);
       },
-      (error: unknown) => {
-        dropArguments(ready);
-        this.#unloadable(task, error);
-      },
+      (error: unknown) => this.#unloadable(ready, error),
     );
     this.#options.touched(session);
   }
 
-  /** The task cannot be run with the modules that there are. */
-  #unloadable(task: RunningTask, error: unknown): void {
+  /** The task cannot be run with the modules that there are. When code is asked for the arguments remain the caller's. */
+  #unloadable(ready: ReadyTask, error: unknown): void {
+    const { task } = ready;
     const { session, routine, wireId } = task;
-    if (!(error instanceof ModuleUnavailable)) return this.#raise(task, codeUnavailable(routine.name, error));
-    if (wireId >= 0) session.wantCode(wireId, error.message, [error.dependency.hash]);
-    this.#ended(task);
+    if (error instanceof ModuleUnavailable && wireId >= 0) {
+      session.wantCode(wireId, error.message, [error.dependency.hash]);
+      this.#ended(task);
+      return;
+    }
+    dropArguments(ready);
+    if (error instanceof ModuleUnavailable) this.#ended(task);
+    else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
   #run({ task, args: payload, pool, context }: ReadyTask): void {

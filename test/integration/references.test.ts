@@ -82,6 +82,10 @@ describe.each([
   });
 });
 
+test("arguments count as they were at the call, also when it is made anew because the worker cannot load a module", async () => {
+  expect(await seenBy("main-changed.mjs")).toEqual([3, 100_000, 3_000_000]);
+});
+
 test("a file that is two modules is two at the worker", async () => {
   expect(await seenBy("main-queried.mjs")).toEqual(["?x=1", "?x=2", "?x=1", "?x=2"]);
 });
