@@ -1,4 +1,4 @@
-import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** Smaller pieces of memory are of no concern. */
@@ -7,8 +7,9 @@ const LARGE_BYTES = 64 * 1024;
 const LESSON_BYTES = 32 * 1024 * 1024 - 64 * 1024;
 /** Bytes of large pieces after which those that are not used any more are collected. */
 const STEP_BYTES = 13 * 1024 * 1024;
-/** When so many more collections freed little than freed much there is a pause, of so many bytes at first. */
-const PATIENCE = 6;
+/** Collections that were in vain count by so much, others the other way by one; at the limit there is a pause, so long at first. */
+const VANITY = 3;
+const PATIENCE = 12;
 const PAUSE_BYTES = 256 * 1024 * 1024;
 const LONGEST_PAUSE_BYTES = 16 * PAUSE_BYTES;
 /** The latest version of Node.js that this was tried with: others may not have the options of V8 that it uses. */
@@ -19,6 +20,8 @@ let collectYoung: (() => void) | undefined;
 let uncollected = 0;
 let due = STEP_BYTES;
 let inVain = 0;
+/** What it refers to is gone as soon as V8 has looked through the whole heap; with Node.js 26 sooner, which does no harm. */
+let witness: WeakRef<object> | undefined;
 let pause = PAUSE_BYTES;
 
 /**
@@ -43,23 +46,28 @@ export function allocateLarge(length: number): Buffer<ArrayBuffer> {
 /**
  * Collects large pieces that are not used any more, and only among what is young. V8 by itself lets them pile up until it
  * looks through its whole heap, over and over: for a thread that gets large values and is done with them soon that is up to
- * half of its work. Where they are kept for longer this gains nothing, and is tried now and then only.
+ * half of its work. Where it does so all the same, since more of them are kept at a time than it allows to be added, this
+ * is tried now and then only.
  */
 function collect(): void {
   collectYoung ??= youngCollector();
-  const before = getHeapStatistics().external_memory;
-  collectYoung();
-  const freed = before - getHeapStatistics().external_memory;
+  const isInVain = witness?.deref() === undefined;
+  if (isInVain) witness = new WeakRef({});
   uncollected = 0;
   due = STEP_BYTES;
-  if (freed >= STEP_BYTES / 2) {
+  if (!isInVain) {
     inVain = Math.max(inVain - 1, -PATIENCE);
     if (inVain < 0) pause = PAUSE_BYTES;
-  } else if (++inVain === PATIENCE) {
-    inVain = 0;
-    due = pause;
-    pause = Math.min(pause * 2, LONGEST_PAUSE_BYTES);
+  } else {
+    inVain += VANITY;
+    if (inVain >= PATIENCE) {
+      inVain = 0;
+      due = pause;
+      pause = Math.min(pause * 2, LONGEST_PAUSE_BYTES);
+      return;
+    }
   }
+  collectYoung();
 }
 
 function youngCollector(): () => void {
