@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { importFrom } from "./import-from.ts";
-import { projectRoot } from "./root.ts";
+import { resolveUserModule } from "./module-facts.ts";
+import { pathOf, projectRoot } from "./root.ts";
 import { prepareForTypeScript } from "./typescript-loader.ts";
 
 /**
@@ -12,7 +13,9 @@ import { prepareForTypeScript } from "./typescript-loader.ts";
 export async function importForCode(importer: string, specifier: unknown, options?: object): Promise<object> {
   const local = locally(String(specifier));
   try {
-    if (/^(?:\.{0,2}\/|file:)/.test(local)) await prepareForTypeScript(new URL(local, importer).href);
+    // What TypeScript calls "./near.js" may be near.ts.
+    const target = resolveUserModule(local, pathOf(importer) ?? projectRoot());
+    if (target !== undefined) await prepareForTypeScript(pathToFileURL(target).href);
     return await importFrom(importer, local, options);
   } catch (error) {
     throw explained(error, String(specifier));
