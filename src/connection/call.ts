@@ -125,7 +125,7 @@ export class Call {
   lostBefore: Error | undefined;
   /** It was made anew after a worker had not its code. */
   remade = false;
-  /** Makes the call anew for a worker that does not have the modules of these hashes. */
+  /** Makes the call anew for a worker that does not have the modules of these hashes, for the reason that it told. */
   remake: ((unavailable: readonly string[], why: string) => Call | undefined) | undefined;
   /** Called when the call has been handed to a connection. */
   onHanded: (() => void) | undefined;

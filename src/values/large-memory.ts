@@ -7,8 +7,9 @@ const LARGE_BYTES = 64 * 1024;
 const LESSON_BYTES = 32 * 1024 * 1024 - 64 * 1024;
 /** Bytes of large pieces after which those that are not used any more are collected. */
 const STEP_BYTES = 13 * 1024 * 1024;
-/** Collections that were in vain count by so much, others the other way by one; at the limit there is a pause, so long at first. */
+/** A collection that was in vain counts by so much, another one the other way by one. */
 const VANITY = 3;
+/** At this count there is a pause, at first until there are so many bytes more. */
 const PATIENCE = 12;
 const PAUSE_BYTES = 256 * 1024 * 1024;
 const LONGEST_PAUSE_BYTES = 16 * PAUSE_BYTES;
@@ -20,7 +21,7 @@ let collectYoung: (() => void) | undefined;
 let uncollected = 0;
 let due = STEP_BYTES;
 let inVain = 0;
-/** What it refers to is gone as soon as V8 has looked through the whole heap; with Node.js 26 sooner, which does no harm. */
+/** What it refers to is gone once V8 has looked through the whole heap; with Node.js 26 sooner, so that it pauses more. */
 let witness: WeakRef<object> | undefined;
 let pause = PAUSE_BYTES;
 

@@ -155,6 +155,8 @@ describe("inside a pool", () => {
       return Object.keys(found).includes(what === "module" ? "greet" : "parse");
     });
     expect([await load("module"), await load("package")]).toEqual([true, true]);
+    const loadView = routine(async () => Object.keys(await import("../fixtures/references/view.tsx" as string)));
+    expect(await loadView()).toEqual(["view"]);
     const loadText = routine(async () => Object.keys(await import("../../README.md" as string)));
     await expect(loadText()).rejects.toThrow(
       /^import\(".*README\.md"\) is done by Node itself.*workerOptions\.execArgv/,
