@@ -1,4 +1,4 @@
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** Smaller pieces of memory are of no concern. */
@@ -7,23 +7,31 @@ const LARGE_BYTES = 64 * 1024;
 const LESSON_BYTES = 32 * 1024 * 1024 - 64 * 1024;
 /** Bytes of large pieces after which those that are not used any more are collected. */
 const STEP_BYTES = 13 * 1024 * 1024;
-/** A collection that was in vain counts by so much, another one the other way by one. */
-const VANITY = 3;
-/** At this count there is a pause, at first until there are so many bytes more. */
-const PATIENCE = 12;
+/** In so many collections an object that is in use becomes an old one. */
+const YOUTH = 2;
+/** V8 has to leave its heap alone for so many collections, or else they are in vain, and there is a pause for so many bytes. */
+const ENOUGH = 6;
 const PAUSE_BYTES = 256 * 1024 * 1024;
 const LONGEST_PAUSE_BYTES = 16 * PAUSE_BYTES;
+/** So much may be added to a heap that is not larger than so much before V8 looks through it. */
+const ROOM_BYTES = 64 * 1024 * 1024;
+const SMALL_HEAP_BYTES = 32 * 1024 * 1024;
 /** The latest version of Node.js that this was tried with: others may not have the options of V8 that it uses. */
 const LATEST_NODE = 26;
 
 let taught = false;
-let collectYoung: (() => void) | undefined;
+let collector: Collector | undefined;
 let uncollected = 0;
 let due = STEP_BYTES;
-let inVain = 0;
-/** What it refers to is gone once V8 has looked through the whole heap; with Node.js 26 sooner, so that it pauses more. */
-let witness: WeakRef<object> | undefined;
 let pause = PAUSE_BYTES;
+let isPausing = false;
+/** Collections since V8 looked through the heap, or since a pause. */
+let collections = Number.POSITIVE_INFINITY;
+/** An old object that nothing refers to: it is gone once V8 has looked through the whole heap. */
+let witness: WeakRef<object> | undefined;
+/** The next witness, for as long as it is young, and how many collections it has seen. */
+let candidate: object | undefined;
+let age = 0;
 
 /**
  * Uninitialised memory of its own for a large piece of data, which is to be overwritten whole.
@@ -46,43 +54,84 @@ export function allocateLarge(length: number): Buffer<ArrayBuffer> {
 
 /**
  * Collects large pieces that are not used any more, and only among what is young. V8 by itself lets them pile up until it
- * looks through its whole heap, over and over: for a thread that gets large values and is done with them soon that is up to
- * half of its work. Where it does so all the same, since more of them are kept at a time than it allows to be added, this
- * is tried now and then only.
+ * looks through its whole heap; and then again as soon as 8 MB were added, whether they are in use or not. For a thread
+ * that has a few large values at a time and is done with them soon that is up to half of its work. So it is given room
+ * whenever it has done so. Where it does it all the same, since more than that is in use, this is tried now and then only.
  */
 function collect(): void {
-  collectYoung ??= youngCollector();
-  const isInVain = witness?.deref() === undefined;
-  if (isInVain) witness = new WeakRef({});
+  collector ??= makeCollector();
   uncollected = 0;
   due = STEP_BYTES;
-  if (!isInVain) {
-    inVain = Math.max(inVain - 1, -PATIENCE);
-    if (inVain < 0) pause = PAUSE_BYTES;
-  } else {
-    inVain += VANITY;
-    if (inVain >= PATIENCE) {
-      inVain = 0;
-      due = pause;
-      pause = Math.min(pause * 2, LONGEST_PAUSE_BYTES);
-      return;
-    }
+  const hasLooked = witness !== undefined && candidate === undefined && witness.deref() === undefined;
+  if (!isPausing && !hasLooked) {
+    collections++;
+    collector.collectYoung();
+    grow();
+    return;
   }
-  collectYoung();
+  const isInVain = !isPausing && collections < ENOUGH;
+  if (!isPausing && !isInVain) pause = PAUSE_BYTES;
+  isPausing = isInVain;
+  collections = 0;
+  if (isInVain) {
+    due = pause;
+    pause = Math.min(pause * 2, LONGEST_PAUSE_BYTES);
+    return;
+  }
+  collector.makeRoom();
+  candidate = undefined;
+  witness = undefined;
+  grow();
 }
 
-function youngCollector(): () => void {
-  const gc = Number.parseInt(process.versions.node, 10) > LATEST_NODE ? undefined : hiddenCollector();
-  if (typeof gc !== "function") return () => undefined;
-  return () => {
-    // In the background, memory would count as used for so long that V8 starts to look through its heap all the same.
-    setFlagsFromString("--no-concurrent-array-buffer-sweeping");
-    try {
-      gc({ type: "minor" });
-    } finally {
-      setFlagsFromString("--concurrent-array-buffer-sweeping");
-    }
+/** Has a witness made, or sees to it that it becomes old. */
+function grow(): void {
+  if (witness === undefined) {
+    candidate = {};
+    witness = new WeakRef(candidate);
+    age = 0;
+  } else if (candidate !== undefined && ++age > YOUTH) candidate = undefined;
+}
+
+interface Collector {
+  readonly collectYoung: () => void;
+  /** Collects everything in a small heap, and has V8 wait for more than usual before it does so again. */
+  readonly makeRoom: () => void;
+}
+
+function makeCollector(): Collector {
+  const isKnown = Number.parseInt(process.versions.node, 10) <= LATEST_NODE;
+  const gc = isKnown && !isTuned() ? hiddenCollector() : undefined;
+  if (typeof gc !== "function") return { collectYoung: () => undefined, makeRoom: () => undefined };
+  return {
+    collectYoung: () =>
+      // There is so little to go through that waking other threads for it takes longer than doing it.
+      withFlags("--no-parallel-scavenge", "--parallel-scavenge", () => gc({ type: "minor" })),
+    makeRoom: () => {
+      const { used_heap_size: used } = getHeapStatistics();
+      if (used > SMALL_HEAP_BYTES) return;
+      // What V8 reckons with until the next time is decided at the end of this one.
+      const percent = Math.ceil((ROOM_BYTES / used) * 100);
+      withFlags(`--heap-growing-percent=${percent}`, "--heap-growing-percent=0", () => gc());
+    },
   };
+}
+
+/** Does something with options of V8 that apply to just that. */
+function withFlags(flags: string, restored: string, action: () => void): void {
+  // What is swept in the background would count as used until then.
+  setFlagsFromString(`--no-concurrent-array-buffer-sweeping ${flags}`);
+  try {
+    action();
+  } finally {
+    setFlagsFromString(`--concurrent-array-buffer-sweeping ${restored}`);
+  }
+}
+
+/** True when this program was started with options for V8's collector: then it is left as it is. */
+function isTuned(): boolean {
+  const options = [process.env["NODE_OPTIONS"], ...process.execArgv].join(" ").replaceAll("_", "-");
+  return /--(no-)?(single-threaded|parallel-scavenge|concurrent-array-buffer-sweeping|heap-growing)/.test(options);
 }
 
 /** What `gc` is with `--expose-gc`, without making it a global of this thread. */
