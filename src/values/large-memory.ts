@@ -10,7 +10,7 @@ const STEP_BYTES = 13 * 1024 * 1024;
 /** In so many collections an object that is in use becomes an old one. */
 const YOUTH = 2;
 /** V8 has to leave its heap alone for so many collections, or else they are in vain, and there is a pause for so many bytes. */
-const ENOUGH = 6;
+const ENOUGH = 16;
 const PAUSE_BYTES = 256 * 1024 * 1024;
 const LONGEST_PAUSE_BYTES = 16 * PAUSE_BYTES;
 /** So much may be added to a heap that is not larger than so much before V8 looks through it. */
