@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { isTypeScript } from "../functions/index.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** A module that was loaded, or the loader that Node needs to be started with to load it. */
@@ -7,7 +8,6 @@ export type Loaded =
   | { readonly namespace: object; readonly loader?: undefined }
   | { readonly loader: string; readonly namespace?: undefined };
 
-const TYPESCRIPT = /\.(?:[cm]?ts|[jt]sx)$/;
 /** What Node says of an import that tsx may find, since it looks for more names. */
 const NOT_FOUND = new Set(["ERR_MODULE_NOT_FOUND", "ERR_UNSUPPORTED_DIR_IMPORT"]);
 
@@ -24,7 +24,7 @@ export async function loadModule(path: string, file: string): Promise<Loaded> {
     throw new TypeError("it has no namespace");
   } catch (error) {
     const isUnread = isUnreadTypeScript(error);
-    if (!isUnread && !(TYPESCRIPT.test(path) && (error instanceof SyntaxError || NOT_FOUND.has(codeOf(error))))) {
+    if (!isUnread && !(isTypeScript(path) && (error instanceof SyntaxError || NOT_FOUND.has(codeOf(error))))) {
       throw failure(file, error);
     }
     if (hasTsx()) throw failure(file, error);
@@ -41,9 +41,8 @@ export async function loadModule(path: string, file: string): Promise<Loaded> {
 function isUnreadTypeScript(error: unknown): boolean {
   const code = codeOf(error);
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return true;
-  return (
-    code === "ERR_UNKNOWN_FILE_EXTENSION" && error instanceof Error && /"\.(?:[cm]?ts|[jt]sx)"/.test(error.message)
-  );
+  if (code !== "ERR_UNKNOWN_FILE_EXTENSION" || !(error instanceof Error)) return false;
+  return isTypeScript(/"(\.\w+)"/.exec(error.message)?.[1] ?? "");
 }
 
 /** Where the project that a file belongs to has `tsx`. */

@@ -24,6 +24,6 @@ export { shipping } from "./shipping.ts";
 export type { ShippingPolicy } from "./shipping-policy.ts";
 export { isClass } from "./source-text.ts";
 export { type Stability, stability } from "./stability.ts";
-export { prepareForTypeScript } from "./typescript-loader.ts";
+export { isTypeScript, prepareForTypeScript } from "./typescript-loader.ts";
 export { registerWrapping } from "./wrapping.ts";
 export { writtenName } from "./written-name.ts";

@@ -2,21 +2,28 @@ import { fileURLToPath } from "node:url";
 import { importFrom } from "./import-from.ts";
 
 const TYPESCRIPT = /\.(?:[cm]?ts|[jt]sx)$/;
-const LOADER_OPTION = /(?:^|\s)(?:--import|--loader|--experimental-loader|--require|-r)(?:[\s=]+)(?!\S*\btsx\b)/;
+/** What else is known to run TypeScript. Whatever other modules Node is started with, they have another purpose. */
+const OTHER_LOADER =
+  /(?:^|\s)(?:--import|--loader|--experimental-loader|--require|-r)[\s=]+\S*(?:ts-node|swc|esbuild|sucrase|jiti|babel|amaro|ts-blank-space|oxc)/;
 
 let registered: Promise<void> | undefined;
 
+/** True for the path of a file that is TypeScript, or has to be compiled as that is. */
+export function isTypeScript(path: string): boolean {
+  return TYPESCRIPT.test(path);
+}
+
 /**
  * Lets this thread import the file at `url`, if it is TypeScript, with the `tsx` of the project that it belongs to.
- * Without one the file is left to Node, which runs TypeScript in some versions and most of it only, or to a loader that
- * Node was started with. To be done before the first try: what Node failed to load once it does not try again.
+ * Without one the file is left to Node, which runs TypeScript in some versions and most of it only, or to another loader
+ * that Node was started with. To be done before the first try: what Node failed to load once it does not try again.
  *
  * Starting Node with `--import tsx` is not enough on Node 20, where that leaves threads as they are.
  */
 export async function prepareForTypeScript(url: string): Promise<void> {
   if (!url.startsWith("file:") || registered !== undefined) return await registered;
   const path = fileURLToPath(url.replace(/[?#].*$/, ""));
-  if (!TYPESCRIPT.test(path) || hasOtherLoader()) return;
+  if (!isTypeScript(path) || hasOtherLoader()) return;
   registered = registerTsx(url);
   await registered;
 }
@@ -34,5 +41,5 @@ function hasRegister(loader: object): loader is { register: () => unknown } {
 }
 
 function hasOtherLoader(): boolean {
-  return LOADER_OPTION.test([...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].join(" "));
+  return OTHER_LOADER.test([...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].join(" "));
 }

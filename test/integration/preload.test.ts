@@ -8,8 +8,9 @@ import { runProgram } from "../support/run-program.ts";
 const PROGRAM = `
   import { routine, WorkerPool } from ${JSON.stringify(fileURLToPath(new URL("../../dist/index.js", import.meta.url)))};
   const loaded = routine(async () => globalThis.loaded);
+  const [specifier, ...execArgv] = process.argv.slice(2);
   try {
-    const pool = await WorkerPool.start({ size: 1, workerOptions: { preload: process.argv.slice(2) } });
+    const pool = await WorkerPool.start({ size: 1, workerOptions: { preload: [specifier], execArgv } });
     console.log(JSON.stringify(await loaded()));
     await pool.stop();
   } catch (error) {
@@ -42,10 +43,15 @@ describe("modules to preload", () => {
     await write(`${where}/node_modules/${name}/index.cjs`, "globalThis.loaded = 'by require';");
   }
 
-  async function preloaded(specifier: string): Promise<unknown> {
+  function installTsx(): Promise<void> {
+    const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
+    return symlink(packages, join(folder, "elsewhere/node_modules"));
+  }
+
+  async function preloaded(specifier: string, ...execArgv: string[]): Promise<unknown> {
     const program = join(folder, "project/src/main.mjs");
     const cwd = join(folder, "elsewhere");
-    const { stdout, stderr } = await runProgram(program, { args: [specifier], cwd });
+    const { stdout, stderr } = await runProgram(program, { args: [specifier, ...execArgv], cwd });
     expect(stderr).toBe("");
     return JSON.parse(stdout);
   }
@@ -73,11 +79,23 @@ describe("modules to preload", () => {
 
     test.each(["mts", "cts", "ts"])("are loaded by the tsx of their project (.%s)", async (extension) => {
       await write(`elsewhere/own.${extension}`, TYPED);
-      await symlink(
-        fileURLToPath(new URL("../../node_modules", import.meta.url)),
-        join(folder, "elsewhere/node_modules"),
-      );
+      await installTsx();
       expect(await preloaded(`./own.${extension}`)).toBe(5);
+    });
+
+    test("are so whatever else workers are started with", async () => {
+      await write("elsewhere/own.tsx", TYPED);
+      await write("elsewhere/instruments.mjs", "globalThis.instruments = true;");
+      await installTsx();
+      expect(await preloaded("./own.tsx", "--import", "./instruments.mjs")).toBe(5);
+    });
+
+    test("are left to another loader", async () => {
+      await write("elsewhere/own.tsx", TYPED);
+      await write("elsewhere/swc-register.mjs", "");
+      await installTsx();
+      const error = await preloaded("./own.tsx", "--import", "./swc-register.mjs");
+      expect(error).toMatch(/^WorkerStartError.*Unknown file extension ".tsx"/);
     });
 
     test("say what to do where there is none", async () => {
