@@ -13,6 +13,9 @@ export class RemoteFailure {
   }
 }
 
+/** Errors of calls that nobody awaits directly, as those of `map`. */
+const unplaced = new WeakSet<Error>();
+
 /** More frames than a call has of the runtime's own. */
 const OWN_DEPTH = 20;
 
@@ -23,15 +26,24 @@ const OWN_DEPTH = 20;
 export function throwAtCallSite(failure: unknown): never {
   if (!(failure instanceof RemoteFailure)) throw failure;
   const { error } = failure;
-  if (error instanceof Error) addCallSite(error);
+  if (error instanceof Error) addCallSite(error, throwAtCallSite);
   throw error;
 }
 
-function addCallSite(error: Error): void {
+/** The error of a call that was awaited on someone's behalf, to be thrown to them: its stack leads there if to no other place. */
+export function placed(error: unknown): unknown {
+  if (error instanceof Error && unplaced.delete(error)) addCallSite(error, placed);
+  return error;
+}
+
+function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
   const here: { stack?: string } = {};
-  Error.captureStackTrace(here, throwAtCallSite);
+  Error.captureStackTrace(here, below);
   const frames = userFrames(here.stack);
-  if (frames.length === 0) return;
+  if (frames.length === 0) {
+    unplaced.add(error);
+    return;
+  }
   const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
   setStack(error, `${stack}\n${frames.join("\n")}`);
 }

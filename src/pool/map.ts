@@ -1,3 +1,4 @@
+import { placed } from "../connection/remote-failure.ts";
 import { InvalidArgument } from "../errors.ts";
 import { CALL_CHECKS, type CallOptions, checkOptions } from "../routine/options.ts";
 
@@ -128,7 +129,7 @@ export async function* mapConcurrently<T, R>(
       else done++;
       onProgress?.({ done, failed: failures.length, inFlight: started - handedOn, total });
       if (!("error" in outcome)) yield outcome.value;
-      else if (stopOnError) throw outcome.error;
+      else if (stopOnError) throw placed(outcome.error);
     }
   } finally {
     cancel.abort();
