@@ -1,8 +1,9 @@
+import { getEventListeners } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgument } from "../errors.ts";
-import { type MapOptions, mapConcurrently, type Progress, splitMapOptions } from "./map.ts";
+import { checkItems, type MapOptions, mapConcurrently, type Progress, splitMapOptions } from "./map.ts";
 
 /** Calls that end when told to. */
 class Calls {
@@ -100,9 +101,8 @@ describe("mapConcurrently", () => {
     expect(await collect(mapConcurrently([], times10, {}, 2))).toEqual([]);
   });
 
-  it.each([5, null, undefined, {}, () => 1])("refuses %s", async (items) => {
-    const results = mapConcurrently(items as unknown as number[], times10, {}, 2);
-    await expect(collect(results)).rejects.toThrow(InvalidArgument);
+  it.each([5, null, undefined, {}, () => 1])("refuses %s", (items) => {
+    expect(() => checkItems(items)).toThrow(InvalidArgument);
   });
 
   it("reads no more of the source than there is room for, and nothing before it is asked", async () => {
@@ -243,7 +243,81 @@ describe("mapConcurrently", () => {
   });
 });
 
+describe("a source that is quiet", () => {
+  let closed = false;
+
+  async function* quiet(...items: number[]): AsyncGenerator<number, void, void> {
+    try {
+      yield* items;
+      await new Promise(() => undefined);
+    } finally {
+      closed = true;
+    }
+  }
+
+  it("does not keep a failure from being told", async () => {
+    const fail = async () => {
+      throw new RangeError("none");
+    };
+    await expect(collect(mapConcurrently(quiet(1), fail, {}, 4))).rejects.toThrow(RangeError);
+  });
+
+  it("does not keep anyone from leaving", async () => {
+    const signals: AbortSignal[] = [];
+    const call = async (item: number, signal: AbortSignal): Promise<number> => {
+      signals.push(signal);
+      return item;
+    };
+    for await (const result of mapConcurrently(quiet(1), call, {}, 4)) {
+      expect(result).toBe(1);
+      break;
+    }
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(closed).toBe(false);
+  });
+
+  it("does not keep a signal from ending it, at once and without a trace", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const collected = collect(mapConcurrently(quiet(), times10, {}, 4, { signal }));
+    await turn();
+    controller.abort(new RangeError("enough"));
+    await expect(collected).rejects.toThrow("enough");
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    await expect(collect(mapConcurrently([], times10, {}, 4, { signal }))).rejects.toThrow("enough");
+  });
+
+  it("does not keep the end of its pool from ending it, after what is under way", async () => {
+    const calls = new Calls();
+    const watchers = new Set<() => void>();
+    let reason: Error | undefined;
+    const watchClosed = (changed: () => void) => {
+      watchers.add(changed);
+      return () => watchers.delete(changed);
+    };
+    const results: number[] = [];
+    const collecting = (async () => {
+      for await (const result of mapConcurrently(quiet(1), calls.call, {}, 4, { closed: () => reason, watchClosed })) {
+        results.push(result);
+      }
+    })();
+    await turn();
+    reason = new RangeError("closed");
+    for (const changed of watchers) changed();
+    await turn();
+    calls.end(1);
+    await expect(collecting).rejects.toThrow("closed");
+    expect(results).toEqual([10]);
+    expect(watchers.size).toBe(0);
+  });
+});
+
 describe("splitMapOptions", () => {
+  it("refuses another pool", () => {
+    const pool = {} as NonNullable<MapOptions["pool"]>;
+    expect(() => splitMapOptions({ pool })).toThrow(InvalidArgument);
+  });
+
   it("parts the options of map from those of its calls", () => {
     const own = { concurrency: 3, ordered: false, stopOnError: false, onProgress: () => undefined };
     const call = { timeout: 5, key: "k" };

@@ -1,4 +1,5 @@
-import { placed } from "../connection/remote-failure.ts";
+import { fromCaller, placed } from "../connection/remote-failure.ts";
+import { describeValue } from "../describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { CALL_CHECKS, type CallOptions, checkOptions } from "../routine/options.ts";
 
@@ -41,6 +42,9 @@ const CHECKS = {
 /** Parts the options of `map` itself from those of its calls. Throws `InvalidArgument` for wrong ones. */
 export function splitMapOptions(options: MapOptions): { own: MapOptions; call: CallOptions } {
   checkOptions(options, CHECKS, "pool.map()");
+  if (options.pool !== undefined) {
+    throw new InvalidArgument('pool.map(): option "pool" has no meaning here: call map() of that pool');
+  }
   const { concurrency: _c, ordered: _o, onProgress: _p, stopOnError: _s, ...call } = options;
   return { own: options, call };
 }
@@ -51,18 +55,30 @@ interface Source {
   error: unknown;
 }
 
+/** What ends an iteration from outside. */
+export interface Ending {
+  /** Its abortion ends the iteration at once. */
+  readonly signal?: AbortSignal | undefined;
+  /** Why no more calls can be made; undefined as long as they can. */
+  readonly closed?: () => Error | undefined;
+  /** Has a function called when that changes; returns what undoes it. */
+  readonly watchClosed?: (changed: () => void) => () => void;
+}
+
 type Settled<R> = { readonly value: R } | { readonly error: unknown };
 
 /**
  * Calls `call` for each item with a bound on how many are under way, and yields the results. Nothing is read from
  * `items` before there is room for it, and nothing waits for an item that is not there yet but that item's own call.
- * Leaving the iteration cancels what is under way.
+ * Leaving the iteration cancels what is under way, and so does `ending`. The source is closed then, but not waited for
+ * while it is itself waiting for an item: that may never come.
  */
 export async function* mapConcurrently<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
   call: (item: T, signal: AbortSignal) => Promise<R>,
   options: MapOptions,
   concurrency: number,
+  ending: Ending = {},
 ): AsyncGenerator<R, void, void> {
   const { ordered = true, stopOnError = true, onProgress } = options;
   const total = Array.isArray(items) ? items.length : undefined;
@@ -111,17 +127,32 @@ export async function* mapConcurrently<T, R>(
     }
   };
   const isOver = (): boolean => source.state === "exhausted" && handedOn === started;
+  const change = (): Promise<void> => {
+    const changed = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const { signal, watchClosed } = ending;
+    if (signal === undefined && watchClosed === undefined) return changed;
+    const notice = (): void => wake?.();
+    signal?.addEventListener("abort", notice);
+    const unwatch = watchClosed?.(notice);
+    return changed.then(() => {
+      signal?.removeEventListener("abort", notice);
+      unwatch?.();
+    });
+  };
 
   try {
     for (;;) {
+      if (ending.signal?.aborted === true) throw ending.signal.reason;
       while (source.state === "ready" && started - handedOn < concurrency) ask();
       if (isOver()) break;
       const outcome = settled.get(handedOn);
       if (outcome === undefined) {
         if (source.state === "failed") throw source.error;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+        const closed = arrived === started ? ending.closed?.() : undefined;
+        if (closed !== undefined) throw fromCaller(closed);
+        await change();
         continue;
       }
       settled.delete(handedOn++);
@@ -133,16 +164,22 @@ export async function* mapConcurrently<T, R>(
     }
   } finally {
     cancel.abort();
-    if (source.state === "ready" || source.state === "asked") await iterator.return?.();
+    if (source.state === "ready") await iterator.return?.();
+    else if (source.state === "asked") Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${started} items failed`);
 }
 
+/** Throws `InvalidArgument` for what cannot be iterated over. */
+export function checkItems(items: unknown): void {
+  const isCandidate = (typeof items === "object" && items !== null) || typeof items === "string";
+  if (isCandidate && (Symbol.asyncIterator in Object(items) || Symbol.iterator in Object(items))) return;
+  throw new InvalidArgument(
+    `pool.map() takes something to iterate over: an array, a generator, a stream; not ${describeValue(items)}`,
+  );
+}
+
 function iterate<T>(items: Iterable<T> | AsyncIterable<T>): AsyncIterator<T> | Iterator<T> {
-  if (typeof items === "object" || typeof items === "string") {
-    if (items !== null && Symbol.asyncIterator in Object(items))
-      return (items as AsyncIterable<T>)[Symbol.asyncIterator]();
-    if (items !== null && Symbol.iterator in Object(items)) return (items as Iterable<T>)[Symbol.iterator]();
-  }
-  throw new InvalidArgument("pool.map() takes something to iterate over: an array, a generator, a stream");
+  if (Symbol.asyncIterator in Object(items)) return (items as AsyncIterable<T>)[Symbol.asyncIterator]();
+  return (items as Iterable<T>)[Symbol.iterator]();
 }

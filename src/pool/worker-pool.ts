@@ -17,7 +17,7 @@ import {
   type WorkerProxyOptions,
 } from "../proxy/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
-import { addOpenDispatcher, removeOpenDispatcher, runInFrame } from "../routine/frame.ts";
+import { addOpenDispatcher, currentFrame, removeOpenDispatcher, runInFrame, runWithFrame } from "../routine/frame.ts";
 import type { CallOptions } from "../routine/options.ts";
 import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
@@ -25,7 +25,7 @@ import { PoolDirectory } from "../security/index.ts";
 import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { Deadline } from "./deadline.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
-import { type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
+import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
 import { SpawnedWorkers } from "./spawned-workers.ts";
 import { makeWorker } from "./worker-shape.ts";
@@ -48,6 +48,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   readonly #directory: PoolDirectory;
   readonly #options: PoolOptions;
   readonly #deadline = new Deadline();
+  readonly #closeWatchers = new Set<() => void>();
   #spawned: SpawnedWorkers | undefined;
   #proxy: WorkerProxy | undefined;
   #state: "starting" | "open" | "stopping" | "stopped" = "starting";
@@ -110,14 +111,25 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     options: MapOptions = {},
   ): AsyncIterable<R> {
     const spec = requireFunctionRoutine(routine, "pool.map()");
+    checkItems(items);
     const { own, call } = splitMapOptions(options);
     const concurrency =
       own.concurrency ?? Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
+    // What is in force for the calls is what was when they were asked for, wherever the results are taken.
+    const frame = currentFrame() ?? {};
+    const outer = call.signal ?? frame.ambient?.signal;
     const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
-      const signal = call.signal === undefined ? cancel : AbortSignal.any([call.signal, cancel]);
-      return this.call(spec, [item], { ...call, signal }) as Promise<R>;
+      const signal = outer === undefined ? cancel : AbortSignal.any([outer, cancel]);
+      return runWithFrame(frame, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
     };
-    return mapConcurrently(items, callItem, own, concurrency);
+    return mapConcurrently(items, callItem, own, concurrency, {
+      signal: outer,
+      closed: () => (this.#state === "open" ? undefined : this.#closedError()),
+      watchClosed: (changed) => {
+        this.#closeWatchers.add(changed);
+        return () => this.#closeWatchers.delete(changed);
+      },
+    });
   }
 
   /** Calls a routine once on every worker. Each worker's outcome is in the list. */
@@ -249,6 +261,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   /** Everything is stopped, whatever of it fails. */
   async #stop(): Promise<void> {
     this.#state = "stopping";
+    for (const changed of this.#closeWatchers) changed();
     this.#forgetLeftOpen?.();
     removeOpenDispatcher(this);
     await this.#drain();

@@ -1,6 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { currentTask, InvalidArgument, type Progress, routine, WorkerPool } from "wool-ts";
+import {
+  ContextVar,
+  currentTask,
+  InvalidArgument,
+  PoolClosed,
+  type Progress,
+  routine,
+  runtimeContext,
+  WorkerPool,
+} from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -248,7 +257,44 @@ test.each([0, 1.5, -1, Number.NaN])("a concurrency of %s is refused", (concurren
   expect(() => pool.map(double, [1], { concurrency })).toThrow(/concurrency/);
 });
 
-test("an unknown option, and items that are none, are refused", async () => {
+test("an unknown option, and items that are none, are refused", () => {
   expect(() => pool.map(double, [1], { concurency: 1 } as object)).toThrow(/concurency.*did you mean "concurrency"/);
-  await expect(collect(pool.map(double, 5 as unknown as number[]))).rejects.toThrow(InvalidArgument);
+  expect(() => pool.map(double, 5 as unknown as number[])).toThrow(InvalidArgument);
+});
+
+test("calls see the context that the map was made in, wherever its results are taken", async () => {
+  const place = new ContextVar("place", { default: "nowhere" });
+  const where = routine(async (item: number) => `${item} ${place.get()}`);
+  const results = place.run("here", () => pool.map(where, [1, 2]));
+  expect(await collect(results)).toEqual(["1 here", "2 here"]);
+  const controller = new AbortController();
+  controller.abort(new RangeError("too late"));
+  const late = runtimeContext.run({ signal: controller.signal }, () => pool.map(where, [1, 2]));
+  await expect(collect(late)).rejects.toThrow("too late");
+});
+
+test("stopping the pool ends a map whose source has no more items for now", async () => {
+  const other = await WorkerPool.start({ size: 1 });
+  async function* quiet(): AsyncGenerator<number> {
+    yield 1;
+    await new Promise(() => undefined);
+  }
+  const iterator = other.map(double, quiet())[Symbol.asyncIterator]();
+  expect(await iterator.next()).toEqual({ done: false, value: 2 });
+  const next = iterator.next();
+  const settled = expect(next).rejects.toThrow(PoolClosed);
+  await other.stop();
+  await settled;
+});
+
+test("the stack of a failure leads to where the results are taken", async () => {
+  const failing = routine(async (value: number) => {
+    throw new RangeError(`not ${value}`);
+  });
+  async function takeThem(): Promise<void> {
+    await collect(pool.map(failing, [1]));
+  }
+  const error = await takeThem().catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(RangeError);
+  expect((error as Error).stack).toContain("takeThem");
 });
