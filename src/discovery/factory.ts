@@ -16,16 +16,16 @@ export interface Resolved<T> {
 }
 
 /**
- * Gets the instance out of a factory.
+ * Gets the instance out of a factory. `what` names it in messages.
  * @throws InvalidArgument when the factory is a class or yields no object; what the factory throws otherwise.
  */
-export async function resolveFactory<T extends object>(factory: Factory<T>): Promise<Resolved<T>> {
+export async function resolveFactory<T extends object>(factory: Factory<T>, what = "factory"): Promise<Resolved<T>> {
   if (isClass(factory)) {
     throw new InvalidArgument(
-      `${describeValue(factory)} is a class: give an instance of it, or a function that returns one.`,
+      `${what}: ${describeValue(factory)} is a class: give an instance of it, or a function that returns one.`,
     );
   }
-  const value = await produce(factory);
+  const value = await produce(factory, what);
   let disposal: Promise<void> | undefined;
   return {
     value,
@@ -38,11 +38,11 @@ export async function resolveFactory<T extends object>(factory: Factory<T>): Pro
  * @throws InvalidArgument when it yields something else; what the factory throws otherwise.
  */
 export async function resolveDiscovery(factory: Factory<DiscoveryLike>): Promise<Resolved<DiscoveryLike>> {
-  const resolved = await resolveFactory(factory);
+  const resolved = await resolveFactory(factory, "discovery");
   const problem = discoveryProblem(resolved.value);
   if (problem === undefined) return resolved;
   await resolved.dispose();
-  throw new InvalidArgument(`${describeValue(resolved.value)} is not a discovery: ${problem}.`);
+  throw new InvalidArgument(`discovery: ${describeValue(resolved.value)} is not a discovery: ${problem}.`);
 }
 
 /** Tells whether `value` has the shape of a `DiscoveryLike`. */
@@ -59,14 +59,14 @@ function discoveryProblem(value: unknown): string | undefined {
     : "its publisher has no method publish(type, worker)";
 }
 
-async function produce<T extends object>(factory: Factory<T>): Promise<T> {
+async function produce<T extends object>(factory: Factory<T>, what: string): Promise<T> {
   try {
     const value = await (isProducer(factory) ? factory() : factory);
     if (isObject(value)) return value;
     const got = isProducer(factory)
       ? `${describeValue(factory)} returned ${describeValue(value)}`
-      : describeValue(value);
-    throw new InvalidArgument(`${got}: give an object, a promise of one, or a function that returns either.`);
+      : `it is ${describeValue(value)}`;
+    throw new InvalidArgument(`${what}: ${got}: give an object, a promise of one, or a function that returns either.`);
   } catch (error) {
     await disposeOf(factory);
     throw error;

@@ -212,7 +212,8 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   async #prepared(proxy: WorkerProxy): Promise<DiscoveryLike> {
     const { quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     const late = new Deadline();
-    late.shorten(quorumTimeout);
+    // What is there already is so in less than a turn of the event loop, which is no delay that counts.
+    late.shorten(Math.max(quorumTimeout, 1));
     const limit = late.passed.then(() => {
       throw new NoWorkersAvailable(
         `the discovery or the balancer was not there within the quorumTimeout of ${quorumTimeout} ms: what was given for ` +

@@ -362,6 +362,18 @@ describe("a discovery or a balancer", () => {
     expect(log).toEqual(["discovery disposed of"]);
   });
 
+  test("is not to blame where none was given", async () => {
+    const error = await errorOf(WorkerPool.start({ size: 1, quorumTimeout: 0 }));
+    expect(error.message).not.toContain("discovery");
+    expect(error.message).toContain("0 ms");
+  });
+
+  test("that is none is named", async () => {
+    const error = await errorOf(WorkerPool.start({ discovery: 5 as unknown as DiscoveryLike }));
+    expect(error).toBeInstanceOf(InvalidArgument);
+    expect(error.message).toContain("discovery: it is 5: give an object");
+  });
+
   test("that cannot be disposed of is told of when all else is stopped", async () => {
     const discovery = makeDiscovery([]);
     const dispose = discovery[Symbol.asyncDispose];

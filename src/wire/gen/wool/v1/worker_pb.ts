@@ -220,7 +220,7 @@ export type Welcome = Message<"wool.v1.Welcome"> & {
   lanes: number;
 
   /**
-   * How many tasks of one lane may run at once. 0: no limit.
+   * How many tasks may run at once in all lanes together. 0: no limit.
    *
    * @generated from field: uint32 max_concurrency = 4;
    */
