@@ -8,6 +8,7 @@ import type { PartsList } from "./parts-list.ts";
 import type { PristineClass } from "./revived.ts";
 import { type PlainData, ShippingError } from "./shipment.ts";
 import { isClassNode } from "./syntax-tree.ts";
+import { wrappedBy } from "./wrapping.ts";
 
 type Facts = { readonly [key: string]: PlainData };
 type Key = string | symbol;
@@ -108,7 +109,8 @@ function computedKey(cls: object, site: CodeSite, member: ComputedMember): Key {
   const text = memberText(site, member);
   for (const candidate of Reflect.ownKeys(holder)) {
     const descriptor = Reflect.getOwnPropertyDescriptor(holder, candidate);
-    if (descriptor !== undefined && functionsOf(descriptor).some((fn) => textOf(fn) === text)) return candidate;
+    const functions = descriptor === undefined ? [] : functionsOf(descriptor);
+    if (functions.some((fn) => textOf(wrappedBy(fn)?.fn ?? fn) === text)) return candidate;
   }
   throw new ShippingError(
     `the computed key of a ${member.type === "PropertyDefinition" ? "field" : "member"} cannot be read back from the class`,

@@ -121,6 +121,11 @@ describe.each(toolchains)("methods with $dialect decorators compiled by $compile
     expect(report["inheritedStatic"]).toEqual({ pid: report.worker, value: 11 });
   });
 
+  test("may have computed names", () => {
+    expect(report["computed"]).toEqual({ pid: report.worker, value: 7 });
+    expect(report["computedStatic"]).toEqual({ pid: report.worker, value: 9 });
+  });
+
   test("combine with other decorators: those above stay here, those below travel", () => {
     expect(report["outside"]).toEqual({ pid: report.worker, value: 6, enteredIn: report.own });
     expect(report["inside"]).toEqual({ pid: report.worker, value: 6, enteredIn: report.worker });
