@@ -142,13 +142,14 @@ export class TaskRunner {
   #unloadable(ready: ReadyTask, error: unknown): void {
     const { task } = ready;
     const { session, routine, wireId } = task;
-    if (error instanceof ModuleUnavailable && wireId >= 0) {
+    const isUnavailable = isA(ModuleUnavailable, error);
+    if (isUnavailable && wireId >= 0) {
       session.wantCode(wireId, error.message, [error.dependency.hash]);
       this.#ended(task);
       return;
     }
     dropArguments(ready);
-    if (error instanceof ModuleUnavailable) this.#ended(task);
+    if (isUnavailable) this.#ended(task);
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
@@ -240,17 +241,20 @@ export class TaskRunner {
 
   #raise(task: RunningTask, error: unknown): void {
     task.exception = error;
-    if (task.wireId >= 0) this.#sendError(task, error);
-    this.#ended(task);
+    try {
+      if (task.wireId >= 0) this.#sendError(task, error);
+    } finally {
+      this.#ended(task);
+    }
   }
 
   #sendError(task: RunningTask, error: unknown): void {
     const { session, routine, wireId } = task;
-    trimStack(error);
-    // What the runtime has to say is not for a serializer of the user's, who need not expect it.
-    const byRuntime = routine.hasSerializer && WoolError.isWoolError(error);
-    const serializer = byRuntime ? undefined : routine.serializer();
     try {
+      trimStack(error);
+      // What the runtime has to say is not for a serializer of the user's, who need not expect it.
+      const byRuntime = routine.hasSerializer && isWoolError(error);
+      const serializer = byRuntime ? undefined : routine.serializer();
       session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
@@ -303,17 +307,15 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function codeUnavailable(routine: string, cause: unknown): Error {
-  if (WoolError.isWoolError(cause)) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reason}`, { cause });
+  if (isWoolError(cause)) return cause;
+  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reasonOf(cause)}`, { cause });
 }
 
 /** What a serializer of the user's throws is none of the task's errors. */
 function undumpable({ routine }: RunningTask, cause: unknown): unknown {
-  if (!routine.hasSerializer || WoolError.isWoolError(cause)) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (!routine.hasSerializer || isWoolError(cause)) return cause;
   return new SerializationError(
-    `the serializer of ${routine.name} could not dump what it gave back: ${reason}`,
+    `the serializer of ${routine.name} could not dump what it gave back: ${reasonOf(cause)}`,
     "result",
     { cause },
   );
@@ -321,8 +323,43 @@ function undumpable({ routine }: RunningTask, cause: unknown): unknown {
 
 /** Stands for a thrown value that cannot travel. */
 function untransportable(routine: string, error: unknown, cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const path = cause instanceof SerializationError ? cause.path : "error";
+  const what = describe(error, (known) => `${String(known.name)}: ${String(known.message)}`);
+  let reason = reasonOf(cause);
+  let path = "error";
+  if (isA(SerializationError, cause)) {
+    // Whatever a task gives back is encoded as its result; here it is none.
+    path = cause.path.replace(/^result/, "error");
+    if (reason.startsWith(cause.path)) reason = path + reason.slice(cause.path.length);
+  }
   return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reason}`, path);
+}
+
+function reasonOf(cause: unknown): string {
+  return describe(cause, ({ message }) => String(message));
+}
+
+/** A text for what was thrown. To ask it for one may run code of the user's, which may throw in its turn. */
+function describe(thrown: unknown, ofError: (error: Error) => string): string {
+  try {
+    return thrown instanceof Error ? ofError(thrown) : String(thrown);
+  } catch {
+    return typeof thrown === "function" ? "a function without a description" : "an object without a description";
+  }
+}
+
+/** Says no of what cannot even be asked, such as a revoked proxy. */
+function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+function isWoolError(value: unknown): value is WoolError {
+  try {
+    return WoolError.isWoolError(value);
+  } catch {
+    return false;
+  }
 }
