@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -215,6 +216,23 @@ describe("GeneratorRun", () => {
       await idle();
       expect(out).toEqual([{ threw: new RangeError("rejected") }]);
     }
+  });
+
+  it("asks a thenable that a synchronous generator yields or returns in the task's context", async () => {
+    const context = new AsyncLocalStorage<string>();
+    const lazy = () => ({ ["then"]: (resolve: (value: unknown) => void) => resolve(context.getStore()) });
+    const out: unknown[] = [];
+    const run = new GeneratorRun(
+      (function* () {
+        yield lazy();
+        return lazy();
+      })(),
+      { yielded: (value) => out.push(value), returned: (value) => out.push(value), threw: (error) => out.push(error) },
+      (step) => context.run("the task's", step),
+    );
+    run.credit(2);
+    await idle();
+    expect(out).toEqual(["the task's", "the task's"]);
   });
 
   it("ignores steps after the end", async () => {

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { StepKind } from "../wire/fields.ts";
 
 /** Takes what comes out of a generator. */
@@ -123,10 +124,11 @@ export class GeneratorRun {
     kind: StepKind,
     value: unknown,
   ): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
-    const generator = this.#generator;
     return this.#inContext(() => {
-      if (kind === StepKind.next) return generator.next(value);
-      return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
+      const result = takeStep(this.#generator, kind, value);
+      // The `then` of what a synchronous generator gives is code of the task's, and to be run in its context.
+      if (result instanceof Promise || !this.#synchronous || !isAwaited(result.value)) return result;
+      return { done: result.done === true, value: Promise.resolve(result.value) };
     });
   }
 
@@ -140,4 +142,19 @@ export class GeneratorRun {
     this.#over = true;
     this.#output.threw(error);
   }
+}
+
+function takeStep(
+  generator: AnyGenerator,
+  kind: StepKind,
+  value: unknown,
+): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
+  if (kind === StepKind.next) return generator.next(value);
+  return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
+}
+
+/** Whether `await` may find something else in a value than itself. Its `then` is not read: `await` does that, once. */
+export function isAwaited(value: unknown): value is object {
+  if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
+  return "then" in value || types.isProxy(value);
 }

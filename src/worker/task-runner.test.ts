@@ -251,6 +251,26 @@ describe("a task", () => {
     });
   });
 
+  it("waits for a promise as await does, also if that has a then of its own", async () => {
+    const { sent, take } = setUp();
+    take(() => Object.assign(Promise.resolve(1), { ["then"]: () => expect.unreachable() }));
+    await turn();
+    expect(sent).toEqual([["result", 0, 1]]);
+  });
+
+  it("that gives a proxy which can be awaited is waited for, and one that cannot be asked fails alone", async () => {
+    const { sent, take } = setUp();
+    take(() => new Proxy({}, { get: () => (resolve: (value: number) => void) => resolve(1) }));
+    await turn();
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    take(() => proxy);
+    expect(sent).toMatchObject([
+      ["result", 0, 1],
+      ["raised", 1, { name: "TypeError" }],
+    ]);
+  });
+
   it("whose arguments cannot be read fails alone", () => {
     const { sent, take } = setUp();
     const loads = () => {

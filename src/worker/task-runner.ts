@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { takeArrivedSignals } from "../connection/live-signals.ts";
 import { decodeContext } from "../context/context-codec.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../errors.ts";
@@ -8,7 +9,7 @@ import { trimStack } from "../routine/runtime-frames.ts";
 import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../security/index.ts";
 import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import { GeneratorRun } from "./generator-run.ts";
+import { GeneratorRun, isAwaited } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { TaskOccupancy } from "./task-occupancy.ts";
 import type { TaskParking } from "./task-parking.ts";
@@ -54,6 +55,9 @@ export interface TaskRunnerOptions {
 }
 
 const OWNED = { owned: true } as const;
+
+// oxlint-disable-next-line unbound-method -- it is given its promise when it is called
+const promiseThen = Promise.prototype.then;
 
 /** Runs tasks: as many at once as are allowed, each in its own frame, and sends what comes of them. */
 export class TaskRunner {
@@ -156,6 +160,7 @@ export class TaskRunner {
   #run({ task, args: payload, pool, context }: ReadyTask): void {
     const { session, routine } = task;
     let result: unknown;
+    let promise: Promise<unknown> | undefined;
     try {
       const args = readPayload(task, payload) as unknown[];
       const signals = takeArrivedSignals();
@@ -170,6 +175,7 @@ export class TaskRunner {
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       this.#options.occupancy.enter(task);
       result = runWithFrame(frame, Reflect.apply, fn, self, args);
+      if (isAwaited(result) && !routine.streams) promise = promiseOf(result, frame);
       this.#options.occupancy.leave();
       if (routine.streams) {
         this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
@@ -180,13 +186,16 @@ export class TaskRunner {
       this.#raise(task, error);
       return;
     }
-    if (isThenable(result)) {
-      result.then(
-        (value) => this.#return(task, value),
-        (error: unknown) => this.#raise(task, error),
-      );
-      this.#options.touched(session);
-    } else this.#return(task, result);
+    if (promise === undefined) {
+      this.#return(task, result);
+      return;
+    }
+    // As `await` does: a promise may have been given a `then` of its own, which counts for nothing.
+    void Reflect.apply(promiseThen, promise, [
+      (value: unknown) => this.#return(task, value),
+      (error: unknown) => this.#raise(task, error),
+    ]);
+    this.#options.touched(session);
   }
 
   #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: Frame): void {
@@ -302,8 +311,14 @@ export function dropArguments({ args }: ReadyTask): void {
   if (args.file !== undefined) dropPayloadFile(args.file, args.end);
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its frame. */
+function promiseOf(value: object, frame: Frame): Promise<unknown> {
+  if (types.isPromise(value) && value.constructor === Promise) return value;
+  return runWithFrame(frame, toPromise, value);
+}
+
+function toPromise(value: object): Promise<unknown> {
+  return Promise.resolve(value);
 }
 
 function codeUnavailable(routine: string, cause: unknown): Error {
