@@ -153,6 +153,22 @@ describe("GeneratorRun", () => {
     expect(out).toHaveLength(4);
   });
 
+  it("that goes on after a throw counts from there, whatever it had run ahead", async () => {
+    const { run, out } = start(shapes["async"]?.() ?? numbers());
+    run.credit(5);
+    await idle();
+    run.step(StepKind.throw, "one", 1);
+    await idle();
+    out.length = 0;
+    // Asked for at once: two plain steps, a throw behind them, and one more.
+    run.credit(2);
+    run.step(StepKind.throw, "two", 3);
+    run.credit(1);
+    await idle();
+    const sent = { value: ["sent", undefined], control: false };
+    expect(out).toEqual([sent, sent, { value: ["caught", "two"], control: true }, sent]);
+  });
+
   it("takes one step at a time", async () => {
     let inside = 0;
     let most = 0;

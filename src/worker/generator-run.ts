@@ -40,7 +40,7 @@ export class GeneratorRun {
   readonly #inContext: InContext;
   readonly #turns: GeneratorTurns;
   #credit = 0;
-  /** Plain steps run since the beginning. */
+  /** Plain steps run since the beginning, without those that its caller has dropped. */
   #plain = 0;
   readonly #controls: Control[] = [];
   /** From when a step is due until nothing is left to do. */
@@ -72,8 +72,12 @@ export class GeneratorRun {
   /** Asks for one step with a value, an error, or a return. */
   step(kind: StepKind, value: unknown, after: number): void {
     this.#controls.push({ kind, value, after });
-    // What was allowed ahead of a throw or return beyond what was asked for no longer counts.
-    if (kind !== StepKind.next) this.#credit = Math.max(0, after - this.#plain);
+    if (kind !== StepKind.next) {
+      // What was allowed ahead of a throw or return beyond what was asked for no longer counts, nor what was run of it:
+      // the caller drops that, and goes on counting from what it had asked for.
+      this.#plain = Math.min(this.#plain, after);
+      this.#credit = after - this.#plain;
+    }
     this.#wake();
   }
 
