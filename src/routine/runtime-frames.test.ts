@@ -61,6 +61,32 @@ describe("trimStack", () => {
     }
     expect(strange.stack).toBe(5);
   });
+
+  it("gives an error whose stack cannot be read another", () => {
+    const named = Object.assign(new Error("x"), { name: Symbol.for("q") });
+    const guarded = Object.defineProperty(new Error("x"), "stack", {
+      get: () => {
+        throw new RangeError("not me");
+      },
+      configurable: true,
+    });
+    for (const error of [named, guarded]) {
+      trimStack(error);
+      expect(error.stack).toBe("Error: x");
+    }
+  });
+
+  it("takes what cannot be asked for anything", () => {
+    const { proxy, revoke } = Proxy.revocable(new Error("x"), {});
+    revoke();
+    const fixed = Object.defineProperty(new Error("x"), "stack", {
+      get: () => {
+        throw new RangeError("not me");
+      },
+    });
+    const untold = Object.assign(new Error("x"), { name: Symbol("q"), message: Object.create(null) as unknown });
+    for (const value of [proxy, fixed, untold]) expect(() => trimStack(value)).not.toThrow();
+  });
 });
 
 describe("setStack", () => {

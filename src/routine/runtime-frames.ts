@@ -15,12 +15,30 @@ export function isRuntimeFrame(line: string): boolean {
   );
 }
 
-/** Leaves only the user's own frames in an error's stack. */
+/** Leaves only the user's own frames in an error's stack. Takes anything. */
 export function trimStack(error: unknown): void {
-  if (!(error instanceof Error) || typeof error.stack !== "string") return;
-  const lines = error.stack.split("\n");
-  const kept = lines.filter((line) => !isRuntimeFrame(line));
-  if (kept.length < lines.length) setStack(error, kept.join("\n"));
+  try {
+    if (!(error instanceof Error)) return;
+    const stack = readStack(error);
+    if (typeof stack !== "string") return;
+    const lines = stack.split("\n");
+    const kept = lines.filter((line) => !isRuntimeFrame(line));
+    if (kept.length < lines.length) setStack(error, kept.join("\n"));
+  } catch {
+    // Such as a proxy, which may refuse whatever it is asked.
+  }
+}
+
+/** The engine makes the stack when it is asked for, which fails if the name is a symbol: such an error gets another. */
+function readStack(error: Error): unknown {
+  try {
+    return error.stack;
+  } catch {
+    // To define it anew would make it first.
+    Reflect.deleteProperty(error, "stack");
+    setStack(error, `Error: ${String(error.message)}`);
+    return undefined;
+  }
 }
 
 /** Gives an error another stack, unless it does not allow that. */

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -152,6 +153,22 @@ describe("GeneratorRun", () => {
     expect(out).toHaveLength(4);
   });
 
+  it("that goes on after a throw counts from there, whatever it had run ahead", async () => {
+    const { run, out } = start(shapes["async"]?.() ?? numbers());
+    run.credit(5);
+    await idle();
+    run.step(StepKind.throw, "one", 1);
+    await idle();
+    out.length = 0;
+    // Asked for at once: two plain steps, a throw behind them, and one more.
+    run.credit(2);
+    run.step(StepKind.throw, "two", 3);
+    run.credit(1);
+    await idle();
+    const sent = { value: ["sent", undefined], control: false };
+    expect(out).toEqual([sent, sent, { value: ["caught", "two"], control: true }, sent]);
+  });
+
   it("takes one step at a time", async () => {
     let inside = 0;
     let most = 0;
@@ -215,6 +232,23 @@ describe("GeneratorRun", () => {
       await idle();
       expect(out).toEqual([{ threw: new RangeError("rejected") }]);
     }
+  });
+
+  it("asks a thenable that a synchronous generator yields or returns in the task's context", async () => {
+    const context = new AsyncLocalStorage<string>();
+    const lazy = () => ({ ["then"]: (resolve: (value: unknown) => void) => resolve(context.getStore()) });
+    const out: unknown[] = [];
+    const run = new GeneratorRun(
+      (function* () {
+        yield lazy();
+        return lazy();
+      })(),
+      { yielded: (value) => out.push(value), returned: (value) => out.push(value), threw: (error) => out.push(error) },
+      (step) => context.run("the task's", step),
+    );
+    run.credit(2);
+    await idle();
+    expect(out).toEqual(["the task's", "the task's"]);
   });
 
   it("ignores steps after the end", async () => {

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { StepKind } from "../wire/fields.ts";
 
 /** Takes what comes out of a generator. */
@@ -39,7 +40,7 @@ export class GeneratorRun {
   readonly #inContext: InContext;
   readonly #turns: GeneratorTurns;
   #credit = 0;
-  /** Plain steps run since the beginning. */
+  /** Plain steps run since the beginning, without those that its caller has dropped. */
   #plain = 0;
   readonly #controls: Control[] = [];
   /** From when a step is due until nothing is left to do. */
@@ -71,8 +72,12 @@ export class GeneratorRun {
   /** Asks for one step with a value, an error, or a return. */
   step(kind: StepKind, value: unknown, after: number): void {
     this.#controls.push({ kind, value, after });
-    // What was allowed ahead of a throw or return beyond what was asked for no longer counts.
-    if (kind !== StepKind.next) this.#credit = Math.max(0, after - this.#plain);
+    if (kind !== StepKind.next) {
+      // What was allowed ahead of a throw or return beyond what was asked for no longer counts, nor what was run of it:
+      // the caller drops that, and goes on counting from what it had asked for.
+      this.#plain = Math.min(this.#plain, after);
+      this.#credit = after - this.#plain;
+    }
     this.#wake();
   }
 
@@ -123,10 +128,11 @@ export class GeneratorRun {
     kind: StepKind,
     value: unknown,
   ): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
-    const generator = this.#generator;
     return this.#inContext(() => {
-      if (kind === StepKind.next) return generator.next(value);
-      return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
+      const result = takeStep(this.#generator, kind, value);
+      // The `then` of what a synchronous generator gives is code of the task's, and to be run in its context.
+      if (result instanceof Promise || !this.#synchronous || !isAwaited(result.value)) return result;
+      return { done: result.done === true, value: Promise.resolve(result.value) };
     });
   }
 
@@ -140,4 +146,19 @@ export class GeneratorRun {
     this.#over = true;
     this.#output.threw(error);
   }
+}
+
+function takeStep(
+  generator: AnyGenerator,
+  kind: StepKind,
+  value: unknown,
+): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
+  if (kind === StepKind.next) return generator.next(value);
+  return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
+}
+
+/** Whether `await` may find something else in a value than itself. Its `then` is not read: `await` does that, once. */
+export function isAwaited(value: unknown): value is object {
+  if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
+  return "then" in value || types.isProxy(value);
 }

@@ -191,6 +191,86 @@ describe("a task", () => {
     expect([task.exception, task.state, runner.live]).toEqual([new RangeError("x"), "ended", 0]);
   });
 
+  describe.each<[string, () => unknown]>([
+    ["an object without a prototype", () => Object.assign(Object.create(null), { w: new WeakMap() })],
+    [
+      "an object that throws when it is described",
+      () => ({
+        w: new WeakMap(),
+        toString: () => {
+          throw new Error("not me");
+        },
+      }),
+    ],
+    [
+      "a revoked proxy",
+      () => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        return proxy;
+      },
+    ],
+    [
+      "an error whose message cannot be read",
+      () =>
+        Object.defineProperty(Object.assign(new Error("x"), { w: new WeakMap() }), "message", {
+          get: () => {
+            throw new Error("not me");
+          },
+        }),
+    ],
+    ["an error with a symbol for a name", () => Object.assign(new Error("x"), { name: Symbol("q"), w: new WeakMap() })],
+    [
+      "an error with a message that is no text",
+      () => Object.assign(new Error("x"), { message: Object.create(null) as unknown, w: new WeakMap() }),
+    ],
+  ])("that throws %s", (_what, make) => {
+    it.each([
+      [
+        "at once",
+        () => {
+          throw make();
+        },
+      ],
+      [
+        "later",
+        async () => {
+          await turn();
+          throw make();
+        },
+      ],
+    ])("%s ends, and says that it cannot travel", async (_when, fn) => {
+      const { sent, take, runner, counts } = setUp();
+      take(fn);
+      await turn();
+      await turn();
+      expect(sent).toMatchObject([
+        ["raised", 0, { name: "SerializationError", path: expect.stringMatching(/^error/) }],
+      ]);
+      expect([runner.live, counts.ended]).toEqual([0, 1]);
+    });
+  });
+
+  it("waits for a promise as await does, also if that has a then of its own", async () => {
+    const { sent, take } = setUp();
+    take(() => Object.assign(Promise.resolve(1), { ["then"]: () => expect.unreachable() }));
+    await turn();
+    expect(sent).toEqual([["result", 0, 1]]);
+  });
+
+  it("that gives a proxy which can be awaited is waited for, and one that cannot be asked fails alone", async () => {
+    const { sent, take } = setUp();
+    take(() => new Proxy({}, { get: () => (resolve: (value: number) => void) => resolve(1) }));
+    await turn();
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    take(() => proxy);
+    expect(sent).toMatchObject([
+      ["result", 0, 1],
+      ["raised", 1, { name: "TypeError" }],
+    ]);
+  });
+
   it("whose arguments cannot be read fails alone", () => {
     const { sent, take } = setUp();
     const loads = () => {

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { takeArrivedSignals } from "../connection/live-signals.ts";
 import { decodeContext } from "../context/context-codec.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../errors.ts";
@@ -8,7 +9,7 @@ import { trimStack } from "../routine/runtime-frames.ts";
 import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../security/index.ts";
 import { ResponseField } from "../wire/fields.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import { GeneratorRun } from "./generator-run.ts";
+import { GeneratorRun, isAwaited } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { TaskOccupancy } from "./task-occupancy.ts";
 import type { TaskParking } from "./task-parking.ts";
@@ -54,6 +55,9 @@ export interface TaskRunnerOptions {
 }
 
 const OWNED = { owned: true } as const;
+
+// oxlint-disable-next-line unbound-method -- it is given its promise when it is called
+const promiseThen = Promise.prototype.then;
 
 /** Runs tasks: as many at once as are allowed, each in its own frame, and sends what comes of them. */
 export class TaskRunner {
@@ -142,19 +146,21 @@ export class TaskRunner {
   #unloadable(ready: ReadyTask, error: unknown): void {
     const { task } = ready;
     const { session, routine, wireId } = task;
-    if (error instanceof ModuleUnavailable && wireId >= 0) {
+    const isUnavailable = isA(ModuleUnavailable, error);
+    if (isUnavailable && wireId >= 0) {
       session.wantCode(wireId, error.message, [error.dependency.hash]);
       this.#ended(task);
       return;
     }
     dropArguments(ready);
-    if (error instanceof ModuleUnavailable) this.#ended(task);
+    if (isUnavailable) this.#ended(task);
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
   #run({ task, args: payload, pool, context }: ReadyTask): void {
     const { session, routine } = task;
     let result: unknown;
+    let promise: Promise<unknown> | undefined;
     try {
       const args = readPayload(task, payload) as unknown[];
       const signals = takeArrivedSignals();
@@ -169,6 +175,7 @@ export class TaskRunner {
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       this.#options.occupancy.enter(task);
       result = runWithFrame(frame, Reflect.apply, fn, self, args);
+      if (isAwaited(result) && !routine.streams) promise = promiseOf(result, frame);
       this.#options.occupancy.leave();
       if (routine.streams) {
         this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
@@ -179,13 +186,16 @@ export class TaskRunner {
       this.#raise(task, error);
       return;
     }
-    if (isThenable(result)) {
-      result.then(
-        (value) => this.#return(task, value),
-        (error: unknown) => this.#raise(task, error),
-      );
-      this.#options.touched(session);
-    } else this.#return(task, result);
+    if (promise === undefined) {
+      this.#return(task, result);
+      return;
+    }
+    // As `await` does: a promise may have been given a `then` of its own, which counts for nothing.
+    void Reflect.apply(promiseThen, promise, [
+      (value: unknown) => this.#return(task, value),
+      (error: unknown) => this.#raise(task, error),
+    ]);
+    this.#options.touched(session);
   }
 
   #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: Frame): void {
@@ -240,17 +250,20 @@ export class TaskRunner {
 
   #raise(task: RunningTask, error: unknown): void {
     task.exception = error;
-    if (task.wireId >= 0) this.#sendError(task, error);
-    this.#ended(task);
+    try {
+      if (task.wireId >= 0) this.#sendError(task, error);
+    } finally {
+      this.#ended(task);
+    }
   }
 
   #sendError(task: RunningTask, error: unknown): void {
     const { session, routine, wireId } = task;
-    trimStack(error);
-    // What the runtime has to say is not for a serializer of the user's, who need not expect it.
-    const byRuntime = routine.hasSerializer && WoolError.isWoolError(error);
-    const serializer = byRuntime ? undefined : routine.serializer();
     try {
+      trimStack(error);
+      // What the runtime has to say is not for a serializer of the user's, who need not expect it.
+      const byRuntime = routine.hasSerializer && isWoolError(error);
+      const serializer = byRuntime ? undefined : routine.serializer();
       session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
@@ -298,22 +311,26 @@ export function dropArguments({ args }: ReadyTask): void {
   if (args.file !== undefined) dropPayloadFile(args.file, args.end);
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its frame. */
+function promiseOf(value: object, frame: Frame): Promise<unknown> {
+  if (types.isPromise(value) && value.constructor === Promise) return value;
+  return runWithFrame(frame, toPromise, value);
+}
+
+function toPromise(value: object): Promise<unknown> {
+  return Promise.resolve(value);
 }
 
 function codeUnavailable(routine: string, cause: unknown): Error {
-  if (WoolError.isWoolError(cause)) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reason}`, { cause });
+  if (isWoolError(cause)) return cause;
+  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reasonOf(cause)}`, { cause });
 }
 
 /** What a serializer of the user's throws is none of the task's errors. */
 function undumpable({ routine }: RunningTask, cause: unknown): unknown {
-  if (!routine.hasSerializer || WoolError.isWoolError(cause)) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (!routine.hasSerializer || isWoolError(cause)) return cause;
   return new SerializationError(
-    `the serializer of ${routine.name} could not dump what it gave back: ${reason}`,
+    `the serializer of ${routine.name} could not dump what it gave back: ${reasonOf(cause)}`,
     "result",
     { cause },
   );
@@ -321,8 +338,43 @@ function undumpable({ routine }: RunningTask, cause: unknown): unknown {
 
 /** Stands for a thrown value that cannot travel. */
 function untransportable(routine: string, error: unknown, cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const path = cause instanceof SerializationError ? cause.path : "error";
+  const what = describe(error, (known) => `${String(known.name)}: ${String(known.message)}`);
+  let reason = reasonOf(cause);
+  let path = "error";
+  if (isA(SerializationError, cause)) {
+    // Whatever a task gives back is encoded as its result; here it is none.
+    path = cause.path.replace(/^result/, "error");
+    if (reason.startsWith(cause.path)) reason = path + reason.slice(cause.path.length);
+  }
   return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reason}`, path);
+}
+
+function reasonOf(cause: unknown): string {
+  return describe(cause, ({ message }) => String(message));
+}
+
+/** A text for what was thrown. To ask it for one may run code of the user's, which may throw in its turn. */
+function describe(thrown: unknown, ofError: (error: Error) => string): string {
+  try {
+    return thrown instanceof Error ? ofError(thrown) : String(thrown);
+  } catch {
+    return typeof thrown === "function" ? "a function without a description" : "an object without a description";
+  }
+}
+
+/** Says no of what cannot even be asked, such as a revoked proxy. */
+function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+function isWoolError(value: unknown): value is WoolError {
+  try {
+    return WoolError.isWoolError(value);
+  } catch {
+    return false;
+  }
 }

@@ -133,3 +133,30 @@ for (const [name, shape] of Object.entries(shapes)) {
     );
   });
 }
+
+/** Counts from its last throw on, so that what it answers does not tell how far it was run ahead. */
+const recounting = routine(async function* (): AnyStream {
+  let answer: number | string = 0;
+  for (;;) {
+    try {
+      yield answer;
+      answer = typeof answer === "number" ? answer + 1 : 0;
+    } catch (error) {
+      answer = String(error);
+    }
+  }
+});
+
+test.each([1, 2, 5])("one with a prefetch of %i does so too, also after throws that it catches", async (prefetch) => {
+  await fc.assert(
+    fc.asyncProperty(script, async (groups) => {
+      // A value cannot be sent to a generator that runs ahead.
+      const plain = groups.map((group) =>
+        group.map((one) => (one.kind === "next" ? { ...one, value: undefined } : one)),
+      );
+      const expected = await perform(recounting.local(), plain);
+      expect(await perform(recounting.with({ prefetch })(), plain)).toEqual(expected);
+    }),
+    { numRuns: 60 },
+  );
+});

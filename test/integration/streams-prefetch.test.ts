@@ -114,6 +114,32 @@ test("a throw reaches a generator that runs ahead, and its answer is the caller'
   expect(await readNotes(key)).toEqual([0, 1, 2, "enough", "finally"]);
 });
 
+test("after a throw that the generator catches each step advances it once, however many are asked for at once", async () => {
+  const stubborn = routine(async function* (key: string): AsyncGenerator<number | string, void, unknown> {
+    for (let i = 0; ; i++) {
+      note(key, i);
+      try {
+        yield i;
+      } catch (error) {
+        yield `caught ${(error as Error).message}`;
+      }
+    }
+  });
+  const key = randomUUID();
+  const stream = stubborn.with({ prefetch: 4 })(key);
+  expect(await stream.next()).toEqual({ done: false, value: 0 });
+  await until(async () => (await readNotes(key)).length === 5, "the worker has run ahead");
+  const steps = [
+    stream.throw(new Error("one")),
+    stream.next(),
+    stream.next(),
+    stream.throw(new Error("two")),
+    stream.next(),
+  ];
+  expect((await Promise.all(steps)).map(({ value }) => value)).toEqual(["caught one", 5, 6, "caught two", 7]);
+  await stream.return(undefined);
+});
+
 test("an exception met while running ahead arrives after the values before it", async () => {
   const failing = routine(
     async function* (key: string) {
