@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { addReflection, GrpcServer, Health } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
+import { within, written } from "./output-flush.ts";
 import { CONTROL_FD, type ProcessConfig } from "./process-config.ts";
 import { ControlLines, type ProcessCommand, type ProcessWord } from "./process-control.ts";
 import { Shutdown } from "./shutdown.ts";
@@ -11,6 +12,9 @@ import { WorkerService } from "./worker-service.ts";
 
 /** How long callers have to take what was sent to them before the process ends, in milliseconds. */
 const FLUSH_GRACE_MS = 500;
+
+/** How long the parent has to read what tasks printed before the process ends, in milliseconds. */
+const LAST_OUTPUT_MS = 1000;
 
 /** How long a worker whose parent is gone looks whether that is gone from the process table as well, in milliseconds. */
 const ABANDONED_MS = 2000;
@@ -75,6 +79,7 @@ async function start(config: ProcessConfig): Promise<void> {
   onSignal("SIGQUIT", 0, true);
   // One whose parent is gone has to clean up first; a signal may have been for both of them.
   void ending.ended
+    .then(() => within(LAST_OUTPUT_MS, Promise.all([written(process.stdout), written(process.stderr)])))
     .then(() => (isSignalled ? after(SAME_SIGNAL_MS) : undefined))
     .finally(() => {
       if (!orphaned) exit(0);

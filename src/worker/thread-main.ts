@@ -6,6 +6,7 @@ import { markTaskThread } from "../routine/frame.ts";
 import { usePayloadDirectory } from "../security/index.ts";
 import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
+import { written } from "./output-flush.ts";
 import { preload } from "./preload.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { containStrayErrors } from "./stray-errors.ts";
@@ -96,6 +97,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       break;
     case "cancel":
       executor.cancelAll();
+      break;
+    case "flush":
+      void Promise.allSettled([written(process.stdout), written(process.stderr)]).then(() => tell({ kind: "flushed" }));
       break;
     case "look":
       executor.runner.look();

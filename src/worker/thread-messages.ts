@@ -12,6 +12,8 @@ export type ToThread =
   | { readonly kind: "stop" }
   /** Cancel every task. */
   | { readonly kind: "cancel" }
+  /** Report when everything that was printed has reached the gRPC thread. */
+  | { readonly kind: "flush" }
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
   /** Show this number on the board. */
@@ -25,6 +27,8 @@ export type FromThread =
   | { readonly kind: "failed"; readonly reason: string }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
+  /** After `flush`: everything that was printed has arrived. */
+  | { readonly kind: "flushed" }
   /** There is room for tasks that wait in other threads. */
   | { readonly kind: "room" }
   /** A caller sent what the protocol does not allow. */

@@ -23,6 +23,10 @@ import { ThreadWatchdog } from "./thread-watchdog.ts";
 
 /** The first byte of a message that begins with a cancellation. */
 const CANCEL_TAG = (RequestField.cancel << 3) | 2;
+/** How long the output of a task thread is waited for when it ends, in milliseconds. */
+const LAST_OUTPUT_MS = 1000;
+/** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
+const LAST_OUTPUT_BUSY_MS = 250;
 /** How often a session that was held up looks whether it may go on, in milliseconds. */
 const HELD_UP_MS = 5;
 
@@ -133,8 +137,10 @@ export class WorkerService {
     }
     this.#sessions.clear();
     for (const watchdog of this.#watchdogs) watchdog.close();
-    await this.#server.close({ graceMs });
-    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+    await Promise.all([
+      this.#server.close({ graceMs }),
+      ...this.#threads.map((thread) => thread.end(thread.board.live > 0 ? LAST_OUTPUT_BUSY_MS : LAST_OUTPUT_MS)),
+    ]);
   }
 
   /** There is no use for more threads than tasks may run at once. */
