@@ -116,6 +116,17 @@ export class Executor {
     this.#reportIfDrained();
   }
 
+  /**
+   * Whether a session from which nothing more comes has nothing left to send. Generators that wait to be asked for more
+   * do so in vain then.
+   */
+  isFinished(session: number): boolean {
+    const asked = this.#sessions.get(session);
+    if (asked === undefined) return true;
+    if (this.#touched.has(asked) || this.#inbound.some((inbound) => inbound.session === asked)) return false;
+    return asked.outbox.isEmpty && asked.tasks.list().every(({ run }) => run !== undefined && !run.isStepping);
+  }
+
   /** Large messages of a session have gone out. */
   drained(session: number): void {
     this.#sessions.get(session)?.outbox.drained();

@@ -14,6 +14,8 @@ export interface TaskThreadEvents {
   message(memory: ArrayBuffer): void;
   /** A caller sent what the protocol does not allow. */
   malformed(session: number, reason: string): void;
+  /** After `finish`: nothing is left to send to the caller of a session. */
+  finished(session: number): void;
   /** After `stop`: no task is left. */
   drained(): void;
   /** It made room for tasks that wait in other threads. */
@@ -56,6 +58,7 @@ export class TaskThread {
           resolve();
         } else if (message.kind === "failed") reject(new Error(message.reason));
         else if (message.kind === "malformed") events.malformed(message.session, message.reason);
+        else if (message.kind === "finished") events.finished(message.session);
         else if (message.kind === "room") events.room();
         else if (message.kind === "flushed") this.#flushed();
         else events.drained();

@@ -156,6 +156,7 @@ export class WorkerService {
       {
         message: (memory) => this.#toCaller(memory),
         malformed: (session, reason) => this.#expel(session, reason),
+        finished: (session) => this.#finished(session),
         drained: () => this.#drained[lane]?.(),
         room: () => {
           this.#lookAfter(lane);
@@ -218,8 +219,9 @@ export class WorkerService {
         if (session !== undefined) this.#reportSent(session);
       },
       halfClosed: () => {
-        stream.end();
-        if (session !== undefined) this.#forget(session);
+        // What the caller has asked for before is done yet.
+        if (session === undefined) stream.end();
+        else this.#threads[session.lane]?.tell({ kind: "finish", session: session.number });
       },
       cancelled: () => {
         if (session !== undefined) this.#forget(session);
@@ -319,6 +321,14 @@ export class WorkerService {
     if (session === undefined) return;
     this.#sessions.delete(number);
     session.stream.end({ code: StatusCode.INVALID_ARGUMENT, message: `the message cannot be understood: ${reason}` });
+  }
+
+  /** Its caller sends nothing more, and has been sent everything. */
+  #finished(number: number): void {
+    const session = this.#sessions.get(number);
+    if (session === undefined) return;
+    session.stream.end();
+    this.#forget(session);
   }
 
   #forget(session: ServedSession): void {
