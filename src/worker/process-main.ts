@@ -1,6 +1,7 @@
 /** What runs in a worker process: the gRPC service, signals, and the pipe to the parent. */
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
+import { WorkerStartError } from "../errors.ts";
 import { addReflection, GrpcServer, Health } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { within, written } from "./output-flush.ts";
@@ -119,6 +120,12 @@ function exit(code: number): never {
   process.exit(code);
 }
 
+/** Where an error of ours was thrown helps nobody. */
+function describe(error: unknown): string {
+  if (error instanceof WorkerStartError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
 /** The first line is the configuration, what follows are commands. */
 function listen(): void {
   let configured = false;
@@ -126,7 +133,7 @@ function listen(): void {
     if (configured) return obey(line as ProcessCommand);
     configured = true;
     start(line as ProcessConfig).catch((error: unknown) => {
-      say({ ready: false, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      say({ ready: false, error: describe(error) });
       control.end(() => exit(1));
     });
   });

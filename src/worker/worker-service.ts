@@ -1,4 +1,5 @@
 import type { ResourceLimits } from "node:worker_threads";
+import { WorkerStartError } from "../errors.ts";
 import {
   type GrpcServer,
   GrpcStatusError,
@@ -85,13 +86,13 @@ export class WorkerService {
     });
   }
 
-  /** Starts the task threads and listens. */
+  /** Starts the task threads and listens. Throws `WorkerStartError` when it cannot listen there. */
   async start(address: ListenAddress): Promise<ListenAddress> {
     for (let lane = 0; lane < this.#lanes(); lane++) this.#startThread(lane);
-    const listening = this.#server.listen(address);
-    await Promise.all(this.#threads.map((thread) => thread.ready));
+    // Whichever fails first is reported.
+    const [actual] = await Promise.all([this.#listen(address), ...this.#threads.map((thread) => thread.ready)]);
     if (this.#state === "starting") this.#state = "serving";
-    return await listening;
+    return actual;
   }
 
   /** Tasks that have been started and have not ended. */
@@ -141,6 +142,16 @@ export class WorkerService {
       this.#server.close({ graceMs }),
       ...this.#threads.map((thread) => thread.end(thread.board.live > 0 ? LAST_OUTPUT_BUSY_MS : LAST_OUTPUT_MS)),
     ]);
+  }
+
+  async #listen(address: ListenAddress): Promise<ListenAddress> {
+    try {
+      return await this.#server.listen(address);
+    } catch (error) {
+      const where = "path" in address ? address.path : `host ${JSON.stringify(address.host)}, port ${address.port}`;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new WorkerStartError(`it cannot listen on ${where}: ${reason}`, { cause: error });
+    }
   }
 
   /** There is no use for more threads than tasks may run at once. */

@@ -64,6 +64,27 @@ describe("a pool whose workers cannot start", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  test.each(["127.0.0.1:80", "[::1]", "no-such-host.invalid", "203.0.113.1"])(
+    "because nothing can listen on %s, names the host and says why",
+    async (host) => {
+      const { message } = await startError(WorkerPool.start({ size: 1, workerOptions: { host } }));
+      const start = `a worker process did not start: it cannot listen on host "${host}", port 0: `;
+      expect(message.startsWith(start)).toBe(true);
+      expect(message.slice(start.length)).toMatch(/^(getaddrinfo|listen) E\w+/);
+      expect(message).toContain("it wrote nothing to stderr");
+    },
+  );
+
+  test("because two of its workers are to listen on one port, names the port", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await new Promise((resolve) => server.close(resolve));
+    const { message } = await startError(WorkerPool.start({ size: 2, workerOptions: { host: "127.0.0.1", port } }));
+    expect(message).toContain(`it cannot listen on host "127.0.0.1", port ${port}: listen EADDRINUSE`);
+  });
+
   test("stops the others when one of them fails", async () => {
     const made: LocalWorker[] = [];
     const factory = (): WorkerLike => {
