@@ -112,6 +112,8 @@ export class LocalWorker extends Worker {
       // If it is the port of the process before that somebody else has now, any will do.
       this.#port = undefined;
       await child.exited;
+      // How the process was ended for it is nothing to whoever stopped it.
+      this.#refuseStopped();
       throw error;
     }
     child.unref();
@@ -147,10 +149,14 @@ export class LocalWorker extends Worker {
   }
 
   #spawn({ process: file }: WorkerEntry): WorkerProcess {
-    if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
+    this.#refuseStopped();
     const { execArgv = [], env = {}, shutdownGracePeriod: cancelGrace = SHUTDOWN_GRACE_MS } = this.options;
     this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env, cancelGrace });
     return this.#process;
+  }
+
+  #refuseStopped(): void {
+    if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
   }
 
   /** The options that Node.js is started with, from the command line and from the environment. */

@@ -144,6 +144,14 @@ describe("a LocalWorker", () => {
     await worker.stop();
   });
 
+  test("that is stopped while it starts says so, and not how its process was ended", async () => {
+    const worker = new LocalWorker({ preload: [fixture("lifecycle/hangs.mjs")] });
+    const failed = startError(worker.start());
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await worker.stop();
+    expect((await failed).message).toBe(`worker ${worker.uid} was stopped while it started`);
+  });
+
   test("that was never started can be stopped", async () => {
     const worker = new LocalWorker();
     await worker.stop();
