@@ -8,6 +8,7 @@ import type { ListenAddress } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
 import { shipHook } from "./backpressure.ts";
+import { isLoopback } from "./loopback.ts";
 import { preloadSpecifier } from "./preload.ts";
 import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
 import { Worker } from "./worker.ts";
@@ -45,7 +46,9 @@ export class LocalWorker extends Worker {
     refuseSingleExecutable();
     refuseBesidesTasks(`${this.constructor.name}.start()`);
     try {
-      return await this.launch(timeout, "foreground");
+      const metadata = await this.launch(timeout, "foreground");
+      this.#warnIfExposed();
+      return metadata;
     } catch (error) {
       await this.#own?.dispose();
       throw error;
@@ -153,6 +156,16 @@ export class LocalWorker extends Worker {
     const { execArgv = [], env = {}, shutdownGracePeriod: cancelGrace = SHUTDOWN_GRACE_MS } = this.options;
     this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env, cancelGrace });
     return this.#process;
+  }
+
+  /** Nothing keeps a stranger who reaches the worker from having it run code. */
+  #warnIfExposed(): void {
+    const { host } = this.options;
+    if (host === undefined || isLoopback(host)) return;
+    process.emitWarning(
+      `worker ${this.uid} listens on ${host} without credentials: anyone who can reach it there can run code in it`,
+      "WoolWarning",
+    );
   }
 
   #refuseStopped(): void {
