@@ -3,7 +3,7 @@ import { StatusCode } from "../grpc/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { checkPayloadFile } from "../security/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
-import { FrameReader } from "../wire/frame-reader.ts";
+import { FrameReader, MalformedFrame } from "../wire/frame-reader.ts";
 import type { MessageSink } from "../wire/outbox.ts";
 import {
   AbortField,
@@ -191,6 +191,8 @@ export class Executor {
   #readFrames({ session, reader }: Inbound): boolean {
     for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
       switch (kind) {
+        case RequestField.hello:
+          throw new MalformedFrame("a hello is allowed in the first message of a session only");
         case RequestField.task:
           this.#task(session, reader);
           if (performance.now() > this.#sliceEnd) {

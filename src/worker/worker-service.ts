@@ -257,11 +257,12 @@ export class WorkerService {
         `there is no lane ${lane}: the worker has ${this.#threads.length}`,
       );
     }
+    const realm = frame.text(HelloField.fileRealm);
+    const callerId = frame.text(HelloField.callerId);
+    refuseMore(frame);
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
-    const realm = frame.text(HelloField.fileRealm);
     const sharesFiles = realm !== "" && realm === fileRealm();
-    const callerId = frame.text(HelloField.callerId);
     thread.tell({ kind: "open", session: session.number, callerId, sharesFiles });
     const writer = new BatchWriter(GRPC_PREFIX_BYTES);
     writeWelcome(writer, {
@@ -355,4 +356,15 @@ function isHello(frame: FrameReader): boolean {
   } catch {
     return false;
   }
+}
+
+/** What came with the hello would be lost, and its caller would wait for ever. */
+function refuseMore(frame: FrameReader): void {
+  let more: boolean;
+  try {
+    more = frame.next() !== 0;
+  } catch {
+    more = true;
+  }
+  if (more) throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, "a hello must be alone in its message");
 }
