@@ -70,6 +70,11 @@ export class Outbox {
     return this.#batch;
   }
 
+  /** Nothing waits to be sent. */
+  get isEmpty(): boolean {
+    return this.writer.size === 0 && this.#bulks.length === 0;
+  }
+
   /** Sends what has been written now. */
   flush(): void {
     this.#scheduled = false;

@@ -3,7 +3,7 @@ import { StatusCode } from "../grpc/index.ts";
 import type { Dispatcher } from "../routine/dispatcher.ts";
 import { checkPayloadFile } from "../security/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
-import { FrameReader } from "../wire/frame-reader.ts";
+import { FrameReader, MalformedFrame } from "../wire/frame-reader.ts";
 import type { MessageSink } from "../wire/outbox.ts";
 import {
   AbortField,
@@ -116,6 +116,17 @@ export class Executor {
     this.#reportIfDrained();
   }
 
+  /**
+   * Whether a session from which nothing more comes has nothing left to send. Generators that wait to be asked for more
+   * do so in vain then.
+   */
+  isFinished(session: number): boolean {
+    const asked = this.#sessions.get(session);
+    if (asked === undefined) return true;
+    if (this.#touched.has(asked) || this.#inbound.some((inbound) => inbound.session === asked)) return false;
+    return asked.outbox.isEmpty && asked.tasks.list().every(({ run }) => run !== undefined && !run.isStepping);
+  }
+
   /** Large messages of a session have gone out. */
   drained(session: number): void {
     this.#sessions.get(session)?.outbox.drained();
@@ -180,6 +191,8 @@ export class Executor {
   #readFrames({ session, reader }: Inbound): boolean {
     for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
       switch (kind) {
+        case RequestField.hello:
+          throw new MalformedFrame("a hello is allowed in the first message of a session only");
         case RequestField.task:
           this.#task(session, reader);
           if (performance.now() > this.#sliceEnd) {

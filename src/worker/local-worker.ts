@@ -8,6 +8,7 @@ import type { ListenAddress } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
 import { PACKAGE_VERSION } from "../wire/version.ts";
 import { shipHook } from "./backpressure.ts";
+import { isLoopback } from "./loopback.ts";
 import { preloadSpecifier } from "./preload.ts";
 import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
 import { Worker } from "./worker.ts";
@@ -45,7 +46,9 @@ export class LocalWorker extends Worker {
     refuseSingleExecutable();
     refuseBesidesTasks(`${this.constructor.name}.start()`);
     try {
-      return await this.launch(timeout, "foreground");
+      const metadata = await this.launch(timeout, "foreground");
+      this.#warnIfExposed();
+      return metadata;
     } catch (error) {
       await this.#own?.dispose();
       throw error;
@@ -112,6 +115,8 @@ export class LocalWorker extends Worker {
       // If it is the port of the process before that somebody else has now, any will do.
       this.#port = undefined;
       await child.exited;
+      // How the process was ended for it is nothing to whoever stopped it.
+      this.#refuseStopped();
       throw error;
     }
     child.unref();
@@ -147,10 +152,24 @@ export class LocalWorker extends Worker {
   }
 
   #spawn({ process: file }: WorkerEntry): WorkerProcess {
-    if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
+    this.#refuseStopped();
     const { execArgv = [], env = {}, shutdownGracePeriod: cancelGrace = SHUTDOWN_GRACE_MS } = this.options;
     this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env, cancelGrace });
     return this.#process;
+  }
+
+  /** Nothing keeps a stranger who reaches the worker from having it run code. */
+  #warnIfExposed(): void {
+    const { host } = this.options;
+    if (host === undefined || isLoopback(host)) return;
+    process.emitWarning(
+      `worker ${this.uid} listens on ${host} without credentials: anyone who can reach it there can run code in it`,
+      "WoolWarning",
+    );
+  }
+
+  #refuseStopped(): void {
+    if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
   }
 
   /** The options that Node.js is started with, from the command line and from the environment. */

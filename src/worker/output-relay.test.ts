@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputRelay } from "./output-relay.ts";
@@ -9,9 +10,8 @@ async function relay(chunks: readonly (string | Uint8Array)[], name = "w"): Prom
   const passed = new OutputRelay(source, target, name);
   for (const chunk of chunks) source.write(chunk);
   source.end();
-  await passed.ended;
-  const out: unknown = target.read();
-  return { out: out instanceof Buffer ? out.toString("utf8") : "", tail: passed.tail };
+  void passed.ended.then(() => target.end());
+  return { out: await text(target), tail: passed.tail };
 }
 
 describe("OutputRelay", () => {
@@ -39,9 +39,9 @@ describe("OutputRelay", () => {
   });
 
   it("however its source is cut, also within a character, the same comes out", async () => {
-    const text = fc.string({ unit: fc.constantFrom("a", "ä", "€", "𝄞", "👩‍👧", "\n", " ") });
+    const strings = fc.string({ unit: fc.constantFrom("a", "ä", "€", "𝄞", "👩‍👧", "\n", " ") });
     await fc.assert(
-      fc.asyncProperty(text, fc.array(fc.integer({ min: 1, max: 5 })), async (whole, cuts) => {
+      fc.asyncProperty(strings, fc.array(fc.integer({ min: 1, max: 5 })), async (whole, cuts) => {
         const bytes = Buffer.from(whole, "utf8");
         const chunks: Buffer[] = [];
         let at = 0;
@@ -60,5 +60,39 @@ describe("OutputRelay", () => {
     const { out, tail } = await relay([`${lines.join("\n")}\n`]);
     expect(out.split("\n")).toHaveLength(101);
     expect(tail).toBe(lines.slice(-40).join("\n"));
+  });
+
+  it("cuts a line that does not end into pieces, at the same places however it comes", async () => {
+    const whole = `${"x".repeat(64 * 1024 - 1)}${"𝄞".repeat(100_000)}`;
+    const { out } = await relay([whole]);
+    const lines = out.trimEnd().split("\n");
+    expect(lines.map((line) => line.slice("[w] ".length)).join("") === whole).toBe(true);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual("[w] ".length + 64 * 1024);
+    const bytes = Buffer.from(whole, "utf8");
+    const chunks = Array.from({ length: Math.ceil(bytes.length / 1001) }, (_, i) =>
+      bytes.subarray(i * 1001, (i + 1) * 1001),
+    );
+    expect((await relay(chunks)).out === out).toBe(true);
+  });
+
+  it("takes no longer for each piece of a line the longer that gets", async () => {
+    const [source, target] = [new PassThrough(), new PassThrough()];
+    const passed = new OutputRelay(source, target, "w");
+    target.resume();
+    const piece = "x".repeat(64 * 1024);
+    const started = performance.now();
+    for (let i = 0; i < 800; i++) {
+      source.write(piece);
+      if (i % 8 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    source.end();
+    await passed.ended;
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+
+  it("keeps a bounded part of long lines", async () => {
+    const { tail } = await relay([`first\n${"x".repeat(1_000_000)}\n${"y".repeat(10_000)}\nlast\n`]);
+    expect(tail.length).toBeLessThan(20_000);
+    expect(tail).toMatch(/y{10000}\nlast$/);
   });
 });

@@ -1,5 +1,11 @@
 import type { Readable, Writable } from "node:stream";
 
+/** Longest piece of a line that is waited for, in characters: what goes on beyond it is passed on as lines of its own. */
+const LONGEST_LINE = 64 * 1024;
+/** How much is kept for error messages. */
+const TAIL_LINES = 40;
+const TAIL_CHARACTERS = 16 * 1024;
+
 /**
  * Passes the output of a worker on, line by line, each with the worker's name in front, so that lines of different
  * workers do not run into each other. Keeps the last part for error messages.
@@ -8,6 +14,8 @@ export class OutputRelay {
   readonly #prefix: string;
   readonly #target: Writable;
   readonly #tail: string[] = [];
+  #tailSize = 0;
+  /** A line whose end has not come yet. */
   #partial = "";
   /** Resolves when the source has ended and everything was passed on. */
   readonly ended: Promise<void>;
@@ -30,15 +38,46 @@ export class OutputRelay {
     return this.#tail.join("\n");
   }
 
+  /** Looks for ends of lines in what is new only: a line may come in any number of pieces. */
   #take(chunk: string): void {
-    const lines = (this.#partial + chunk).split("\n");
-    this.#partial = lines.pop() ?? "";
-    for (const line of lines) {
-      this.#tail.push(line);
-      if (this.#tail.length > TAIL_LINES) this.#tail.shift();
-      this.#target.write(`${this.#prefix}${line}\n`);
+    let start = 0;
+    for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", start)) {
+      this.#add(chunk.slice(start, end));
+      this.#pass(this.#partial);
+      this.#partial = "";
+      start = end + 1;
+    }
+    this.#add(chunk.slice(start));
+  }
+
+  /** Adds to the line, and passes on what is too long to wait for its end. */
+  #add(text: string): void {
+    let line = this.#partial + text;
+    while (line.length > LONGEST_LINE) {
+      const cut = endsWithin(line, LONGEST_LINE) ? LONGEST_LINE - 1 : LONGEST_LINE;
+      this.#pass(line.slice(0, cut));
+      line = line.slice(cut);
+    }
+    this.#partial = line;
+  }
+
+  #pass(line: string): void {
+    this.#keep(line);
+    this.#target.write(`${this.#prefix}${line}\n`);
+  }
+
+  #keep(line: string): void {
+    const kept = line.slice(-TAIL_CHARACTERS);
+    this.#tail.push(kept);
+    this.#tailSize += kept.length;
+    while (this.#tail.length > TAIL_LINES || this.#tailSize > TAIL_CHARACTERS) {
+      this.#tailSize -= this.#tail.shift()?.length ?? 0;
     }
   }
 }
 
-const TAIL_LINES = 40;
+/** Whether a cut at this place would go through a character that takes two. */
+function endsWithin(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1);
+  return before >= 0xd800 && before <= 0xdbff;
+}

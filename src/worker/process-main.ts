@@ -1,8 +1,10 @@
 /** What runs in a worker process: the gRPC service, signals, and the pipe to the parent. */
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
+import { WorkerStartError } from "../errors.ts";
 import { addReflection, GrpcServer, Health } from "../grpc/index.ts";
 import { PoolDirectory } from "../security/index.ts";
+import { within, written } from "./output-flush.ts";
 import { CONTROL_FD, type ProcessConfig } from "./process-config.ts";
 import { ControlLines, type ProcessCommand, type ProcessWord } from "./process-control.ts";
 import { Shutdown } from "./shutdown.ts";
@@ -11,6 +13,9 @@ import { WorkerService } from "./worker-service.ts";
 
 /** How long callers have to take what was sent to them before the process ends, in milliseconds. */
 const FLUSH_GRACE_MS = 500;
+
+/** How long the parent has to read what tasks printed before the process ends, in milliseconds. */
+const LAST_OUTPUT_MS = 1000;
 
 /** How long a worker whose parent is gone looks whether that is gone from the process table as well, in milliseconds. */
 const ABANDONED_MS = 2000;
@@ -75,6 +80,7 @@ async function start(config: ProcessConfig): Promise<void> {
   onSignal("SIGQUIT", 0, true);
   // One whose parent is gone has to clean up first; a signal may have been for both of them.
   void ending.ended
+    .then(() => within(LAST_OUTPUT_MS, Promise.all([written(process.stdout), written(process.stderr)])))
     .then(() => (isSignalled ? after(SAME_SIGNAL_MS) : undefined))
     .finally(() => {
       if (!orphaned) exit(0);
@@ -114,6 +120,12 @@ function exit(code: number): never {
   process.exit(code);
 }
 
+/** Where an error of ours was thrown helps nobody. */
+function describe(error: unknown): string {
+  if (error instanceof WorkerStartError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
 /** The first line is the configuration, what follows are commands. */
 function listen(): void {
   let configured = false;
@@ -121,7 +133,7 @@ function listen(): void {
     if (configured) return obey(line as ProcessCommand);
     configured = true;
     start(line as ProcessConfig).catch((error: unknown) => {
-      say({ ready: false, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      say({ ready: false, error: describe(error) });
       control.end(() => exit(1));
     });
   });

@@ -1,4 +1,3 @@
-import { InvalidArgument } from "../errors.ts";
 import { checkOptions } from "../routine/options.ts";
 
 /** How long running tasks may go on when what runs them is stopped. */
@@ -10,26 +9,27 @@ export interface StopOptions {
 /** Longest delay that a timer takes, in milliseconds. Whoever asks for more has no limit. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-const CHECKS = {
+const STOP_CHECKS = {
   timeout: (value: unknown) =>
     typeof value === "number" && !Number.isNaN(value) ? undefined : "a number of milliseconds",
+};
+const START_CHECKS = {
+  timeout: (value: unknown) =>
+    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
 };
 
 /** The time that a stop gives to running tasks, in milliseconds; `Infinity` for all that they need. */
 export function stopTimeout(options: StopOptions | undefined, what: string): number {
   if (options === undefined) return 0;
-  checkOptions(options, CHECKS, what);
+  checkOptions(options, STOP_CHECKS, what);
   const { timeout = 0 } = options;
   return timeout < 0 || timeout > LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : timeout;
 }
 
 /** The time that a start may take, in milliseconds; `Infinity` for no limit. Throws `InvalidArgument` for anything else. */
-export function startTimeout(timeout: number | undefined, what: string): number {
-  if (timeout === undefined) return Number.POSITIVE_INFINITY;
-  if (typeof timeout !== "number" || !(timeout >= 0)) {
-    throw new InvalidArgument(
-      `${what}: option "timeout" must be a number of milliseconds, zero or more, not ${timeout}`,
-    );
-  }
+export function startTimeout(options: { readonly timeout?: number } | undefined, what: string): number {
+  if (options === undefined) return Number.POSITIVE_INFINITY;
+  checkOptions(options, START_CHECKS, what);
+  const { timeout = Number.POSITIVE_INFINITY } = options;
   return timeout > LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : timeout;
 }

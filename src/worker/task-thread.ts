@@ -1,5 +1,6 @@
 import type { ResourceLimits } from "node:worker_threads";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { readToEnd, within } from "./output-flush.ts";
 import { ThreadBoard } from "./thread-board.ts";
 import type { FromThread, ThreadConfig, ToThread } from "./thread-messages.ts";
 import { threadEntry } from "./worker-entry.ts";
@@ -13,6 +14,8 @@ export interface TaskThreadEvents {
   message(memory: ArrayBuffer): void;
   /** A caller sent what the protocol does not allow. */
   malformed(session: number, reason: string): void;
+  /** After `finish`: nothing is left to send to the caller of a session. */
+  finished(session: number): void;
   /** After `stop`: no task is left. */
   drained(): void;
   /** It made room for tasks that wait in other threads. */
@@ -32,6 +35,7 @@ export class TaskThread {
   #state: "starting" | "running" | "ended" = "starting";
   #posted = 0;
   #failure: Error | undefined;
+  #flushed: () => void = () => undefined;
 
   constructor(
     config: Omit<ThreadConfig, "board">,
@@ -54,7 +58,9 @@ export class TaskThread {
           resolve();
         } else if (message.kind === "failed") reject(new Error(message.reason));
         else if (message.kind === "malformed") events.malformed(message.session, message.reason);
+        else if (message.kind === "finished") events.finished(message.session);
         else if (message.kind === "room") events.room();
+        else if (message.kind === "flushed") this.#flushed();
         else events.drained();
       });
       this.#thread.on("error", (error) => {
@@ -97,6 +103,24 @@ export class TaskThread {
     this.board.ring();
   }
 
+  /**
+   * Ends the thread when what its tasks printed has passed through this one, or `ms` milliseconds are over: one that is
+   * blocked cannot hand that over.
+   */
+  async end(ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    if (this.#state === "running") {
+      const flushed = new Promise<void>((resolve) => {
+        this.#flushed = resolve;
+      });
+      this.tell({ kind: "flush" });
+      await within(ms, flushed);
+    }
+    await this.terminate();
+    const { stdout, stderr } = this.#thread;
+    await within(until - performance.now(), Promise.all([readToEnd(stdout), readToEnd(stderr)]));
+  }
+
   /** Ends the thread, whatever it does. */
   async terminate(): Promise<void> {
     this.#state = "ended";
@@ -109,6 +133,7 @@ export class TaskThread {
     const expected = this.#state === "ended";
     this.#state = "ended";
     this.#port.close();
+    this.#flushed();
     if (expected) return;
     const reason = this.#failure?.message ?? `process.exit(${code}) was called in it`;
     if (starting) reject(this.#failure ?? new Error(`the task thread did not start: ${reason}`));

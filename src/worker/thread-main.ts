@@ -6,6 +6,7 @@ import { markTaskThread } from "../routine/frame.ts";
 import { usePayloadDirectory } from "../security/index.ts";
 import { receiveHook } from "./backpressure.ts";
 import { Executor } from "./executor.ts";
+import { written } from "./output-flush.ts";
 import { preload } from "./preload.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { containStrayErrors } from "./stray-errors.ts";
@@ -25,6 +26,8 @@ const SPIN_MS = 0.25;
 const MOST_PASSES = 255;
 /** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
 const PULSE_BYTES = 96;
+/** How often a session that its caller sends nothing more in looks whether it is finished, in milliseconds. */
+const FINISH_LOOK_MS = 5;
 /** Bytes of large messages that may be on their way out of a session. */
 const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
@@ -85,6 +88,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       executor.close(message.session);
       unsent.delete(message.session);
       break;
+    case "finish":
+      finish(message.session);
+      break;
     case "sent": {
       const outgoing = (unsent.get(message.session) ?? 0) - message.bytes;
       unsent.set(message.session, outgoing);
@@ -97,6 +103,9 @@ function receive(message: ArrayBuffer | ToThread): void {
     case "cancel":
       executor.cancelAll();
       break;
+    case "flush":
+      void Promise.allSettled([written(process.stdout), written(process.stderr)]).then(() => tell({ kind: "flushed" }));
+      break;
     case "look":
       executor.runner.look();
       break;
@@ -104,6 +113,12 @@ function receive(message: ArrayBuffer | ToThread): void {
       board.answered = message.ping;
       break;
   }
+}
+
+/** Rare enough, and over soon enough, to look for it now and then. */
+function finish(session: number): void {
+  if (executor.isFinished(session)) tell({ kind: "finished", session });
+  else setTimeout(finish, FINISH_LOOK_MS, session);
 }
 
 /**

@@ -6,12 +6,16 @@ export type ToThread =
   | { readonly kind: "open"; readonly session: number; readonly callerId: string; readonly sharesFiles: boolean }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
+  /** A caller sends nothing more in its session; report when what it sent is dealt with. */
+  | { readonly kind: "finish"; readonly session: number }
   /** Large messages of a session have gone out. */
   | { readonly kind: "sent"; readonly session: number; readonly bytes: number }
   /** Take no new tasks; report when none is left. */
   | { readonly kind: "stop" }
   /** Cancel every task. */
   | { readonly kind: "cancel" }
+  /** Report when everything that was printed has reached the gRPC thread. */
+  | { readonly kind: "flush" }
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
   /** Show this number on the board. */
@@ -25,6 +29,10 @@ export type FromThread =
   | { readonly kind: "failed"; readonly reason: string }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
+  /** After `flush`: everything that was printed has arrived. */
+  | { readonly kind: "flushed" }
+  /** After `finish`: everything that there was to send to the caller has been handed over. */
+  | { readonly kind: "finished"; readonly session: number }
   /** There is room for tasks that wait in other threads. */
   | { readonly kind: "room" }
   /** A caller sent what the protocol does not allow. */

@@ -41,6 +41,17 @@ describe("the options of a worker", () => {
     );
   });
 
+  it.each([
+    ["env", { A: "b\0c" }],
+    ["env", { "A\0B": "c" }],
+    ["execArgv", ["--title=a\0b"]],
+  ])("%s takes no NUL characters", (option, value) => {
+    expect(() => checkWorkerOptions({ [option]: value }, "LocalWorker")).toThrow(InvalidArgument);
+    expect(() => checkWorkerOptions({ [option]: value }, "LocalWorker")).toThrow(
+      `LocalWorker: option "${option}" must be without NUL characters`,
+    );
+  });
+
   it("a port needs a host", () => {
     for (const port of [0, 5, 65_535]) {
       expect(() => checkWorkerOptions({ port, host: "::" }, "LocalWorker")).not.toThrow();

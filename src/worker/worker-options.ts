@@ -45,6 +45,15 @@ const record = (value: unknown): string | undefined =>
   Object.values(value).every((item) => typeof item === "string")
     ? undefined
     : "an object with strings for values";
+/** What is handed to a process ends at the first NUL. */
+const withoutNul =
+  (check: Check): Check =>
+  (value) => {
+    const expected = check(value);
+    if (expected !== undefined) return expected;
+    const texts = Object.entries(value as object).flat() as string[];
+    return texts.some((text) => text.includes("\0")) ? "without NUL characters" : undefined;
+  };
 const atLeast = (minimum: number) => (value: unknown) =>
   typeof value === "number" && Number.isInteger(value) && value >= minimum
     ? undefined
@@ -69,8 +78,8 @@ const CHECKS = {
   backpressure: (value: unknown) =>
     typeof value === "function" ? undefined : "a function that is told of a task and returns whether to refuse it",
   preload: strings,
-  env: record,
-  execArgv: strings,
+  env: withoutNul(record),
+  execArgv: withoutNul(strings),
   resourceLimits: object,
   proxyPoolTtl: milliseconds,
   shutdownGracePeriod: milliseconds,

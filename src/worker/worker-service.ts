@@ -1,4 +1,5 @@
 import type { ResourceLimits } from "node:worker_threads";
+import { WorkerStartError } from "../errors.ts";
 import {
   type GrpcServer,
   GrpcStatusError,
@@ -23,6 +24,10 @@ import { ThreadWatchdog } from "./thread-watchdog.ts";
 
 /** The first byte of a message that begins with a cancellation. */
 const CANCEL_TAG = (RequestField.cancel << 3) | 2;
+/** How long the output of a task thread is waited for when it ends, in milliseconds. */
+const LAST_OUTPUT_MS = 1000;
+/** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
+const LAST_OUTPUT_BUSY_MS = 250;
 /** How often a session that was held up looks whether it may go on, in milliseconds. */
 const HELD_UP_MS = 5;
 
@@ -81,13 +86,13 @@ export class WorkerService {
     });
   }
 
-  /** Starts the task threads and listens. */
+  /** Starts the task threads and listens. Throws `WorkerStartError` when it cannot listen there. */
   async start(address: ListenAddress): Promise<ListenAddress> {
     for (let lane = 0; lane < this.#lanes(); lane++) this.#startThread(lane);
-    const listening = this.#server.listen(address);
-    await Promise.all(this.#threads.map((thread) => thread.ready));
+    // Whichever fails first is reported.
+    const [actual] = await Promise.all([this.#listen(address), ...this.#threads.map((thread) => thread.ready)]);
     if (this.#state === "starting") this.#state = "serving";
-    return await listening;
+    return actual;
   }
 
   /** Tasks that have been started and have not ended. */
@@ -133,8 +138,20 @@ export class WorkerService {
     }
     this.#sessions.clear();
     for (const watchdog of this.#watchdogs) watchdog.close();
-    await this.#server.close({ graceMs });
-    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+    await Promise.all([
+      this.#server.close({ graceMs }),
+      ...this.#threads.map((thread) => thread.end(thread.board.live > 0 ? LAST_OUTPUT_BUSY_MS : LAST_OUTPUT_MS)),
+    ]);
+  }
+
+  async #listen(address: ListenAddress): Promise<ListenAddress> {
+    try {
+      return await this.#server.listen(address);
+    } catch (error) {
+      const where = "path" in address ? address.path : `host ${JSON.stringify(address.host)}, port ${address.port}`;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new WorkerStartError(`it cannot listen on ${where}: ${reason}`, { cause: error });
+    }
   }
 
   /** There is no use for more threads than tasks may run at once. */
@@ -150,6 +167,7 @@ export class WorkerService {
       {
         message: (memory) => this.#toCaller(memory),
         malformed: (session, reason) => this.#expel(session, reason),
+        finished: (session) => this.#finished(session),
         drained: () => this.#drained[lane]?.(),
         room: () => {
           this.#lookAfter(lane);
@@ -212,8 +230,9 @@ export class WorkerService {
         if (session !== undefined) this.#reportSent(session);
       },
       halfClosed: () => {
-        stream.end();
-        if (session !== undefined) this.#forget(session);
+        // What the caller has asked for before is done yet.
+        if (session === undefined) stream.end();
+        else this.#threads[session.lane]?.tell({ kind: "finish", session: session.number });
       },
       cancelled: () => {
         if (session !== undefined) this.#forget(session);
@@ -238,11 +257,12 @@ export class WorkerService {
         `there is no lane ${lane}: the worker has ${this.#threads.length}`,
       );
     }
+    const realm = frame.text(HelloField.fileRealm);
+    const callerId = frame.text(HelloField.callerId);
+    refuseMore(frame);
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
-    const realm = frame.text(HelloField.fileRealm);
     const sharesFiles = realm !== "" && realm === fileRealm();
-    const callerId = frame.text(HelloField.callerId);
     thread.tell({ kind: "open", session: session.number, callerId, sharesFiles });
     const writer = new BatchWriter(GRPC_PREFIX_BYTES);
     writeWelcome(writer, {
@@ -315,6 +335,14 @@ export class WorkerService {
     session.stream.end({ code: StatusCode.INVALID_ARGUMENT, message: `the message cannot be understood: ${reason}` });
   }
 
+  /** Its caller sends nothing more, and has been sent everything. */
+  #finished(number: number): void {
+    const session = this.#sessions.get(number);
+    if (session === undefined) return;
+    session.stream.end();
+    this.#forget(session);
+  }
+
   #forget(session: ServedSession): void {
     this.#sessions.delete(session.number);
     this.#threads[session.lane]?.tell({ kind: "close", session: session.number });
@@ -328,4 +356,15 @@ function isHello(frame: FrameReader): boolean {
   } catch {
     return false;
   }
+}
+
+/** What came with the hello would be lost, and its caller would wait for ever. */
+function refuseMore(frame: FrameReader): void {
+  let more: boolean;
+  try {
+    more = frame.next() !== 0;
+  } catch {
+    more = true;
+  }
+  if (more) throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, "a hello must be alone in its message");
 }

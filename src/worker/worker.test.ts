@@ -133,6 +133,20 @@ describe("Worker", () => {
     await worker.stop();
   });
 
+  it.each<[unknown, string]>([
+    [{ timout: 5 }, 'TestWorker.start() has no option "timout"; did you mean "timeout"?'],
+    [{ timeout: "5" }, '"timeout" must be a number of milliseconds, zero or more, not "5"'],
+    [{ timeout: -1 }, "not -1"],
+    [5, "TestWorker.start() takes an options object, not 5"],
+    [null, "TestWorker.start() takes an options object, not null"],
+  ])("is not started with %j for options", async (options, message) => {
+    const worker = new TestWorker();
+    const starting = worker.start(options as { timeout?: number });
+    await expect(starting).rejects.toThrow(InvalidArgument);
+    await expect(starting).rejects.toThrow(message);
+    expect(worker.asked).toEqual([]);
+  });
+
   it("tells those who watch it when it is lost and when it is back, and nobody before its start or after its stop", async () => {
     const worker = new TestWorker();
     const seen: string[] = [];

@@ -61,11 +61,11 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
 
   /**
    * Starts the worker; resolves when it takes tasks. `timeout`: milliseconds that may take; default: no limit. Throws
-   * `InvalidArgument` when it was started before or `onStart` tells nothing that callers could use, `WorkerStartError`
+   * `InvalidArgument` for options that are wrong, when it was started before or `onStart` tells nothing that callers could use, `WorkerStartError`
    * when it was stopped meanwhile, and otherwise what `onStart` throws.
    */
-  async start(options: { timeout?: number } = {}): Promise<void> {
-    const timeout = startTimeout(options.timeout, `${this.constructor.name}.start()`);
+  async start(options?: { timeout?: number }): Promise<void> {
+    const timeout = startTimeout(options, `${this.constructor.name}.start()`);
     if (this.#state !== "new") {
       throw new InvalidArgument(`worker ${this.uid} is ${this.#state}: a worker is started once`);
     }

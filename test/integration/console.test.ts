@@ -10,3 +10,11 @@ test("console output of a task reaches the caller's streams line by line, with t
   expect(lines).toEqual([`${prefix}first`, `${prefix}second`, `${prefix}in pieces`, prefix, `${prefix}no end`, ""]);
   expect(stderr).toBe(`${prefix}to stderr\n`);
 });
+
+test("what a task printed arrives whole when the pool is stopped as soon as it has ended", async () => {
+  const { code, stdout, stderr } = await runProgram("lifecycle/print-much.mjs", { args: ["10000"] });
+  expect(code).toBe(0);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(10_000);
+  expect(stdout).toMatch(/line 9999 y{80}\n$/);
+  expect(stderr.trimEnd().split("\n")).toHaveLength(1000);
+});

@@ -64,6 +64,27 @@ describe("a pool whose workers cannot start", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  test.each(["127.0.0.1:80", "[::1]", "no-such-host.invalid", "203.0.113.1"])(
+    "because nothing can listen on %s, names the host and says why",
+    async (host) => {
+      const { message } = await startError(WorkerPool.start({ size: 1, workerOptions: { host } }));
+      const start = `a worker process did not start: it cannot listen on host "${host}", port 0: `;
+      expect(message.startsWith(start)).toBe(true);
+      expect(message.slice(start.length)).toMatch(/^(getaddrinfo|listen) E\w+/);
+      expect(message).toContain("it wrote nothing to stderr");
+    },
+  );
+
+  test("because two of its workers are to listen on one port, names the port", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await new Promise((resolve) => server.close(resolve));
+    const { message } = await startError(WorkerPool.start({ size: 2, workerOptions: { host: "127.0.0.1", port } }));
+    expect(message).toContain(`it cannot listen on host "127.0.0.1", port ${port}: listen EADDRINUSE`);
+  });
+
   test("stops the others when one of them fails", async () => {
     const made: LocalWorker[] = [];
     const factory = (): WorkerLike => {
@@ -121,6 +142,14 @@ describe("a LocalWorker", () => {
     const { message } = await startError(worker.start({ timeout: 500 }));
     expect(message).toContain("500 ms");
     await worker.stop();
+  });
+
+  test("that is stopped while it starts says so, and not how its process was ended", async () => {
+    const worker = new LocalWorker({ preload: [fixture("lifecycle/hangs.mjs")] });
+    const failed = startError(worker.start());
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await worker.stop();
+    expect((await failed).message).toBe(`worker ${worker.uid} was stopped while it started`);
   });
 
   test("that was never started can be stopped", async () => {

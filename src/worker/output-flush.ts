@@ -1,0 +1,28 @@
+import type { Readable, Writable } from "node:stream";
+
+/** Resolves when all that was written to a stream before has left it, or never will. */
+export function written(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || stream.writableEnded) resolve();
+    else stream.write("", () => resolve());
+  });
+}
+
+/** Resolves when all that there is to read of a stream was read. */
+export function readToEnd(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.readableEnded || stream.destroyed) return resolve();
+    stream.once("end", resolve);
+    stream.once("close", resolve);
+  });
+}
+
+/** Waits for something, but no longer than `ms` milliseconds. */
+export async function within(ms: number, awaited: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, ms));
+  });
+  await Promise.race([awaited, over]);
+  clearTimeout(timer);
+}
