@@ -68,6 +68,8 @@ export interface StreamSink {
   opened(session: Session): void;
   /** The generator yielded. `control`: in answer to a throw or a return. */
   yielded(value: unknown, control: boolean): void;
+  /** The caller no longer waits: nothing that it has not asked for counts any more. */
+  cancelled(): void;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { InvalidArgument, SerializationError } from "../errors.ts";
+import { InvalidArgument, SerializationError, TaskTimeout } from "../errors.ts";
 import type { StepKind } from "../wire/fields.ts";
 import { GeneratorRun } from "../worker/generator-run.ts";
 import type { Call } from "./call.ts";
@@ -267,6 +267,34 @@ describe("a remote generator", () => {
       for (let i = 0; i < taken; i++) await worker.stream.next();
       await turn();
       expect(await worker.stream.return("r")).toEqual({ done: true, value: "r" });
+    }
+  });
+
+  it("that is cancelled fails at the next step, whatever it fetched or still gets", async () => {
+    const worker = new FakeWorker(numbers, 5);
+    await worker.stream.next();
+    await turn();
+    worker.stream.cancelled();
+    worker.stream.failed(new RemoteFailure("why"));
+    worker.stream.yielded("late", false);
+    await expect(worker.stream.next()).rejects.toBe("why");
+    expect(await worker.stream.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("fails at the next step when the worker is the first to say that its time is up", async () => {
+    for (const { timeout, values } of [
+      { timeout: 1, values: 0 },
+      { timeout: 60_000, values: 1 },
+    ]) {
+      const call = { written: true, extras: { timeout } } as Call;
+      const stream = new RemoteGenerator(5, undefined, () => call);
+      const first = stream.next();
+      stream.opened({ setWaitedFor: () => undefined } as unknown as Session);
+      for (const value of [1, 2]) stream.yielded(value, false);
+      await first;
+      stream.failed(new RemoteFailure(new TaskTimeout("time")));
+      for (let i = 0; i < values; i++) await stream.next();
+      await expect(stream.next()).rejects.toThrow(TaskTimeout);
     }
   });
 

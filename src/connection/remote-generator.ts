@@ -1,10 +1,13 @@
-import { InvalidArgument } from "../errors.ts";
+import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/frame.ts";
 import { decode, dumpWith, encode } from "../values/index.ts";
 import { StepKind } from "../wire/fields.ts";
 import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
 import type { Session } from "./session.ts";
+
+/** Timers may be early by that. */
+const TIMER_SLACK_MS = 2;
 
 interface StepRequest {
   readonly kind: StepKind;
@@ -40,6 +43,9 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #granted = 0;
   /** A throw or return is under way: what was fetched ahead of it does not count. */
   #controls = 0;
+  #isCancelled = false;
+  /** When the worker could begin, on the clock of `performance.now`. */
+  #openedAt = 0;
 
   /** `observer` is told of each step. `dispatch` sends the task; it may end the stream instead. */
   constructor(
@@ -82,12 +88,15 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
 
   opened(session: Session): void {
     this.#session = session;
+    this.#openedAt = performance.now();
     this.#replenish();
     // The first step came with the task.
     for (const request of this.#requests.slice(1)) this.#sendStep(request);
   }
 
   yielded(value: unknown, control: boolean): void {
+    // It may have waited for its code until now.
+    if (this.#isCancelled) return;
     if (control) this.#controls--;
     else if (this.#controls > 0 && this.#requests[0]?.kind !== StepKind.next) return;
     const request = this.#requests.shift();
@@ -101,7 +110,13 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   failed(failure: unknown): void {
+    if (this.#isOutOfTime(failure)) this.cancelled();
     this.#end({ failure });
+  }
+
+  cancelled(): void {
+    this.#isCancelled = true;
+    this.#fetched.length = 0;
   }
 
   #request(kind: StepKind, value: unknown): Promise<IteratorResult<unknown, unknown>> {
@@ -213,6 +228,14 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     if (this.#session === undefined || this.#call === undefined) return;
     this.#granted += owed;
     this.#session.credit(this.#call, owed);
+  }
+
+  /** Whether the worker says that the time is up, a moment before this process does: no error of the generator itself. */
+  #isOutOfTime(failure: unknown): boolean {
+    const timeout = this.#call?.extras?.timeout;
+    if (timeout === undefined || !(failure instanceof RemoteFailure && failure.error instanceof TaskTimeout))
+      return false;
+    return performance.now() - this.#openedAt > timeout - TIMER_SLACK_MS;
   }
 
   #end(ending: Ending): void {

@@ -51,7 +51,7 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
   readonly #reader = new FrameReader(LAST_RESPONSE_FIELD);
-  readonly #outcomes = new OutcomeDelivery((call, reason) => this.cancel(call, reason));
+  readonly #outcomes = new OutcomeDelivery((call, reason) => this.#abandon(call, reason));
   readonly #calls: (Call | undefined)[] = [];
   readonly #freeIds: number[] = [];
   #welcomed: ((welcome: Welcome) => void) | undefined;
@@ -141,15 +141,8 @@ export class Session {
 
   /** Tells the worker that nobody waits for a call any more. */
   cancel(call: Call, reason: unknown): void {
-    if (call.session !== this || this.#state === "closed") return;
-    const unstarted = call.state === "sent";
-    call.state = "abandoned";
-    this.#outcomes.chunks.drop(call.id);
-    this.#sender.cancel(call, reason);
-    if (unstarted) this.window.started(1);
-    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
-    if (!call.written) this.#release(call);
-    this.#events.progressed(this);
+    if (call.session === this) call.stream?.cancelled();
+    this.#abandon(call, reason);
   }
 
   /** The calls in flight that are counted by `tally` and waited for. */
@@ -167,6 +160,18 @@ export class Session {
     if (this.#state === "closed") return;
     this.#stream.cancel();
     this.#shut(error);
+  }
+
+  #abandon(call: Call, reason: unknown): void {
+    if (call.session !== this || this.#state === "closed") return;
+    const unstarted = call.state === "sent";
+    call.state = "abandoned";
+    this.#outcomes.chunks.drop(call.id);
+    this.#sender.cancel(call, reason);
+    if (unstarted) this.window.started(1);
+    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
+    if (!call.written) this.#release(call);
+    this.#events.progressed(this);
   }
 
   #message(buffer: Buffer, start: number, end: number): void {
