@@ -1,9 +1,9 @@
 import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/frame.ts";
-import { decode, dumpWith, encode } from "../values/index.ts";
 import { StepKind } from "../wire/fields.ts";
 import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
+import { type EncodedValue, encodeEarly } from "./request-sender.ts";
 import type { Session } from "./session.ts";
 
 /** Timers may be early by that. */
@@ -12,6 +12,8 @@ const TIMER_SLACK_MS = 2;
 interface StepRequest {
   readonly kind: StepKind;
   readonly value: unknown;
+  /** The value as it was when the step was asked for, if it had to wait. */
+  readonly encoded?: EncodedValue;
   /** Plain steps that were asked for before this one. */
   readonly after: number;
   readonly resolve: (result: IteratorResult<unknown, unknown>) => void;
@@ -184,14 +186,10 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   /** A step that has to wait, with its value as it is now; nothing when that cannot travel. */
   #snapshot(request: StepRequest): StepRequest | undefined {
     const { value } = request;
-    if (typeof value !== "object" || value === null) return request;
-    const serializer = this.#call?.extras?.serializer;
+    // What is neither does not change.
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return request;
     try {
-      const copy =
-        serializer === undefined
-          ? decode(encode(value, "value"))
-          : serializer.loads(dumpWith(serializer, value, "value"));
-      return { ...request, value: copy };
+      return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer) };
     } catch (error) {
       request.reject(new RemoteFailure(error));
       return undefined;
@@ -212,7 +210,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
       return;
     }
     try {
-      session.step(call, request.kind, request.value, request.after);
+      session.step(call, request.kind, request.value, request.after, request.encoded);
     } catch (error) {
       this.#requests.splice(this.#requests.indexOf(request), 1);
       if (this.#requests.length === 0) this.#tellIfWaitedFor(false);

@@ -1,7 +1,7 @@
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
 import { dropPayloadFile, fileRealm, writePayloadFile } from "../security/index.ts";
-import { LAST_RESPONSE_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
+import { LAST_RESPONSE_FIELD, RequestField, ResponseField, type StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
 import { ChunkField, writeHello } from "../wire/request-frames.ts";
@@ -20,7 +20,7 @@ import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
 import { OutcomeDelivery } from "./outcome-delivery.ts";
 import { RemoteFailure } from "./remote-failure.ts";
-import { RequestSender } from "./request-sender.ts";
+import { type EncodedValue, RequestSender } from "./request-sender.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 const GRPC_PREFIX_BYTES = 5;
@@ -121,9 +121,12 @@ export class Session {
     else this.#outbox.flush();
   }
 
-  /** Advances a generator with a value, an error or a request to return. Throws when the value cannot travel. */
-  step(call: Call, kind: Parameters<RequestSender["step"]>[1], value: unknown, after: number): void {
-    if (call.session === this) this.#sender.step(call, kind, value, after, this.#inFlight <= 1);
+  /**
+   * Advances a generator with a value, an error or a request to return. Throws when the value cannot travel.
+   * `encoded`: the value, when it has been encoded already.
+   */
+  step(call: Call, kind: StepKind, value: unknown, after: number, encoded?: EncodedValue): void {
+    if (call.session === this) this.#sender.step(call, kind, value, after, this.#inFlight <= 1, encoded);
   }
 
   /** Lets a generator run `steps` more plain steps. */
