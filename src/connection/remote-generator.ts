@@ -88,8 +88,11 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     await this.return();
   }
 
-  opened(session: Session): void {
+  opened(session: Session, call: Call): void {
     this.#session = session;
+    this.#call = call;
+    // What came with the task. Anything that a worker was allowed that gave the call back is gone.
+    this.#granted = 1 + this.#prefetch;
     this.#openedAt = performance.now();
     this.#replenish();
     // The first step came with the task.
@@ -180,7 +183,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
 
   /** Whether steps can be sent. */
   get #isOpen(): boolean {
-    return this.#session !== undefined && this.#call?.written === true;
+    return this.#session !== undefined && this.#call?.session === this.#session && this.#call.written;
   }
 
   /** A step that has to wait, with its value as it is now; nothing when that cannot travel. */

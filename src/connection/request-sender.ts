@@ -87,7 +87,7 @@ export class RequestSender {
       else this.#window.sent(1);
       if (call.stream !== undefined && call.session !== undefined) {
         frames.writeCredit(writer, id, 1 + (prefetch ?? 0));
-        call.stream.opened(call.session);
+        call.stream.opened(call.session, call);
       }
       this.#outbox.schedule(true);
     });
