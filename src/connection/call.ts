@@ -64,10 +64,12 @@ export interface Tally {
 
 /** Takes the steps of a generator. */
 export interface StreamSink {
-  /** The call was handed to a session: steps can be sent. */
-  opened(session: Session): void;
+  /** The call was handed to a session: steps can be sent. Once more for a call that was made anew. */
+  opened(session: Session, call: Call): void;
   /** The generator yielded. `control`: in answer to a throw or a return. */
   yielded(value: unknown, control: boolean): void;
+  /** The caller no longer waits: nothing that it has not asked for counts any more. */
+  cancelled(): void;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { InvalidArgument, SerializationError } from "../errors.ts";
+import { InvalidArgument, SerializationError, TaskTimeout } from "../errors.ts";
 import type { StepKind } from "../wire/fields.ts";
 import { GeneratorRun } from "../worker/generator-run.ts";
 import type { Call } from "./call.ts";
@@ -66,8 +66,9 @@ class FakeWorker {
       } as unknown as Session;
       there.send(() => {
         call.written = true;
+        call.session = session;
         there.send(() => run.credit(1 + prefetch));
-        stream.opened(session);
+        stream.opened(session, call);
       });
       return call;
     });
@@ -270,6 +271,34 @@ describe("a remote generator", () => {
     }
   });
 
+  it("that is cancelled fails at the next step, whatever it fetched or still gets", async () => {
+    const worker = new FakeWorker(numbers, 5);
+    await worker.stream.next();
+    await turn();
+    worker.stream.cancelled();
+    worker.stream.failed(new RemoteFailure("why"));
+    worker.stream.yielded("late", false);
+    await expect(worker.stream.next()).rejects.toBe("why");
+    expect(await worker.stream.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("fails at the next step when the worker is the first to say that its time is up", async () => {
+    for (const { timeout, values } of [
+      { timeout: 1, values: 0 },
+      { timeout: 60_000, values: 1 },
+    ]) {
+      const call = { written: true, extras: { timeout } } as Call;
+      const stream = new RemoteGenerator(5, undefined, () => call);
+      const first = stream.next();
+      stream.opened({ setWaitedFor: () => undefined } as unknown as Session, call);
+      for (const value of [1, 2]) stream.yielded(value, false);
+      await first;
+      stream.failed(new RemoteFailure(new TaskTimeout("time")));
+      for (let i = 0; i < values; i++) await stream.next();
+      await expect(stream.next()).rejects.toThrow(TaskTimeout);
+    }
+  });
+
   it("whose value cannot travel fails that step and goes on", async () => {
     const worker = new FakeWorker(shapes["echo"] ?? numbers, 0);
     await worker.stream.next();
@@ -334,6 +363,31 @@ describe("a remote generator", () => {
     expect(other.isWaitedFor).toBe(false);
     await expect(other.stream.next(new WeakMap())).rejects.toThrow(SerializationError);
     expect(other.isWaitedFor).toBe(false);
+  });
+
+  it("whose call is made anew sends its steps with that, and those asked for before once more", async () => {
+    const sent: unknown[] = [];
+    const session = {
+      credit: (call: Call, steps: number) => sent.push([call.id, "credit", steps]),
+      step: (call: Call, _kind: StepKind, value: unknown) => sent.push([call.id, "step", value]),
+      setWaitedFor: () => undefined,
+    } as unknown as Session;
+    const [first, anew] = [0, 1].map((id) => ({ id, written: true, session }) as unknown as Call) as [Call, Call];
+    const stream = new RemoteGenerator(0, undefined, () => first);
+    const steps = [stream.next(), stream.next()];
+    stream.opened(session, first);
+    first.session = undefined;
+    steps.push(stream.next("v"));
+    stream.opened(session, anew);
+    steps.push(stream.next());
+    expect(sent).toEqual([
+      [0, "credit", 1],
+      [1, "credit", 1],
+      [1, "step", "v"],
+      [1, "credit", 1],
+    ]);
+    for (let i = 0; i < 4; i++) stream.yielded(i, false);
+    expect((await Promise.all(steps)).map(({ value }) => value)).toEqual([0, 1, 2, 3]);
   });
 
   it("is closed by `await using`", async () => {

@@ -1,14 +1,19 @@
-import { InvalidArgument } from "../errors.ts";
+import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/frame.ts";
-import { decode, dumpWith, encode } from "../values/index.ts";
 import { StepKind } from "../wire/fields.ts";
 import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
+import { type EncodedValue, encodeEarly } from "./request-sender.ts";
 import type { Session } from "./session.ts";
+
+/** Timers may be early by that. */
+const TIMER_SLACK_MS = 2;
 
 interface StepRequest {
   readonly kind: StepKind;
   readonly value: unknown;
+  /** The value as it was when the step was asked for, if it had to wait. */
+  readonly encoded?: EncodedValue;
   /** Plain steps that were asked for before this one. */
   readonly after: number;
   readonly resolve: (result: IteratorResult<unknown, unknown>) => void;
@@ -40,6 +45,9 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #granted = 0;
   /** A throw or return is under way: what was fetched ahead of it does not count. */
   #controls = 0;
+  #isCancelled = false;
+  /** When the worker could begin, on the clock of `performance.now`. */
+  #openedAt = 0;
 
   /** `observer` is told of each step. `dispatch` sends the task; it may end the stream instead. */
   constructor(
@@ -80,14 +88,20 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     await this.return();
   }
 
-  opened(session: Session): void {
+  opened(session: Session, call: Call): void {
     this.#session = session;
+    this.#call = call;
+    // What came with the task. Anything that a worker was allowed that gave the call back is gone.
+    this.#granted = 1 + this.#prefetch;
+    this.#openedAt = performance.now();
     this.#replenish();
     // The first step came with the task.
     for (const request of this.#requests.slice(1)) this.#sendStep(request);
   }
 
   yielded(value: unknown, control: boolean): void {
+    // It may have waited for its code until now.
+    if (this.#isCancelled) return;
     if (control) this.#controls--;
     else if (this.#controls > 0 && this.#requests[0]?.kind !== StepKind.next) return;
     const request = this.#requests.shift();
@@ -101,7 +115,13 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   failed(failure: unknown): void {
+    if (this.#isOutOfTime(failure)) this.cancelled();
     this.#end({ failure });
+  }
+
+  cancelled(): void {
+    this.#isCancelled = true;
+    this.#fetched.length = 0;
   }
 
   #request(kind: StepKind, value: unknown): Promise<IteratorResult<unknown, unknown>> {
@@ -163,20 +183,16 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
 
   /** Whether steps can be sent. */
   get #isOpen(): boolean {
-    return this.#session !== undefined && this.#call?.written === true;
+    return this.#session !== undefined && this.#call?.session === this.#session && this.#call.written;
   }
 
   /** A step that has to wait, with its value as it is now; nothing when that cannot travel. */
   #snapshot(request: StepRequest): StepRequest | undefined {
     const { value } = request;
-    if (typeof value !== "object" || value === null) return request;
-    const serializer = this.#call?.extras?.serializer;
+    // What is neither does not change.
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return request;
     try {
-      const copy =
-        serializer === undefined
-          ? decode(encode(value, "value"))
-          : serializer.loads(dumpWith(serializer, value, "value"));
-      return { ...request, value: copy };
+      return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer) };
     } catch (error) {
       request.reject(new RemoteFailure(error));
       return undefined;
@@ -197,7 +213,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
       return;
     }
     try {
-      session.step(call, request.kind, request.value, request.after);
+      session.step(call, request.kind, request.value, request.after, request.encoded);
     } catch (error) {
       this.#requests.splice(this.#requests.indexOf(request), 1);
       if (this.#requests.length === 0) this.#tellIfWaitedFor(false);
@@ -213,6 +229,14 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     if (this.#session === undefined || this.#call === undefined) return;
     this.#granted += owed;
     this.#session.credit(this.#call, owed);
+  }
+
+  /** Whether the worker says that the time is up, a moment before this process does: no error of the generator itself. */
+  #isOutOfTime(failure: unknown): boolean {
+    const timeout = this.#call?.extras?.timeout;
+    if (timeout === undefined || !(failure instanceof RemoteFailure && failure.error instanceof TaskTimeout))
+      return false;
+    return performance.now() - this.#openedAt > timeout - TIMER_SLACK_MS;
   }
 
   #end(ending: Ending): void {

@@ -171,7 +171,11 @@ describe("RequestSender", () => {
   it("allows a generator its first step and its prefetch, and opens its stream then", () => {
     const { call, frames } = makeSender();
     const opened: Session[] = [];
-    const stream = { opened: (session: Session) => opened.push(session), yielded: () => undefined };
+    const stream = {
+      opened: (session: Session) => opened.push(session),
+      yielded: () => undefined,
+      cancelled: () => undefined,
+    };
     const made = call(route(1, { streams: true }), undefined, { prefetch: 4 }, undefined, stream);
     expect(frames((kind, frame) => (kind === "credit" ? frame.integer(CreditField.steps) : kind))).toEqual([
       "route",

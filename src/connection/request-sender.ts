@@ -1,5 +1,6 @@
+import type { Dependency } from "../functions/index.ts";
 import { takePayloadFile } from "../security/index.ts";
-import { dumpWith, ValueEncoder } from "../values/index.ts";
+import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
 import { SentDependencies } from "../wire/dependency-ledger.ts";
 import { RequestField, type StepKind } from "../wire/fields.ts";
 import { FILE_FROM_BYTES, type Outbox } from "../wire/outbox.ts";
@@ -13,6 +14,22 @@ const encoder = new ValueEncoder();
 
 /** Calls whose arguments may be under way in chunks without a place in the window. */
 const FREE_TRANSFERS = 4;
+
+/** A value that was encoded before it could be sent, for whichever session that will be. */
+export interface EncodedValue {
+  readonly bytes: Uint8Array;
+  readonly dependencies: readonly Dependency[];
+}
+
+/** Encodes a value that has to wait, as it is now. Throws when it cannot travel. */
+export function encodeEarly(value: unknown, serializer: Serializer | undefined): EncodedValue {
+  if (serializer !== undefined) {
+    // Who wrote the serializer may use its buffer again.
+    return { bytes: Uint8Array.from(dumpWith(serializer, value, "value")), dependencies: [] };
+  }
+  const bytes = encoder.keep(encoder.encode(value, "value"));
+  return { bytes, dependencies: encoder.dependencies };
+}
 
 /** Writes a session's requests, and remembers what the worker has been told of routines, pools and code. */
 export class RequestSender {
@@ -70,7 +87,7 @@ export class RequestSender {
       else this.#window.sent(1);
       if (call.stream !== undefined && call.session !== undefined) {
         frames.writeCredit(writer, id, 1 + (prefetch ?? 0));
-        call.stream.opened(call.session);
+        call.stream.opened(call.session, call);
       }
       this.#outbox.schedule(true);
     });
@@ -109,7 +126,8 @@ export class RequestSender {
     if (!call.counted) this.#window.sent(1);
   }
 
-  step(call: Call, kind: StepKind, value: unknown, after: number, idle: boolean): void {
+  /** `encoded`: the value, when it has been encoded already. */
+  step(call: Call, kind: StepKind, value: unknown, after: number, idle: boolean, encoded?: EncodedValue): void {
     const { writer } = this.#outbox;
     const { id } = call;
     const serializer = call.extras?.serializer;
@@ -121,9 +139,10 @@ export class RequestSender {
       return;
     }
     const bytes =
-      serializer === undefined ? encoder.encodeInParts(value, "value") : dumpWith(serializer, value, "value");
-    const needs =
-      serializer === undefined ? this.#sent.announce(writer, RequestField.dependency, encoder.dependencies) : [];
+      encoded?.bytes ??
+      (serializer === undefined ? encoder.encodeInParts(value, "value") : dumpWith(serializer, value, "value"));
+    const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
+    const needs = this.#sent.announce(writer, RequestField.dependency, dependencies);
     this.#outbox.place(id, bytes, (place) => {
       frames.writeStep(writer, id, kind, place, needs, after);
       this.#outbox.schedule(idle);

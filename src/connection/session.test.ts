@@ -362,7 +362,11 @@ describe("calls", () => {
     const stream = new FakeStream().welcome();
     const { call, told } = makeCall();
     const steps: unknown[] = [];
-    call.stream = { opened: () => steps.push("opened"), yielded: (value, control) => steps.push([value, control]) };
+    call.stream = {
+      opened: () => steps.push("opened"),
+      yielded: (value, control) => steps.push([value, control]),
+      cancelled: () => steps.push("cancelled"),
+    };
     send(stream.session, call);
     stream.answer(outcome(ResponseField.yielded, 0, 1), outcome(ResponseField.yielded, 0, 2, [], true), result(0, 3));
     expect(steps).toEqual(["opened", [1, false], [2, true]]);
@@ -382,14 +386,18 @@ describe("cancelling", () => {
     const stream = new FakeStream().welcome();
     const { call, told } = makeCall();
     const steps: unknown[] = [];
-    call.stream = { opened: () => undefined, yielded: (value) => steps.push(value) };
+    call.stream = {
+      opened: () => undefined,
+      yielded: (value) => steps.push(value),
+      cancelled: () => steps.push("cancelled"),
+    };
     send(stream.session, call);
     stream.session.cancel(call, "enough");
     expect(stream.session.window.room).toBe(1);
     stream.answer(accepted(0), outcome(ResponseField.yielded, 0, 1));
     expect(stream.session.inFlight).toBe(1);
     stream.answer(result(0, "late"));
-    expect([told, steps, stream.session.inFlight, stream.session.window.room]).toEqual([[], [], 0, 1]);
+    expect([told, steps, stream.session.inFlight, stream.session.window.room]).toEqual([[], ["cancelled"], 0, 1]);
   });
 
   it("one whose refusal is under way is not handed back", () => {

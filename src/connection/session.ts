@@ -1,7 +1,7 @@
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
 import { dropPayloadFile, fileRealm, writePayloadFile } from "../security/index.ts";
-import { LAST_RESPONSE_FIELD, RequestField, ResponseField } from "../wire/fields.ts";
+import { LAST_RESPONSE_FIELD, RequestField, ResponseField, type StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
 import { ChunkField, writeHello } from "../wire/request-frames.ts";
@@ -20,7 +20,7 @@ import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
 import { OutcomeDelivery } from "./outcome-delivery.ts";
 import { RemoteFailure } from "./remote-failure.ts";
-import { RequestSender } from "./request-sender.ts";
+import { type EncodedValue, RequestSender } from "./request-sender.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 const GRPC_PREFIX_BYTES = 5;
@@ -51,7 +51,7 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
   readonly #reader = new FrameReader(LAST_RESPONSE_FIELD);
-  readonly #outcomes = new OutcomeDelivery((call, reason) => this.cancel(call, reason));
+  readonly #outcomes = new OutcomeDelivery((call, reason) => this.#abandon(call, reason));
   readonly #calls: (Call | undefined)[] = [];
   readonly #freeIds: number[] = [];
   #welcomed: ((welcome: Welcome) => void) | undefined;
@@ -121,9 +121,12 @@ export class Session {
     else this.#outbox.flush();
   }
 
-  /** Advances a generator with a value, an error or a request to return. Throws when the value cannot travel. */
-  step(call: Call, kind: Parameters<RequestSender["step"]>[1], value: unknown, after: number): void {
-    if (call.session === this) this.#sender.step(call, kind, value, after, this.#inFlight <= 1);
+  /**
+   * Advances a generator with a value, an error or a request to return. Throws when the value cannot travel.
+   * `encoded`: the value, when it has been encoded already.
+   */
+  step(call: Call, kind: StepKind, value: unknown, after: number, encoded?: EncodedValue): void {
+    if (call.session === this) this.#sender.step(call, kind, value, after, this.#inFlight <= 1, encoded);
   }
 
   /** Lets a generator run `steps` more plain steps. */
@@ -141,15 +144,8 @@ export class Session {
 
   /** Tells the worker that nobody waits for a call any more. */
   cancel(call: Call, reason: unknown): void {
-    if (call.session !== this || this.#state === "closed") return;
-    const unstarted = call.state === "sent";
-    call.state = "abandoned";
-    this.#outcomes.chunks.drop(call.id);
-    this.#sender.cancel(call, reason);
-    if (unstarted) this.window.started(1);
-    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
-    if (!call.written) this.#release(call);
-    this.#events.progressed(this);
+    if (call.session === this) call.stream?.cancelled();
+    this.#abandon(call, reason);
   }
 
   /** The calls in flight that are counted by `tally` and waited for. */
@@ -167,6 +163,18 @@ export class Session {
     if (this.#state === "closed") return;
     this.#stream.cancel();
     this.#shut(error);
+  }
+
+  #abandon(call: Call, reason: unknown): void {
+    if (call.session !== this || this.#state === "closed") return;
+    const unstarted = call.state === "sent";
+    call.state = "abandoned";
+    this.#outcomes.chunks.drop(call.id);
+    this.#sender.cancel(call, reason);
+    if (unstarted) this.window.started(1);
+    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
+    if (!call.written) this.#release(call);
+    this.#events.progressed(this);
   }
 
   #message(buffer: Buffer, start: number, end: number): void {

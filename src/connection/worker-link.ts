@@ -39,6 +39,8 @@ export class WorkerLink {
   #sessions: readonly Session[] = [];
   #busySessions = 0;
   #waitedSessions = 0;
+  /** Unary calls that have not ended. */
+  #unaryCalls = 0;
   #sharesFiles = false;
   /** Called when it is disconnected. */
   #partings: (() => void)[] = [];
@@ -99,11 +101,18 @@ export class WorkerLink {
     return this.#connecting;
   }
 
-  /** Runs a unary call of the worker's service. */
+  /** Runs a unary call of the worker's service. Keeps the program alive until it has ended. */
   async unary(method: "Stop" | "Idle", request: Uint8Array, timeout: number): Promise<Uint8Array> {
-    await this.connect();
-    if (this.#channel === undefined) throw new PoolClosed(`the connection to ${this.address} is closed`);
-    return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, { timeout });
+    this.#unaryCalls++;
+    try {
+      await this.connect();
+      if (this.#channel === undefined) throw new PoolClosed(`the connection to ${this.address} is closed`);
+      this.#keepAlive(this.#channel);
+      return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, { timeout });
+    } finally {
+      this.#unaryCalls--;
+      if (this.#state === "ready" && this.#channel !== undefined) this.#keepAlive(this.#channel);
+    }
   }
 
   /** Resolves when the connection that stands now is no more. Keeps the program alive until then. */
@@ -151,7 +160,7 @@ export class WorkerLink {
       this.#sharesFiles = sharesFiles;
       this.#state = "ready";
       this.#watch(channel);
-      if (this.#waitedSessions === 0) channel.unref();
+      this.#keepAlive(channel);
     } catch (error) {
       if (!this.#isClosed()) this.#state = "idle";
       if (this.#channel === channel) this.#channel = undefined;
@@ -197,12 +206,16 @@ export class WorkerLink {
     for (const listener of this.#listeners) listener.progressed(this);
   }
 
-  /** A connection keeps the program alive while somebody waits for a call there. */
   #waitedFor(channel: GrpcChannel, isWaitedFor: boolean): void {
     if (this.#channel !== channel) return;
     this.#waitedSessions += isWaitedFor ? 1 : -1;
-    if (isWaitedFor && this.#waitedSessions === 1) channel.ref();
-    else if (!isWaitedFor && this.#waitedSessions === 0) channel.unref();
+    if (this.#waitedSessions === (isWaitedFor ? 1 : 0)) this.#keepAlive(channel);
+  }
+
+  /** A connection keeps the program alive while somebody waits for a call there. */
+  #keepAlive(channel: GrpcChannel): void {
+    if (this.#waitedSessions + this.#unaryCalls > 0) channel.ref();
+    else channel.unref();
   }
 
   #active(channel: GrpcChannel, busy: boolean): void {

@@ -2,7 +2,7 @@ import { acquireLink, releaseLink } from "../connection/link-cache.ts";
 import type { WorkerLink } from "../connection/worker-link.ts";
 import { describeValue } from "../describe-value.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
-import { InvalidArgument } from "../errors.ts";
+import { InvalidArgument, PoolClosed, UnexpectedResponse } from "../errors.ts";
 import { checkOptions } from "../routine/options.ts";
 import { dispatchThrough } from "../routine/routine.ts";
 import { encodeStopRequest, readIdleResponse } from "../wire/control-messages.ts";
@@ -40,7 +40,15 @@ export class WorkerConnection implements AsyncDisposable {
 
   /** Milliseconds since the worker's last task ended; 0 while one runs. */
   async idleTime(): Promise<number> {
-    return readIdleResponse(await this.#link.unary("Idle", new Uint8Array(0), CONTROL_TIMEOUT_MS)) * 1000;
+    const response = await this.#ask("Idle", new Uint8Array(0));
+    try {
+      return readIdleResponse(response) * 1000;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new UnexpectedResponse(`the idle time that worker ${this.#link.address} tells cannot be read: ${reason}`, {
+        cause,
+      });
+    }
   }
 
   /**
@@ -49,7 +57,7 @@ export class WorkerConnection implements AsyncDisposable {
    */
   async stop(options: { timeout?: number } = {}): Promise<void> {
     checkOptions(options, STOP_CHECKS, "connection.stop()");
-    await this.#link.unary("Stop", encodeStopRequest(options.timeout ?? 0), CONTROL_TIMEOUT_MS);
+    await this.#ask("Stop", encodeStopRequest(options.timeout ?? 0));
     await this.#link.disconnection();
   }
 
@@ -59,5 +67,11 @@ export class WorkerConnection implements AsyncDisposable {
     this.#state = "closed";
     releaseLink(this.#link, false);
     await this.#proxy.stop();
+  }
+
+  async #ask(method: "Stop" | "Idle", request: Uint8Array): Promise<Uint8Array> {
+    // The link may be open for others: it is not this connection's any more.
+    if (this.#state === "closed") throw new PoolClosed(`the connection to ${this.#link.address} is closed`);
+    return await this.#link.unary(method, request, CONTROL_TIMEOUT_MS);
   }
 }

@@ -1,4 +1,16 @@
 import { BatchWriter } from "./batch-writer.ts";
+import { MalformedFrame } from "./frame-reader.ts";
+
+const VARINT = 0;
+const FIXED64 = 1;
+const BYTES = 2;
+const FIXED32 = 5;
+const MAX_VARINT_BYTES = 10;
+const MAX_TAG = 0xffff_ffffn;
+/** The only field of either message: `timeout_ms`, a varint. */
+const STOP_TIMEOUT_TAG = (1 << 3) | VARINT;
+/** `seconds`, a double. */
+const IDLE_SECONDS_TAG = (1 << 3) | FIXED64;
 
 /** Encodes `StopRequest`. Infinite and negative timeouts mean: wait for all. */
 export function encodeStopRequest(timeout: number): Uint8Array {
@@ -11,17 +23,15 @@ export function encodeStopRequest(timeout: number): Uint8Array {
   return Uint8Array.from(writer.take());
 }
 
-/** The timeout of a `StopRequest`, in milliseconds; negative for none. */
+/** The timeout of a `StopRequest`, in milliseconds; negative for none. Throws {@link MalformedFrame} for other bytes. */
 export function readStopRequest(bytes: Uint8Array): number {
-  if (bytes.length === 0 || bytes[0] !== 0x08) return 0;
-  let value = 0;
-  let scale = 1;
-  for (const byte of bytes.subarray(1, 10)) {
-    value += (byte & 0x7f) * scale;
-    if (byte < 0x80) break;
-    scale *= 0x80;
-  }
-  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  let timeout = 0n;
+  readFields(bytes, (tag, start) => {
+    if (tag !== STOP_TIMEOUT_TAG) return;
+    const { value } = readVarint(bytes, start);
+    timeout = value % 2n === 0n ? value / 2n : -(value + 1n) / 2n;
+  });
+  return Number(timeout);
 }
 
 /** Encodes `IdleResponse`. */
@@ -32,8 +42,46 @@ export function encodeIdleResponse(seconds: number): Uint8Array {
   return bytes;
 }
 
-/** The seconds of an `IdleResponse`. */
+/** The seconds of an `IdleResponse`. Throws {@link MalformedFrame} for other bytes. */
 export function readIdleResponse(bytes: Uint8Array): number {
-  if (bytes.length < 9 || bytes[0] !== 0x09) return 0;
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(1, true);
+  let seconds = 0;
+  readFields(bytes, (tag, start) => {
+    if (tag !== IDLE_SECONDS_TAG) return;
+    seconds = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(start, true);
+  });
+  return seconds;
+}
+
+/** Tells the tag of each field and where its value starts. As protobuf asks, who does not know a field passes over it. */
+function readFields(bytes: Uint8Array, take: (tag: number, start: number) => void): void {
+  let position = 0;
+  while (position < bytes.length) {
+    const { value, end: start } = readVarint(bytes, position);
+    if (value >> 3n === 0n || value > MAX_TAG) throw new MalformedFrame(`field number ${value >> 3n}`);
+    const tag = Number(value);
+    position = fieldEnd(bytes, tag & 7, start);
+    if (position > bytes.length) throw new MalformedFrame("field reaches past its message");
+    take(tag, start);
+  }
+}
+
+function fieldEnd(bytes: Uint8Array, type: number, start: number): number {
+  if (type === VARINT) return readVarint(bytes, start).end;
+  if (type === FIXED64) return start + 8;
+  if (type === FIXED32) return start + 4;
+  if (type !== BYTES) throw new MalformedFrame(`wire type ${type}`);
+  const { value, end } = readVarint(bytes, start);
+  return end + Number(value);
+}
+
+/** An integer of 64 bits: `FrameReader` takes none beyond 2^53. */
+function readVarint(bytes: Uint8Array, start: number): { value: bigint; end: number } {
+  let value = 0n;
+  for (let i = 0; i < MAX_VARINT_BYTES; i++) {
+    const byte = bytes[start + i];
+    if (byte === undefined) throw new MalformedFrame("truncated integer");
+    value |= BigInt(byte & 0x7f) << BigInt(7 * i);
+    if (byte < 0x80) return { value: BigInt.asUintN(64, value), end: start + i + 1 };
+  }
+  throw new MalformedFrame("integer of more than ten bytes");
 }

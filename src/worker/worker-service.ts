@@ -81,7 +81,14 @@ export class WorkerService {
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
     server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
     server.addUnary("/wool.v1.Worker/Stop", async (request) => {
-      await this.#options.stopRequested(readStopRequest(request));
+      let timeout: number;
+      try {
+        timeout = readStopRequest(request);
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, `that is no StopRequest: ${reason}`, { cause });
+      }
+      await this.#options.stopRequested(timeout);
       return new Uint8Array(0);
     });
   }
