@@ -35,11 +35,11 @@ describe("fields that are not known", () => {
     expect(readStopRequest(Uint8Array.from([...field, 0x08, 1, ...field]))).toBe(-1);
     expect(readIdleResponse(Uint8Array.from([...field, ...encodeIdleResponse(2.5), ...field]))).toBe(2.5);
   });
+});
 
-  it("are also those of another type than expected", () => {
-    expect(readStopRequest(Uint8Array.from([0x09, 1, 2, 3, 4, 5, 6, 7, 8]))).toBe(0);
-    expect(readIdleResponse(Uint8Array.of(0x08, 1))).toBe(0);
-  });
+it("a time of another type than it should have is an error, not a time of 0", () => {
+  expect(() => readStopRequest(encodeIdleResponse(1))).toThrow(MalformedFrame);
+  expect(() => readIdleResponse(encodeStopRequest(1))).toThrow(MalformedFrame);
 });
 
 it("of a field that comes twice the last counts", () => {

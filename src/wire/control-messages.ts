@@ -7,6 +7,7 @@ const BYTES = 2;
 const FIXED32 = 5;
 const MAX_VARINT_BYTES = 10;
 const MAX_TAG = 0xffff_ffffn;
+const MAX_TAG_BYTES = 5;
 /** The only field of either message: `timeout_ms`, a varint. */
 const STOP_TIMEOUT_TAG = (1 << 3) | VARINT;
 /** `seconds`, a double. */
@@ -26,8 +27,7 @@ export function encodeStopRequest(timeout: number): Uint8Array {
 /** The timeout of a `StopRequest`, in milliseconds; negative for none. Throws {@link MalformedFrame} for other bytes. */
 export function readStopRequest(bytes: Uint8Array): number {
   let timeout = 0n;
-  readFields(bytes, (tag, start) => {
-    if (tag !== STOP_TIMEOUT_TAG) return;
+  readField(bytes, STOP_TIMEOUT_TAG, (start) => {
     const { value } = readVarint(bytes, start);
     timeout = value % 2n === 0n ? value / 2n : -(value + 1n) / 2n;
   });
@@ -45,23 +45,27 @@ export function encodeIdleResponse(seconds: number): Uint8Array {
 /** The seconds of an `IdleResponse`. Throws {@link MalformedFrame} for other bytes. */
 export function readIdleResponse(bytes: Uint8Array): number {
   let seconds = 0;
-  readFields(bytes, (tag, start) => {
-    if (tag !== IDLE_SECONDS_TAG) return;
+  readField(bytes, IDLE_SECONDS_TAG, (start) => {
     seconds = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(start, true);
   });
   return seconds;
 }
 
-/** Tells the tag of each field and where its value starts. As protobuf asks, who does not know a field passes over it. */
-function readFields(bytes: Uint8Array, take: (tag: number, start: number) => void): void {
+/**
+ * Tells where the values of the only field that is known start. Others are passed over, as protobuf asks. The field with
+ * another type is an error: taken for absent it would stand for 0, which cancels everything.
+ */
+function readField(bytes: Uint8Array, known: number, take: (start: number) => void): void {
   let position = 0;
   while (position < bytes.length) {
     const { value, end: start } = readVarint(bytes, position);
     if (value >> 3n === 0n || value > MAX_TAG) throw new MalformedFrame(`field number ${value >> 3n}`);
+    if (start - position > MAX_TAG_BYTES) throw new MalformedFrame("field number of more than five bytes");
     const tag = Number(value);
     position = fieldEnd(bytes, tag & 7, start);
     if (position > bytes.length) throw new MalformedFrame("field reaches past its message");
-    take(tag, start);
+    if (tag === known) take(start);
+    else if (tag >>> 3 === known >>> 3) throw new MalformedFrame(`field ${known >>> 3} of wire type ${tag & 7}`);
   }
 }
 

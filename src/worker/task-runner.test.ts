@@ -317,6 +317,21 @@ describe("a task", () => {
     expect(runner.live).toBe(0);
   });
 
+  it("whose code throws what cannot be described when it is loaded ends", async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const thrown of [proxy, Object.create(null) as unknown]) {
+      const { sent, take, runner } = setUp();
+      const codeLoading = new Promise<void>((_resolve, reject) => reject(thrown));
+      take(() => expect.unreachable(), { codeLoading });
+      await turn();
+      expect(sent).toMatchObject([
+        ["raised", 0, { name: expect.stringMatching(/CodeUnavailable|SerializationError/) }],
+      ]);
+      expect(runner.live).toBe(0);
+    }
+  });
+
   it("that takes too long is answered and told, and ends when it ends", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { sent, take, runner, abandoned } = setUp();
