@@ -44,8 +44,12 @@ function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
     unplaced.add(error);
     return;
   }
-  const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
-  setStack(error, `${stack}\n${frames.join("\n")}`);
+  try {
+    const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
+    setStack(error, `${stack}\n${frames.join("\n")}`);
+  } catch {
+    // An error may have a stack or a name that cannot be read: it is thrown as it is.
+  }
 }
 
 /** Cuts the runtime's own frames off an error that is thrown in the course of the call itself. */
