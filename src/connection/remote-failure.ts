@@ -66,8 +66,11 @@ export function fromCaller(error: unknown): unknown {
 }
 
 function userFrames(stack: string | undefined): string[] {
-  return (stack ?? "")
+  const frames = (stack ?? "")
     .split("\n")
     .slice(1)
     .filter((line) => !isRuntimeFrame(line));
+  // What the engine has of its own between the runtime's frames.
+  const first = frames.findIndex((line) => !/^\s+at (?:new Promise|\S+\.next) \(<anonymous>\)$/.test(line));
+  return first < 0 ? [] : frames.slice(first);
 }

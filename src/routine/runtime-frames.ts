@@ -1,13 +1,17 @@
+import { fileURLToPath } from "node:url";
 import { IS_BUNDLED } from "../functions/own-url.ts";
 
 /** In a bundle the user's own code is in the same file, and nothing tells the one from the other. */
 const OWN_FILES = IS_BUNDLED ? undefined : new URL(".", import.meta.url).href;
+/** What they were made from, where source maps are in force. */
+const OWN_SOURCES = OWN_FILES?.endsWith("/dist/") === true ? fileURLToPath(new URL("../src/", OWN_FILES)) : undefined;
 
 /** Whether a line of a stack is a frame of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
 export function isRuntimeFrame(line: string): boolean {
   return (
     /^\s+at /.test(line) &&
     ((OWN_FILES !== undefined && line.includes(OWN_FILES)) ||
+      (OWN_SOURCES !== undefined && line.includes(OWN_SOURCES)) ||
       line.includes("(node:internal") ||
       line.includes("at node:internal") ||
       line.includes("(node:async_hooks") ||

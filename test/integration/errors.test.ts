@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PoolClosed, routine, TaskTimeout, WoolError, WorkerPool } from "wool-ts";
+import { runProgram } from "../support/run-program.ts";
 
 let pool: WorkerPool;
 
@@ -211,3 +212,13 @@ describe("stacks", () => {
     expect(linesHere((error as Error).stack)).toContain(line);
   });
 });
+
+test.each([[], ["--enable-source-maps"]])(
+  "the stack of a refused argument begins at the call (%s)",
+  async (...execArgv) => {
+    const { stdout, stderr } = await runProgram("lifecycle/refused-argument.mjs", { execArgv });
+    expect(stderr).toBe("");
+    expect(stdout.split("\n")[0]).toMatch(/^SerializationError: args\[0\]/);
+    expect(stdout.split("\n")[1]).toMatch(/at (?:async )?passIt /);
+  },
+);
