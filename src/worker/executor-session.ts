@@ -19,6 +19,11 @@ import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
 import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "./thread-messages.ts";
 
+/** What a payload is called in messages, if not the result. */
+const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
+  [ResponseField.yielded, "yielded"],
+  [ResponseField.raised, "error"],
+]);
 const NONE: readonly number[] = Object.freeze([]);
 
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
@@ -78,7 +83,7 @@ export class ExecutorSession {
       outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, mark));
       return;
     }
-    const rootName = frame === ResponseField.yielded ? "yielded" : "result";
+    const rootName = ROOT_NAMES.get(frame) ?? "result";
     const bytes =
       serializer === undefined ? encoder.encodeInParts(value, rootName) : dumpWith(serializer, value, rootName);
     const dependencies = serializer === undefined ? encoder.dependencies : [];

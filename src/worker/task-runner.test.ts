@@ -63,7 +63,7 @@ function setUp(maxConcurrency = 0) {
     started: () => undefined,
     outcome: (frame: number, id: number, value: unknown, serializer: Serializer | undefined, control: boolean) => {
       // What cannot be encoded is refused, as it is by a real session.
-      if (serializer === undefined) encode(value, "result");
+      if (serializer === undefined) encode(value, frame === ResponseField.raised ? "error" : "result");
       sent.push([KINDS.get(frame), id, value, ...(control ? ["control"] : [])]);
     },
   } as unknown as ExecutorSession;

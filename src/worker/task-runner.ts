@@ -339,14 +339,8 @@ function undumpable({ routine }: RunningTask, cause: unknown): unknown {
 /** Stands for a thrown value that cannot travel. */
 function untransportable(routine: string, error: unknown, cause: unknown): Error {
   const what = describe(error, (known) => `${String(known.name)}: ${String(known.message)}`);
-  let reason = reasonOf(cause);
-  let path = "error";
-  if (isA(SerializationError, cause)) {
-    // Whatever a task gives back is encoded as its result; here it is none.
-    path = cause.path.replace(/^result/, "error");
-    if (reason.startsWith(cause.path)) reason = path + reason.slice(cause.path.length);
-  }
-  return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reason}`, path);
+  const path = isA(SerializationError, cause) ? cause.path : "error";
+  return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reasonOf(cause)}`, path);
 }
 
 function reasonOf(cause: unknown): string {
