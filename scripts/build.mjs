@@ -70,13 +70,13 @@ try {
     ...common,
     entryPoints: [
       "src/index.ts",
-      "src/worker/process-main.ts",
-      "src/worker/thread-main.ts",
+      "src/worker/service/process-main.ts",
+      "src/worker/thread/thread-main.ts",
       { in: "src/cli/main.ts", out: "cli" },
     ],
     outdir: out,
     entryNames: "[name]",
-    // By this name the code knows that it is not in a bundle of the user's: src/functions/own-url.ts.
+    // By this name the code knows that it is not in a bundle of the user's: src/functions/shipment/own-url.ts.
     chunkNames: "wool-[hash]",
     // What the entry points share is in files of its own, so that a thread has one instance of it.
     splitting: true,

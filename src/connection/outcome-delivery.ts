@@ -1,6 +1,6 @@
 import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
-import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../security/index.ts";
+import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../host/index.ts";
 import { ValueDecoder } from "../values/index.ts";
 import { ChunkAssembly } from "../wire/chunk-assembly.ts";
 import { ReceivedDependencies } from "../wire/dependency-ledger.ts";

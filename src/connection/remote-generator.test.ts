@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { InvalidArgument, SerializationError, TaskTimeout } from "../errors.ts";
 import type { StepKind } from "../wire/fields.ts";
-import { GeneratorRun } from "../worker/generator-run.ts";
+import { GeneratorRun } from "../worker/thread/generator-run.ts";
 import type { Call } from "./call.ts";
 import { RemoteFailure } from "./remote-failure.ts";
 import { RemoteGenerator } from "./remote-generator.ts";

@@ -1,5 +1,5 @@
 import type { Dependency } from "../functions/index.ts";
-import { takePayloadFile } from "../security/index.ts";
+import { takePayloadFile } from "../host/index.ts";
 import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
 import { SentDependencies } from "../wire/dependency-ledger.ts";
 import { RequestField, type StepKind } from "../wire/fields.ts";

@@ -1,6 +1,6 @@
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
-import { dropPayloadFile, fileRealm, writePayloadFile } from "../security/index.ts";
+import { dropPayloadFile, fileRealm, writePayloadFile } from "../host/index.ts";
 import { LAST_RESPONSE_FIELD, RequestField, ResponseField, type StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";

@@ -1,5 +1,5 @@
-import { checkFunction } from "../check-function.ts";
-import { describeValue } from "../describe-value.ts";
+import { checkFunction } from "../checks/check-function.ts";
+import { describeValue } from "../checks/describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { currentFrame, runInFrame } from "../routine/frame.ts";
 import { checkOptions } from "../routine/options.ts";

@@ -1,4 +1,4 @@
-import { checkFunction } from "../check-function.ts";
+import { checkFunction } from "../checks/check-function.ts";
 import { currentFrame, runInFrame } from "../routine/frame.ts";
 import { type CallOptions, checkOptions } from "../routine/options.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runtimeDirectory } from "../security/index.ts";
+import { runtimeDirectory } from "../host/index.ts";
 import { LocalDiscovery } from "./local-discovery.ts";
 import { namespaceFolder } from "./local-entry.ts";
 import type { WorkerMetadata } from "./worker-metadata.ts";

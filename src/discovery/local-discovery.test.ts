@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { InvalidArgument, WoolError } from "../errors.ts";
-import { currentProcess, runtimeDirectory } from "../security/index.ts";
+import { currentProcess, runtimeDirectory } from "../host/index.ts";
 import type { DiscoveryEvent, WorkerFilter } from "./discovery.ts";
 import { LocalDiscovery, type LocalDiscoveryOptions } from "./local-discovery.ts";
 import { formatEntry, namespaceFolder } from "./local-entry.ts";

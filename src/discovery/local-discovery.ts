@@ -1,6 +1,6 @@
-import { describeValue } from "../describe-value.ts";
+import { describeValue } from "../checks/describe-value.ts";
 import { InvalidArgument, WoolError } from "../errors.ts";
-import { cleanUpAtExit } from "../security/index.ts";
+import { cleanUpAtExit } from "../host/index.ts";
 import type {
   DiscoveryEventType,
   DiscoveryLike,

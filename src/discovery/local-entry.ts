@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { identifyProcess, isProcessIdentity, type ProcessIdentity } from "../security/index.ts";
+import { identifyProcess, isProcessIdentity, type ProcessIdentity } from "../host/index.ts";
 import { type WorkerMetadata, workerFromJson, workerToJson } from "./worker-metadata.ts";
 
 /** A worker as a file of a local namespace. */

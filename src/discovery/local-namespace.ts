@@ -9,7 +9,7 @@ import {
   makePrivateDirectory,
   runtimeDirectory,
   uniqueName,
-} from "../security/index.ts";
+} from "../host/index.ts";
 import { entryPrefix, formatEntry, type LocalEntry, namespaceFolder, processesOf } from "./local-entry.ts";
 import { listFiles, readLiveEntries, removeEmptyDirectory, removeFile, unfinishedName } from "./local-entry-files.ts";
 import type { WorkerMetadata } from "./worker-metadata.ts";

@@ -1,7 +1,7 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename } from "node:path";
 import { WoolError } from "../errors.ts";
-import { errorCode } from "../security/index.ts";
+import { errorCode } from "../host/index.ts";
 import type { LocalNamespace } from "./local-namespace.ts";
 import type { WorkerSink } from "./worker-subscription.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { runtimeDirectory } from "../security/index.ts";
+import { runtimeDirectory } from "../host/index.ts";
 import { isNamespaceFolder } from "./local-entry.ts";
 import { listFiles, readLiveEntries, removeEmptyDirectory } from "./local-entry-files.ts";
 

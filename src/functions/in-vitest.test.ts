@@ -10,7 +10,7 @@ import * as greeter from "./fixtures/modules/greeter.mjs";
 import greet, { Greeting, shout, whereEvaluated } from "./fixtures/modules/greeter.mjs";
 import { type Receiver, startReceiver } from "./fixtures/ship.mjs";
 import * as functions from "./index.ts";
-import { projectRoot } from "./root.ts";
+import { projectRoot } from "./modules/root.ts";
 
 let receiver: Receiver;
 

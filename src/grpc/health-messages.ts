@@ -3,7 +3,7 @@ import {
   HealthCheckRequestSchema,
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
-} from "../wire/gen/grpc/health/v1/health_pb.ts";
+} from "../gen/grpc/health/v1/health_pb.ts";
 import type { ServingStatus } from "./health.ts";
 
 const NUMBERS = {

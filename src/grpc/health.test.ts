@@ -5,7 +5,7 @@ import {
   HealthCheckRequestSchema,
   HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Serving,
-} from "../wire/gen/grpc/health/v1/health_pb.ts";
+} from "../gen/grpc/health/v1/health_pb.ts";
 import { GrpcServer, Health, StatusCode } from "./index.ts";
 
 let server: GrpcServer;

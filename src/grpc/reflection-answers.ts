@@ -1,13 +1,13 @@
 import { create, type DescFile, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { file_grpc_health_v1_health } from "../wire/gen/grpc/health/v1/health_pb.ts";
+import { file_grpc_health_v1_health } from "../gen/grpc/health/v1/health_pb.ts";
 import {
   file_grpc_reflection_v1_reflection,
   type ServerReflectionRequest,
   ServerReflectionRequestSchema,
   ServerReflectionResponseSchema,
-} from "../wire/gen/grpc/reflection/v1/reflection_pb.ts";
-import { file_grpc_reflection_v1alpha_reflection } from "../wire/gen/grpc/reflection/v1alpha/reflection_pb.ts";
+} from "../gen/grpc/reflection/v1/reflection_pb.ts";
+import { file_grpc_reflection_v1alpha_reflection } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { DescriptorIndex } from "./descriptor-index.ts";
 import { GrpcStatusError, StatusCode } from "./status.ts";
 

@@ -19,7 +19,7 @@ import {
   ServerReflectionRequestSchema,
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
-} from "../wire/gen/grpc/reflection/v1/reflection_pb.ts";
+} from "../gen/grpc/reflection/v1/reflection_pb.ts";
 import { addReflection, GrpcServer, StatusCode } from "./index.ts";
 
 type Request = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;

@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { cleanUpAtExit } from "../security/index.ts";
+import { cleanUpAtExit } from "../host/index.ts";
 
 /** Tells a program that ends with a pool still open. Returns the undo. */
 export function warnIfLeftOpen(workers: number): () => void {

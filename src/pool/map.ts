@@ -1,5 +1,5 @@
 import { fromCaller, placed } from "../connection/remote-failure.ts";
-import { describeValue } from "../describe-value.ts";
+import { describeValue } from "../checks/describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { CALL_CHECKS, type CallOptions, checkOptions } from "../routine/options.ts";
 

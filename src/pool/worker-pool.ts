@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { checkFunction } from "../check-function.ts";
+import { checkFunction } from "../checks/check-function.ts";
 import { fromCaller } from "../connection/remote-failure.ts";
 import {
   type DiscoveryLike,
@@ -21,7 +21,7 @@ import { addOpenDispatcher, currentFrame, removeOpenDispatcher, runInFrame, runW
 import type { CallOptions } from "../routine/options.ts";
 import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
-import { PoolDirectory } from "../security/index.ts";
+import { PoolDirectory } from "../host/index.ts";
 import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { Deadline } from "./deadline.ts";
 import { warnIfLeftOpen } from "./left-open.ts";

@@ -1,6 +1,6 @@
 import { acquireLink, releaseLink } from "../connection/link-cache.ts";
 import type { WorkerLink } from "../connection/worker-link.ts";
-import { describeValue } from "../describe-value.ts";
+import { describeValue } from "../checks/describe-value.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument, PoolClosed, UnexpectedResponse } from "../errors.ts";
 import { checkOptions } from "../routine/options.ts";

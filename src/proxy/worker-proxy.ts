@@ -4,8 +4,8 @@ import {
   isLoadBalancer,
   type LoadBalancerLike,
 } from "../balancing/index.ts";
-import { checkFunction } from "../check-function.ts";
-import { describeValue } from "../describe-value.ts";
+import { checkFunction } from "../checks/check-function.ts";
+import { describeValue } from "../checks/describe-value.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
@@ -21,11 +21,11 @@ import { runInFrame } from "../routine/frame.ts";
 import type { CallOptions } from "../routine/options.ts";
 import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
 import type { RoutineSpec } from "../routine/routine-spec.ts";
-import { Dispatching } from "./dispatching.ts";
-import { Membership } from "./membership.ts";
-import { makeScope, POOL_NAMESPACE, type PoolAddress } from "./pool-address.ts";
+import { Dispatching } from "./calls/dispatching.ts";
+import { Membership } from "./members/membership.ts";
+import { makeScope, POOL_NAMESPACE, type PoolAddress } from "./members/pool-address.ts";
 import { checkProxyOptions, POOL_SCHEME, type WorkerProxyOptions } from "./proxy-options.ts";
-import { Scheduler } from "./scheduler.ts";
+import { Scheduler } from "./scheduling/scheduler.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
 const DISPOSAL_LIMIT_MS = 5000;

@@ -1,6 +1,6 @@
 import { channel } from "node:diagnostics_channel";
-import { checkFunction } from "../check-function.ts";
-import { describeValue } from "../describe-value.ts";
+import { checkFunction } from "../checks/check-function.ts";
+import { describeValue } from "../checks/describe-value.ts";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 

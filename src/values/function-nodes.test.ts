@@ -7,7 +7,7 @@ import {
   type PrivateState,
   ShippingError,
 } from "./function-port.ts";
-import { MalformedPayload } from "./malformed-payload.ts";
+import { MalformedPayload } from "./bytes/malformed-payload.ts";
 import { registerTraveller, traveller } from "./traveller.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";

@@ -1,10 +1,10 @@
-import { type BinarySection, readTrailer, TRAILER_SIZE } from "./binary-layout.ts";
-import { type BinaryData, BinaryReader } from "./binary-reader.ts";
-import { ByteReader } from "./byte-reader.ts";
+import { type BinarySection, readTrailer, TRAILER_SIZE } from "./bytes/binary-layout.ts";
+import { type BinaryData, BinaryReader } from "./bytes/binary-reader.ts";
+import { ByteReader } from "./bytes/byte-reader.ts";
 import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
 import type { FunctionPort, PrivateState } from "./function-port.ts";
-import { MalformedPayload } from "./malformed-payload.ts";
-import { DataInMemory } from "./payload-data.ts";
+import { MalformedPayload } from "./bytes/malformed-payload.ts";
+import { DataInMemory } from "./bytes/payload-data.ts";
 import { readSpecialObject } from "./special-object.ts";
 import { readSymbol } from "./symbols.ts";
 import {
@@ -40,7 +40,7 @@ import {
   UNDEFINED,
   UNIQUE_SYMBOL,
   WELL_KNOWN_SYMBOL,
-} from "./tags.ts";
+} from "./bytes/tags.ts";
 
 /** Reads what `GraphWriter` wrote. One payload at a time. */
 export class GraphReader extends ByteReader {

@@ -1,11 +1,11 @@
 import { types } from "node:util";
-import { BinaryWriter } from "./binary-writer.ts";
-import { ByteWriter } from "./byte-writer.ts";
+import { BinaryWriter } from "./bytes/binary-writer.ts";
+import { ByteWriter } from "./bytes/byte-writer.ts";
 import { writeFunction } from "./function-nodes.ts";
 import type { Dependency, FunctionPort } from "./function-port.ts";
 import { IdentityTable } from "./identity-table.ts";
 import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./refusals/refusal.ts";
 import { writeSpecialObject } from "./special-object.ts";
 import { writeSymbol } from "./symbols.ts";
 import {
@@ -28,7 +28,7 @@ import {
   SHORT_OBJECT,
   TRUE,
   UNDEFINED,
-} from "./tags.ts";
+} from "./bytes/tags.ts";
 
 const isProxy = types.isProxy;
 const getPrototypeOf = Object.getPrototypeOf;

@@ -4,10 +4,10 @@ import { weigh } from "./weigh.ts";
 
 export { decode, encode } from "./codec.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
-export { MalformedPayload } from "./malformed-payload.ts";
-export type { PayloadSource } from "./payload-data.ts";
-export { copyPayload, type Payload, PayloadParts } from "./payload-parts.ts";
-export { Refusal } from "./refusal.ts";
+export { MalformedPayload } from "./bytes/malformed-payload.ts";
+export type { PayloadSource } from "./bytes/payload-data.ts";
+export { copyPayload, type Payload, PayloadParts } from "./bytes/payload-parts.ts";
+export { Refusal } from "./refusals/refusal.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";
 export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";

@@ -1,8 +1,8 @@
-import { type BinarySection, readTrailer, TRAILER_SIZE } from "./binary-layout.ts";
+import { type BinarySection, readTrailer, TRAILER_SIZE } from "./bytes/binary-layout.ts";
 import { type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphReader } from "./graph-reader.ts";
-import { DataInSource, type PayloadSource } from "./payload-data.ts";
-import { HAS_BINARY } from "./tags.ts";
+import { DataInSource, type PayloadSource } from "./bytes/payload-data.ts";
+import { HAS_BINARY } from "./bytes/tags.ts";
 
 /** The largest buffer that is kept for payloads to come. */
 const LARGEST_SCRATCH_BYTES = 4 * 1024 * 1024;

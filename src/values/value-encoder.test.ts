@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SerializationError } from "../errors.ts";
 import { decode, encode } from "./codec.ts";
-import { copyPayload, PayloadParts } from "./payload-parts.ts";
+import { copyPayload, PayloadParts } from "./bytes/payload-parts.ts";
 import { isSerializer } from "./serializer.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";

@@ -1,8 +1,8 @@
-import { explainRefusal } from "./explain-refusal.ts";
+import { explainRefusal } from "./refusals/explain-refusal.ts";
 import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
-import type { Payload, PayloadParts } from "./payload-parts.ts";
-import { Refusal } from "./refusal.ts";
+import type { Payload, PayloadParts } from "./bytes/payload-parts.ts";
+import { Refusal } from "./refusals/refusal.ts";
 
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 

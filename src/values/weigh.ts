@@ -1,8 +1,8 @@
 import type { Weighed, WeighOptions } from "../functions/index.ts";
-import { locateRefusal } from "./explain-refusal.ts";
+import { locateRefusal } from "./refusals/explain-refusal.ts";
 import { functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./refusals/refusal.ts";
 
 /** How large the payload of a value would be and what it depends on, or why the value cannot travel. */
 export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions): Weighed {

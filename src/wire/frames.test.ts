@@ -5,7 +5,7 @@ import { BatchWriter } from "./batch-writer.ts";
 import { RequestField, ResponseField, StepKind } from "./fields.ts";
 import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writePayloadFrame } from "./frame-writer.ts";
-import { StepKind as GeneratedStepKind, RequestSchema, ResponseSchema, TaskSchema } from "./gen/wool/v1/worker_pb.ts";
+import { StepKind as GeneratedStepKind, RequestSchema, ResponseSchema, TaskSchema } from "../gen/wool/v1/worker_pb.ts";
 import * as requests from "./request-frames.ts";
 import * as responses from "./response-frames.ts";
 

@@ -1,7 +1,7 @@
 /** A whole worker in one file, for programs that have the runtime inside of a bundle: its process and its task threads. */
 import { isMainThread } from "node:worker_threads";
-import { useWorkerFile } from "./worker-entry.ts";
+import { useWorkerFile } from "./host/worker-entry.ts";
 
 useWorkerFile(import.meta.url);
-if (isMainThread) await import("./process-main.ts");
-else await import("./thread-main.ts");
+if (isMainThread) await import("./service/process-main.ts");
+else await import("./thread/thread-main.ts");

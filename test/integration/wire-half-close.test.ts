@@ -6,7 +6,7 @@ import { decode, encode } from "../../src/values/index.ts";
 import { BatchWriter } from "../../src/wire/batch-writer.ts";
 import { SentDependencies } from "../../src/wire/dependency-ledger.ts";
 import { RequestField } from "../../src/wire/fields.ts";
-import { type Response, Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";
+import { type Response, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
 import { writeCredit, writeRoute, writeTask } from "../../src/wire/request-frames.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello } from "../support/wire-requests.ts";

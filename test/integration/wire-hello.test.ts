@@ -1,7 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LocalWorker } from "wool-ts";
-import { Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";
+import { Worker } from "../../src/gen/wool/v1/worker_pb.ts";
 import { GrpcWorker } from "../support/grpc-worker.ts";
 import { hello, request } from "../support/wire-requests.ts";
 

@@ -12,10 +12,10 @@ import {
   Health,
   HealthCheckRequestSchema,
   HealthCheckResponse_ServingStatus,
-} from "../../src/wire/gen/grpc/health/v1/health_pb.ts";
-import * as reflectionV1 from "../../src/wire/gen/grpc/reflection/v1/reflection_pb.ts";
-import * as reflectionV1Alpha from "../../src/wire/gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { IdleRequestSchema, StopRequestSchema, Worker } from "../../src/wire/gen/wool/v1/worker_pb.ts";
+} from "../../src/gen/grpc/health/v1/health_pb.ts";
+import * as reflectionV1 from "../../src/gen/grpc/reflection/v1/reflection_pb.ts";
+import * as reflectionV1Alpha from "../../src/gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { IdleRequestSchema, StopRequestSchema, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
 import { GrpcWorker } from "../support/grpc-worker.ts";
 import { isRunning } from "../support/processes.ts";
 import { until } from "../support/until.ts";

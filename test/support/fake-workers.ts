@@ -4,8 +4,8 @@ import { RemoteFailure } from "../../src/connection/remote-failure.ts";
 import type { Session } from "../../src/connection/session.ts";
 import type { WorkerLink } from "../../src/connection/worker-link.ts";
 import { WorkerLost } from "../../src/errors.ts";
-import type { Member } from "../../src/proxy/member.ts";
-import { Scheduler } from "../../src/proxy/scheduler.ts";
+import type { Member } from "../../src/proxy/members/member.ts";
+import { Scheduler } from "../../src/proxy/scheduling/scheduler.ts";
 import type { Route } from "../../src/routine/route.ts";
 
 export const ROUTE = { name: "add" } as Route;

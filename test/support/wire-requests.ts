@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { RequestSchema } from "../../src/wire/gen/wool/v1/worker_pb.ts";
+import { RequestSchema } from "../../src/gen/wool/v1/worker_pb.ts";
 
 /** The bytes of a message to a worker. */
 export function request(init: MessageInitShape<typeof RequestSchema>): Uint8Array {

@@ -1,0 +1,167 @@
+import type { MethodDefinition } from "acorn";
+import { type CodeSite, siteAt } from "../engine/code-site.ts";
+import { recentHolders } from "./holders.ts";
+import { type ScopeView, viewFunction } from "../engine/inspector-session.ts";
+import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
+import { type AnyFunction, isClass, isFunction } from "../shipment/source-text.ts";
+import type { ClassNode } from "../syntax/syntax-tree.ts";
+
+/** Where in a class a method or accessor is. */
+export interface MemberPlace {
+  readonly owner: object;
+  readonly isStatic: boolean;
+  readonly key: string | symbol;
+  readonly slot: "value" | "get" | "set";
+}
+
+const places = new WeakMap<object, MemberPlace>();
+const SLOTS = ["value", "get", "set"] as const;
+
+/** Remembers what the body of a class defined, as it was defined. */
+export function noteMembers(
+  owner: object,
+  isStatic: boolean,
+  members: ReadonlyMap<string | symbol, PropertyDescriptor>,
+): void {
+  for (const [key, descriptor] of members) {
+    for (const slot of SLOTS) {
+      const member: unknown = descriptor[slot];
+      if (key !== "constructor" && isFunctionObject(member)) places.set(member, { owner, isStatic, key, slot });
+    }
+  }
+}
+
+function isFunctionObject(value: unknown): value is AnyFunction {
+  return typeof value === "function";
+}
+
+/** The place of something that `noteMembers` was told of. */
+export function notedPlace(fn: object): MemberPlace | undefined {
+  return places.get(fn);
+}
+
+/** True for a method that says `super`. */
+export function usesOwnSuper(site: CodeSite): boolean {
+  return site.contextual.some(({ type, scope }) => type === "super" && scope.receiverScope().node === site.unit.node);
+}
+
+/** The class member that a method is; undefined when its class is not within reach. */
+export function memberPlaceOf(
+  fn: object,
+  site: CodeSite,
+  scopes: readonly ScopeView[],
+  policy: ShippingPolicy,
+): MemberPlace | undefined {
+  const noted = places.get(fn);
+  if (noted !== undefined) return noted;
+  const { owner, member } = site.unit;
+  if (owner === undefined || member?.type !== "MethodDefinition") return undefined;
+  for (const cls of candidateClasses(owner.id?.name, scopes, policy.holder)) {
+    const place = findIn(cls, fn, member.static) ?? declaredPlace(cls, site, member);
+    if (place === undefined) continue;
+    places.set(fn, place);
+    return place;
+  }
+  return undefined;
+}
+
+function* candidateClasses(
+  name: string | undefined,
+  scopes: readonly ScopeView[],
+  given: object | undefined,
+): Generator<object> {
+  for (const { variables } of scopes) {
+    if (name === undefined || !Object.hasOwn(variables, name)) continue;
+    try {
+      const value = variables[name];
+      if (isFunctionObject(value)) yield value;
+    } catch {
+      // The class is being defined.
+    }
+    break;
+  }
+  if (given !== undefined) yield* classesOf(given);
+  for (const holder of recentHolders()) yield* classesOf(holder);
+}
+
+/** The classes that an object is an instance of, or that a class is and extends. */
+function* classesOf(holder: object): Generator<object> {
+  for (let current: object | null = holder; current !== null; current = Reflect.getPrototypeOf(current)) {
+    if (isFunction(current)) yield current;
+    const constructor: unknown = Reflect.getOwnPropertyDescriptor(current, "constructor")?.value;
+    if (isFunctionObject(constructor)) yield constructor;
+  }
+}
+
+function findIn(cls: object, fn: object, isStatic: boolean): MemberPlace | undefined {
+  const holder: unknown = isStatic ? cls : Reflect.getOwnPropertyDescriptor(cls, "prototype")?.value;
+  if (typeof holder !== "object" && typeof holder !== "function") return undefined;
+  if (holder === null) return undefined;
+  for (const key of Reflect.ownKeys(holder)) {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    const slot = SLOTS.find((name) => descriptor?.[name] === fn);
+    if (slot !== undefined && key !== "constructor") return { owner: cls, isStatic, key, slot };
+  }
+  return undefined;
+}
+
+/** A decorator may have put something else in the place of a method: then the class is known by where it is defined. */
+function declaredPlace(cls: object, site: CodeSite, member: MethodDefinition): MemberPlace | undefined {
+  if (member.computed || member.key.type !== "Identifier") return undefined;
+  if (site.unit.owner === undefined || classSite(cls, site, site.unit.owner) === undefined) return undefined;
+  const slot = member.kind === "get" || member.kind === "set" ? member.kind : "value";
+  return { owner: cls, isStatic: member.static, key: member.key.name, slot };
+}
+
+/** The site of a class, when it is the one that a node in the same source defines. */
+function classSite(cls: object, site: CodeSite, node: ClassNode): CodeSite | undefined {
+  const location = isClass(cls) ? viewFunction(cls).location : undefined;
+  if (location === undefined || location.scriptId !== site.file.script.id) return undefined;
+  const found = siteAt(location, true);
+  return found?.unit.node === node ? found : undefined;
+}
+
+/** The live class that a node around a piece of code defines; undefined when it is not within reach. */
+export function classAround(
+  site: CodeSite,
+  node: ClassNode,
+  scopes: readonly ScopeView[],
+  holder: object | undefined,
+): { readonly cls: object; readonly site: CodeSite } | undefined {
+  for (const cls of candidateClasses(node.id?.name, scopes, holder)) {
+    const found = classSite(cls, site, node);
+    if (found !== undefined) return { cls, site: found };
+  }
+  return undefined;
+}
+
+/**
+ * The object that a method of an object literal was defined on, so that `super` can be resolved: the holder that was
+ * seen last, provided that it looks like what the literal makes.
+ */
+export function homeOf(fn: object, site: CodeSite, policy: ShippingPolicy): object | undefined {
+  for (const holder of [...(policy.holder === undefined ? [] : [policy.holder]), ...recentHolders()]) {
+    if (looksLike(holder, fn, site)) return holder;
+  }
+  return undefined;
+}
+
+function looksLike(holder: object, fn: object, site: CodeSite): boolean {
+  const { literal } = site.unit;
+  if (literal === undefined) return false;
+  let holdsMethod = false;
+  let declaresPrototype = false;
+  for (const property of literal.properties) {
+    if (property.type !== "Property") return false;
+    const key = property.key.type === "Identifier" ? property.key.name : undefined;
+    if (property.computed || key === undefined) continue;
+    if (key === "__proto__" && !property.method && !property.shorthand) {
+      declaresPrototype = true;
+      continue;
+    }
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    if (descriptor === undefined) return false;
+    if (property === site.unit.member) holdsMethod = SLOTS.some((slot) => descriptor[slot] === fn);
+  }
+  return holdsMethod && (!declaresPrototype || Reflect.getPrototypeOf(holder) !== Object.prototype);
+}

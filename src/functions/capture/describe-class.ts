@@ -1,0 +1,223 @@
+import { notedPlace } from "./class-members.ts";
+import type { CodeSite } from "../engine/code-site.ts";
+import { describeInPlace, describeNameAndLength } from "./describe-function.ts";
+import { type ComputedMember, computedMembers } from "../emit/emit-class.ts";
+import { type ScopeView, viewFunction } from "../engine/inspector-session.ts";
+import { describeProperties, integrityOf } from "../shipment/own-properties.ts";
+import type { PartsList } from "../shipment/parts-list.ts";
+import type { PristineClass } from "../shipment/revived.ts";
+import { type PlainData, ShippingError } from "../shipment/shipment.ts";
+import { isClassNode } from "../syntax/syntax-tree.ts";
+import { wrappedBy } from "../shipment/wrapping.ts";
+
+type Facts = { readonly [key: string]: PlainData };
+type Key = string | symbol;
+
+/** Tells whether a property of a class or of its prototype is still what the body of the class defined. */
+export interface ClassBody {
+  isDefined(isStatic: boolean, key: Key, descriptor: PropertyDescriptor): boolean;
+  /** The keys that the body defines. */
+  keys(isStatic: boolean): Iterable<Key>;
+}
+
+const STANDARD_KEYS: ReadonlySet<Key> = new Set(["length", "name", "prototype"]);
+
+/** Everything about a class that its code does not say; live values go into `parts`, and into `early` by the caller. */
+export function describeClass(cls: object, body: ClassBody, parts: PartsList): Facts {
+  const facts: Record<string, PlainData> = { ...describeNameAndLength(cls) };
+  const prototype = prototypeOf(cls);
+  const isAddition = (isStatic: boolean) => (key: Key, descriptor: PropertyDescriptor) =>
+    !body.isDefined(isStatic, key, descriptor);
+  const statics = describeProperties(
+    cls,
+    (key, descriptor) => (!STANDARD_KEYS.has(key) || isRedefined(facts, key)) && isAddition(true)(key, descriptor),
+    parts,
+  );
+  if (statics.length > 0) facts["properties"] = statics;
+  const parent = Reflect.getPrototypeOf(cls);
+  const expected = parent === Function.prototype ? Object.prototype : prototypeProperty(parent);
+  const isNullClass = parent === Function.prototype && Reflect.getPrototypeOf(prototype) === null;
+  const described = describeInPlace(
+    prototype,
+    (key, descriptor) => key !== "constructor" && isAddition(false)(key, descriptor),
+    parts,
+    isNullClass || Reflect.getPrototypeOf(prototype) === expected,
+  );
+  if (described !== undefined) facts["prototype"] = described;
+  const removed = [
+    ...removedKeys(cls, body.keys(true)).map((key) => [true, key]),
+    ...removedKeys(prototype, body.keys(false)).map((key) => [false, key]),
+  ];
+  if (removed.length > 0) facts["removed"] = removed;
+  const integrity = integrityOf(cls);
+  if (integrity !== "open") facts["integrity"] = integrity;
+  return facts;
+}
+
+/** The private static fields of a class, in declaration order. */
+export function describePrivateStatics(
+  fields: readonly { readonly name: string; readonly value: unknown }[],
+  parts: PartsList,
+): Facts {
+  if (fields.length === 0) return {};
+  return { privateStatics: fields.map(({ name, value }) => parts.add(value, name)) };
+}
+
+/** A static member may be called `name` or `length`. */
+function isRedefined(facts: Facts, key: Key): boolean {
+  return (key === "name" || key === "length") && !(key in facts);
+}
+
+function prototypeOf(cls: object): object {
+  const prototype = prototypeProperty(cls);
+  if (typeof prototype !== "object" || prototype === null) {
+    throw new ShippingError("the class has no prototype", [], "do not replace the prototype of a class");
+  }
+  return prototype;
+}
+
+function prototypeProperty(cls: object | null): unknown {
+  return cls === null ? null : Reflect.getOwnPropertyDescriptor(cls, "prototype")?.value;
+}
+
+function removedKeys(object: object, keys: Iterable<Key>): string[] {
+  const removed: string[] = [];
+  for (const key of keys) if (typeof key === "string" && !Object.hasOwn(object, key)) removed.push(key);
+  return removed;
+}
+
+/** The superclass, when the class names one, and the keys of its computed members: what its definition needs. */
+export function definitionValues(cls: object, site: CodeSite): unknown[] {
+  const { node } = site.unit;
+  const early: unknown[] = [];
+  if (isClassNode(node) && node.superClass != null) {
+    const extendsNull = Reflect.getPrototypeOf(prototypeOf(cls)) === null;
+    early.push(extendsNull ? null : Reflect.getPrototypeOf(cls));
+  }
+  for (const member of computedMembers(site)) early.push(computedKey(cls, site, member));
+  return early;
+}
+
+function computedKey(cls: object, site: CodeSite, member: ComputedMember): Key {
+  const { key } = member;
+  if (key.type === "Literal") return String(key.value);
+  if (key.type === "MemberExpression" && key.object.type === "Identifier" && key.object.name === "Symbol") {
+    const wellKnown: unknown = key.property.type === "Identifier" ? Reflect.get(Symbol, key.property.name) : undefined;
+    if (typeof wellKnown === "symbol") return wellKnown;
+  }
+  const holder = member.static ? cls : prototypeOf(cls);
+  const text = memberText(site, member);
+  for (const candidate of Reflect.ownKeys(holder)) {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, candidate);
+    const functions = descriptor === undefined ? [] : functionsOf(descriptor);
+    if (functions.some((fn) => textOf(wrappedBy(fn)?.fn ?? fn) === text)) return candidate;
+  }
+  throw new ShippingError(
+    `the computed key of a ${member.type === "PropertyDefinition" ? "field" : "member"} cannot be read back from the class`,
+    [site.file.source.slice(key.start, key.end)],
+    "give the member a plain name, or assign it in the constructor",
+  );
+}
+
+function memberText(site: CodeSite, member: ComputedMember): string {
+  const text = site.file.source.slice(member.start, member.end);
+  return member.static ? text.replace(/^static(?:\s|\/\*[^]*?\*\/|\/\/[^\n]*\n)*/, "") : text;
+}
+
+function functionsOf({ value, get, set }: PropertyDescriptor): unknown[] {
+  return [value, get, set].filter((item) => typeof item === "function");
+}
+
+function textOf(fn: unknown): string {
+  return typeof fn === "function" ? Function.prototype.toString.call(fn) : "";
+}
+
+/** What the body of a class at a site defines, recognised by its source text. */
+export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): ClassBody {
+  const texts = { true: new Map<Key, Set<string>>(), false: new Map<Key, Set<string>>() };
+  const { node } = site.unit;
+  const computed = computedMembers(site);
+  const offset = isClassNode(node) && node.superClass != null ? 1 : 0;
+  for (const member of isClassNode(node) ? node.body.body : []) {
+    if (member.type !== "MethodDefinition" || member.kind === "constructor") continue;
+    const key = member.computed ? early[offset + computed.indexOf(member)] : plainKey(member);
+    if (typeof key !== "string" && typeof key !== "symbol") continue;
+    const known = texts[`${member.static}`];
+    const members = known.get(key) ?? new Set();
+    known.set(key, members.add(memberText(site, member)));
+  }
+  return {
+    isDefined(isStatic, key, descriptor) {
+      const members = texts[`${isStatic}`].get(key);
+      const functions = functionsOf(descriptor);
+      const isClosed = integrityOf(isStatic ? cls : prototypeOf(cls)) !== "open";
+      const isStandard = descriptor.enumerable === false && (descriptor.configurable === true || isClosed);
+      return (
+        members !== undefined &&
+        isStandard &&
+        functions.length > 0 &&
+        functions.every((fn) => members.has(textOf(fn)) && hasSameSurroundings(fn, cls, site))
+      );
+    },
+    keys: (isStatic) => texts[`${isStatic}`].keys(),
+  };
+}
+
+/**
+ * A class that is made more than once makes methods with the same text; one that was taken over from another such class
+ * is told by what it captured.
+ */
+function hasSameSurroundings(fn: unknown, cls: object, site: CodeSite): boolean {
+  if (site.unit.scope.kind === "top" || site.free.size === 0 || typeof fn !== "function") return true;
+  if (notedPlace(fn)?.owner === cls) return true;
+  const [own, others] = [viewFunction(fn).scopes.toReversed(), viewFunction(cls).scopes.toReversed()];
+  return own.every((scope, index) => {
+    const other = others[index];
+    if (other === undefined || scope.description.startsWith("Global")) return true;
+    return Object.keys(scope.variables).every(
+      (name) => !Object.hasOwn(other.variables, name) || Object.is(read(scope, name), read(other, name)),
+    );
+  });
+}
+
+const UNINITIALISED = Symbol("uninitialised");
+
+function read({ variables }: ScopeView, name: string): unknown {
+  try {
+    return variables[name];
+  } catch {
+    return UNINITIALISED;
+  }
+}
+
+/** The properties of a class, or of its prototype, that are still what its body defined. */
+export function definedBy(cls: object, body: ClassBody, isStatic: boolean): Map<Key, PropertyDescriptor> {
+  const holder = isStatic ? cls : prototypeOf(cls);
+  const defined = new Map<Key, PropertyDescriptor>();
+  for (const key of body.keys(isStatic)) {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    if (descriptor !== undefined && body.isDefined(isStatic, key, descriptor)) defined.set(key, descriptor);
+  }
+  return defined;
+}
+
+function plainKey({ key }: ComputedMember): string | undefined {
+  if (key.type === "Identifier") return key.name;
+  return key.type === "Literal" ? String(key.value) : undefined;
+}
+
+/** What the body of a revived class defined, as it was right after its definition. */
+export function pristineBody({ statics, members }: PristineClass): ClassBody {
+  return {
+    isDefined(isStatic, key, descriptor) {
+      const defined = (isStatic ? statics : members).get(key);
+      return (
+        defined !== undefined &&
+        defined.value === descriptor.value &&
+        defined.get === descriptor.get &&
+        defined.set === descriptor.set
+      );
+    },
+    keys: (isStatic) => (isStatic ? statics : members).keys(),
+  };
+}

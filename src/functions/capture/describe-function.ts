@@ -1,0 +1,98 @@
+import { types } from "node:util";
+import { intrinsicPathOf } from "../engine/intrinsics.ts";
+import { describeProperties, integrityOf } from "../shipment/own-properties.ts";
+import type { PartsList } from "../shipment/parts-list.ts";
+import type { PlainData } from "../shipment/shipment.ts";
+
+type Facts = { readonly [key: string]: PlainData };
+
+const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set(["length", "name", "prototype", "arguments", "caller"]);
+const DEFAULT_PROTOTYPES: ReadonlySet<string> = new Set([
+  "Function.prototype",
+  "%AsyncFunction.prototype%",
+  "%GeneratorFunction.prototype%",
+  "%AsyncGeneratorFunction.prototype%",
+]);
+
+/** Everything about a function object that its code does not say; live values go into `parts`. */
+export function describeFunction(fn: object, parts: PartsList): Facts {
+  const facts: Record<string, PlainData> = { ...describeNameAndLength(fn) };
+  const properties = describeProperties(fn, (key) => isOwnAddition(fn, key), parts);
+  if (properties.length > 0) facts["properties"] = properties;
+  const parent = Reflect.getPrototypeOf(fn);
+  if (parent === null || !DEFAULT_PROTOTYPES.has(intrinsicPathOf(parent) ?? "")) {
+    facts["parent"] = parts.add(parent, "[[Prototype]]");
+  }
+  const prototype = describePrototype(fn, parts);
+  if (prototype !== undefined) facts["prototype"] = prototype;
+  const integrity = integrityOf(fn);
+  if (integrity !== "open") facts["integrity"] = integrity;
+  return facts;
+}
+
+function isOwnAddition(fn: object, key: string | symbol): boolean {
+  if (!STANDARD_KEYS.has(key)) return true;
+  return (key === "name" || key === "length") && !isStandardLabel(fn, key);
+}
+
+/** `name` and `length` as the engine defines them; anything else in their place is an ordinary property. */
+function isStandardLabel(fn: object, key: "name" | "length"): boolean {
+  const descriptor = Reflect.getOwnPropertyDescriptor(fn, key);
+  if (descriptor === undefined) return true;
+  const type = key === "name" ? "string" : "number";
+  return (
+    typeof descriptor.value === type && !descriptor.writable && !descriptor.enumerable && !!descriptor.configurable
+  );
+}
+
+/** The name and length of a function; null when it has none of its own. */
+export function describeNameAndLength(fn: object): { name?: string | null; length?: number | null } {
+  const facts: { name?: string | null; length?: number | null } = {};
+  if (isStandardLabel(fn, "name")) {
+    const name: unknown = Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
+    facts.name = typeof name === "string" ? name : null;
+  }
+  if (isStandardLabel(fn, "length")) {
+    const length: unknown = Reflect.getOwnPropertyDescriptor(fn, "length")?.value;
+    facts.length = typeof length === "number" && Number.isSafeInteger(length) ? length : null;
+  }
+  return facts;
+}
+
+/**
+ * The object that `new` gives to instances. When it is the function's own it is filled in place, so that whoever refers
+ * to it finds the same object; one that was put there from elsewhere is a value like any other.
+ */
+function describePrototype(fn: object, parts: PartsList): PlainData | undefined {
+  const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
+  if (typeof prototype !== "object" || prototype === null) return undefined;
+  const parent = Reflect.getPrototypeOf(prototype);
+  if (types.isGeneratorFunction(fn) && parent !== null && intrinsicPathOf(parent) !== undefined) {
+    return describeInPlace(prototype, () => true, parts, true);
+  }
+  if (!isOwnPrototype(fn, prototype)) return { value: parts.add(prototype, ".prototype") };
+  return describeInPlace(prototype, (key) => key !== "constructor", parts, parent === Object.prototype);
+}
+
+/** True for the object that came with the function. */
+export function isOwnPrototype(fn: object, prototype: object): boolean {
+  if (Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value !== prototype) return false;
+  if (Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value !== fn) return false;
+  return !Array.isArray(prototype) && Object.prototype.toString.call(prototype) === "[object Object]";
+}
+
+/** What was done to a prototype after its function or class was defined; undefined when nothing was. */
+export function describeInPlace(
+  prototype: object,
+  isAddition: (key: string | symbol, descriptor: PropertyDescriptor) => boolean,
+  parts: PartsList,
+  hasExpectedParent: boolean,
+): PlainData | undefined {
+  const facts: Record<string, PlainData> = {};
+  const properties = describeProperties(prototype, isAddition, parts, ".prototype");
+  if (properties.length > 0) facts["properties"] = properties;
+  if (!hasExpectedParent) facts["parent"] = parts.add(Reflect.getPrototypeOf(prototype), ".prototype.[[Prototype]]");
+  const integrity = integrityOf(prototype);
+  if (integrity !== "open") facts["integrity"] = integrity;
+  return Object.keys(facts).length === 0 ? undefined : facts;
+}

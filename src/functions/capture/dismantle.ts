@@ -1,0 +1,212 @@
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { types } from "node:util";
+import type { CapturedValue } from "./captured-values.ts";
+import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
+import { describeFunction } from "./describe-function.ts";
+import { factsOf, hasFacts } from "./function-facts.ts";
+import { noteHolder } from "./holders.ts";
+import { identify, identityOf } from "../shipment/identity.ts";
+import { processId } from "../shipment/identity-table.ts";
+import { EngineClosed, type FunctionView, viewFunction } from "../engine/inspector-session.ts";
+import { moduleFactsOf } from "../modules/module-facts.ts";
+import { type ModuleReference, requiredExport } from "../modules/module-references.ts";
+import { OWN_URL } from "../shipment/own-url.ts";
+import { PartsList } from "../shipment/parts-list.ts";
+import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
+import { type RevivedSource, revivedSource } from "../shipment/revived.ts";
+import { toRootRelative } from "../modules/root.ts";
+import type { Script } from "../engine/scripts.ts";
+import { selfContainedSite } from "./self-contained.ts";
+import { type Dismantled, ShippingError } from "../shipment/shipment.ts";
+import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
+import { type AnyFunction, isClass, isFunction, titleOfFunction } from "../shipment/source-text.ts";
+import { takeByValue } from "./take-by-value.ts";
+
+const AUTO: ShippingPolicy = {};
+
+/** A function taken apart, and what led to it. */
+export interface TakenApart {
+  readonly shipment: Dismantled;
+  readonly way: "reference" | "value";
+  /** Why it travels that way. */
+  readonly reason: string;
+  /** What it captured, when it travels by value and was made in this process. */
+  readonly captured: readonly CapturedValue[];
+}
+
+/**
+ * Takes a function or class apart so that it can travel: by reference when the receiver can have the same one by
+ * itself, by value otherwise. Throws `ShippingError` when it can travel neither way.
+ */
+export function dismantle(fn: object, policy: ShippingPolicy = AUTO): Dismantled {
+  return takeApart(fn, policy).shipment;
+}
+
+function byReference(shipment: Dismantled, reason: string): TakenApart {
+  return { shipment, way: "reference", reason, captured: [] };
+}
+
+/** Does what `dismantle` does, and says why. */
+export function takeApart(fn: object, policy: ShippingPolicy = AUTO): TakenApart {
+  if (!isFunction(fn)) {
+    throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
+  }
+  if (types.isProxy(fn)) {
+    throw new ShippingError("is a Proxy, which does not show what it wraps", [], "capture the target instead");
+  }
+  const universal = universalReference(fn);
+  if (universal !== undefined) return byReference(universal, "every process has it");
+  const id = identityOf(fn);
+  if (id !== undefined && policy.destination !== undefined && policy.destination !== processId) {
+    if (id.startsWith(policy.destination)) return byReference(byName({ kind: "returning", id }), "it came from there");
+  }
+  const isByValue = policy.ship === "value";
+  const imported = isByValue ? undefined : importReference(fn, policy);
+  if (imported !== undefined) return byReference(byModule(fn, imported, ancestry(fn)), exportReason(imported));
+  const revived = revivedSource(fn);
+  if (revived !== undefined) return { ...byReference(takeRevived(fn, revived), "it was sent here"), way: "value" };
+  const directory = requireDirectory(fn);
+  if (directory !== undefined) return byReference(byName({ kind: "require", directory }), "every process has it");
+  try {
+    return takeOwn(fn, policy, isByValue);
+  } catch (error) {
+    if (!(error instanceof EngineClosed)) throw error;
+    return takeUnseen(fn, policy);
+  }
+}
+
+/** Without the engine's help only a name or self-contained code is left. */
+function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
+  const exported = policy.ship === "value" ? undefined : requiredExport(fn);
+  if (exported !== undefined && isAllowed(exported, policy)) {
+    return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
+  }
+  const site = selfContainedSite(fn);
+  if (site === undefined) {
+    throw new ShippingError(
+      `${titleOfFunction(fn)} may have captured variables, which Node's permission model does not let be read`,
+      [],
+      "export it from a CommonJS module other than the entry file, or start Node without the permission model",
+    );
+  }
+  const source = (): FunctionView => ({ location: undefined, scopes: [], bound: undefined });
+  return { ...takeByValue(fn, site, source, policy), way: "value", reason: "it uses nothing from outside" };
+}
+
+function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): TakenApart {
+  let view: FunctionView | undefined;
+  const source = (): FunctionView => {
+    view ??= viewFunction(fn);
+    return view;
+  };
+  const bound = hasFacts(fn) ? undefined : source().bound;
+  if (bound !== undefined) return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+  const { exported, site } = factsOf(fn, source);
+  if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
+    return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
+  }
+  if (policy.ship === "reference") throw notByReference(fn, exported, policy);
+  const reason = isByValue ? "it was asked for" : valueReason(site.file.script, exported);
+  return { ...takeByValue(fn, site, source, policy), way: "value", reason };
+}
+
+function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, policy: ShippingPolicy): ShippingError {
+  if (exported === undefined) {
+    return new ShippingError(
+      `${titleOfFunction(fn)} is not an export of a module that a worker can load`,
+      [],
+      'export it from a module other than the entry file, or leave out `ship: "reference"`',
+    );
+  }
+  const { path, title, module } = exported;
+  const why = policy.unavailable?.get(module.hash);
+  const travels = `is to travel by reference, as the export "${path.join(".")}" of "${title}"`;
+  if (why === undefined) {
+    return new ShippingError(
+      `${travels}, which is to travel by value`,
+      [],
+      'leave out `ship: "reference"`, or what was said with `shipping.byValue`',
+    );
+  }
+  return new ShippingError(
+    `${travels}, which the worker cannot use (${why})`,
+    [],
+    'give the worker the same file and what that imports, or leave out `ship: "reference"`',
+  );
+}
+
+function exportReason({ title, path }: ModuleReference): string {
+  return `it is the export "${path.join(".")}" of "${title}"`;
+}
+
+function valueReason(script: Script, exported: ModuleReference | undefined): string {
+  if (exported !== undefined) return `the receiver cannot load "${exported.title}", or it is to travel by value`;
+  const { hindrance } = moduleFactsOf(script);
+  return hindrance === undefined ? "it is not an export of its module" : `its module does not travel: ${hindrance}`;
+}
+
+function ancestry(fn: AnyFunction): { readonly [key: string]: string | string[] } {
+  return isClass(fn) ? { name: fn.name, ancestors: ancestorsOf(fn) } : {};
+}
+
+/** The directory from which a `require` function looks for modules, relative to the root if possible. */
+function requireDirectory(fn: AnyFunction): string | undefined {
+  const resolve: unknown = Reflect.getOwnPropertyDescriptor(fn, "resolve")?.value;
+  const cache: unknown = Reflect.getOwnPropertyDescriptor(fn, "cache")?.value;
+  if (typeof resolve !== "function" || cache !== createRequire(OWN_URL).cache) return undefined;
+  const lookup: unknown = Reflect.get(resolve, "paths");
+  const paths: unknown = typeof lookup === "function" ? Reflect.apply(lookup, resolve, ["package"]) : undefined;
+  const [first] = Array.isArray(paths) ? paths : [];
+  if (typeof first !== "string") return undefined;
+  const directory = dirname(first);
+  return toRootRelative(directory) ?? directory;
+}
+
+function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): Dismantled {
+  if (typeof bound.self === "object" && bound.self !== null) noteHolder(bound.self);
+  const parts = new PartsList();
+  parts.add(bound.target, "bound function");
+  parts.add(bound.self, "bound this");
+  for (const [index, value] of bound.args.entries()) parts.add(value, `bound argument ${index}`);
+  const captured = parts.values.length;
+  const head = { kind: "bound", id: identify(fn), captured, ...describeFunction(fn, parts) };
+  return { head, dependencies: [], early: [], parts: parts.values, labels: parts.labels };
+}
+
+/** What was revived here travels on with the code it came with and the values it holds now. */
+function takeRevived(fn: AnyFunction, revived: RevivedSource): Dismantled {
+  const { code, early, pristine, kind, labels } = revived;
+  const parts = new PartsList();
+  for (const [index, value] of revived.captured().entries()) parts.add(value, labels[index] ?? "");
+  const common = {
+    kind,
+    id: identify(fn),
+    captured: parts.values.length,
+    ...(code === undefined ? {} : { code: code.hash }),
+    ...(revived.index === undefined ? {} : { index: revived.index }),
+  };
+  const home = revived.home === undefined ? {} : { home: parts.add(revived.home(), "super") };
+  const head =
+    pristine === undefined
+      ? { ...common, ...home, ...describeFunction(fn, parts) }
+      : {
+          ...common,
+          hasHeritage: revived.hasHeritage,
+          ancestors: ancestorsOf(fn),
+          ...describeClass(fn, pristineBody(pristine), parts),
+          ...describePrivateStatics(revivedStatics(revived), parts),
+        };
+  return {
+    head,
+    dependencies: code === undefined ? [] : [code],
+    early,
+    parts: parts.values,
+    labels: parts.labels,
+  };
+}
+
+function revivedStatics({ privates }: RevivedSource): { name: string; value: unknown }[] {
+  const values = privates?.readStatic() ?? [];
+  return (privates?.statics ?? []).map((name, index) => ({ name: `#${name}`, value: values[index] }));
+}

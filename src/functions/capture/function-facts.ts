@@ -1,0 +1,80 @@
+import { type CodeSite, siteAt } from "../engine/code-site.ts";
+import { type FunctionLocation, type FunctionView, viewFunction } from "../engine/inspector-session.ts";
+import { exportOf, type ModuleReference } from "../modules/module-references.ts";
+import { overridesVersion } from "../shipment/overrides.ts";
+import { type Script, scriptOf } from "../engine/scripts.ts";
+import { ShippingError } from "../shipment/shipment.ts";
+import { type AnyFunction, isClass, sourceTextOf, titleOfFunction } from "../shipment/source-text.ts";
+
+/** What is known of a function without asking the engine again. */
+export interface FunctionFacts {
+  readonly site: CodeSite;
+  /** The export that it is, or that it is wrapped in. */
+  readonly exported: ModuleReference | undefined;
+}
+
+const known = new WeakMap<object, FunctionFacts & { readonly version: number }>();
+
+/**
+ * Where a function that is not bound was written, and where it is exported. Throws `ShippingError` when its source is
+ * not to be had.
+ *
+ * @param view - what the engine says of it; asked for unless the facts are known already
+ */
+export function factsOf(fn: AnyFunction, view: () => FunctionView = () => viewFunction(fn)): FunctionFacts {
+  const version = overridesVersion();
+  const existing = known.get(fn);
+  if (existing !== undefined && existing.version === version) return existing;
+  const seen = view();
+  const { site, script } = locate(fn, seen);
+  const facts = { site, exported: exportOf(fn, script, site.unit, seen.scopes), version };
+  known.set(fn, facts);
+  return facts;
+}
+
+/** True when `factsOf` need not ask the engine. */
+export function hasFacts(fn: AnyFunction): boolean {
+  return known.get(fn)?.version === overridesVersion();
+}
+
+function locate(fn: AnyFunction, view: FunctionView): { site: CodeSite; script: Script } {
+  const script = view.location === undefined ? undefined : scriptOf(view.location.scriptId);
+  if (view.location === undefined || script === undefined) {
+    throw new ShippingError(
+      `${titleOfFunction(fn)} is native code and not an export of a module`,
+      [],
+      "make it inside of the routine",
+    );
+  }
+  if (script.source === undefined) {
+    throw new ShippingError(
+      `${titleOfFunction(fn)} was made inside of Node (${script.url}) and is not one of its exports`,
+      [],
+      isClass(fn)
+        ? "make the instance inside of the routine, from data that is passed"
+        : "make it inside of the routine, such as by calling util.promisify there",
+    );
+  }
+  const site = readSite(fn, view.location, script);
+  if (site === undefined || site.file.source.slice(site.range.start, site.range.end) !== sourceTextOf(fn)) {
+    throw new ShippingError(
+      `the source of ${titleOfFunction(fn)} was not found in ${script.url}`,
+      [],
+      "define it in a file",
+    );
+  }
+  return { site, script };
+}
+
+function readSite(fn: AnyFunction, location: FunctionLocation, { url }: Script): CodeSite | undefined {
+  try {
+    return siteAt(location, isClass(fn));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ShippingError(
+      `${titleOfFunction(fn)} at ${url}:${location.line + 1} is in a file with syntax that cannot be read: ${error.message}`,
+      [],
+      "move the function into a module of its own",
+    );
+  }
+}

@@ -1,0 +1,84 @@
+import { types } from "node:util";
+import type { AnyNode } from "acorn";
+import { builtinExports } from "../modules/builtin-modules.ts";
+import type { FreeName } from "../engine/code-site.ts";
+import { noteImport } from "../modules/module-references.ts";
+import { Borrowed } from "./references.ts";
+import type { Binding } from "../syntax/scope.ts";
+
+const copies = new WeakMap<object, Map<string, object>>();
+
+/** The module whose exports a variable holds as an object, according to its declaration; undefined when none. */
+export function moduleObjectOf(binding: Binding | undefined): string | undefined {
+  if (binding === undefined) return undefined;
+  if (binding.imported !== undefined) return binding.imported.imported === "*" ? binding.imported.source : undefined;
+  const { declaration, writes } = binding;
+  if (writes.length > 0 || declaration?.type !== "VariableDeclarator" || declaration.id.type !== "Identifier") {
+    return undefined;
+  }
+  return loadedSpecifier(declaration.init);
+}
+
+const LOADERS = /^(?:require|import|__(?:vi|vite_ssr)_(?:import|dynamic_import)__)$/;
+
+/** Sees through what transpilers put around a `require` or an `import()`. */
+function loadedSpecifier(node: AnyNode | null | undefined): string | undefined {
+  if (node?.type === "AwaitExpression") return loadedSpecifier(node.argument);
+  if (node?.type === "ImportExpression") return literalOf(node.source);
+  if (node?.type !== "CallExpression") return undefined;
+  const [first] = node.arguments;
+  if (node.callee.type === "Identifier" && LOADERS.test(node.callee.name)) return literalOf(first);
+  const isWrapper = /^(?:_?_?(?:interopRequire\w*|toESM|importStar|importDefault))$/.test(calleeName(node.callee));
+  return isWrapper ? loadedSpecifier(first) : undefined;
+}
+
+function calleeName(node: AnyNode): string {
+  if (node.type === "Identifier") return node.name;
+  if (node.type === "SequenceExpression") return calleeName(node.expressions.at(-1) ?? node.expressions[0] ?? node);
+  return node.type === "MemberExpression" && node.property.type === "Identifier" ? node.property.name : "";
+}
+
+function literalOf(node: AnyNode | undefined): string | undefined {
+  return node?.type === "Literal" && typeof node.value === "string" ? node.value : undefined;
+}
+
+/** True for what a module loader or a transpiler makes to stand for a module. */
+export function isModuleObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && (types.isModuleNamespaceObject(value) || !Array.isArray(value));
+}
+
+/**
+ * An object with those exports of a module that a piece of code uses, for a module that cannot be named to the
+ * receiver as a whole. All of them when the code does more than read members.
+ */
+export function copyOfModule(module: object, free: FreeName, specifier: string, importer: string): object {
+  const members = usedMembers(free) ?? Object.keys(module);
+  const key = members.join();
+  const known = copies.get(module) ?? new Map<string, object>();
+  copies.set(module, known);
+  const copy = known.get(key) ?? Object.create(null);
+  known.set(key, copy);
+  const builtin = builtinExports(specifier);
+  for (const member of members) {
+    if (!Reflect.has(module, member)) continue;
+    const value: unknown = Reflect.get(module, member);
+    noteImport(value, specifier, member, importer);
+    const isShared = builtin !== undefined && isPrimitive(value) && Reflect.has(builtin, member);
+    Reflect.set(copy, member, isShared ? Borrowed.exportOf(builtin, member) : value);
+  }
+  return copy;
+}
+
+function isPrimitive(value: unknown): boolean {
+  return (typeof value !== "object" || value === null) && typeof value !== "function";
+}
+
+/** The members that a piece of code reads of a variable; undefined when it does anything else with it. */
+function usedMembers({ references }: FreeName): string[] | undefined {
+  const members = new Set<string>();
+  for (const { position } of references) {
+    if (position.type !== "member") return undefined;
+    members.add(position.property);
+  }
+  return [...members].sort();
+}

@@ -1,0 +1,172 @@
+import { siteAt } from "../engine/code-site.ts";
+import { takeApart } from "./dismantle.ts";
+import { identityOf } from "../shipment/identity.ts";
+import { processId } from "../shipment/identity-table.ts";
+import { type PrivateField, viewFunction, viewPrivates } from "../engine/inspector-session.ts";
+import { intrinsicPathOf } from "../engine/intrinsics.ts";
+import { overridesVersion } from "../shipment/overrides.ts";
+import { privateMembersAt } from "../engine/private-members.ts";
+import { type PrivateAccess, revivedSource } from "../shipment/revived.ts";
+import { runtimeNameOf } from "../shipment/runtime-exports.ts";
+import { scriptOf } from "../engine/scripts.ts";
+import { type PrivateState, ShippingError } from "../shipment/shipment.ts";
+import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
+import { isClass, isFunction, sourceTextOf } from "../shipment/source-text.ts";
+
+/** What a class declares privately for its instances. */
+interface PrivateDeclarations {
+  readonly owner: object;
+  /** Fields without `#`, in declaration order. */
+  readonly fields: readonly string[];
+  /** Names without `#` of methods, which a revived class also keeps as fields. */
+  readonly methods: readonly string[];
+  readonly access: PrivateAccess | undefined;
+}
+
+const NONE: PrivateState[] = [];
+const declarations = new WeakMap<object, PrivateDeclarations | "none">();
+
+function declarationsOf(cls: object): PrivateDeclarations | undefined {
+  const known = declarations.get(cls);
+  if (known !== undefined) return known === "none" ? undefined : known;
+  const found = findDeclarations(cls);
+  declarations.set(cls, found ?? "none");
+  return found;
+}
+
+function findDeclarations(cls: object): PrivateDeclarations | undefined {
+  const revived = revivedSource(cls);
+  if (revived !== undefined) {
+    const { privates } = revived;
+    if (privates === undefined || !privates.hasInstanceMembers) return undefined;
+    return { owner: cls, fields: privates.fields, methods: privates.methods, access: privates };
+  }
+  if (!isClass(cls) || !sourceTextOf(cls).includes("#") || intrinsicPathOf(cls) !== undefined) return undefined;
+  const { location } = viewFunction(cls);
+  if (location === undefined || scriptOf(location.scriptId)?.source === undefined) return undefined;
+  const site = siteAt(location, true);
+  const members = site === undefined ? [] : privateMembersAt(site).filter(({ isStatic }) => !isStatic);
+  if (members.length === 0) return undefined;
+  const fields = members.filter(({ kind }) => kind === "field").map(({ name }) => name);
+  return { owner: cls, fields, methods: [], access: undefined };
+}
+
+/** The classes with private members that an object is an instance of, the base class first. */
+function privateChain(object: object): PrivateDeclarations[] {
+  const chain: PrivateDeclarations[] = [];
+  for (let prototype = Reflect.getPrototypeOf(object); prototype !== null; ) {
+    const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+    if (typeof constructor === "function") {
+      const found = declarationsOf(constructor);
+      if (found !== undefined) chain.unshift(found);
+    }
+    prototype = Reflect.getPrototypeOf(prototype);
+  }
+  return chain;
+}
+
+/**
+ * The private fields of an object, one entry for each class of its chain that declares private members, the base class
+ * first; empty for the common object that has none. Throws `ShippingError` when they cannot be told apart, or not be
+ * set where they go.
+ */
+export function privatesOf(object: object, policy: ShippingPolicy = {}): PrivateState[] {
+  const chain = privateChain(object);
+  if (chain.length === 0) return NONE;
+  for (const { owner, access } of chain) {
+    if (access === undefined) refuseIfReference(owner);
+    else refuseIfReturning(owner, policy);
+  }
+  const needsInspector = chain.some(({ access, fields }) => access === undefined && fields.length > 0);
+  const listed = needsInspector ? viewPrivates(object) : [];
+  let position = 0;
+  return chain.map(({ owner, fields, methods, access }) => {
+    if (access !== undefined) {
+      position = skipPast(listed, position, [...fields, ...methods]);
+      return { owner, names: fields, values: access.has(object) ? access.read(object) : [] };
+    }
+    const values = fields.map((name) => {
+      const at = indexFrom(listed, `#${name}`, position);
+      if (at < 0) throw missing(owner, name);
+      position = at + 1;
+      return listed[at]?.value;
+    });
+    return { owner, names: fields, values };
+  });
+}
+
+const travellingByValue = new WeakMap<object, number>();
+
+/** Private state can be set only in a class that was revived, which one that the receiver has by itself is not. */
+function refuseIfReference(owner: object): void {
+  const version = overridesVersion();
+  if (travellingByValue.get(owner) === version) return;
+  const { way, reason } = takeApart(owner);
+  if (way === "value") {
+    travellingByValue.set(owner, version);
+    return;
+  }
+  const runtimeName = runtimeNameOf(owner);
+  if (runtimeName !== undefined) {
+    const name = runtimeName.slice(runtimeName.indexOf("#") + 1);
+    throw new ShippingError(`is a ${name}, which belongs to this process`, [], "make it inside of the routine");
+  }
+  const title = isFunction(owner) ? owner.name : "its class";
+  throw new ShippingError(
+    `has private fields of ${title}, which travels by reference: ${reason}`,
+    [],
+    `make the instance inside of the routine, or have the module travel as code with \`shipping.byValue\``,
+  );
+}
+
+/** At its origin a class is what it was before, and only its constructor gives an object its private names. */
+function refuseIfReturning(owner: object, { destination }: ShippingPolicy): void {
+  if (destination === undefined || destination === processId) return;
+  if (identityOf(owner)?.startsWith(destination) !== true) return;
+  const title = isFunction(owner) ? owner.name : "its class";
+  throw new ShippingError(
+    `has private fields of ${title}, which is defined where it goes: there only the constructor of ${title} can set them`,
+    [],
+    `return plain data and construct the ${title} from it there`,
+  );
+}
+
+function indexFrom(listed: readonly PrivateField[], name: string, start: number): number {
+  return listed.findIndex((field, index) => index >= start && field.name === name);
+}
+
+function skipPast(listed: readonly PrivateField[], start: number, names: readonly string[]): number {
+  let position = start;
+  for (const name of names) position = Math.max(position, indexFrom(listed, `#${name}`, position) + 1);
+  return position;
+}
+
+function missing(owner: object, name: string): ShippingError {
+  const title = isFunction(owner) ? owner.name : "its class";
+  return new ShippingError(
+    `has no private field #${name} although it is an instance of ${title}`,
+    [`#${name}`],
+    "capture only objects that their class has constructed",
+  );
+}
+
+/** Sets the private fields of an object whose classes were revived here, without running any initializer. */
+export function restorePrivates(object: object, state: readonly PrivateState[]): void {
+  for (const { owner, names, values } of state) {
+    const access = revivedSource(owner)?.privates;
+    if (access === undefined) throw unrestorable(owner);
+    if (!access.has(object)) access.install(object);
+    access.write(
+      object,
+      access.fields.map((name) => values[names.indexOf(name)]),
+    );
+  }
+}
+
+function unrestorable(owner: object): Error {
+  const title = isFunction(owner) ? owner.name : "a class";
+  return new TypeError(
+    `the private fields of an instance of ${title} cannot be set in the process that defines ${title} or imports it: ` +
+      "only its constructor can do that. Return plain data and construct the instance from it.",
+  );
+}

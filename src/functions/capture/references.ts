@@ -1,0 +1,199 @@
+import { types } from "node:util";
+import { builtinPlaceOf } from "../modules/builtin-modules.ts";
+import { isOwnPrototype } from "./describe-function.ts";
+import { factsOf } from "./function-facts.ts";
+import { noteHolder } from "./holders.ts";
+import { intrinsicPathOf } from "../engine/intrinsics.ts";
+import { importedAs, type ModuleReference, noteShipped } from "../modules/module-references.ts";
+import { overrideFor } from "../shipment/overrides.ts";
+import { revivedSource } from "../shipment/revived.ts";
+import { runtimeNameOf } from "../shipment/runtime-exports.ts";
+import type { Dismantled, PlainData } from "../shipment/shipment.ts";
+import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
+import { type AnyFunction, isFunction } from "../shipment/source-text.ts";
+import { type Wrapped, wrappedBy } from "../shipment/wrapping.ts";
+
+/** A shipment that is only a name. */
+export function byName(head: PlainData): Dismantled {
+  return { head, dependencies: [], early: [], parts: [], labels: [] };
+}
+
+/** A shipment that is an export of a module. */
+export function byModule(
+  value: WeakKey,
+  reference: ModuleReference,
+  facts: { readonly [key: string]: PlainData } = {},
+): Dismantled {
+  const { module, path, wrapper } = reference;
+  noteShipped(value, reference);
+  const kind = wrapper === undefined ? "module" : "wrapped";
+  const head = { kind, module: module.hash, path: [...path], ...facts };
+  return { head, dependencies: [module], early: [], parts: [], labels: [] };
+}
+
+/** What a class extends, nearest first, as far as every process knows it: for a receiver that does not know the class. */
+export function ancestorsOf(cls: object): string[] {
+  const ancestors: string[] = [];
+  for (let parent = Reflect.getPrototypeOf(cls); parent !== null; parent = Reflect.getPrototypeOf(parent)) {
+    const path = intrinsicPathOf(parent);
+    if (path !== undefined && path !== "Function.prototype" && path !== "Object.prototype") ancestors.push(path);
+  }
+  return ancestors;
+}
+
+/** What every process has: an export of the runtime, an intrinsic, a member of one of Node's modules. */
+export function universalReference(value: object): Dismantled | undefined {
+  const runtime = runtimeNameOf(value);
+  if (runtime !== undefined) return byName({ kind: "runtime", name: runtime });
+  const intrinsic = intrinsicPathOf(value);
+  if (intrinsic !== undefined) return byName({ kind: "intrinsic", path: intrinsic });
+  const builtin = builtinPlaceOf(value);
+  if (builtin !== undefined) return byName({ kind: "builtin", module: builtin.module, path: [...builtin.path] });
+  return undefined;
+}
+
+/**
+ * Stands for an object that travels by reference although it looks like plain data, such as the exports of a package:
+ * the codec asks what a `Borrowed` refers to, and the receiver gets its own object in its place.
+ */
+export class Borrowed {
+  readonly value: object;
+  /** Set when it stands for a member of `value`, which may be a number or a string. */
+  readonly member: string | undefined;
+
+  private constructor(value: object, member?: string) {
+    this.value = value;
+    this.member = member;
+  }
+
+  static readonly #known = new WeakMap<object, Borrowed>();
+
+  /** Stands for what a module of Node exports under a name, whatever that is on the other side. */
+  static exportOf(module: object, name: string): Borrowed {
+    return new Borrowed(module, name);
+  }
+
+  /** The same one each time for the same object. */
+  static of(value: object): Borrowed {
+    const borrowed = Borrowed.#known.get(value) ?? new Borrowed(value);
+    Borrowed.#known.set(value, borrowed);
+    return borrowed;
+  }
+}
+
+/** The import by which a value is known, unless the receiver cannot load that module. */
+export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleReference | undefined {
+  const reference = importedAs(value);
+  return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
+}
+
+/** False when the receiver cannot load the module, or when its code is to travel by value. */
+export function isAllowed({ module, title }: ModuleReference, policy: ShippingPolicy): boolean {
+  return policy.unavailable?.has(module.hash) !== true && overrideFor(title) !== "value";
+}
+
+/**
+ * An object that travels by its name instead of by what it holds: an intrinsic, a namespace or member of one of Node's
+ * modules or of a package, an export of the runtime, the prototype that came with a function or class, a wrapper that
+ * a module exports. The same for a symbol that was imported. Undefined for everything else.
+ */
+export function referenceOf(value: object | symbol, policy: ShippingPolicy = {}): Dismantled | undefined {
+  if (typeof value === "symbol") {
+    const reference = importReference(value, policy);
+    return reference === undefined ? undefined : byModule(value, reference);
+  }
+  if (types.isProxy(value)) return undefined;
+  if (value instanceof Borrowed) return borrowedReference(value, policy);
+  const universal = universalReference(value);
+  if (universal !== undefined) return universal;
+  const wrapped = wrappedBy(value);
+  if (wrapped !== undefined) return wrapperReference(value, wrapped, policy);
+  noteHolder(value);
+  const reference = importReference(value, policy);
+  if (reference !== undefined && (types.isModuleNamespaceObject(value) || isForeign(value, reference))) {
+    return byModule(value, reference);
+  }
+  const constructor: unknown = Reflect.getOwnPropertyDescriptor(value, "constructor")?.value;
+  if (typeof constructor === "function" && isOwnPrototype(constructor, value)) {
+    return { head: { kind: "prototype" }, dependencies: [], early: [constructor], parts: [], labels: [] };
+  }
+  return undefined;
+}
+
+/** The export that a wrapper is, according to who imported it or to where the function inside was written. */
+function wrapperReference(
+  wrapper: object,
+  { fn, policy: own }: Wrapped,
+  policy: ShippingPolicy,
+): Dismantled | undefined {
+  if (own.ship === "value" || policy.ship === "value") return undefined;
+  const imported = importReference(wrapper, policy);
+  if (imported !== undefined) return byModule(wrapper, imported);
+  if (!isFunction(fn) || revivedSource(fn) !== undefined) return undefined;
+  const exported = exportOfInside(fn);
+  if (exported?.wrapper !== wrapper || !isAllowed(exported, policy)) return undefined;
+  const { module, path, title } = exported;
+  return byModule(wrapper, { module, path, title, wrapper: undefined });
+}
+
+function exportOfInside(fn: AnyFunction): ModuleReference | undefined {
+  try {
+    return factsOf(fn).exported;
+  } catch {
+    // Why it cannot be read is said when it is to travel by itself.
+    return undefined;
+  }
+}
+
+function borrowedReference({ value, member }: Borrowed, policy: ShippingPolicy): Dismantled | undefined {
+  if (member === undefined) return referenceOf(value, policy);
+  const place = builtinPlaceOf(value);
+  if (place === undefined) return undefined;
+  return byName({ kind: "builtin-value", module: place.module, name: member });
+}
+
+/** What a package made is its own affair; data of the user's own modules travels as it is now, unless asked otherwise. */
+function isForeign(value: object, reference: ModuleReference): boolean {
+  return isBeyondReach(reference) || hasForeignClass(value);
+}
+
+/** The first class of an instance's chain that is that of a package, or of a module that goes by name on request. */
+export function foreignClassOf(instance: object, policy: ShippingPolicy): ModuleReference | undefined {
+  for (let prototype = Reflect.getPrototypeOf(instance); prototype !== null; ) {
+    const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+    if (typeof constructor === "function" && universalReference(constructor) === undefined) {
+      const reference = importReference(constructor, policy) ?? ownReference(constructor, policy);
+      if (reference !== undefined && isBeyondReach(reference)) return reference;
+    }
+    prototype = Reflect.getPrototypeOf(prototype);
+  }
+  return undefined;
+}
+
+function ownReference(fn: object, policy: ShippingPolicy): ModuleReference | undefined {
+  if (types.isProxy(fn) || !isFunction(fn) || revivedSource(fn) !== undefined) return undefined;
+  const exported = exportOfInside(fn);
+  return exported !== undefined && isAllowed(exported, policy) ? exported : undefined;
+}
+
+function isBeyondReach({ module, title }: ModuleReference): boolean {
+  return !isUserModule(module.data) || overrideFor(title) === "reference";
+}
+
+function isUserModule(data: PlainData | undefined): boolean {
+  return typeof data === "object" && data !== null && "content" in data;
+}
+
+/** Its class, or one that it extends, comes from a package or from Node itself: its insides are not ours to copy. */
+function hasForeignClass(value: object): boolean {
+  for (let prototype = Reflect.getPrototypeOf(value); prototype !== null; ) {
+    const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+    if (typeof constructor === "function" && intrinsicPathOf(constructor) === undefined) {
+      if (builtinPlaceOf(constructor) !== undefined) return true;
+      const reference = importedAs(constructor);
+      if (reference !== undefined && !isUserModule(reference.module.data)) return true;
+    }
+    prototype = Reflect.getPrototypeOf(prototype);
+  }
+  return false;
+}

@@ -1,0 +1,253 @@
+import { type CapturedValue, captureValue } from "./captured-values.ts";
+import { captureVariables } from "./captured-variables.ts";
+import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
+import { toPlain } from "../shipment/code-data.ts";
+import type { CodeSite } from "../engine/code-site.ts";
+import { dependencyOf } from "../shipment/content-hash.ts";
+import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
+import { describeFunction } from "./describe-function.ts";
+import { type EmissionPlan, usesOuterThis } from "../emit/emission-plan.ts";
+import { emitCode } from "../emit/emit-code.ts";
+import { entryTo } from "../engine/function-entry.ts";
+import { identify } from "../shipment/identity.ts";
+import { type FunctionView, type PrivateField, viewPrivates } from "../engine/inspector-session.ts";
+import { overridesVersion } from "../shipment/overrides.ts";
+import { PartsList } from "../shipment/parts-list.ts";
+import { isDebuggerAttached, pauseIn } from "../engine/paused-frame.ts";
+import { innerPlan, innerSites, privateOwner } from "../emit/private-closures.ts";
+import { privateMembersAt } from "../engine/private-members.ts";
+import { ancestorsOf } from "./references.ts";
+import { type Dependency, type Dismantled, type PlainData, ShippingError } from "../shipment/shipment.ts";
+import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
+import { type AnyFunction, titleOfFunction } from "../shipment/source-text.ts";
+
+/** A function taken apart by value, and what it captured. */
+export interface TakenByValue {
+  readonly shipment: Dismantled;
+  readonly captured: readonly CapturedValue[];
+}
+
+/** Where the captured variables of a function are read: in the engine, or from what is known to be still so. */
+export type CaptureSource = () => FunctionView;
+
+/** Takes a function or class apart into its code and what it captured. Throws `ShippingError` when it cannot travel. */
+export function takeByValue(
+  fn: AnyFunction,
+  site: CodeSite,
+  source: CaptureSource,
+  policy: ShippingPolicy,
+): TakenByValue {
+  const captured = captureAll(fn, site, source, policy);
+  return { shipment: takeApart(fn, site, source, captured, policy), captured: [...captured.values()] };
+}
+
+function takeApart(
+  fn: AnyFunction,
+  site: CodeSite,
+  source: CaptureSource,
+  captured: Captured,
+  policy: ShippingPolicy,
+): Dismantled {
+  const usesPrivateNames = site.outward.some(({ type }) => type === "private");
+  if (usesPrivateNames && site.form === "expression") return takeFromInside(fn, site, source, captured, policy);
+  if (usesPrivateNames || (usesOwnSuper(site) && site.unit.literal === undefined)) {
+    return takeAsMember(fn, site, source, policy);
+  }
+  const plan = planFor(captured, site);
+  const code = codeDependency(site, plan);
+  const parts = partsFor(fn, site, plan, captured);
+  const common = { id: identify(fn), code: code.hash, captured: parts.values.length };
+  if (site.form === "class") return finishClass(fn, site, code, common, parts);
+  const home = usesOwnSuper(site) ? { home: parts.add(superOf(fn, site, policy), "super") } : {};
+  const head = { kind: "function", ...common, ...home, ...describeFunction(fn, parts) };
+  return { head, dependencies: [code], early: [], parts: parts.values, labels: parts.labels };
+}
+
+type Captured = ReadonlyMap<string, CapturedValue>;
+
+const fixed = new WeakMap<object, { readonly captured: Captured; readonly version: number }>();
+
+/** What cannot change is looked up once. What the receiver lacks may travel otherwise, so then it is looked at again. */
+function captureAll(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): Captured {
+  const version = overridesVersion();
+  const isUsual = policy.unavailable === undefined || policy.unavailable.size === 0;
+  const known = isUsual ? fixed.get(fn) : undefined;
+  if (known !== undefined && known.version === version) return known.captured;
+  refuseWhatCannotTravel(site);
+  const variables = site.free.size === 0 ? [] : captureVariables(fn, site, source().scopes);
+  const captured = new Map(variables.map((variable) => [variable.name, captureValue(fn, site, variable, policy)]));
+  if (isUsual && variables.every(({ name }) => captured.get(name)?.isFixed)) fixed.set(fn, { captured, version });
+  return captured;
+}
+
+function planFor(captured: Captured, site: CodeSite): EmissionPlan {
+  const named = (wanted: CapturedValue["kind"]): string[] =>
+    [...captured.values()].filter(({ kind }) => kind === wanted).map(({ name }) => name);
+  return { slots: named("slot"), cells: named("cell"), capturesThis: usesOuterThis(site) };
+}
+
+/** What fills the slots of a plan, in its order. */
+function partsFor(fn: AnyFunction, site: CodeSite, plan: EmissionPlan, captured: Captured): PartsList {
+  const parts = new PartsList();
+  for (const name of [...plan.slots, ...plan.cells]) parts.add(captured.get(name)?.value, name);
+  if (plan.capturesThis) parts.add(outerThis(fn, site), "this");
+  return parts;
+}
+
+/** A function that uses private names without being a member of the class is made by the code of the class. */
+function takeFromInside(
+  fn: AnyFunction,
+  site: CodeSite,
+  source: CaptureSource,
+  captured: Captured,
+  policy: ShippingPolicy,
+): Dismantled {
+  const node = privateOwner(site);
+  const plan = innerPlan(site);
+  const isForeseen = [...captured.values()].every(
+    ({ name, kind }) =>
+      site.free.get(name)?.binding?.kind === "class-name" || (kind === "slot" ? plan.slots : plan.cells).includes(name),
+  );
+  const parts = partsFor(fn, site, plan, captured);
+  const receiver = plan.capturesThis ? parts.values.at(-1) : undefined;
+  const holder = typeof receiver === "object" && receiver !== null ? receiver : policy.holder;
+  const owner = node === undefined ? undefined : classAround(site, node, source().scopes, holder);
+  if (owner === undefined || !isForeseen) throw privateRefusal(fn, site);
+  const index = innerSites(owner.site).findIndex(({ unit }) => unit === site.unit);
+  const head = {
+    kind: "inner",
+    index,
+    id: identify(fn),
+    captured: parts.values.length,
+    ...describeFunction(fn, parts),
+  };
+  return { head, dependencies: [], early: [owner.cls], parts: parts.values, labels: parts.labels };
+}
+
+function privateRefusal(fn: AnyFunction, site: CodeSite): ShippingError {
+  const name = site.outward.find(({ type }) => type === "private")?.name ?? "";
+  return new ShippingError(
+    `${titleOfFunction(fn)} uses the private name #${name}, and the class that declares it is not within reach`,
+    [],
+    "capture the instance or the class and call a method of it",
+  );
+}
+
+function finishClass(
+  cls: AnyFunction,
+  site: CodeSite,
+  code: Dependency,
+  common: { readonly [key: string]: PlainData },
+  parts: PartsList,
+): Dismantled {
+  const early = definitionValues(cls, site);
+  const { node } = site.unit;
+  const body = bodyAt(cls, site, early);
+  const head = {
+    kind: "class",
+    ...common,
+    hasHeritage: "superClass" in node && node.superClass != null,
+    ancestors: ancestorsOf(cls),
+    ...describeClass(cls, body, parts),
+    ...describePrivateStatics(privateStaticsOf(cls, site), parts),
+  };
+  for (const isStatic of [true, false]) noteMembers(cls, isStatic, definedBy(cls, body, isStatic));
+  return { head, dependencies: [code], early, parts: parts.values, labels: parts.labels };
+}
+
+function privateStaticsOf(cls: AnyFunction, site: CodeSite): PrivateField[] {
+  const fields = privateMembersAt(site).filter(({ isStatic, kind }) => isStatic && kind === "field");
+  if (fields.length === 0) return [];
+  const listed = viewPrivates(cls);
+  return fields.map(({ name }) => {
+    const field = listed.find((candidate) => candidate.name === `#${name}`);
+    if (field === undefined) {
+      throw new ShippingError(
+        `its private static field #${name} is not initialised yet`,
+        [`#${name}`],
+        "ship it later",
+      );
+    }
+    return field;
+  });
+}
+
+/** A method that says `super` or a private name travels as a member of its class. */
+function takeAsMember(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): Dismantled {
+  const place = memberPlaceOf(fn, site, source().scopes, policy);
+  if (place === undefined) {
+    if (!usesOwnSuper(site)) throw privateRefusal(fn, site);
+    throw new ShippingError(
+      `${titleOfFunction(fn)} uses \`super\`, and the class that it belongs to is not within reach`,
+      [],
+      "capture the instance or the class and call the method on it",
+    );
+  }
+  const { owner, isStatic, key, slot } = place;
+  const isNamed = typeof key === "string";
+  const head = { kind: "member", isStatic, slot, ...(isNamed ? { key } : {}) };
+  return { head, dependencies: [], early: isNamed ? [owner] : [owner, key], parts: [], labels: [] };
+}
+
+function superOf(fn: AnyFunction, site: CodeSite, policy: ShippingPolicy): object | null {
+  const home = homeOf(fn, site, policy);
+  if (home !== undefined) return Reflect.getPrototypeOf(home);
+  throw new ShippingError(
+    `${titleOfFunction(fn)} uses \`super\`, and the object that it belongs to is not within reach`,
+    [],
+    "capture that object and call the method on it",
+  );
+}
+
+const receivers = new WeakMap<object, { readonly value: unknown }>();
+
+/** The engine does not list it among the captured variables, but shows it to code that stops in the function. */
+function outerThis(fn: AnyFunction, site: CodeSite): unknown {
+  const entry = entryTo(site);
+  const found =
+    receivers.get(fn) ??
+    (entry === undefined ? undefined : pauseIn(fn, entry, (frame) => ({ value: frame.receiver() })));
+  if (found !== undefined) {
+    receivers.set(fn, found);
+    return found.value;
+  }
+  throw new ShippingError(
+    isDebuggerAttached()
+      ? "uses the lexical `this` of the code around it, which cannot be read while a debugger is attached"
+      : "uses the lexical `this` of the code around it, which the engine does not show here",
+    [],
+    "say `const self = this` outside of the function and use `self` in it",
+  );
+}
+
+function refuseWhatCannotTravel(site: CodeSite): void {
+  for (const { type } of site.outward) {
+    if (type !== "super" && type !== "new.target") continue;
+    throw new ShippingError(
+      `is an arrow function that uses \`${type}\` of the function around it`,
+      [],
+      type === "super" ? "call a method that uses `super` instead" : "keep `new.target` in a variable and use that",
+    );
+  }
+  if (site.contextual.some(({ type }) => type === "eval")) {
+    throw new ShippingError("uses direct eval, which may use any variable", [], "use `(0, eval)(text)`, or do without");
+  }
+  for (let scope = site.unit.scope; ; ) {
+    if (scope.kind === "with") {
+      throw new ShippingError("is defined inside of `with`", [], "do without `with`");
+    }
+    if (scope.parent === undefined) break;
+    scope = scope.parent;
+  }
+}
+
+const emitted = new WeakMap<CodeSite, Map<string, Dependency>>();
+
+function codeDependency(site: CodeSite, plan: EmissionPlan): Dependency {
+  const key = JSON.stringify([plan.slots, plan.cells, plan.capturesThis]);
+  const known = emitted.get(site) ?? new Map<string, Dependency>();
+  emitted.set(site, known);
+  const dependency = known.get(key) ?? dependencyOf(toPlain(emitCode(site, plan)));
+  known.set(key, dependency);
+  return dependency;
+}

@@ -1,0 +1,73 @@
+import { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
+import type { CodeSite, FreeName } from "../engine/code-site.ts";
+import type { Binding, Reference, Scope } from "../syntax/scope.ts";
+import type { SourceFile } from "../engine/source-file.ts";
+
+/** How the free names of a piece of code are provided for. Names in neither list are left to the receiver's globals. */
+export interface EmissionPlan {
+  /** Captured variables that nobody assigns to. */
+  readonly slots: readonly string[];
+  /** Captured variables that some function assigns to. */
+  readonly cells: readonly string[];
+  /** The value of `this` outside of an arrow function is a captured variable too. */
+  readonly capturesThis: boolean;
+}
+
+/** True for a variable that some code assigns to after its declaration. */
+export function isReassigned(binding: Binding, { source, analysis }: SourceFile): boolean {
+  const { kind, writes, scope } = binding;
+  if (kind === "const" || kind === "import" || kind === "class-name" || kind === "function-name") return false;
+  if (isRevivedSlot(binding)) return false;
+  // Direct eval may assign to whatever is around it.
+  const { start, end } = scope.node;
+  if (analysis.contextual.some(({ type, node }) => type === "eval" && node.start >= start && node.end <= end))
+    return true;
+  return !writes.every((write) => isInitialOnly(write, source));
+}
+
+/** `Name || (Name = {})`, by which compilers open an enum or a namespace, assigns once. */
+function isInitialOnly({ node }: Reference, source: string): boolean {
+  const before = source.slice(0, node.start).trimEnd();
+  const after = source.slice(node.end, node.end + 20);
+  if (!before.endsWith("(") || !/^\s*=\s*\{\s*\}/.test(after)) return false;
+  const condition = before.slice(0, -1).trimEnd();
+  return condition.endsWith("||") && condition.slice(0, -2).trimEnd().endsWith(node.name);
+}
+
+/** True for an arrow function that uses the `this` around it, and there is one. */
+export function usesOuterThis(site: CodeSite): boolean {
+  return site.outward.some(({ type, scope }) => {
+    if (type !== "this") return false;
+    return scope.receiverScope().kind !== "top" || !site.file.script.isModule;
+  });
+}
+
+/** True for the name by which a declared function refers to itself. */
+export function isOwnName({ unit }: CodeSite, { name, binding }: FreeName): boolean {
+  const { node } = unit;
+  return node.type === "FunctionDeclaration" && node.id?.name === name && binding?.declaration === node;
+}
+
+/** The plan for code whose captured variables are all declared in its source, as far as the source alone tells. */
+export function staticPlan(site: CodeSite, isProvided: (free: FreeName) => boolean): EmissionPlan {
+  const slots: string[] = [];
+  const cells: string[] = [];
+  for (const free of site.free.values()) {
+    const { binding, name } = free;
+    if (binding === undefined || ambientLetter(free) !== undefined || isProvided(free)) continue;
+    if (isReassigned(binding, site.file)) cells.push(name);
+    else if (!isOwnName(site, free)) slots.push(name);
+  }
+  return { slots, cells, capturesThis: usesOuterThis(site) };
+}
+
+/** True when a variable is used inside of a `with` of the code itself, where its name may mean a property. */
+export function isUsedInWith({ unit }: CodeSite, { references }: FreeName): boolean {
+  return references.some((reference) => {
+    for (let scope: Scope | undefined = reference.scope; scope !== undefined; scope = scope.parent) {
+      if (scope === unit.scope) return false;
+      if (scope.kind === "with") return true;
+    }
+    return false;
+  });
+}

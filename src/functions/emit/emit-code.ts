@@ -1,0 +1,54 @@
+import type { CodeData } from "../shipment/code-data.ts";
+import type { CodeSite } from "../engine/code-site.ts";
+import type { EmissionPlan } from "./emission-plan.ts";
+import { emitClass } from "./emit-class.ts";
+import { emitText, slotsOf } from "./emit-text.ts";
+import { originalPosition, restoreLines } from "./original-lines.ts";
+import { innerPlan, innerSites } from "./private-closures.ts";
+import { privateMembersAt } from "../engine/private-members.ts";
+import { rootRelativeFile } from "../modules/root.ts";
+import { SourceEdits } from "./source-edits.ts";
+import { positionOf } from "../engine/source-file.ts";
+
+/** A prefix that no name in this text begins with. */
+function freshBase(text: string): string {
+  let base = "$w";
+  while (text.includes(base)) base += "$";
+  return base;
+}
+
+/** Turns the code at a site into a piece of code that can be made into functions elsewhere. */
+export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
+  const { file, range } = site;
+  const { url } = file.script;
+  const base = freshBase(file.source.slice(range.start, range.end));
+  const edits = new SourceEdits();
+  emitText(edits, site, plan, base);
+  restoreLines(edits, file, range);
+  if (site.form === "class") emitClass(edits, site, base);
+  return {
+    kind: "code",
+    form: site.form,
+    text: edits.apply(file.source, range),
+    isStrict: site.isStrict,
+    slots: slotsOf(plan, base),
+    base,
+    url,
+    file: rootRelativeFile(url),
+    ...(originalPosition(file, range.start) ?? positionOf(file, range.start)),
+    ...privatesOf(site),
+    inner: innerSites(site).map((inner) => slotsOf(innerPlan(inner), base)),
+  };
+}
+
+function privatesOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMethods" | "privateStatics"> {
+  const members = privateMembersAt(site);
+  const instance = members.filter(({ isStatic }) => !isStatic);
+  return {
+    privateFields: instance.filter(({ kind }) => kind === "field").map(({ name }) => name),
+    privateMethods: instance.flatMap(({ name, kind }) =>
+      kind === "field" ? [] : [{ name, slot: kind === "method" ? "value" : kind }],
+    ),
+    privateStatics: members.filter(({ isStatic, kind }) => isStatic && kind === "field").map(({ name }) => name),
+  };
+}

@@ -1,0 +1,38 @@
+import { type CodeSite, siteOf } from "../engine/code-site.ts";
+import { type EmissionPlan, staticPlan } from "./emission-plan.ts";
+import { privateMembers } from "../engine/private-members.ts";
+import type { Scope } from "../syntax/scope.ts";
+import { type ClassNode, isClassNode } from "../syntax/syntax-tree.ts";
+
+/**
+ * Functions that are made inside of a class and use its private names, without being members of it: the value of a
+ * field, a callback in a method. They can be made again only inside of the class, so the code of the class makes them.
+ */
+export function innerSites(site: CodeSite): CodeSite[] {
+  const { node } = site.unit;
+  if (!isClassNode(node)) return [];
+  return site.file.analysis.units
+    .filter((unit) => !isClassNode(unit.node) && unit.node.start > node.start && unit.node.end < node.end)
+    .map((unit) => siteOf(site.file, unit))
+    .filter((inner) => inner.form === "expression" && privateOwner(inner) === node);
+}
+
+/** The class that declares all private names that a piece of code uses without declaring them; undefined when none. */
+export function privateOwner(site: CodeSite): ClassNode | undefined {
+  const names = site.outward.flatMap(({ type, name }) => (type === "private" && name !== undefined ? [name] : []));
+  if (names.length === 0) return undefined;
+  for (let scope: Scope | undefined = site.unit.scope; scope !== undefined; scope = scope.parent) {
+    const { node } = scope;
+    if (scope.kind !== "class" || !isClassNode(node)) continue;
+    const declared = new Set(privateMembers(node).map(({ name }) => name));
+    if (names.every((name) => declared.has(name))) return node;
+    if (names.some((name) => declared.has(name))) return undefined;
+  }
+  return undefined;
+}
+
+/** How what such a function captured is provided for. The class's own name needs no providing. */
+export function innerPlan(site: CodeSite): EmissionPlan {
+  const owner = privateOwner(site);
+  return staticPlan(site, ({ binding }) => binding?.kind === "class-name" && binding.scope.node === owner);
+}

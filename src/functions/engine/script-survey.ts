@@ -1,0 +1,127 @@
+import { readFileSync, statSync } from "node:fs";
+import inspector from "node:inspector";
+import { createRequire } from "node:module";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { AnyNode, Program } from "acorn";
+import { inspect } from "./inspector-session.ts";
+import { packageTypeOf } from "./package-type.ts";
+import { parseSource } from "../syntax/parse-source.ts";
+import type { Script } from "./scripts.ts";
+import { childrenOf, isClassNode, isFunctionNode } from "../syntax/syntax-tree.ts";
+
+/*
+ * Once the debugger has been on, V8 no longer optimises `await` as before, for as long as the process lives: a quarter of
+ * the speed of a loop of awaits. So scripts are looked up without it where possible: the profiler lists scripts with their
+ * urls and where in them functions are, and the source is in the file. It is believed only when all of that agrees.
+ */
+
+/** A script as the profiler lists it. */
+export interface SurveyedScript {
+  readonly id: string;
+  readonly url: string;
+  readonly functions: readonly { readonly name: string; readonly start: number; readonly end: number }[];
+}
+
+let isProfilerOn = false;
+
+/** The scripts that V8 has, as far as it tells; none when someone else is debugging or measuring this process. */
+export function surveyScripts(): SurveyedScript[] {
+  // Turning the profiler off again, as closing a session does, would end the measuring of others.
+  if (inspector.url() !== undefined || process.env["NODE_V8_COVERAGE"] !== undefined) return [];
+  if (!isProfilerOn) inspect("Profiler.enable");
+  isProfilerOn = true;
+  const { result } = inspect<inspector.Profiler.GetBestEffortCoverageReturnType>("Profiler.getBestEffortCoverage");
+  return result.map(({ scriptId, url, functions }) => ({
+    id: scriptId,
+    url: url.startsWith("/") ? `file://${url}` : url,
+    functions: functions.flatMap(({ functionName, ranges: [range] }) =>
+      range === undefined ? [] : [{ name: functionName, start: range.startOffset, end: range.endOffset }],
+    ),
+  }));
+}
+
+/** The script with its source from its file; undefined unless that is certainly what V8 has. */
+export function readSurveyed({ id, url, functions }: SurveyedScript): (Script & { program: Program }) | undefined {
+  if (!url.startsWith("file:")) return undefined;
+  const path = fileURLToPath(url);
+  const isModule = loadedAsModule(path);
+  if (isModule === undefined) return undefined;
+  try {
+    const { mtimeMs, ctimeMs } = statSync(path);
+    if (Math.max(mtimeMs, ctimeMs) >= performance.timeOrigin) return undefined;
+    const source = readFileSync(path, "utf8");
+    const sourceMapUrl = sourceMapOf(source);
+    if (sourceMapUrl === undefined) return undefined;
+    const program = parseSource(source, isModule);
+    if (!agrees(functions, source, program)) return undefined;
+    return { id, url, isModule, startLine: 0, startColumn: 0, sourceMapUrl, source, program };
+  } catch {
+    // No file, or none that can be parsed.
+    return undefined;
+  }
+}
+
+/** Whether a file was loaded as a module or as a CommonJS script; undefined when that is not sure. */
+function loadedAsModule(path: string): boolean | undefined {
+  switch (extname(path)) {
+    case ".mjs":
+      return true;
+    case ".cjs":
+      return false;
+    case ".js": {
+      if (packageTypeOf(path) === "module") return true;
+      const { cache } = createRequire(import.meta.url);
+      const loaded = cache[path];
+      return loaded === undefined || inspectable(loaded.exports) === "Module" ? undefined : false;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function inspectable(exports: unknown): unknown {
+  return typeof exports === "object" && exports !== null ? Reflect.get(exports, Symbol.toStringTag) : undefined;
+}
+
+/** Empty when there is none; undefined when V8 may see it differently. */
+function sourceMapOf(source: string): string | undefined {
+  if (source.includes("sourceURL=") || source.startsWith("\u{feff}")) return undefined;
+  const mentioned = source.split("sourceMappingURL=").length - 1;
+  if (mentioned === 0) return "";
+  const [, url] = /\n\/\/# sourceMappingURL=(\S+)\s*$/.exec(source) ?? [];
+  return mentioned === 1 ? url : undefined;
+}
+
+/** Whether every function that V8 lists is where the source has one, and the source is as long as V8's. */
+function agrees(functions: SurveyedScript["functions"], source: string, program: Program): boolean {
+  const places = functionPlaces(source, program);
+  return functions.every(({ name, start, end }) => {
+    if (start === 0 && name === "" && end >= source.length) return end === source.length;
+    return name.startsWith("<") || places.has(`${start}-${end}`);
+  });
+}
+
+/** Where functions are in the source, in each of the ways in which V8 may count. */
+function functionPlaces(source: string, program: Program): Set<string> {
+  const places = new Set<string>();
+  const visit = (node: AnyNode, member: AnyNode | undefined): void => {
+    if (isFunctionNode(node) || isClassNode(node)) {
+      places.add(`${node.start}-${node.end}`);
+      if (member !== undefined && "key" in member && member.key != null) {
+        places.add(`${member.start}-${node.end}`);
+        places.add(`${member.key.start}-${node.end}`);
+        places.add(`${afterStatic(source, member.start)}-${node.end}`);
+      }
+    }
+    for (const child of childrenOf(node)) visit(child, node);
+  };
+  visit(program, undefined);
+  return places;
+}
+
+function afterStatic(source: string, start: number): number {
+  const trivia = /static\s+/y;
+  trivia.lastIndex = start;
+  return trivia.test(source) ? trivia.lastIndex : start;
+}

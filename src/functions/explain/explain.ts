@@ -1,0 +1,269 @@
+import { types } from "node:util";
+import { Cell } from "../shipment/cell.ts";
+import { isRecord } from "../shipment/code-data.ts";
+import { type TakenApart, takeApart } from "../capture/dismantle.ts";
+import { refusalOf, valueScale, type Weighed } from "./explain-ports.ts";
+import type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
+import { importedAs } from "../modules/module-references.ts";
+import { Borrowed, referenceOf, universalReference } from "../capture/references.ts";
+import { type Dismantled, ShippingError } from "../shipment/shipment.ts";
+import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
+import { shortValue } from "../shipment/short-value.ts";
+import { isClass, isFunction } from "../shipment/source-text.ts";
+import { stability } from "../capture/stability.ts";
+import { type Wrapped, wrappedBy } from "../shipment/wrapping.ts";
+
+const MAX_DEPTH = 6;
+const MAX_PARTS = 300;
+
+/** What is known of the call that an explanation is for. */
+export interface ExplainOptions {
+  /** For a method: an object that has or inherits it, or its class. Needed when the method uses `super` or private names. */
+  readonly holder?: object;
+  /** What to call a function that has no name of its own, "anonymous" by default. */
+  readonly name?: string;
+}
+
+/** One thing that something leads to, before it is explained. */
+interface Lead {
+  readonly name: string;
+  readonly kind: ExplainedPart["kind"];
+  readonly value: unknown;
+  /** For a function: the object that holds it. */
+  readonly holder?: object;
+}
+
+interface Explained {
+  readonly parts: readonly ExplainedPart[];
+  readonly omitted: number;
+}
+
+const NOTHING: Explained = { parts: [], omitted: 0 };
+
+/** What would travel with a function, a class or a wrapper such as a routine. */
+export function explain(subject: object, { holder, name: given }: ExplainOptions = {}): Explanation {
+  const wrapper = wrappedBy(subject);
+  const fn = wrapper?.fn ?? subject;
+  const name = wrapper?.name() ?? (nameOf(fn) || (given ?? "anonymous"));
+  const policy = { ...wrapper?.policy, ...(holder === undefined ? {} : { holder }) };
+  const options = Object.entries(wrapper?.options ?? {});
+  const weighed = [
+    valueScale().weigh(fn, { path: name, isCaptured: false, policy }),
+    ...options.map(([key, value]) => weighOption(name, key, value)),
+  ];
+  const walk = new Walk();
+  walk.note(subject, name);
+  walk.note(fn, name);
+  const taken = tryTakeApart(fn, policy);
+  const inside = taken instanceof ShippingError ? NOTHING : walk.explainAll(leadsOf(taken), name, 1);
+  const settings = options.map(([key, value]) => walk.explainOption(name, key, value));
+  const refusal = refusalIn(weighed) ?? (taken instanceof ShippingError ? refusalOf(taken, name) : undefined);
+  return {
+    name,
+    kind: wrapper !== undefined ? "routine" : isFunction(fn) && isClass(fn) ? "class" : "function",
+    by: refusal !== undefined || taken instanceof ShippingError ? "nothing" : taken.way,
+    reason: refusal?.reason ?? (taken instanceof ShippingError ? taken.message : taken.reason),
+    stability: refusal === undefined ? stability(fn, policy) : undefined,
+    ...(refusal === undefined ? sizesOf(weighed) : { bytes: undefined, codeBytes: undefined }),
+    parts: [...inside.parts, ...settings],
+    omitted: inside.omitted,
+    refusal,
+  };
+}
+
+function refusalIn(weighed: readonly Weighed[]): Refusal | undefined {
+  return weighed.find((each) => each.refusal !== undefined)?.refusal;
+}
+
+function weighOption(name: string, key: string, value: unknown): Weighed {
+  return valueScale().weigh(value, { path: `${name}.${key}`, isCaptured: false, policy: {} });
+}
+
+/** Explains what a function leads to, each thing once. */
+class Walk {
+  readonly #paths = new Map<object, string>();
+  #left = MAX_PARTS;
+
+  note(value: object, path: string): void {
+    this.#paths.set(value, path);
+  }
+
+  explainAll(leads: readonly Lead[], path: string, depth: number): Explained {
+    if (depth > MAX_DEPTH) return { parts: [], omitted: leads.length };
+    const shown = leads.slice(0, this.#left).map((lead) => ({
+      lead: lead.value instanceof Cell ? opened(lead, lead.value) : lead,
+      path: `${path} -> ${lead.name.replace(/^\./, "")}`,
+    }));
+    this.#left -= shown.length;
+    // What is near is explained there, and not where something else leads to it.
+    for (const { lead, path } of shown)
+      if (isObject(lead.value) && !this.#paths.has(lead.value)) this.note(lead.value, path);
+    return {
+      parts: shown.map(({ lead, path }) => this.#explain(lead, path, depth)),
+      omitted: leads.length - shown.length,
+    };
+  }
+
+  explainOption(name: string, key: string, value: unknown): ExplainedPart {
+    return this.#explain({ name: key, kind: "option", value }, `${name}.${key}`, 1);
+  }
+
+  #explain(lead: Lead, path: string, depth: number): ExplainedPart {
+    const { name, kind, value } = lead;
+    const base = { name, kind, value: shownValue(value) };
+    const policy = lead.holder === undefined ? {} : { holder: lead.holder };
+    const { by, reason, leads } = describe(value, policy, kind);
+    const known = by === "value" && isObject(value) ? this.#paths.get(value) : undefined;
+    if (known !== undefined && known !== path) return { ...base, ...repeated(known) };
+    const weighed = valueScale().weigh(value, { path, isCaptured: kind !== "option", policy });
+    const { refusal } = weighed;
+    return {
+      ...base,
+      by: refusal === undefined ? by : "nothing",
+      reason: refusal === undefined ? reason : "it cannot travel",
+      ...sizesOf([weighed]),
+      refusal,
+      sameAs: undefined,
+      ...this.explainAll(leads, path, depth + 1),
+    };
+  }
+}
+
+function opened(lead: Lead, cell: Cell): Lead {
+  return { ...lead, kind: "assigned variable", value: cell.v };
+}
+
+function repeated(sameAs: string): Omit<ExplainedPart, "name" | "kind" | "value"> {
+  const reason = `the same as ${sameAs}`;
+  return { by: "value", reason, bytes: 0, codeBytes: 0, refusal: undefined, sameAs, ...NOTHING };
+}
+
+/** How one value travels by itself, and what it leads to. */
+interface Description {
+  readonly by: "reference" | "value";
+  readonly reason: string;
+  readonly leads: readonly Lead[];
+}
+
+function describe(value: unknown, policy: ShippingPolicy, kind: ExplainedPart["kind"]): Description {
+  if (!isObject(value)) return { by: "value", reason: copyReason(kind, "a copy of its value"), leads: [] };
+  const wrapper = wrappedBy(value);
+  if (wrapper !== undefined) return describeWrapper(wrapper);
+  if (isFunction(value)) return describeFunction(value, policy);
+  const reference = referenceOf(value);
+  if (reference !== undefined) return { by: "reference", reason: referenceReason(value, reference), leads: [] };
+  const own = valueScale().kindOf(value);
+  if (own !== undefined) return { by: "value", reason: `a ${own}, which has its own way to travel`, leads: [] };
+  return { by: "value", reason: copyReason(kind, "a copy of what it is now"), leads: leadsOfObject(value) };
+}
+
+function copyReason(kind: ExplainedPart["kind"], usual: string): string {
+  return kind === "assigned variable" ? "some code assigns to it: what it is at the time of the call" : usual;
+}
+
+function describeWrapper({ fn, options }: Wrapped): Description {
+  const { by, reason, leads } = describeFunction(fn, {});
+  const settings = Object.entries(options).map(([name, value]): Lead => ({ name, kind: "option", value }));
+  return { by, reason: `a routine, and ${reason}`, leads: [...leads, ...settings] };
+}
+
+function describeFunction(fn: object, policy: ShippingPolicy): Description {
+  const taken = tryTakeApart(fn, policy);
+  if (taken instanceof ShippingError) return { by: "value", reason: taken.message, leads: [] };
+  return { by: taken.way, reason: taken.reason, leads: leadsOf(taken) };
+}
+
+function referenceReason(value: object, { head }: Dismantled): string {
+  const kind = isRecord(head) ? head["kind"] : undefined;
+  if (kind === "prototype") return "it comes with its class";
+  if (kind !== "module") return "every process has it";
+  const title = importedAs(value instanceof Borrowed ? value.value : value)?.title;
+  return title === undefined ? "the worker loads it" : `the worker loads it from "${title}"`;
+}
+
+function leadsOf({ shipment, captured }: TakenApart): Lead[] {
+  const names = new Set(captured.map((value) => value.name));
+  const { early, parts, labels } = shipment;
+  return [
+    ...early.flatMap((value, index) => (value === null ? [] : [definitionLead(shipment, value, index)])),
+    ...parts.map((value, index): Lead => {
+      const name = labels[index] ?? "";
+      return { name, kind: kindOfPart(name, names), value };
+    }),
+  ];
+}
+
+function definitionLead({ head }: Dismantled, value: unknown, index: number): Lead {
+  const isSuperclass = index === 0 && isRecord(head) && head["hasHeritage"] === true;
+  const name = isSuperclass ? "extends" : typeof value === "function" ? "class" : "key";
+  return { name, kind: "definition", value };
+}
+
+function kindOfPart(name: string, captured: ReadonlySet<string>): ExplainedPart["kind"] {
+  if (name === "this") return "receiver";
+  if (captured.has(name)) return "variable";
+  return name.startsWith("bound ") ? "bound" : "property";
+}
+
+/** The functions that an object holds, and its class: what of it is code. */
+function leadsOfObject(object: object): Lead[] {
+  // A large array of bytes has as many keys.
+  if (types.isProxy(object) || types.isArrayBufferView(object)) return [];
+  const leads: Lead[] = [];
+  for (const key of Reflect.ownKeys(object)) {
+    const value: unknown = Reflect.getOwnPropertyDescriptor(object, key)?.value;
+    if (typeof value !== "function") continue;
+    leads.push({
+      name: typeof key === "symbol" ? `[${String(key)}]` : `.${key}`,
+      kind: "member",
+      value,
+      holder: object,
+    });
+  }
+  const prototype = Reflect.getPrototypeOf(object);
+  const cls: unknown =
+    prototype === null ? undefined : Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+  if (typeof cls === "function" && universalReference(cls) === undefined) {
+    leads.push({ name: "constructor", kind: "definition", value: cls });
+  }
+  return leads;
+}
+
+function tryTakeApart(fn: object, policy: ShippingPolicy): TakenApart | ShippingError {
+  try {
+    return takeApart(fn, policy);
+  } catch (error) {
+    if (error instanceof ShippingError) return error;
+    throw error;
+  }
+}
+
+function sizesOf(weighed: readonly Weighed[]): Pick<Explanation, "bytes" | "codeBytes"> {
+  let bytes: number | undefined = 0;
+  const code = new Map<string, number>();
+  for (const each of weighed) {
+    if (each.refusal !== undefined) return { bytes: undefined, codeBytes: undefined };
+    bytes = bytes === undefined || each.bytes === undefined ? undefined : bytes + each.bytes;
+    for (const { hash, data } of each.dependencies) code.set(hash, Buffer.byteLength(JSON.stringify(data)));
+  }
+  const codeBytes = [...code.values()].reduce((sum, size) => sum + size, 0);
+  return { bytes, codeBytes: bytes === undefined ? undefined : codeBytes };
+}
+
+function shownValue(value: unknown): string {
+  if (value instanceof Borrowed) {
+    return shortValue(value.member === undefined ? value.value : Reflect.get(value.value, value.member));
+  }
+  const wrapper = isObject(value) ? wrappedBy(value) : undefined;
+  return wrapper === undefined ? shortValue(value) : `[Routine: ${wrapper.name()}]`;
+}
+
+/** Empty when it has none, or one that is not to be had, as that of a Proxy. */
+function nameOf(fn: object): string {
+  const name: unknown = types.isProxy(fn) ? "" : Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
+  return typeof name === "string" ? name : "";
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}

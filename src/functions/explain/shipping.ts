@@ -1,0 +1,22 @@
+import { type ExplainOptions, explain } from "./explain.ts";
+import type { Explanation } from "./explanation.ts";
+import { type ModulePattern, override } from "../shipment/overrides.ts";
+
+/** Process-wide settings of how code travels, and what they lead to. */
+export const shipping = {
+  /** The code of the modules that match travels by value: a path relative to the root, a specifier, with `*` and `**`. */
+  byValue(pattern: ModulePattern): void {
+    override(pattern, "value");
+  },
+  /** Exports of the modules that match travel by reference, objects too. Never applies to the entry file. */
+  byReference(pattern: ModulePattern): void {
+    override(pattern, "reference");
+  },
+  /**
+   * What would travel with a function, a class or a routine: how, how large, and why; what is refused, and what to write
+   * instead. Sends nothing.
+   */
+  explain(fn: object, options: ExplainOptions = {}): Explanation {
+    return explain(fn, options);
+  },
+};

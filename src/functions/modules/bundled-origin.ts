@@ -1,0 +1,48 @@
+import { basename } from "node:path";
+import { types } from "node:util";
+import { EngineClosed, type FunctionLocation, viewFunction } from "../engine/inspector-session.ts";
+import { IS_BUNDLED, OWN_URL } from "../shipment/own-url.ts";
+import { pathOf } from "./root.ts";
+import { type Script, scriptOf } from "../engine/scripts.ts";
+import { isFunction } from "../shipment/source-text.ts";
+
+/** Where code of a bundle was before it was bundled. */
+export interface BundledOrigin {
+  /** Name of the bundle's file. */
+  readonly bundle: string;
+  /** Path of the module, as the bundler notes it; undefined when it does not, as in minified code. */
+  readonly module: string | undefined;
+}
+
+/** What esbuild writes before the code of each module: its path. */
+const SECTION = /^[ \t]*\/\/ ((?:\S.*[\\/])?\S+\.\w+)$/;
+const PACKAGE_SECTION = /^[ \t]*\/\/ (?:\S.*[\\/])?node_modules[\\/]\S+\.\w+$/m;
+
+/**
+ * Where a function or class comes from that was made in a bundle: in a file that the bundler has put modules of
+ * packages into, by its own notes, or that has this very code inside. Undefined for any other.
+ */
+export function bundledOrigin(fn: object): BundledOrigin | undefined {
+  if (!isFunction(fn) || types.isProxy(fn)) return undefined;
+  const location = locationOf(fn);
+  const script = location === undefined ? undefined : scriptOf(location.scriptId);
+  const path = script === undefined ? undefined : pathOf(script.url);
+  if (location === undefined || script?.source === undefined || path === undefined) return undefined;
+  const bundle = basename(path);
+  if (PACKAGE_SECTION.test(script.source)) return { bundle, module: sectionAt(script, script.source, location.line) };
+  return IS_BUNDLED && path === pathOf(OWN_URL) ? { bundle, module: undefined } : undefined;
+}
+
+function locationOf(fn: object): FunctionLocation | undefined {
+  try {
+    return viewFunction(fn).location;
+  } catch (error) {
+    if (error instanceof EngineClosed) return undefined;
+    throw error;
+  }
+}
+
+function sectionAt({ startLine }: Script, source: string, line: number): string | undefined {
+  const before = source.split("\n", line - startLine + 1);
+  return before.findLast((text) => SECTION.test(text))?.replace(SECTION, "$1");
+}

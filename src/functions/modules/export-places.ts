@@ -1,0 +1,159 @@
+import { pathToFileURL } from "node:url";
+import { types } from "node:util";
+import type { AnyNode } from "acorn";
+import type { CodeUnit } from "../syntax/code-unit.ts";
+import type { ScopeView } from "../engine/inspector-session.ts";
+import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
+import { pathOf } from "./root.ts";
+import { runtimeExport } from "../shipment/runtime-exports.ts";
+import { type Script, scriptFrom } from "../engine/scripts.ts";
+import { sourceFileOf } from "../engine/source-file.ts";
+import { isWrap, wrappedBy } from "../shipment/wrapping.ts";
+
+/** Where a module offers a value. */
+export interface ExportPlace {
+  /** From the module's namespace on; empty for the namespace itself. */
+  readonly path: readonly string[];
+  /** Set when the value is inside of a wrapper that is exported: that wrapper, where it can be seen. */
+  readonly wrapper: object | "unseen" | undefined;
+}
+
+/** The place of a value among the exports of the module that defines it; undefined when it has none. */
+export function exportedAs(
+  value: object,
+  script: Script,
+  unit: CodeUnit,
+  scopes: readonly ScopeView[],
+): ExportPlace | undefined {
+  const moduleScope = scopes.find(({ description }) => description === "Module");
+  let wrapped: ExportPlace | undefined;
+  for (const [name, local] of moduleFactsOf(script).exports) {
+    const path = [name];
+    if (typeof local !== "string") {
+      if (local === unit.node) return { path, wrapper: undefined };
+      if (isWrapCall(local, unit, script, moduleScope)) wrapped ??= { path, wrapper: "unseen" };
+    } else if (moduleScope !== undefined && Object.hasOwn(moduleScope.variables, local)) {
+      if (isAssignedLater(script, local)) continue;
+      const exported = readVariable(moduleScope, local);
+      if (exported === value) return { path, wrapper: undefined };
+      if (holds(exported, value)) wrapped ??= { path, wrapper: exported };
+    }
+  }
+  return wrapped;
+}
+
+/** True for a wrapper with that function inside, unless it is said to travel by value. */
+function holds(wrapper: unknown, value: object): wrapper is object {
+  const inside = wrappedBy(wrapper);
+  return inside?.fn === value && inside.policy.ship !== "value";
+}
+
+/**
+ * True when an expression wraps the function or class at a unit, as that of `export default routine(async () => 1)`: the
+ * engine does not show what became of it.
+ */
+function isWrapCall(node: AnyNode, unit: CodeUnit, script: Script, moduleScope: ScopeView | undefined): boolean {
+  if (node.type !== "CallExpression" || moduleScope === undefined) return false;
+  const [first, options] = node.arguments;
+  if (first === undefined || mayShipByValue(options)) return false;
+  const isInside = first === unit.node || isNameOf(first, unit, script);
+  return isInside && isWrap(calleeValue(node.callee, script, moduleScope));
+}
+
+function mayShipByValue(options: AnyNode | undefined): boolean {
+  if (options === undefined) return false;
+  if (options.type !== "ObjectExpression") return true;
+  return options.properties.some((property) => {
+    if (property.type !== "Property" || property.computed || property.key.type !== "Identifier") return true;
+    return property.key.name === "ship";
+  });
+}
+
+function isNameOf(node: AnyNode, unit: CodeUnit, script: Script): boolean {
+  if (node.type !== "Identifier") return false;
+  const binding = sourceFileOf(script.id)?.analysis.top.bindings.get(node.name);
+  const { declaration, writes = [] } = binding ?? {};
+  if (declaration === undefined || writes.length > 0) return false;
+  return declaration === unit.node || (declaration.type === "VariableDeclarator" && declaration.init === unit.node);
+}
+
+/** What is called, as far as it is a variable of the module or an export of the runtime. */
+function calleeValue(callee: AnyNode, script: Script, scope: ScopeView): unknown {
+  const [variable, member] = callee.type === "MemberExpression" ? [callee.object, callee.property] : [callee];
+  if (variable.type !== "Identifier") return undefined;
+  const imported = sourceFileOf(script.id)?.analysis.top.bindings.get(variable.name)?.imported;
+  if (member !== undefined) {
+    if (member.type !== "Identifier" || imported?.imported !== "*") return undefined;
+    return runtimeExport(`${imported.source}#${member.name}`);
+  }
+  const value = readVariable(scope, variable.name);
+  return value === undefined && imported !== undefined
+    ? runtimeExport(`${imported.source}#${imported.imported}`)
+    : value;
+}
+
+/** Such an export may be another value elsewhere. */
+function isAssignedLater(script: Script, local: string): boolean {
+  return (sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.writes.length ?? 0) > 0;
+}
+
+function readVariable(scope: ScopeView, name: string): unknown {
+  try {
+    return scope.variables[name];
+  } catch {
+    // Not initialised yet.
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+/** The place of a value among the exports of a CommonJS module; undefined when it has none. */
+export function placeInExports(value: object, exports: unknown): ExportPlace | undefined {
+  if (exports === value) return { path: ["default"], wrapper: undefined };
+  if (!isObject(exports) || types.isProxy(exports)) return undefined;
+  let wrapped: ExportPlace | undefined = holds(exports, value) ? { path: ["default"], wrapper: exports } : undefined;
+  for (const [name, { value: member }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
+    const path = ["default", name];
+    if (member === value) return { path, wrapper: undefined };
+    if (holds(member, value)) wrapped ??= { path, wrapper: member };
+  }
+  return wrapped;
+}
+
+/**
+ * True for an export that some code of its module assigns to: what it is here need not be what it is elsewhere. Looks
+ * through modules that export it again.
+ */
+export function isReplaceable(script: Script, name: string, visited: Set<string> = new Set()): boolean {
+  const key = `${script.id}:${name}`;
+  if (!script.isModule || name === "*" || visited.has(key)) return false;
+  visited.add(key);
+  const { exports, reexports } = moduleFactsOf(script);
+  const local = exports.get(name);
+  if (typeof local === "string") {
+    if (isAssignedLater(script, local)) return true;
+    const imported = sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.imported;
+    return imported !== undefined && isReplaceableImport(script, imported.source, imported.imported, visited);
+  }
+  if (local !== undefined) return false;
+  return reexports.some(({ source, imported, exported }) => {
+    if (exported !== "*") return exported === name && isReplaceableImport(script, source, imported, visited);
+    return name !== "default" && isReplaceableImport(script, source, name, visited);
+  });
+}
+
+/** True for what a script imports of a module of the user's that assigns to it. */
+export function isReplaceableImport(
+  script: Script,
+  specifier: string,
+  name: string,
+  visited: Set<string> = new Set(),
+): boolean {
+  const importer = pathOf(script.url);
+  const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
+  const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
+  return imported !== undefined && isReplaceable(imported, name, visited);
+}

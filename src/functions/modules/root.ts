@@ -1,0 +1,109 @@
+import { existsSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { BoundedMap } from "../shipment/bounded-map.ts";
+import { OWN_URL } from "../shipment/own-url.ts";
+
+let configured: string | undefined;
+let computed: string | undefined;
+let entry: { readonly path: string | undefined } | undefined;
+
+/** Sets the directory that references to the user's modules are relative to; a worker does this before its first task. */
+export function configureRoot(directory: string): void {
+  configured = resolve(directory);
+}
+
+/**
+ * Sets the file that counts as the one this process was started with: for a tool that loads a program to look at it.
+ * To be done before anything is taken apart.
+ */
+export function configureEntry(path: string): void {
+  entry = { path: realpathSync(path) };
+}
+
+/**
+ * The directory that references to the user's modules are relative to: the one that was configured, else that of the
+ * nearest package.json above the entry file, else the current one.
+ */
+export function projectRoot(): string {
+  if (configured !== undefined) return configured;
+  computed ??= findRoot();
+  return computed;
+}
+
+function findRoot(): string {
+  const start = entryPath();
+  // A test runner or another tool is the entry: the project is where it was started.
+  if (start === undefined || isInPackage(start)) return process.cwd();
+  for (let directory = dirname(start); ; directory = dirname(directory)) {
+    if (existsSync(join(directory, "package.json"))) return directory;
+    if (dirname(directory) === directory) return process.cwd();
+  }
+}
+
+/** The file this process, or this thread, was started with; undefined in a REPL or with `-e`. */
+export function entryPath(): string | undefined {
+  entry ??= { path: findEntry() };
+  return entry.path;
+}
+
+function findEntry(): string | undefined {
+  const [, argument] = process.argv;
+  if (argument === undefined) return undefined;
+  const path = argument.startsWith("file:") ? fileURLToPath(argument) : resolve(argument);
+  try {
+    return realpathSync(existsSync(path) ? path : createRequire(OWN_URL).resolve(path));
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for a file that belongs to an installed package. */
+export function isInPackage(path: string): boolean {
+  return path.split(sep).includes("node_modules");
+}
+
+/** The path of a `file:` url, or of what is a path already; undefined for anything else. */
+export function pathOf(url: string): string | undefined {
+  if (url.startsWith("file:")) {
+    try {
+      return fileURLToPath(url);
+    } catch {
+      return undefined;
+    }
+  }
+  return isAbsolute(url) ? url : undefined;
+}
+
+/** A file's path as it is named on the wire: relative to the root, with forward slashes; undefined outside of the root. */
+export function toRootRelative(path: string): string | undefined {
+  const within = relative(projectRoot(), path);
+  if (within === "" || within.startsWith("..") || isAbsolute(within)) return undefined;
+  return within.split(sep).join("/");
+}
+
+const foreignFiles = new BoundedMap<string, string>(10_000);
+
+/** Remembers what code that came from another process calls its file. */
+export function noteForeignFile(url: string, file: string): void {
+  if (file !== "" && url !== "") foreignFiles.set(url, file);
+}
+
+/** A file's url as it is named on the wire; empty outside of the root. */
+export function rootRelativeFile(url: string): string {
+  const foreign = foreignFiles.get(url);
+  if (foreign !== undefined) return foreign;
+  const path = pathOf(url);
+  return (path === undefined ? undefined : toRootRelative(path)) ?? "";
+}
+
+/** The path in this process of a file named relative to the root. */
+export function fromRootRelative(file: string): string {
+  return join(projectRoot(), ...file.split("/"));
+}
+
+/** The url of a file named relative to the root. */
+export function urlInRoot(file: string): string {
+  return pathToFileURL(fromRootRelative(file)).href;
+}

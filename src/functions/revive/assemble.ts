@@ -1,0 +1,106 @@
+import { createRequire } from "node:module";
+import { isAbsolute, join } from "node:path";
+import { assembleBound } from "./assemble-bound.ts";
+import { assembleClass, assembleFunction, assembleInner, assembleMember, fallbackClass } from "./assemble-code.ts";
+import { builtinAt, builtinExports } from "../modules/builtin-modules.ts";
+import { isRecord, isStringList } from "../shipment/code-data.ts";
+import { ModuleUnavailable, storedModule } from "./code-store.ts";
+import { identified } from "../shipment/identity.ts";
+import { intrinsicAt } from "../engine/intrinsics.ts";
+import { shippedExport } from "../modules/module-references.ts";
+import { fromRootRelative } from "../modules/root.ts";
+import { runtimeExport } from "../shipment/runtime-exports.ts";
+import type { Assembled, PlainData } from "../shipment/shipment.ts";
+import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
+import { wrappedBy } from "../shipment/wrapping.ts";
+
+type Head = { readonly [key: string]: PlainData };
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function found(value: WeakKey | undefined, what: string): Assembled {
+  if (value === undefined) throw new Error(`${what} does not exist here`);
+  return { value, complete: () => {} };
+}
+
+/**
+ * Puts a function or class together from what `dismantle` said of it. Its dependencies must have been accepted before.
+ * What this process itself sent out comes back as the original, but for functions that come with a call. Throws when something it names is not here.
+ */
+export function assemble(
+  head: PlainData,
+  early: readonly unknown[],
+  { isCall = false }: ShippingPolicy = {},
+): Assembled {
+  if (!isRecord(head)) throw new TypeError("the head of a function is malformed");
+  switch (head["kind"]) {
+    case "runtime":
+      return found(runtimeExport(String(head["name"])), `the runtime's export "${String(head["name"])}"`);
+    case "intrinsic":
+      return found(intrinsicAt(String(head["path"])), `"${String(head["path"])}"`);
+    case "builtin": {
+      const path = isStringList(head["path"]) ? head["path"] : [];
+      const module = String(head["module"]);
+      return found(builtinAt({ module, path }), `"${["node:" + module, ...path].join(".")}"`);
+    }
+    case "builtin-value": {
+      const exports = builtinExports(String(head["module"]));
+      return {
+        value: exports === undefined ? undefined : Reflect.get(exports, String(head["name"])),
+        complete: () => {},
+      };
+    }
+    case "prototype":
+      return found(prototypeOf(early[0]), "the prototype of a function");
+    case "returning":
+      return found(identified(String(head["id"])), "a function that this process sent out");
+    case "module":
+      return assembleExport(head, false);
+    case "wrapped":
+      return assembleExport(head, true);
+    case "bound":
+      return assembleBound(head, isCall);
+    case "function":
+      return assembleFunction(head, isCall);
+    case "member":
+      return assembleMember(head, early);
+    case "inner":
+      return assembleInner(head, early, isCall);
+    case "require":
+      return found(requireIn(String(head["directory"])), "require");
+    case "class":
+      return assembleClass(head, early);
+    default:
+      throw new TypeError(`the head of a function is of the unknown kind "${String(head["kind"])}"`);
+  }
+}
+
+function prototypeOf(fn: unknown): object | undefined {
+  const prototype: unknown = isObject(fn) ? Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value : undefined;
+  return isObject(prototype) ? prototype : undefined;
+}
+
+function requireIn(directory: string): object {
+  return createRequire(join(isAbsolute(directory) ? directory : fromRootRelative(directory), "shipped.js"));
+}
+
+function assembleExport(head: Head, isWrapped: boolean): Assembled {
+  const hash = String(head["module"]);
+  const path = isStringList(head["path"]) ? head["path"] : [];
+  const sent = shippedExport(hash, path, isWrapped);
+  if (sent !== undefined) return found(sent, "");
+  const module = storedModule(hash);
+  if (module.state === "unknown") {
+    if (isStringList(head["ancestors"]) && head["ancestors"].length > 0) {
+      return found(fallbackClass(`${hash}:${path.join(".")}`, head), "");
+    }
+    throw new ModuleUnavailable(`a module that this process has not loaded was named`, module.dependency);
+  }
+  let current: unknown = module.namespace;
+  for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
+  const title = `the export "${path.join(".")}" of a module`;
+  if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
+  return found(isObject(current) || typeof current === "symbol" ? current : undefined, title);
+}

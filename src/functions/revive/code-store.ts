@@ -1,0 +1,224 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire, isBuiltin } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { BoundedMap } from "../shipment/bounded-map.ts";
+import { type CodeData, isRecord, isStringList, toCodeData } from "../shipment/code-data.ts";
+import { type CodeFactory, compileCode } from "./compile-code.ts";
+import { contentHash, contentOf } from "../shipment/content-hash.ts";
+import { importFrom } from "../modules/import-from.ts";
+import { isAsLoaded } from "../modules/loaded-file.ts";
+import { noteLoaded } from "../modules/module-references.ts";
+import { OWN_URL } from "../shipment/own-url.ts";
+import { fromRootRelative, pathOf, projectRoot, urlInRoot } from "../modules/root.ts";
+import { scriptFrom } from "../engine/scripts.ts";
+import type { Dependency } from "../shipment/shipment.ts";
+
+/** Thrown when a module that code refers to cannot be loaded here, or is not the same one. */
+export class ModuleUnavailable extends Error {
+  override readonly name = "ModuleUnavailable";
+  readonly dependency: Dependency;
+
+  constructor(message: string, dependency: Dependency, options?: ErrorOptions) {
+    super(message, options);
+    this.dependency = dependency;
+  }
+}
+
+interface StoredCode {
+  readonly dependency: Dependency;
+  readonly data: CodeData;
+  factory: CodeFactory | undefined;
+}
+
+/** A module that was asked for: its namespace, or why there is none. */
+export type StoredModule =
+  | { readonly state: "loaded"; readonly namespace: object }
+  | { readonly state: "unknown"; readonly dependency: Dependency };
+
+const MAX_CODES = 8192;
+const MAX_CHARACTERS = 64_000_000;
+const codes = new Map<string, StoredCode>();
+const modules = new BoundedMap<string, StoredModule>(10_000);
+const loading = new Map<string, Promise<void>>();
+
+/** True when the receiver side has what a hash stands for, so that it need not be sent again. */
+export function hasDependency(hash: string): boolean {
+  return codes.has(hash) || modules.get(hash)?.state === "loaded";
+}
+
+/**
+ * Takes in what a function needs: keeps the text of code (the 8192 pieces used last, of at most 64 million characters together), loads a module unless it is loaded
+ * already, in which case the result is a promise. With `importing: false` nothing is loaded because a peer said so: a
+ * module counts only when this process has loaded it for itself. Rejects with `ModuleUnavailable` when a module
+ * cannot be loaded or its content is not the same.
+ */
+export function acceptDependency(dependency: Dependency, options: { importing?: boolean } = {}): void | Promise<void> {
+  const { hash, data } = dependency;
+  if (!isRecord(data)) throw new TypeError("a dependency is malformed");
+  if (data["kind"] === "code") {
+    if (!codes.has(hash)) storeCode(hash, { dependency, data: toCodeData(data), factory: undefined });
+    return undefined;
+  }
+  if (data["kind"] !== "module") throw new TypeError("a dependency is of an unknown kind");
+  if (modules.get(hash)?.state === "loaded") return undefined;
+  const existing = loading.get(hash);
+  if (existing !== undefined) return existing;
+  const started = (options.importing === false ? recognise(dependency) : loadAsNamed(dependency)).finally(() =>
+    loading.delete(hash),
+  );
+  loading.set(hash, started);
+  return started;
+}
+
+let characters = 0;
+
+function storeCode(hash: string, code: StoredCode): void {
+  codes.set(hash, code);
+  characters += code.data.text.length;
+  for (const [oldest, { data }] of codes) {
+    if (oldest === hash || (codes.size <= MAX_CODES && characters <= MAX_CHARACTERS)) break;
+    codes.delete(oldest);
+    characters -= data.text.length;
+  }
+}
+
+/** The code of that hash, compiled. Throws when it was not accepted before, or is no longer kept. */
+export function codeFactory(hash: string): { factory: CodeFactory; dependency: Dependency; data: CodeData } {
+  const code = codes.get(hash);
+  if (code === undefined) throw new Error(`the code ${hash} is not here: it must be sent again`);
+  codes.delete(hash);
+  codes.set(hash, code);
+  code.factory ??= compileCode(code.data, localUrl(code.data));
+  return { factory: code.factory, dependency: code.dependency, data: code.data };
+}
+
+/** The module of that hash. Throws when it was not accepted before. */
+export function storedModule(hash: string): StoredModule {
+  const module = modules.get(hash);
+  if (module === undefined) throw new Error(`the module ${hash} is not here: it must be accepted first`);
+  return module;
+}
+
+/** What a module dependency says, checked. */
+interface ModuleData {
+  readonly specifier: string | undefined;
+  readonly from: string | undefined;
+  readonly file: string | undefined;
+  readonly content: string | undefined;
+  readonly imports: readonly string[];
+  readonly importsContent: string | undefined;
+  readonly packageName: string | undefined;
+  readonly subpath: string | undefined;
+}
+
+function moduleData({ data }: Dependency): ModuleData {
+  const text = (key: string): string | undefined => {
+    const value = isRecord(data) ? data[key] : undefined;
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    specifier: text("specifier"),
+    from: text("from"),
+    file: text("file"),
+    content: text("content"),
+    imports: isRecord(data) && isStringList(data["imports"]) ? data["imports"] : [],
+    importsContent: text("importsContent"),
+    packageName: text("package"),
+    subpath: text("subpath"),
+  };
+}
+
+function titleOf({ specifier, file, packageName, subpath }: ModuleData): string {
+  return specifier ?? (packageName === undefined ? (file ?? "?") : `${packageName}/${subpath ?? ""}`);
+}
+
+async function load(dependency: Dependency): Promise<void> {
+  const data = moduleData(dependency);
+  try {
+    const namespace = await importModule(data);
+    modules.set(dependency.hash, { state: "loaded", namespace });
+  } catch (error) {
+    if (error instanceof ModuleUnavailable) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ModuleUnavailable(`the module "${titleOf(data)}" cannot be loaded here: ${reason}`, dependency, {
+      cause: error,
+    });
+  }
+}
+
+async function loadAsNamed(dependency: Dependency): Promise<void> {
+  await load(dependency);
+  const data = moduleData(dependency);
+  if (data.content !== undefined) noteLoaded(fileOf(data), dependency);
+}
+
+async function importModule(data: ModuleData): Promise<object> {
+  if (data.specifier !== undefined) return importFrom(importerOf(data), data.specifier);
+  const path = fileOf(data);
+  if (data.content !== undefined) checkContent(path, data.content, data);
+  return importFrom(importerOf(data), pathToFileURL(path).href);
+}
+
+/** What is loaded must be what the sender has: also where it was loaded before, and the file replaced since. */
+function checkContent(path: string, content: string, { imports, importsContent }: ModuleData): void {
+  if (contentHash(readFileSync(path)) !== content) throw new Error("the file here has another content");
+  const files = imports.map(fromRootRelative);
+  if (importsContent !== undefined && contentOf(files) !== importsContent) {
+    throw new Error("a file that it imports has another content here");
+  }
+  for (const file of [path, ...files]) {
+    if (isAsLoaded(file, () => scriptFrom(pathToFileURL(file).href)?.source)) continue;
+    throw new Error(`"${file}" has changed here since it was loaded`);
+  }
+}
+
+/** The file from which a specifier is resolved: the directory that imported it at the caller, when it is here too. */
+function importerOf({ from }: ModuleData): string {
+  const directory = from === undefined ? undefined : fromRootRelative(from);
+  return pathToFileURL(
+    join(directory !== undefined && existsSync(directory) ? directory : projectRoot(), "shipped.mjs"),
+  ).href;
+}
+
+function fileOf({ file, packageName, subpath }: ModuleData): string {
+  const inRoot = file === undefined ? undefined : fromRootRelative(file);
+  if (inRoot !== undefined && (packageName === undefined || existsSync(inRoot))) return inRoot;
+  for (let directory = projectRoot(); packageName !== undefined; directory = dirname(directory)) {
+    const candidate = join(directory, "node_modules", packageName, subpath ?? "");
+    if (existsSync(candidate)) return candidate;
+    if (dirname(directory) === directory) break;
+  }
+  throw new Error("there is no such file");
+}
+
+/** Finds a module among those this process has loaded for itself. */
+async function recognise(dependency: Dependency): Promise<void> {
+  const data = moduleData(dependency);
+  let isKnown = false;
+  try {
+    isKnown = data.specifier !== undefined && isBuiltin(data.specifier) ? true : isLoadedFile(data);
+  } catch {
+    isKnown = false;
+  }
+  // What this process sent itself is recognised also when the file has changed since.
+  if (isKnown) {
+    isKnown = await load(dependency).then(
+      () => true,
+      () => false,
+    );
+  }
+  if (!isKnown) modules.set(dependency.hash, { state: "unknown", dependency });
+}
+
+function isLoadedFile(data: ModuleData): boolean {
+  const path = data.specifier === undefined ? fileOf(data) : createRequire(importerOf(data)).resolve(data.specifier);
+  if (createRequire(OWN_URL).cache[path] !== undefined) return true;
+  return scriptFrom(pathToFileURL(path).href) !== undefined;
+}
+
+/** The url under which code from another process looks for its neighbours here. */
+function localUrl({ file, url }: CodeData): string {
+  if (file !== "") return urlInRoot(file);
+  return pathOf(url) === undefined ? pathToFileURL(join(projectRoot(), "shipped.mjs")).href : url;
+}

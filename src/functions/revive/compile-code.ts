@@ -1,0 +1,188 @@
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Script } from "node:vm";
+import { type CodeData, INSERTED } from "../shipment/code-data.ts";
+import { importForCode } from "./import-for-code.ts";
+import type { PrivateAccess } from "../shipment/revived.ts";
+import { noteForeignFile, pathOf } from "../modules/root.ts";
+import { slotCode } from "../emit/slot-code.ts";
+
+/** One function made from a piece of code. */
+export interface CodeInstance {
+  readonly value: object;
+  /** Sets the captured variables, in the order of the code's slots. */
+  fill(values: readonly unknown[]): void;
+  /** The captured variables as they are now. */
+  read(): unknown[];
+  /** Of a method: the object that `super` starts from. */
+  readonly holder: object | undefined;
+  /** Of a class with private members. */
+  readonly privates: PrivateAccess | undefined;
+  /** Of a class: makes the functions that can only be made inside of it. */
+  readonly inner: readonly (() => RawInstance)[];
+}
+
+/** What a class needs when it is defined. */
+export interface Definition {
+  readonly superclass: unknown;
+  readonly keys: readonly unknown[];
+}
+
+/** Makes a new function from a piece of code each time it is called. */
+export type CodeFactory = (definition: Definition) => CodeInstance;
+
+/** Sets the captured variables, reads them, and the function itself. */
+export type RawInstance = [(values: readonly unknown[]) => void, () => unknown[], object];
+
+type RawFactory = (...inserted: unknown[]) => RawInstance;
+
+function isRawMaker(value: unknown): value is () => RawInstance {
+  return typeof value === "function";
+}
+
+function isRawFactory(value: unknown): value is RawFactory {
+  return typeof value === "function";
+}
+
+const PARAMETERS = [
+  INSERTED.superclass,
+  INSERTED.keys,
+  INSERTED.importer,
+  INSERTED.meta,
+  INSERTED.returner,
+  INSERTED.methods,
+  INSERTED.statics,
+  INSERTED.inner,
+];
+
+/** Compiles a piece of code once; `importer` is the url from which it imports. */
+export function compileCode(code: CodeData, importer: string): CodeFactory {
+  const { base, slots, text, form } = code;
+  const { declaration, fill: setter, read: getter } = slotCode(slots, code.isStrict);
+  const open =
+    `(function(${PARAMETERS.map((name) => base + name).join()}){${code.isStrict ? '"use strict";' : ""}` +
+    `${declaration}return[${setter},${getter},${form === "method" ? "({" : "("}`;
+  const script = new Script(`${open}${text}\n${form === "method" ? "})" : ")"}]})`, {
+    filename: code.url === "" ? "shipped.js" : code.url,
+    lineOffset: code.line,
+    columnOffset: code.column - open.length,
+  });
+  noteForeignFile(code.url, code.file);
+  const factory: unknown = script.runInThisContext();
+  if (!isRawFactory(factory)) throw new TypeError("the code of a function is malformed");
+  const meta = importMeta(importer);
+  const load = (specifier: unknown, options?: object): Promise<object> => importForCode(importer, specifier, options);
+  return ({ superclass, keys }) => {
+    const symbols = code.privateMethods.map(({ name }) => Symbol(`#${name}`));
+    const methods: unknown[] = [];
+    const statics: unknown[] = [];
+    const inner: unknown[] = [];
+    const [fill, read, made] = factory(
+      superclass,
+      [...keys, ...symbols],
+      load,
+      meta,
+      Returner,
+      methods,
+      statics,
+      inner,
+    );
+    const instance = { fill, read, holder: undefined, privates: undefined, inner: [] };
+    if (form === "method") return { ...instance, value: methodOf(made), holder: made };
+    if (form === "expression") return { ...instance, value: made };
+    const cls = code.privateFields.length + symbols.length > 0 ? objectAt(made, `${base}class`) : made;
+    methods.push(...symbols.map((symbol, index) => extractMethod(cls, symbol, code.privateMethods[index]?.slot)));
+    return { ...instance, value: cls, privates: privateAccess(code, made, statics), inner: inner.filter(isRawMaker) };
+  };
+}
+
+/** What a class extends so that it gives its private names to an object that exists already. */
+const Returner = class {
+  constructor(object: object) {
+    // oxlint-disable-next-line no-constructor-return -- that is its purpose
+    return object;
+  }
+};
+
+type Accessor = (...args: unknown[]) => unknown;
+
+function isAccessor(value: unknown): value is Accessor {
+  return typeof value === "function";
+}
+
+function accessorAt(list: unknown, index: number): Accessor {
+  const accessor: unknown = Array.isArray(list) ? list[index] : undefined;
+  return isAccessor(accessor) ? accessor : () => [];
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function privateAccess(code: CodeData, made: object, statics: unknown[]): PrivateAccess | undefined {
+  const { privateFields: fields, privateMethods, privateStatics, base } = code;
+  if (fields.length + privateMethods.length + privateStatics.length === 0) return undefined;
+  const access: unknown = Reflect.get(made, `${base}access`);
+  const [has, install, read, write] = [0, 1, 2, 3].map((index) => accessorAt(access, index));
+  return {
+    fields,
+    methods: privateMethods.filter(({ slot }) => slot === "value").map(({ name }) => name),
+    hasInstanceMembers: fields.length + privateMethods.length > 0,
+    statics: privateStatics,
+    has: (object) => has?.(object) === true,
+    install: (object) => void install?.(object),
+    read: (object) => listOf(read?.(object)),
+    write: (object, values) => void write?.(object, values),
+    readStatic: () => listOf(accessorAt(statics, 0)()),
+    writeStatic: (values) => void accessorAt(statics, 1)(values),
+  };
+}
+
+function objectAt(holder: object, key: string): object {
+  const value: unknown = Reflect.get(holder, key);
+  if (typeof value !== "function") throw new TypeError("the code of a class is malformed");
+  return value;
+}
+
+/** Takes a private method away from the prototype that it was defined on. */
+function extractMethod(cls: object, symbol: symbol, slot: "value" | "get" | "set" | undefined): unknown {
+  const prototype = objectAtPrototype(cls);
+  const descriptor = Reflect.getOwnPropertyDescriptor(prototype, symbol);
+  Reflect.deleteProperty(prototype, symbol);
+  const method: unknown = descriptor?.[slot ?? "value"];
+  if (typeof method === "function") {
+    const prefix = slot === "value" || slot === undefined ? "" : `${slot} `;
+    Object.defineProperty(method, "name", { value: `${prefix}${symbol.description ?? ""}`, configurable: true });
+  }
+  return method;
+}
+
+function objectAtPrototype(cls: object): object {
+  const prototype: unknown = Reflect.get(cls, "prototype");
+  if (typeof prototype !== "object" || prototype === null) throw new TypeError("the code of a class is malformed");
+  return prototype;
+}
+
+/** The only member of an object literal. */
+function methodOf(holder: object): object {
+  for (const key of Reflect.ownKeys(holder)) {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    const method: unknown = descriptor?.value ?? descriptor?.get ?? descriptor?.set;
+    if (typeof method === "function") return method;
+  }
+  throw new TypeError("the code of a method is malformed");
+}
+
+function importMeta(url: string): object {
+  const path = pathOf(url);
+  return Object.assign(Object.create(null), {
+    ...(path === undefined ? {} : { dirname: dirname(path), filename: path }),
+    url,
+    resolve: (specifier: string): string => {
+      if (/^\.{0,2}\//.test(specifier)) return new URL(specifier, url).href;
+      const resolved = createRequire(path ?? fileURLToPath(new URL("shipped.mjs", url))).resolve(specifier);
+      return resolved.startsWith("/") ? pathToFileURL(resolved).href : resolved;
+    },
+  });
+}

@@ -1,0 +1,66 @@
+import { HandshakeError } from "../../errors.ts";
+import type { Member } from "./member.ts";
+
+/** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
+const RETRY_MS = 1000;
+
+/** Connects to the workers of a pool, and leaves those alone for a while that cannot be reached. */
+export class Connector {
+  readonly #members: ReadonlyMap<string, Member>;
+  readonly #unreachable: (member: Member, error: Error) => void;
+
+  /** `unreachable` is told of each member that could not be connected to. */
+  constructor(members: ReadonlyMap<string, Member>, unreachable: (member: Member, error: Error) => void) {
+    this.#members = members;
+    this.#unreachable = unreachable;
+  }
+
+  /** Connects to every worker that is not connected. */
+  connect(): void {
+    let hopeful = false;
+    const idle: Member[] = [];
+    for (const member of this.#members.values()) {
+      if (member.link.state === "idle") idle.push(member);
+      else hopeful = true;
+    }
+    const now = idle.length === 0 ? 0 : performance.now();
+    for (const member of idle) {
+      // While others can be reached, one that could not is left alone for a while.
+      if (!hopeful || member.retryAt <= now) this.connectTo(member);
+    }
+  }
+
+  /** Connects to one worker. */
+  connectTo(member: Member): void {
+    member.link.connect().then(
+      () => {
+        member.failure = undefined;
+        member.retryAt = 0;
+      },
+      (error: Error) => this.#failed(member, error),
+    );
+  }
+
+  /** Whether a worker that is not connected may be tried now. */
+  isDue(member: Member): boolean {
+    return member.failure === undefined || member.retryAt <= performance.now();
+  }
+
+  /** What the workers said that cannot be reached; nothing when one of them is, or is being connected to. */
+  failures(): Error[] | undefined {
+    const failures: Error[] = [];
+    for (const member of this.#members.values()) {
+      if (member.link.state !== "idle") return undefined;
+      if (member.failure !== undefined) failures.push(member.failure);
+    }
+    return failures;
+  }
+
+  #failed(member: Member, error: Error): void {
+    if (this.#members.get(member.uid) !== member) return;
+    member.failure = error;
+    member.retryAt = performance.now() + RETRY_MS;
+    if (error instanceof HandshakeError) process.emitWarning(error.message, "WoolWarning");
+    this.#unreachable(member, error);
+  }
+}

@@ -1,0 +1,147 @@
+import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../../discovery/index.ts";
+import { emitWorkerEvent } from "../../telemetry/events.ts";
+import { Evictions } from "./evictions.ts";
+import { Member } from "./member.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
+
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 10_000;
+
+/** How a membership decides whom to admit. */
+export interface MembershipOptions {
+  readonly filter: WorkerFilter;
+  /** Uids of workers that are admitted whatever the lease says. */
+  readonly reserved: ReadonlySet<string>;
+  /** Most workers admitted beyond the reserved ones. */
+  readonly lease: number;
+  /** Called after each change. */
+  readonly changed: () => void;
+}
+
+/** Keeps the workers of a pool up to date with what a discovery tells. */
+export class Membership {
+  readonly #scheduler: Scheduler;
+  readonly #options: MembershipOptions;
+  /** Workers that there is no room for. */
+  readonly #waiting = new Map<string, WorkerMetadata>();
+  #subscription: AsyncIterator<DiscoveryEvent> | undefined;
+  #state: "idle" | "subscribed" | "closed" = "idle";
+  #retry: NodeJS.Timeout | undefined;
+  readonly #evictions = new Evictions((worker) => this.#admit(worker));
+
+  constructor(scheduler: Scheduler, options: MembershipOptions) {
+    this.#scheduler = scheduler;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#scheduler.members.size;
+  }
+
+  /** Follows a discovery until `close`. */
+  subscribe(discovery: DiscoveryLike): void {
+    this.#state = "subscribed";
+    void this.#follow(discovery, FIRST_RETRY_MS);
+  }
+
+  /** Takes a worker out because of what it answered. It is admitted again after a while. */
+  evict(member: Member, reason: Error): void {
+    this.#evictions.add(member.metadata);
+    this.#remove(member.uid, false);
+    emitWorkerEvent("worker-evicted", member.metadata, reason);
+  }
+
+  /** Takes a worker out. `gone`: it no longer exists, so its connection is closed at once. */
+  remove(uid: string, gone: boolean): void {
+    this.#evictions.forget(uid);
+    const member = this.#remove(uid, gone);
+    if (member !== undefined) emitWorkerEvent("worker-dropped", member.metadata);
+  }
+
+  #remove(uid: string, gone: boolean): Member | undefined {
+    const member = this.#scheduler.members.get(uid);
+    if (member === undefined) return undefined;
+    this.#scheduler.remove(member);
+    member.release(gone);
+    this.#options.changed();
+    this.#fill();
+    return member;
+  }
+
+  /** Stops following and gives all connections back. */
+  close(gone: boolean): void {
+    this.#state = "closed";
+    clearTimeout(this.#retry);
+    this.#evictions.close();
+    for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
+    // A subscription that waits inside itself answers when it wakes up; nobody needs to wait for that.
+    this.#subscription?.return?.().catch(() => undefined);
+  }
+
+  async #follow(discovery: DiscoveryLike, retryIn: number): Promise<void> {
+    let wait = retryIn;
+    try {
+      const iterator = discovery.subscribe(this.#options.filter)[Symbol.asyncIterator]();
+      this.#subscription = iterator;
+      for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
+        if (this.#state === "closed") return;
+        wait = FIRST_RETRY_MS;
+        this.#apply(step.value);
+      }
+    } catch (error) {
+      if (this.#state === "closed") return;
+      const reason = error instanceof Error ? error.message : String(error);
+      process.emitWarning(
+        `discovery failed (${reason}); the ${this.size} workers known so far stay, and it is tried again in ${wait} ms`,
+        "WoolWarning",
+      );
+      this.#retry = setTimeout(() => void this.#follow(discovery, Math.min(wait * 2, LAST_RETRY_MS)), wait);
+      this.#retry.unref();
+    }
+  }
+
+  #apply(event: DiscoveryEvent): void {
+    const { worker } = event;
+    this.#waiting.delete(worker.uid);
+    if (event.type === "worker-dropped") this.remove(worker.uid, true);
+    else this.#admit(worker);
+  }
+
+  #admit(worker: WorkerMetadata): void {
+    if (this.#evictions.has(worker.uid)) return this.#evictions.update(worker);
+    const scheduler = this.#scheduler;
+    const known = scheduler.members.get(worker.uid);
+    if (known !== undefined && known.metadata.address === worker.address) {
+      known.metadata = worker;
+      scheduler.context.update(worker);
+      emitWorkerEvent("worker-updated", worker);
+      return;
+    }
+    if (known !== undefined) this.remove(worker.uid, true);
+    if (!this.#hasRoomFor(worker)) {
+      this.#waiting.set(worker.uid, worker);
+      return;
+    }
+    scheduler.add(new Member(worker, scheduler));
+    this.#options.changed();
+    emitWorkerEvent("worker-added", worker);
+  }
+
+  #hasRoomFor({ uid }: WorkerMetadata): boolean {
+    const { reserved, lease } = this.#options;
+    if (reserved.has(uid) || lease === Number.POSITIVE_INFINITY) return true;
+    let leased = 0;
+    for (const member of this.#scheduler.members.keys()) if (!reserved.has(member)) leased++;
+    return leased < lease;
+  }
+
+  /** Gives the place of a worker that has left to one that waits for it. */
+  #fill(): void {
+    if (this.#state === "closed") return;
+    for (const worker of this.#waiting.values()) {
+      if (!this.#hasRoomFor(worker)) return;
+      this.#waiting.delete(worker.uid);
+      this.#admit(worker);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { DispatchOutcome, LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
+import type { AttemptListener, Call } from "../../connection/call.ts";
+import { describeValue } from "../../checks/describe-value.ts";
+import { follow } from "./hand-over.ts";
+
+const warned = new WeakSet<LoadBalancerLike>();
+
+/** Has a balancer that wants to know told of the attempts at a call. */
+export function reportAttempts(call: Call, balancer: LoadBalancerLike, context: LoadBalancerContextView): void {
+  if (balancer.settled !== undefined && call.attempts === undefined) follow(call, new AttemptReport(balancer, context));
+}
+
+/** Tells a balancer what became of each attempt at a call: once, whatever happens. */
+class AttemptReport implements AttemptListener {
+  readonly #balancer: LoadBalancerLike;
+  readonly #context: LoadBalancerContextView;
+  /** The worker that has the call. */
+  #uid: string | undefined;
+
+  constructor(balancer: LoadBalancerLike, context: LoadBalancerContextView) {
+    this.#balancer = balancer;
+    this.#context = context;
+  }
+
+  handed(uid: string): void {
+    this.#uid = uid;
+  }
+
+  ended(status: DispatchOutcome["status"]): void {
+    const uid = this.#uid;
+    if (uid === undefined) return;
+    this.#uid = undefined;
+    try {
+      this.#balancer.settled?.(uid, { status }, this.#context);
+    } catch (error) {
+      this.#warn(error);
+    }
+  }
+
+  /** Feedback that fails changes nothing for the call. */
+  #warn(error: unknown): void {
+    if (warned.has(this.#balancer)) return;
+    warned.add(this.#balancer);
+    process.emitWarning(
+      `settled() of the load balancer, ${describeValue(this.#balancer)}, failed (this is said once): ${String(error)}`,
+      "WoolWarning",
+    );
+  }
+}

@@ -1,0 +1,7 @@
+import type { TaskInfo } from "../../balancing/index.ts";
+import type { Call } from "../../connection/call.ts";
+
+/** What balancers are told of a call. */
+export function taskInfo(call: Call): TaskInfo {
+  return { sequence: call.sequence, name: call.route.name, key: call.extras?.key };
+}

@@ -1,0 +1,183 @@
+import { types } from "node:util";
+import { SerializationError } from "../../errors.ts";
+import { arrayIndex } from "../slots/array-index.ts";
+import { bundleAdvice } from "./bundle-advice.ts";
+import { type FunctionPort, isCell } from "../function-port.ts";
+import { ownProperty } from "../own-property.ts";
+import type { Refusal } from "./refusal.ts";
+import { travellerKind, travellerKindOf } from "../traveller.ts";
+
+interface Step {
+  readonly value: unknown;
+  readonly from: Step | undefined;
+  readonly label: string;
+  /** Reached through what a function captured. */
+  readonly captured: boolean;
+}
+
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+
+/** Turns a refusal into the error the user sees: where in `root` the value is, why it cannot travel, what to do. */
+export function explainRefusal(
+  refusal: Refusal,
+  root: unknown,
+  rootName: string,
+  port: FunctionPort,
+): SerializationError {
+  const { path, reason, fix } = locateRefusal(refusal, root, rootName, port);
+  const cause = refusal.cause === undefined ? undefined : { cause: refusal.cause };
+  return new SerializationError(`${path}: ${reason}. ${fix}`, path, cause);
+}
+
+/**
+ * Where in `root` the value is that was refused, why, and what to do.
+ *
+ * @param isCaptured - whether a function captured `root`, default false
+ */
+export function locateRefusal(
+  refusal: Refusal,
+  root: unknown,
+  rootName: string,
+  port: FunctionPort,
+  isCaptured = false,
+): { path: string; reason: string; fix: string } {
+  const found = findStep(root, refusal.culprit, port);
+  const segments = refusal.steps.map((step) => ` -> ${step}`);
+  const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
+  const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) + loweredFieldAdvice(found) + advice };
+}
+
+/** What to do about the private fields of a class when a compiler keeps them in a `WeakMap` beside it. */
+function loweredFieldAdvice(found: Step | undefined): string {
+  if (found === undefined || !(types.isWeakMap(found.value) || types.isWeakSet(found.value))) return "";
+  // The value of a shared variable goes by the name of the variable.
+  const { label, captured } = found.label === "" && found.from !== undefined ? found.from : found;
+  if (!captured || !/^_\w/.test(label)) return "";
+  return (
+    ` If it is where esbuild or tsx keeps the private member #${label.slice(1).replace(/\d+$/, "")} of a class with ` +
+    "decorators: set experimentalDecorators in tsconfig.json, or make the member one that is not private."
+  );
+}
+
+function* valuesUpFrom(end: Step): Generator<unknown> {
+  for (let step: Step | undefined = end; step !== undefined; step = step.from) yield step.value;
+}
+
+/** The shortest way to `culprit`. The writer keeps no track of where it is, so that only failures pay for it. */
+function findStep(root: unknown, culprit: WeakKey, port: FunctionPort): Step | undefined {
+  const queue: Step[] = [{ value: root, from: undefined, label: "", captured: false }];
+  const visited = new Set<object>();
+  for (let index = 0; index < queue.length; index++) {
+    const step = queue[index];
+    if (step === undefined || !isObject(step.value)) continue;
+    if (step.value === culprit) return step;
+    if (visited.has(step.value)) continue;
+    visited.add(step.value);
+    const from = step;
+    const follow = (label: string, value: unknown): void => {
+      if (isObject(value)) queue.push({ value, from, label, captured: typeof from.value === "function" });
+    };
+    if (!types.isProxy(step.value)) followAll(step.value, port, follow);
+  }
+  return undefined;
+}
+
+/** `args[0].socket`; from the first function on, `args[0] -> client -> socket`. */
+function pathTo(end: Step, rootName: string, isCaptured: boolean): string {
+  const steps: Step[] = [];
+  for (let step: Step | undefined = end; step?.from !== undefined; step = step.from) steps.unshift(step);
+  let path = rootName;
+  let captured = isCaptured;
+  for (const step of steps) {
+    captured ||= step.captured;
+    // The value of a shared variable goes by the name of the variable.
+    if (step.label === "") continue;
+    path += captured ? ` -> ${step.label.replace(/^\./, "")}` : step.label;
+  }
+  return path;
+}
+
+type Follow = (label: string, value: unknown) => void;
+
+function followAll(value: object, port: FunctionPort, follow: Follow): void {
+  const kind = travellerKindOf(value);
+  if (kind !== undefined) {
+    travellerKind(kind)
+      ?.take(value)
+      .forEach((part, index) => follow(`.${kind}[${index}]`, part));
+    return;
+  }
+  if (typeof value === "function") {
+    followFunction(value, port, follow);
+    return;
+  }
+  if (isCell(value)) {
+    follow("", value.v);
+    return;
+  }
+  if (types.isMap(value)) followMap(value, follow);
+  if (types.isSet(value))
+    [...Set.prototype.values.call(value)].forEach((item, index) => follow(`.values()[${index}]`, item));
+  if (!types.isArrayBufferView(value)) followProperties(value, follow);
+  const prototype: object | null = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return;
+  follow(".constructor", ownProperty(prototype, "constructor")?.value);
+  followPrivates(value, port, follow);
+  follow(".__proto__", prototype);
+}
+
+function followPrivates(value: object, port: FunctionPort, follow: Follow): void {
+  try {
+    for (const { owner, names, values } of port.privatesOf(value)) {
+      follow(".constructor", owner);
+      names.forEach((name, index) => follow(`.#${name}`, values[index]));
+    }
+  } catch {
+    // Private fields that cannot be had lead nowhere.
+  }
+}
+
+function followFunction(fn: object, port: FunctionPort, follow: Follow): void {
+  try {
+    const { early, parts, labels } = port.dismantle(fn);
+    early.forEach((value) => follow("extends", value));
+    parts.forEach((value, index) => follow(labels[index] ?? "", value));
+  } catch {
+    // One that cannot be taken apart leads nowhere; if it is the culprit it has been found already.
+  }
+}
+
+function followMap(map: object, follow: Follow): void {
+  let index = 0;
+  Map.prototype.forEach.call(map, (value: unknown, key: unknown) => {
+    follow(`.keys()[${index}]`, key);
+    follow(typeof key === "string" ? `.get(${JSON.stringify(key)})` : `.values()[${index}]`, value);
+    index++;
+  });
+}
+
+function followProperties(object: object, follow: Follow): void {
+  for (const key of Reflect.ownKeys(object)) {
+    const property = ownProperty(object, key);
+    if (property === undefined) continue;
+    const label = labelOf(object, key);
+    follow(label, property.value);
+    follow(`${label} (getter)`, property.get);
+    follow(`${label} (setter)`, property.set);
+  }
+}
+
+function labelOf(object: object, key: string | symbol): string {
+  if (typeof key === "symbol") return `[${String(key)}]`;
+  if (Array.isArray(object) && arrayIndex(key) >= 0) return `[${key}]`;
+  return IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+}

@@ -1,0 +1,168 @@
+import { types } from "node:util";
+import { platformName } from "../function-port.ts";
+import { isNativeCode } from "./native-code.ts";
+import { ownProperty } from "../own-property.ts";
+import { Refusal } from "./refusal.ts";
+
+interface RefusedKind {
+  is(value: object): boolean;
+  readonly what: string;
+  readonly fix: string;
+}
+
+const iteratorPrototypes: readonly unknown[] = [
+  Object.getPrototypeOf(Object.getPrototypeOf([].values())),
+  Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf((async function* () {})()))),
+];
+
+/** Of the classes of timers, which Node does not export. */
+const timerPrototypes: readonly object[] = timers();
+
+function timers(): object[] {
+  const timeout = setTimeout(() => {}, 0);
+  const immediate = setImmediate(() => {});
+  clearTimeout(timeout);
+  clearImmediate(immediate);
+  return [timeout, immediate].map((timer) => Object.getPrototypeOf(timer));
+}
+
+/** Objects with state that no code can see. */
+const refusedKinds: readonly RefusedKind[] = [
+  {
+    is: types.isPromise,
+    what: "a Promise stands for a result that this process is waiting for",
+    fix: "Await it and pass the value.",
+  },
+  { is: types.isWeakMap, what: "a WeakMap cannot be listed", fix: "Use a Map, or make it inside the routine." },
+  { is: types.isWeakSet, what: "a WeakSet cannot be listed", fix: "Use a Set, or make it inside the routine." },
+  { is: isWeakRef, what: "a WeakRef points into the memory of this process", fix: "Pass what deref() returns." },
+  {
+    is: (value) => isTagged(value, FinalizationRegistry.prototype),
+    what: "a FinalizationRegistry watches the memory of this process",
+    fix: "Make it inside the routine.",
+  },
+  {
+    is: (value) => types.isGeneratorObject(value) || isRemoteGenerator(value),
+    what: "a generator that has been started somewhere cannot go on elsewhere",
+    fix: "Pass its values, such as [...generator], or make the generator function a routine.",
+  },
+  {
+    is: isBuiltInIterator,
+    what: "an iterator in flight cannot go on elsewhere",
+    fix: "Pass what it iterates over, or its values, such as [...iterator].",
+  },
+  {
+    is: types.isSharedArrayBuffer,
+    what: "a SharedArrayBuffer is memory of this process",
+    fix: "Pass a copy, such as new Uint8Array(shared).slice().",
+  },
+  {
+    is: types.isArgumentsObject,
+    what: "an arguments object belongs to a running call",
+    fix: "Use rest parameters, or Array.from(arguments).",
+  },
+  {
+    is: types.isModuleNamespaceObject,
+    what: "the namespace of a module belongs to this process",
+    fix: "Pass the exports that are needed.",
+  },
+  {
+    is: (value) => value === process.env,
+    what: "process.env belongs to this process",
+    fix: "Pass a copy, such as { ...process.env }.",
+  },
+  {
+    is: (value) => timerPrototypes.includes(Object.getPrototypeOf(value)),
+    what: "a timer belongs to this process",
+    fix: "Start it inside the routine.",
+  },
+  { is: types.isExternal, what: "a pointer of a native addon belongs to this process", fix: "Make it in the routine." },
+];
+
+/** Classes of the platform whose instances have nothing but properties. */
+const OPEN_CLASSES = new Set([
+  "Object",
+  "Function",
+  "Array",
+  "Map",
+  "Set",
+  "Date",
+  "RegExp",
+  "Iterator",
+  "Error",
+  "EvalError",
+  "RangeError",
+  "ReferenceError",
+  "SyntaxError",
+  "TypeError",
+  "URIError",
+  "AggregateError",
+  "events",
+  "fs.Stats",
+  "fs.Dirent",
+  "url.Url",
+  "assert.AssertionError",
+]);
+
+const HANDLES = new Set(["net", "tls", "dgram", "http", "https", "http2", "fs", "child_process", "worker_threads"]);
+
+/** Prototypes from which nothing with hidden state is inherited, as far as seen. */
+const openPrototypes = new WeakSet<object>([Object.prototype]);
+
+/** What a streaming routine returns is a generator to its caller. */
+function isRemoteGenerator(value: object): boolean {
+  return ownProperty(value, Symbol.toStringTag)?.value === "AsyncGenerator";
+}
+
+/** Throws `Refusal` for an object without known state of its own that has state which cannot be seen. */
+export function refuseHiddenState(value: object): void {
+  for (const kind of refusedKinds) {
+    if (kind.is(value)) throw new Refusal(value, kind.what, kind.fix);
+  }
+  const first: object | null = Object.getPrototypeOf(value);
+  let prototype = first;
+  for (; prototype !== null && !openPrototypes.has(prototype); prototype = Object.getPrototypeOf(prototype)) {
+    const constructor = ownProperty(prototype, "constructor")?.value;
+    if (typeof constructor !== "function") continue;
+    const name = platformName(constructor);
+    if (name === undefined || OPEN_CLASSES.has(name)) continue;
+    throw new Refusal(value, `${name} ${whyNot(name)}`, fixFor(name));
+  }
+  if (first !== null) openPrototypes.add(first);
+}
+
+function whyNot(name: string): string {
+  if (name.startsWith("stream") || /Stream/.test(name)) return "is a stream, which only this process can read or write";
+  if (name.startsWith("Abort")) return "is tied to what waits for it in this process";
+  if (HANDLES.has(name.split(".", 1)[0] ?? "")) return "holds an open handle";
+  return "has state that only this process can see";
+}
+
+function fixFor(name: string): string {
+  if (name === "AbortController") return "Pass its signal.";
+  if (name === "Blob" || name === "File") return "Pass its bytes: await blob.arrayBuffer().";
+  if (name === "Request" || name === "Response") return "Pass what is needed of it, such as its url, headers and text.";
+  if (name.startsWith("Temporal.")) return `Pass its text, toString(), and call ${name}.from(text) inside the routine.`;
+  return "Make it inside the routine, from data that is passed.";
+}
+
+function isWeakRef(value: object): boolean {
+  return isTagged(value, WeakRef.prototype);
+}
+
+/** True when `value` inherits from a built-in prototype, which nothing but the built-in class normally does. */
+function isTagged(value: object, prototype: object): boolean {
+  return Object.prototype.isPrototypeOf.call(prototype, value);
+}
+
+/** Iterators of arrays, strings, maps and so on, and what `Iterator.prototype.map` and its like return. */
+function isBuiltInIterator(value: object): boolean {
+  let native = false;
+  let prototype: object | null = Object.getPrototypeOf(value);
+  for (; prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
+    if (iteratorPrototypes.includes(prototype)) return native;
+    const next = ownProperty(prototype, "next")?.value;
+    native ||= typeof next === "function" && isNativeCode(next);
+  }
+  return false;
+}

@@ -1,0 +1,23 @@
+import { ownProperty, type Property } from "../own-property.ts";
+
+const sample = {};
+Error.captureStackTrace(sample);
+/** Newer engines give every object with a stack the same accessor for it; older ones a plain property. */
+const getter = ownProperty(sample, "stack")?.get;
+
+/** True for the `stack` that the engine itself gives to errors, where that is an accessor. */
+export function isEngineStack(property: Property): boolean {
+  return getter !== undefined && property.get === getter;
+}
+
+/** Gives an object a `stack` as the engine does, of whatever kind that is here. */
+export function setEngineStack(object: object, stack: unknown): void {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    Error.captureStackTrace(object);
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+  Reflect.set(object, "stack", stack);
+}

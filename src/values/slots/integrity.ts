@@ -1,0 +1,28 @@
+import { MalformedPayload } from "../bytes/malformed-payload.ts";
+import { ownProperty } from "../own-property.ts";
+
+/** How far an object is closed to change: nothing, no new properties, no changed attributes, no changed values. */
+export const EXTENSIBLE = 0;
+const NON_EXTENSIBLE = 1;
+export const SEALED = 2;
+export const FROZEN = 3;
+
+/** How far `value` is closed to change. */
+export function integrityOf(value: object): number {
+  if (Object.isExtensible(value)) return EXTENSIBLE;
+  // V8 calls an empty array frozen whose length can still be set.
+  const isOpenArray = Array.isArray(value) && ownProperty(value, "length")?.writable === true;
+  if (Object.isFrozen(value) && !isOpenArray) return FROZEN;
+  return Object.isSealed(value) ? SEALED : NON_EXTENSIBLE;
+}
+
+/** Closes `value` that far. Throws `MalformedPayload` when it cannot be, as a view on bytes. */
+export function close(value: object, integrity: number): void {
+  try {
+    if (integrity === FROZEN) Object.freeze(value);
+    else if (integrity === SEALED) Object.seal(value);
+    else if (integrity === NON_EXTENSIBLE) Object.preventExtensions(value);
+  } catch (error) {
+    throw new MalformedPayload("The payload has an object closed that cannot be closed.", { cause: error });
+  }
+}

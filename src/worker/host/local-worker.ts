@@ -1,0 +1,194 @@
+import { rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { isSea } from "node:sea";
+import type { WorkerMetadata } from "../../discovery/index.ts";
+import { WorkerStartError } from "../../errors.ts";
+import { projectRoot } from "../../functions/index.ts";
+import type { ListenAddress } from "../../grpc/index.ts";
+import { PoolDirectory } from "../../host/index.ts";
+import { PACKAGE_VERSION } from "../../wire/version.ts";
+import { shipHook } from "../shared/backpressure.ts";
+import { isLoopback } from "./loopback.ts";
+import { preloadSpecifier } from "../shared/preload.ts";
+import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
+import { Worker } from "./worker.ts";
+import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
+import type { WorkerOptions } from "./worker-options.ts";
+import { type ProcessEnd, WorkerProcess } from "./worker-process.ts";
+
+const PROXY_POOL_TTL_MS = 60_000;
+/** How long cancelled tasks have to end, in milliseconds. */
+const SHUTDOWN_GRACE_MS = 1000;
+
+/** What a pool decides for the workers that it starts. */
+export interface LocalWorkerPlacement {
+  /** Where the worker's socket goes. Default: a directory of its own. */
+  readonly directory?: PoolDirectory;
+  /** Whether task threads look for messages actively for a moment before they sleep. Default: if there are cores enough. */
+  readonly spin?: boolean;
+}
+
+/** A worker in a child process of this one. */
+export class LocalWorker extends Worker {
+  readonly #placement: LocalWorkerPlacement;
+  #own: PoolDirectory | undefined;
+  #process: WorkerProcess | undefined;
+  #isStopped = false;
+  /** The port that the system gave to the first process, for those that follow it. */
+  #port: number | undefined;
+
+  constructor(options: WorkerOptions = {}, placement: LocalWorkerPlacement = {}) {
+    super(options);
+    this.#placement = placement;
+  }
+
+  protected override async onStart(timeout: number): Promise<WorkerMetadata> {
+    refuseSingleExecutable();
+    refuseBesidesTasks(`${this.constructor.name}.start()`);
+    try {
+      const metadata = await this.launch(timeout, "foreground");
+      this.#warnIfExposed();
+      return metadata;
+    } catch (error) {
+      await this.#own?.dispose();
+      throw error;
+    }
+  }
+
+  protected override async onStop(timeout: number): Promise<void> {
+    this.#isStopped = true;
+    const child = this.#process;
+    if (child !== undefined) {
+      // One that is not ready has no tasks.
+      if (this.metadata === undefined || this.metadata.pid !== child.pid) child.kill();
+      await child.stop(timeout);
+    }
+    await this.#own?.dispose();
+  }
+
+  protected override onHurry(timeout: number): void {
+    void this.#process?.stop(timeout);
+  }
+
+  /** The process ended although nobody stopped this worker. */
+  protected processEnded(end: ProcessEnd, _lastWords: string): void {
+    const { metadata } = this;
+    if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason: end.reason, final: true });
+  }
+
+  /**
+   * Starts a process and waits until it takes tasks; leaves none behind when that fails. While one starts in the
+   * background, the program may end.
+   */
+  protected async launch(timeout: number, where: "foreground" | "background"): Promise<WorkerMetadata> {
+    const { options } = this;
+    const threads = options.threads ?? 1;
+    const { spin = threads < availableParallelism() } = this.#placement;
+    // What cannot travel is found out before there is anything to clean up.
+    const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
+    const directory = this.#directory();
+    // Only the embedded entry has to be waited for.
+    const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
+    const child = this.#spawn(entry);
+    if (where === "background") child.unref();
+    let listen: ListenAddress;
+    try {
+      listen = await child.start(
+        {
+          uid: this.uid,
+          listen: this.#listenAddress(directory),
+          threads,
+          maxConcurrency: options.maxConcurrency ?? 0,
+          ...(backpressure === undefined ? {} : { backpressure }),
+          preload: (options.preload ?? []).map(preloadSpecifier),
+          ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+          root: projectRoot(),
+          proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
+          shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,
+          spin,
+          payloadDirectory: directory.bulkDirectory(),
+          directory: directory.path,
+        },
+        timeout,
+      );
+    } catch (error) {
+      // If it is the port of the process before that somebody else has now, any will do.
+      this.#port = undefined;
+      await child.exited;
+      // How the process was ended for it is nothing to whoever stopped it.
+      this.#refuseStopped();
+      throw error;
+    }
+    child.unref();
+    void child.exited.then((end) => {
+      if (!this.#isStopped) this.processEnded(end, child.lastWords);
+    });
+    if ("port" in listen) this.#port = listen.port;
+    return {
+      uid: this.uid,
+      address: "path" in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`,
+      pid: child.pid ?? 0,
+      version: PACKAGE_VERSION,
+      tags: this.tags,
+      extra: this.extra,
+      secure: false,
+      channel: { ...options.channel },
+    };
+  }
+
+  #directory(): PoolDirectory {
+    if (this.#placement.directory !== undefined) return this.#placement.directory;
+    this.#own ??= new PoolDirectory();
+    return this.#own;
+  }
+
+  #listenAddress(directory: PoolDirectory): ListenAddress {
+    const { host, port } = this.options;
+    if (host !== undefined) return { host, port: port ?? this.#port ?? 0 };
+    const path = directory.socketPath(this.uid);
+    // That of a process that crashed is still there.
+    rmSync(path, { force: true });
+    return { path };
+  }
+
+  #spawn({ process: file }: WorkerEntry): WorkerProcess {
+    this.#refuseStopped();
+    const { execArgv = [], env = {}, shutdownGracePeriod: cancelGrace = SHUTDOWN_GRACE_MS } = this.options;
+    this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env, cancelGrace });
+    return this.#process;
+  }
+
+  /** Nothing keeps a stranger who reaches the worker from having it run code. */
+  #warnIfExposed(): void {
+    const { host } = this.options;
+    if (host === undefined || isLoopback(host)) return;
+    process.emitWarning(
+      `worker ${this.uid} listens on ${host} without credentials: anyone who can reach it there can run code in it`,
+      "WoolWarning",
+    );
+  }
+
+  #refuseStopped(): void {
+    if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
+  }
+
+  /** The options that Node.js is started with, from the command line and from the environment. */
+  #nodeOptions(): string {
+    const { execArgv = [], env = {} } = this.options;
+    return [...execArgv, env["NODE_OPTIONS"] ?? process.env["NODE_OPTIONS"] ?? ""].join(" ");
+  }
+}
+
+/** Such an executable runs its own program whatever it is started with, which would start workers in turn. */
+function refuseSingleExecutable(): void {
+  if (!isSea()) return;
+  throw new WorkerStartError(
+    `a worker process cannot be started with ${process.execPath}: as a single executable application it runs its own ` +
+      "program and no other. Run the program with Node.js, or start workers in a program that is, and have the pool " +
+      "find them (discovery).",
+  );
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

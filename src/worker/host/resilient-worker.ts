@@ -1,0 +1,113 @@
+import { WorkerStartError } from "../../errors.ts";
+import { checkOptions } from "../../routine/options.ts";
+import { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
+import { type RestartOptions, RestartPolicy } from "./restart-policy.ts";
+import type { WorkerOptions } from "./worker-options.ts";
+import type { ProcessEnd } from "./worker-process.ts";
+
+/** How long a restarted process may take to be ready when its first start had no limit, in milliseconds. */
+const START_LIMIT_MS = 60_000;
+
+const milliseconds = (value: unknown): string | undefined =>
+  typeof value === "number" && value >= 0 && value <= 2_147_483_647
+    ? undefined
+    : "a number of milliseconds from 0 to 2147483647";
+
+const CHECKS = {
+  firstDelay: milliseconds,
+  longestDelay: milliseconds,
+  crashLimit: (value: unknown) =>
+    typeof value === "number" && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY) && value >= 1
+      ? undefined
+      : "a whole number, 1 or more",
+  window: milliseconds,
+  directory: () => undefined,
+  spin: () => undefined,
+};
+
+/**
+ * A `LocalWorker` whose process is started again when it crashes. It keeps its uid, its tags and, where it can, its
+ * address; what the process was running is lost. One that was told to end in order, by whomever, is not started again.
+ * `steady`: the process runs, or starts for the first time. `waiting` for the next restart. `restarting`.
+ * `over`: stopped, or given up after too many crashes, with a warning.
+ */
+export class ResilientWorker extends LocalWorker {
+  readonly restarts = true;
+  readonly #policy: RestartPolicy;
+  #state: "steady" | "waiting" | "restarting" | "over" = "steady";
+  #timer: NodeJS.Timeout | undefined;
+  #restarting: Promise<void> | undefined;
+  #startLimit = START_LIMIT_MS;
+
+  /** Throws `InvalidArgument` for options that are wrong. */
+  constructor(options: WorkerOptions = {}, restart: RestartOptions & LocalWorkerPlacement = {}) {
+    super(options, restart);
+    checkOptions(restart, CHECKS, new.target.name);
+    this.#policy = new RestartPolicy(restart);
+  }
+
+  protected override async onStart(timeout: number): ReturnType<LocalWorker["onStart"]> {
+    if (Number.isFinite(timeout)) this.#startLimit = timeout;
+    return await super.onStart(timeout);
+  }
+
+  protected override async onStop(timeout: number): Promise<void> {
+    this.#state = "over";
+    clearTimeout(this.#timer);
+    await super.onStop(timeout);
+    await this.#restarting;
+  }
+
+  protected override processEnded(end: ProcessEnd, lastWords: string): void {
+    if (this.#state !== "steady") return;
+    if (end.orderly) {
+      this.#state = "over";
+      super.processEnded(end, lastWords);
+    } else this.#crashed(end.reason, lastWords);
+  }
+
+  #crashed(reason: string, lastWords: string): void {
+    const { metadata } = this;
+    const delay = this.#policy.crashed();
+    if (delay === undefined) this.#giveUp(reason, lastWords);
+    else {
+      if (this.#state === "steady" && metadata !== undefined) {
+        this.changed({ kind: "lost", metadata, reason, final: false });
+      }
+      this.#state = "waiting";
+      this.#timer = setTimeout(() => {
+        this.#restarting = this.#restart();
+      }, delay);
+      // A program whose workers are idle may end.
+      this.#timer.unref();
+    }
+  }
+
+  async #restart(): Promise<void> {
+    this.#state = "restarting";
+    try {
+      const metadata = await this.launch(this.#startLimit, "background");
+      if (this.#isOver()) return;
+      this.#state = "steady";
+      this.changed({ kind: "back", metadata });
+    } catch (error) {
+      if (this.#isOver()) return;
+      this.#crashed("it could not be started again", error instanceof WorkerStartError ? error.message : String(error));
+    }
+  }
+
+  #giveUp(reason: string, lastWords: string): void {
+    this.#state = "over";
+    const { crashLimit, window } = this.#policy;
+    process.emitWarning(
+      `worker ${this.uid} crashed ${crashLimit} times within ${window} ms and is not started again: ${reason}\n${lastWords}`,
+      "WoolWarning",
+    );
+    const { metadata } = this;
+    if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason, final: true });
+  }
+
+  #isOver(): boolean {
+    return this.#state === "over";
+  }
+}

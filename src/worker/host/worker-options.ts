@@ -1,0 +1,117 @@
+import type { ResourceLimits } from "node:worker_threads";
+import type { ChannelOptions } from "../../discovery/index.ts";
+import { InvalidArgument } from "../../errors.ts";
+import { type Check, checkOptions } from "../../routine/options.ts";
+import type { BackpressureLike } from "../shared/backpressure.ts";
+
+/** How a worker is set up. */
+export interface WorkerOptions {
+  /** Put on the worker, for discovery filters. */
+  readonly tags?: readonly string[];
+  /** Anything else to advertise. */
+  readonly extra?: Readonly<Record<string, string>>;
+  /** The interface to listen on. Default: none, a private unix socket is used. */
+  readonly host?: string;
+  /** The port to listen on; needs `host`. Default: 0, any free one. */
+  readonly port?: number;
+  /** Task threads in the process. Default: 1. */
+  readonly threads?: number;
+  /** Tasks running at once in the process, in all of its threads together. Default: no limit. */
+  readonly maxConcurrency?: number;
+  /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
+  readonly backpressure?: BackpressureLike;
+  /** Modules imported before the first task: packages of the project, URLs or paths from the working directory. */
+  readonly preload?: readonly string[];
+  /** Added to the environment of the process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Options for the Node.js executable. Default: none; those of this process are not passed on. */
+  readonly execArgv?: readonly string[];
+  /** Limits of each task thread, as for `node:worker_threads`. */
+  readonly resourceLimits?: ResourceLimits;
+  /** How long a worker keeps an unused proxy to a pool that its tasks came from, in milliseconds. Default: 60,000. */
+  readonly proxyPoolTtl?: number;
+  /** Longest time in milliseconds that cancelled tasks have to end when the worker stops. Default: 1,000. */
+  readonly shutdownGracePeriod?: number;
+  /** Advertised to callers: how to talk to this worker. */
+  readonly channel?: ChannelOptions;
+}
+
+const strings = (value: unknown): string | undefined =>
+  Array.isArray(value) && value.every((item) => typeof item === "string") ? undefined : "an array of strings";
+const record = (value: unknown): string | undefined =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((item) => typeof item === "string")
+    ? undefined
+    : "an object with strings for values";
+/** What is handed to a process ends at the first NUL. */
+const withoutNul =
+  (check: Check): Check =>
+  (value) => {
+    const expected = check(value);
+    if (expected !== undefined) return expected;
+    const texts = Object.entries(value as object).flat() as string[];
+    return texts.some((text) => text.includes("\0")) ? "without NUL characters" : undefined;
+  };
+const atLeast = (minimum: number) => (value: unknown) =>
+  typeof value === "number" && Number.isInteger(value) && value >= minimum
+    ? undefined
+    : `a whole number, ${minimum} or more`;
+const milliseconds = (value: unknown): string | undefined =>
+  typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more";
+const above = (unit: string) => (value: unknown) =>
+  typeof value === "number" && Number.isFinite(value) && value > 0 ? undefined : `a number of ${unit} above zero`;
+const object = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "an object";
+
+const CHECKS = {
+  tags: strings,
+  extra: record,
+  host: (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a host name or address"),
+  port: (value: unknown) =>
+    typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 65_535
+      ? undefined
+      : "a whole number from 0 to 65535",
+  threads: atLeast(1),
+  maxConcurrency: atLeast(1),
+  backpressure: (value: unknown) =>
+    typeof value === "function" ? undefined : "a function that is told of a task and returns whether to refuse it",
+  preload: strings,
+  env: withoutNul(record),
+  execArgv: withoutNul(strings),
+  resourceLimits: object,
+  proxyPoolTtl: milliseconds,
+  shutdownGracePeriod: milliseconds,
+  channel: object,
+};
+
+const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
+  maxMessageBytes: atLeast(1),
+  keepaliveInterval: above("milliseconds"),
+  keepaliveTimeout: above("milliseconds"),
+  maxConcurrency: atLeast(1),
+  threads: atLeast(1),
+  compression: (value) => (value === "none" ? undefined : '"none"'),
+};
+
+const LIMIT_CHECKS: Record<keyof ResourceLimits, Check> = {
+  maxOldGenerationSizeMb: above("megabytes"),
+  maxYoungGenerationSizeMb: above("megabytes"),
+  codeRangeSizeMb: above("megabytes"),
+  stackSizeMb: above("megabytes"),
+};
+
+/** Throws `InvalidArgument` for an option that is unknown, of the wrong kind, or without one that it needs. */
+export function checkWorkerOptions(options: unknown, what: string): asserts options is WorkerOptions {
+  checkOptions(options, CHECKS, what);
+  const { host, port, channel, resourceLimits } = options as WorkerOptions;
+  if (channel !== undefined) checkOptions(channel, CHANNEL_CHECKS, `${what}: channel`);
+  if (resourceLimits !== undefined) checkOptions(resourceLimits, LIMIT_CHECKS, `${what}: resourceLimits`);
+  if (port !== undefined && host === undefined) {
+    throw new InvalidArgument(
+      `${what}: option "port" needs a "host" to listen on, such as "127.0.0.1": without one a worker listens on a ` +
+        "private unix socket, which has no port",
+    );
+  }
+}

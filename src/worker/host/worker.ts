@@ -1,0 +1,149 @@
+import { randomBytes } from "node:crypto";
+import { checkWorker, type WorkerMetadata } from "../../discovery/index.ts";
+import { InvalidArgument, WorkerStartError } from "../../errors.ts";
+import { startTimeout, stopTimeout } from "../shared/stop-timeout.ts";
+import type { WorkerChange, WorkerListener } from "./worker-change.ts";
+import { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";
+
+/** Something that runs tasks and can be started and stopped. */
+export interface WorkerLike {
+  readonly uid: string;
+  readonly tags: ReadonlySet<string>;
+  readonly extra: Readonly<Record<string, string>>;
+  /** What callers need to know of it; `undefined` before it is started. */
+  readonly metadata: WorkerMetadata | undefined;
+  /** Where callers reach it; `undefined` before it is started. */
+  readonly address: string | undefined;
+  /** Comes back by itself when it is lost, and tells so to who watches it. Default: false. */
+  readonly restarts?: boolean;
+  /** Starts it within `timeout` milliseconds; default: no limit. */
+  start(options?: { timeout?: number }): Promise<void>;
+  /** Stops it. `timeout` 0 cancels what runs, above waits that long first, negative or infinite waits for all. */
+  stop(options?: { timeout?: number }): Promise<void>;
+  /** Tells of what becomes of it after its start, for who announces it; absent where that cannot be told. */
+  watch?(listener: WorkerListener): Disposable;
+}
+
+/** Makes the workers of a pool. */
+export type WorkerFactory = (options: WorkerOptions) => WorkerLike;
+
+/**
+ * Base of workers: keeps the states in order and leaves the work to `onStart` and `onStop`.
+ * `new`, `starting`, `running`, `stopping`, `stopped`.
+ */
+export abstract class Worker implements WorkerLike, AsyncDisposable {
+  readonly uid: string = `w-${randomBytes(6).toString("hex")}`;
+  readonly tags: ReadonlySet<string>;
+  readonly extra: Readonly<Record<string, string>>;
+  protected readonly options: WorkerOptions;
+  readonly #listeners = new Set<WorkerListener>();
+  #state: "new" | "starting" | "running" | "stopping" | "stopped" = "new";
+  #metadata: WorkerMetadata | undefined;
+  #stopping: Promise<void> | undefined;
+  /** When the time that the last stop gave ends, on the clock of `performance.now`. */
+  #stopAt = Number.POSITIVE_INFINITY;
+
+  /** Throws `InvalidArgument` for options that are wrong. */
+  constructor(options: WorkerOptions = {}) {
+    checkWorkerOptions(options, new.target.name);
+    this.options = options;
+    this.tags = new Set(options.tags);
+    this.extra = { ...options.extra };
+  }
+
+  get metadata(): WorkerMetadata | undefined {
+    return this.#metadata;
+  }
+
+  get address(): string | undefined {
+    return this.#metadata?.address;
+  }
+
+  /**
+   * Starts the worker; resolves when it takes tasks. `timeout`: milliseconds that may take; default: no limit. Throws
+   * `InvalidArgument` for options that are wrong, when it was started before or `onStart` tells nothing that callers could use, `WorkerStartError`
+   * when it was stopped meanwhile, and otherwise what `onStart` throws.
+   */
+  async start(options?: { timeout?: number }): Promise<void> {
+    const timeout = startTimeout(options, `${this.constructor.name}.start()`);
+    if (this.#state !== "new") {
+      throw new InvalidArgument(`worker ${this.uid} is ${this.#state}: a worker is started once`);
+    }
+    this.#state = "starting";
+    let metadata: WorkerMetadata;
+    try {
+      metadata = await this.onStart(timeout);
+    } catch (error) {
+      if (this.#stopping === undefined) this.#state = "stopped";
+      throw error;
+    }
+    if (this.#stopping !== undefined) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
+    try {
+      this.#metadata = checkWorker(metadata);
+    } catch (error) {
+      await this.stop().catch(() => undefined);
+      throw error;
+    }
+    this.#state = "running";
+  }
+
+  /**
+   * Stops the worker. `timeout` 0, the default, cancels what runs, above waits that many milliseconds first, negative or
+   * infinite waits for all. Asked again with less time, it has less. Throws what `onStop` throws.
+   */
+  async stop(options?: { timeout?: number }): Promise<void> {
+    const timeout = stopTimeout(options, `${this.constructor.name}.stop()`);
+    if (this.#state === "new" || this.#state === "stopped") {
+      this.#state = "stopped";
+      return;
+    }
+    this.#state = "stopping";
+    const stopAt = performance.now() + timeout;
+    const urgent = stopAt < this.#stopAt;
+    if (urgent) this.#stopAt = stopAt;
+    if (this.#stopping === undefined) {
+      this.#stopping = this.onStop(timeout).finally(() => {
+        this.#state = "stopped";
+      });
+    } else if (urgent) this.onHurry(timeout);
+    await this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** Calls `listener` when the worker is lost, and when it is back. Disposing of what is returned ends that. */
+  watch(listener: WorkerListener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /**
+   * Starts it within `timeout` milliseconds, `Infinity` for no limit, and tells how it can be reached. Leaves nothing
+   * behind when it fails.
+   */
+  protected abstract onStart(timeout: number): Promise<WorkerMetadata>;
+
+  /** Stops it, also while it starts. `timeout`: milliseconds that running tasks have, `Infinity` for all they need. */
+  protected abstract onStop(timeout: number): Promise<void>;
+
+  /** It was stopped again, with less time than before. Does nothing by default. */
+  protected onHurry(_timeout: number): void {}
+
+  /** Tells those who watch. Without effect while the worker is not running. */
+  protected changed(change: WorkerChange): void {
+    if (this.#state !== "running") return;
+    this.#metadata = change.metadata;
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        // Its own fault, which must not keep others from being told.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}

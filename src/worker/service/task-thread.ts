@@ -1,0 +1,142 @@
+import type { ResourceLimits } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { readToEnd, within } from "../shared/output-flush.ts";
+import { ThreadBoard } from "../shared/thread-board.ts";
+import type { FromThread, ThreadConfig, ToThread } from "../shared/thread-messages.ts";
+import { threadEntry } from "../host/worker-entry.ts";
+
+/** Bytes handed to the thread and not yet taken in, above which reading from callers stops. */
+const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** What the owner of a task thread is told. */
+export interface TaskThreadEvents {
+  /** A message for the caller of a session. The first bytes are the session's number. */
+  message(memory: ArrayBuffer): void;
+  /** A caller sent what the protocol does not allow. */
+  malformed(session: number, reason: string): void;
+  /** After `finish`: nothing is left to send to the caller of a session. */
+  finished(session: number): void;
+  /** After `stop`: no task is left. */
+  drained(): void;
+  /** It made room for tasks that wait in other threads. */
+  room(): void;
+  /** The thread ended without being asked to, after it was ready. */
+  lost(reason: string): void;
+}
+
+/** A thread that runs tasks, as the gRPC thread sees it. */
+export class TaskThread {
+  readonly board = new ThreadBoard();
+  /** Rejects when the thread cannot take tasks. */
+  readonly ready: Promise<void>;
+  readonly #thread: Worker;
+  readonly #port: MessagePort;
+  readonly #events: TaskThreadEvents;
+  #state: "starting" | "running" | "ended" = "starting";
+  #posted = 0;
+  #failure: Error | undefined;
+  #flushed: () => void = () => undefined;
+
+  constructor(
+    config: Omit<ThreadConfig, "board">,
+    options: { resourceLimits?: ResourceLimits | undefined },
+    events: TaskThreadEvents,
+  ) {
+    this.#events = events;
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#thread = new Worker(threadEntry(), {
+      workerData: { config: { ...config, board: this.board.memory } satisfies ThreadConfig, port: port2 },
+      transferList: [port2],
+      ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+    });
+    this.ready = new Promise((resolve, reject) => {
+      port1.on("message", (message: ArrayBuffer | FromThread) => {
+        if (message instanceof ArrayBuffer) events.message(message);
+        else if (message.kind === "ready") {
+          this.#state = "running";
+          resolve();
+        } else if (message.kind === "failed") reject(new Error(message.reason));
+        else if (message.kind === "malformed") events.malformed(message.session, message.reason);
+        else if (message.kind === "finished") events.finished(message.session);
+        else if (message.kind === "room") events.room();
+        else if (message.kind === "flushed") this.#flushed();
+        else events.drained();
+      });
+      this.#thread.on("error", (error) => {
+        this.#failure = error instanceof Error ? error : new Error(String(error));
+      });
+      this.#thread.on("exit", (code) => this.#exited(code, reject));
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#state === "ended";
+  }
+
+  /** Whether the thread keeps up with what it is handed. */
+  get keepsUp(): boolean {
+    return ((this.#posted - this.board.consumed) | 0) < INCOMING_LIMIT_BYTES;
+  }
+
+  /** Bytes handed to the thread so far. Wraps around. */
+  get posted(): number {
+    return this.#posted;
+  }
+
+  ping(ping: number): void {
+    this.tell({ kind: "ping", ping });
+  }
+
+  tell(message: ToThread): void {
+    if (this.#state === "ended") return;
+    this.#port.postMessage(message);
+    this.board.ring();
+  }
+
+  /** Hands over a message of a caller. The memory is the thread's then. */
+  hand(memory: ArrayBuffer): void {
+    // Also when it has ended: it has not taken this in then, and that is how it shows.
+    this.#posted = (this.#posted + memory.byteLength) | 0;
+    if (this.#state === "ended") return;
+    this.#port.postMessage(memory, [memory]);
+    this.board.ring();
+  }
+
+  /**
+   * Ends the thread when what its tasks printed has passed through this one, or `ms` milliseconds are over: one that is
+   * blocked cannot hand that over.
+   */
+  async end(ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    if (this.#state === "running") {
+      const flushed = new Promise<void>((resolve) => {
+        this.#flushed = resolve;
+      });
+      this.tell({ kind: "flush" });
+      await within(ms, flushed);
+    }
+    await this.terminate();
+    const { stdout, stderr } = this.#thread;
+    await within(until - performance.now(), Promise.all([readToEnd(stdout), readToEnd(stderr)]));
+  }
+
+  /** Ends the thread, whatever it does. */
+  async terminate(): Promise<void> {
+    this.#state = "ended";
+    await this.#thread.terminate();
+    this.#port.close();
+  }
+
+  #exited(code: number, reject: (error: Error) => void): void {
+    const starting = this.#state === "starting";
+    const expected = this.#state === "ended";
+    this.#state = "ended";
+    this.#port.close();
+    this.#flushed();
+    if (expected) return;
+    const reason = this.#failure?.message ?? `process.exit(${code}) was called in it`;
+    if (starting) reject(this.#failure ?? new Error(`the task thread did not start: ${reason}`));
+    else this.#events.lost(reason);
+  }
+}

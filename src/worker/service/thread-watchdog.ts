@@ -1,0 +1,123 @@
+import type { ThreadBoard } from "../shared/thread-board.ts";
+
+/** How long a task may go on in its thread after its time is over or it was cancelled, in milliseconds. */
+const GRACE_MS = 1000;
+/** How long a thread that is suspected may take to show that its event loop turns, in milliseconds. */
+const ANSWER_MS = 500;
+const LOOK_MS = 100;
+
+/** A task thread as its watchdog sees it. */
+export interface WatchedThread {
+  readonly board: ThreadBoard;
+  /** Bytes handed to the thread so far. Wraps around. */
+  readonly posted: number;
+  /** Asks the thread to show `ping` on its board. */
+  ping(ping: number): void;
+}
+
+interface Unwanted {
+  readonly session: number;
+  /** Undefined for all tasks of the session. */
+  readonly id: number | undefined;
+  readonly at: number;
+}
+
+/**
+ * Notices a task that blocks its thread although its time is over or nobody waits for it. Only such a task: a thread that
+ * is busy with another's task for long is let be. A thread whose event loop turns takes care of its tasks by itself.
+ *
+ * `resting` until the thread is handed something, then `looking`, and `over` when the thread is given up.
+ */
+export class ThreadWatchdog {
+  readonly #thread: WatchedThread;
+  readonly #blocked: (reason: string) => void;
+  #state: "resting" | "looking" | "over" = "resting";
+  #timer: NodeJS.Timeout | undefined;
+  /** What the thread was told that nobody waits for, and may not know yet. */
+  #unwanted: Unwanted[] = [];
+  #pings = 0;
+  #pinged: { readonly at: number; readonly time: number } | undefined;
+
+  /** `blocked` is called at most once. */
+  constructor(thread: WatchedThread, blocked: (reason: string) => void) {
+    this.#thread = thread;
+    this.#blocked = blocked;
+  }
+
+  /** The thread was handed something to do. */
+  wake(): void {
+    if (this.#state !== "resting") return;
+    this.#state = "looking";
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  /** The caller of a task no longer waits for it, and the thread was told so. */
+  cancelled(session: number, id: number): void {
+    this.#note({ session, id, at: Date.now() });
+  }
+
+  /** The caller of a session is gone, and the thread was told so. */
+  abandoned(session: number): void {
+    this.#note({ session, id: undefined, at: Date.now() });
+  }
+
+  /** The thread ends or has ended. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#state = "over";
+    this.#unwanted = [];
+  }
+
+  #note(unwanted: Unwanted): void {
+    if (this.#state === "over") return;
+    this.#unwanted.push(unwanted);
+    this.wake();
+  }
+
+  #look(): void {
+    const { board, posted } = this.#thread;
+    const pinged = this.#pinged;
+    if (pinged !== undefined && board.answered === this.#pings) {
+      // What it was told before that it knows as well.
+      this.#unwanted = this.#unwanted.filter(({ at }) => at > pinged.time);
+      this.#pinged = undefined;
+    }
+    const reason = this.#suspicion(Date.now());
+    if (reason !== undefined) this.#suspect(reason);
+    else if (board.live === 0 && board.consumed === posted) this.#rest();
+  }
+
+  #suspect(reason: string): void {
+    if (this.#pinged === undefined) {
+      this.#pinged = { at: performance.now(), time: Date.now() };
+      this.#thread.ping(++this.#pings);
+    } else if (performance.now() - this.#pinged.at >= ANSWER_MS) {
+      this.close();
+      this.#blocked(reason);
+    }
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#state = "resting";
+    this.#unwanted = [];
+  }
+
+  /** Why the thread should have come back to its event loop by now. */
+  #suspicion(now: number): string | undefined {
+    const { board } = this.#thread;
+    const old = this.#unwanted.filter(({ at }) => now > at + GRACE_MS);
+    const occupying = board.occupying;
+    if (occupying !== undefined) {
+      const { session, id, deadline } = occupying;
+      if (now > deadline + GRACE_MS) return "a task blocked it beyond its timeout";
+      const isUnwanted = old.some((each) => each.session === session && (each.id === undefined || each.id === id));
+      if (isUnwanted) return "a task that nobody waited for blocked it";
+      return undefined;
+    }
+    if (board.live === 0) return undefined;
+    if (now > board.lastDeadline + GRACE_MS) return "tasks blocked it beyond their timeouts";
+    const unwanted = new Set(old.map(({ session, id }) => `${session}/${id}`));
+    return unwanted.size >= board.live ? "tasks that nobody waited for blocked it" : undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { importFrom, prepareForTypeScript, projectRoot } from "../../functions/index.ts";
+
+/** The file, which need not be there, that imports modules to preload. */
+const IMPORTER = "preload.mjs";
+
+/** A module to preload as the worker is told of it: paths are meant from the working directory of the caller. */
+export function preloadSpecifier(specifier: string): string {
+  return specifier.startsWith(".") || specifier.startsWith("/") ? pathToFileURL(resolve(specifier)).href : specifier;
+}
+
+/**
+ * Imports a module: a URL, or a package of the project or else of the working directory. Rejects with what its import
+ * fails with, and with an error that names the package and where it was looked for when it is in neither.
+ */
+export async function preload(specifier: string): Promise<void> {
+  await prepareForTypeScript(specifier);
+  const folders = new Set([projectRoot(), process.cwd()]);
+  for (const folder of folders) {
+    const importer = pathToFileURL(join(folder, IMPORTER)).href;
+    try {
+      await importFrom(importer, specifier);
+      return;
+    } catch (error) {
+      if (!isNotFoundBy(importer, error)) throw explained(error);
+    }
+  }
+  throw new Error(
+    `there is no package "${specifier}" for ${[...folders].join(" or ")}: install it there, or give its path or URL`,
+  );
+}
+
+/** True when it is the importer's own import that found no package, not one of a module that it led to. */
+function isNotFoundBy(importer: string, error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return false;
+  return error.message.startsWith("Cannot find package") && error.message.includes(fileURLToPath(importer));
+}
+
+function explained(error: unknown): unknown {
+  if (!(error instanceof TypeError) || !("code" in error) || error.code !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
+  return new TypeError(
+    `${error.message}: add tsx to its project (npm install --save-dev tsx), use a Node.js that runs TypeScript, or start ` +
+      "workers with a loader for such files (workerOptions.execArgv)",
+    { cause: error },
+  );
+}

@@ -1,0 +1,29 @@
+import type { ResourceLimits } from "node:worker_threads";
+import type { ListenAddress } from "../../grpc/index.ts";
+import type { ShippedHook } from "./backpressure.ts";
+
+/** What a worker process is told at its start, as one line of JSON on its control pipe. */
+export interface ProcessConfig {
+  readonly uid: string;
+  readonly listen: ListenAddress;
+  readonly threads: number;
+  readonly maxConcurrency: number;
+  readonly backpressure?: ShippedHook;
+  readonly preload: readonly string[];
+  readonly resourceLimits?: ResourceLimits;
+  readonly root: string;
+  readonly proxyPoolTtl: number;
+  readonly shutdownGracePeriod: number;
+  readonly spin: boolean;
+  readonly payloadDirectory: string;
+  /** The pool's directory, which the worker removes when its parent is gone. */
+  readonly directory: string;
+}
+
+/** What a worker process answers, as one line of JSON. */
+export type ProcessReport =
+  | { readonly ready: true; readonly listen: ListenAddress }
+  | { readonly ready: false; readonly error: string };
+
+/** The file descriptor of the control pipe. Its end means that the parent is gone. */
+export const CONTROL_FD = 3;

@@ -1,0 +1,35 @@
+import { checkOptions } from "../../routine/options.ts";
+
+/** How long running tasks may go on when what runs them is stopped. */
+export interface StopOptions {
+  /** Milliseconds: 0, the default, cancels at once; above waits that long first; negative or infinite waits for all. */
+  readonly timeout?: number;
+}
+
+/** Longest delay that a timer takes, in milliseconds. Whoever asks for more has no limit. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+const STOP_CHECKS = {
+  timeout: (value: unknown) =>
+    typeof value === "number" && !Number.isNaN(value) ? undefined : "a number of milliseconds",
+};
+const START_CHECKS = {
+  timeout: (value: unknown) =>
+    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
+};
+
+/** The time that a stop gives to running tasks, in milliseconds; `Infinity` for all that they need. */
+export function stopTimeout(options: StopOptions | undefined, what: string): number {
+  if (options === undefined) return 0;
+  checkOptions(options, STOP_CHECKS, what);
+  const { timeout = 0 } = options;
+  return timeout < 0 || timeout > LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : timeout;
+}
+
+/** The time that a start may take, in milliseconds; `Infinity` for no limit. Throws `InvalidArgument` for anything else. */
+export function startTimeout(options: { readonly timeout?: number } | undefined, what: string): number {
+  if (options === undefined) return Number.POSITIVE_INFINITY;
+  checkOptions(options, START_CHECKS, what);
+  const { timeout = Number.POSITIVE_INFINITY } = options;
+  return timeout > LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : timeout;
+}

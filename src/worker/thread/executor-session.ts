@@ -1,0 +1,113 @@
+import { acceptDependency } from "../../functions/index.ts";
+import { StatusCode } from "../../grpc/index.ts";
+import { writePayloadFile } from "../../host/index.ts";
+import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
+import { ChunkAssembly } from "../../wire/chunk-assembly.ts";
+import { ReceivedDependencies, SentDependencies } from "../../wire/dependency-ledger.ts";
+import { ResponseField } from "../../wire/fields.ts";
+import { writePayloadFrame } from "../../wire/frame-writer.ts";
+import { FILE_FROM_BYTES, INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "../../wire/outbox.ts";
+import {
+  OutcomeField,
+  type OutcomeFrame,
+  writeAccepted,
+  writeOutcome,
+  writeRejected,
+} from "../../wire/response-frames.ts";
+import type { RemoteRoutine } from "./remote-routine.ts";
+import type { AbortedSignal, RunningTask } from "./running-task.ts";
+import { TaskTable } from "./task-table.ts";
+import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
+
+/** What a payload is called in messages, if not the result. */
+const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
+  [ResponseField.yielded, "yielded"],
+  [ResponseField.raised, "error"],
+]);
+const NONE: readonly number[] = Object.freeze([]);
+
+/** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
+export class ExecutorSession {
+  /** Names the session within its worker; from 1. */
+  readonly number: number;
+  readonly callerId: string;
+  readonly routes = new Map<number, RemoteRoutine>();
+  readonly scopes = new Map<number, Uint8Array>();
+  readonly tasks = new TaskTable();
+  readonly chunks = new ChunkAssembly();
+  /** Signals that were aborted before the tasks came that have them among their arguments, by task id. */
+  readonly earlyAborts = new Map<number, readonly AbortedSignal[]>();
+  readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
+  readonly #encoder: ValueEncoder;
+  readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
+  readonly outbox: Outbox;
+  readonly #sent = new SentDependencies();
+  /** Tasks started since the last message, which may not have ended when the next one goes out. */
+  #unaccepted: RunningTask[] = [];
+
+  constructor(number: number, callerId: string, sharesFiles: boolean, sink: MessageSink) {
+    this.number = number;
+    this.callerId = callerId;
+    // What came from the caller goes back by name.
+    this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
+    this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES, ResponseField.chunk);
+    if (sharesFiles) this.outbox.writeFile = writePayloadFile;
+  }
+
+  /** The task has been started; its caller is told unless it ends before the next message. */
+  started(task: RunningTask): void {
+    this.#unaccepted.push(task);
+  }
+
+  /** Sends what there is, and says which tasks have been started. */
+  flush(): void {
+    if (this.#unaccepted.length > 0) {
+      for (const task of this.#unaccepted) {
+        if (task.wireId >= 0) writeAccepted(this.outbox.writer, task.wireId);
+      }
+      this.#unaccepted = [];
+    }
+    this.outbox.flush();
+  }
+
+  /**
+   * Encodes what a task gave back. Throws when it cannot travel. What is undefined is not a serializer's business.
+   *
+   * @param mark - what `writeOutcome` takes
+   */
+  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, mark: boolean): void {
+    const { outbox } = this;
+    const { writer } = outbox;
+    const encoder = this.#encoder;
+    if (serializer !== undefined && value === undefined) {
+      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, mark));
+      return;
+    }
+    const rootName = ROOT_NAMES.get(frame) ?? "result";
+    const bytes =
+      serializer === undefined ? encoder.encodeInParts(value, rootName) : dumpWith(serializer, value, rootName);
+    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const small = bytes instanceof Uint8Array && bytes.length <= FILE_FROM_BYTES;
+    if (small && dependencies.length === 0 && !mark && !outbox.isHeldUp(id)) {
+      writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
+      return;
+    }
+    const needs =
+      dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
+    // The outcome may be long on its way; that the task was started is not to wait for it.
+    if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
+    outbox.place(id, bytes, (place) => {
+      writeOutcome(writer, frame, id, place, needs, mark);
+      outbox.schedule(true);
+    });
+  }
+
+  reject(id: number, status: number, message: string): void {
+    writeRejected(this.outbox.writer, id, { status, message });
+  }
+
+  /** The task was not run, for want of modules: their code may be sent instead. */
+  wantCode(id: number, message: string, hashes: readonly string[]): void {
+    writeRejected(this.outbox.writer, id, { status: StatusCode.NOT_FOUND, message, codeWanted: hashes });
+  }
+}

@@ -1,0 +1,550 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { encodeContext } from "../../context/context-codec.ts";
+import { ContextVar } from "../../context/context-var.ts";
+import { TaskCancelled } from "../../errors.ts";
+import { StatusCode } from "../../grpc/index.ts";
+import { currentFrame } from "../../routine/frame.ts";
+import { RoutineSpec } from "../../routine/routine-spec.ts";
+import { currentTask } from "../../routine/task.ts";
+import { decode, encode } from "../../values/index.ts";
+import { BatchWriter } from "../../wire/batch-writer.ts";
+import { ChunkAssembly } from "../../wire/chunk-assembly.ts";
+import { SentDependencies } from "../../wire/dependency-ledger.ts";
+import { LAST_RESPONSE_FIELD, RequestField, ResponseField, StepKind } from "../../wire/fields.ts";
+import { FrameReader } from "../../wire/frame-reader.ts";
+import { writeFrame } from "../../wire/frame-writer.ts";
+import {
+  type TaskExtras,
+  writeCancel,
+  writeCredit,
+  writeRoute,
+  writeScope,
+  writeStep,
+  writeTask,
+} from "../../wire/request-frames.ts";
+import { OutcomeField, RejectedField } from "../../wire/response-frames.ts";
+import { Executor } from "./executor.ts";
+import { TaskSlots } from "../shared/task-slots.ts";
+import { ThreadBoard } from "../shared/thread-board.ts";
+import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
+
+/** What routines do is decided here: their code travels, so they reach it by a name that everybody knows. */
+interface Hooks {
+  executorTest: { enter: (name: string) => unknown };
+}
+const hooks = globalThis as unknown as Hooks;
+
+const enter = new RoutineSpec((name: string) => (globalThis as unknown as Hooks).executorTest.enter(name), {}, false);
+const countdown = new RoutineSpec(
+  function* (from: number): Generator<unknown, unknown, unknown> {
+    try {
+      for (let i = from; i > 0; i--) yield i;
+      return "end";
+    } finally {
+      (globalThis as unknown as Hooks).executorTest.enter("finally");
+    }
+  },
+  {},
+  false,
+);
+const large = new RoutineSpec((bytes: Uint8Array) => bytes, {}, false);
+
+const KINDS = new Map<number, string>(Object.entries(ResponseField).map(([name, field]) => [field, name]));
+
+/** A caller with one session: writes frames, and reads what comes back. */
+class Caller {
+  /** What came back: kind, id and value. Paces and chunks are left out. */
+  readonly answers: unknown[][] = [];
+  writable = true;
+  readonly #executor: Executor;
+  readonly #number: number;
+  readonly #sent = new SentDependencies();
+  readonly #chunks = new ChunkAssembly();
+  #writer = new BatchWriter(0);
+
+  constructor(executor: Executor, number: number) {
+    this.#executor = executor;
+    this.#number = number;
+    executor.open(number, `caller${number}`, false, { send: (message) => this.#read(message) });
+  }
+
+  route(spec: RoutineSpec, number: number, replaces = 0): this {
+    const { code, dependencies, fresh } = spec.route();
+    const needs = this.#sent.announce(this.#writer, RequestField.dependency, dependencies);
+    const { name, streams, method } = spec;
+    writeRoute(this.#writer, { number, name, code, needs, streams, method, fresh, replaces });
+    return this;
+  }
+
+  task(id: number, route: number, args: readonly unknown[], extras: TaskExtras = {}): this {
+    writeTask(this.#writer, id, route, { bytes: encode(args) }, id, extras);
+    return this;
+  }
+
+  write(frame: (writer: BatchWriter) => void): this {
+    frame(this.#writer);
+    return this;
+  }
+
+  /** Sends what was written as one message. */
+  send(): void {
+    const message = this.#writer.take();
+    this.#writer = new BatchWriter(0);
+    this.#executor.receive(this.#number, message, 0, message.length);
+  }
+
+  /** The answers without word of what has been started: whether that is said depends on the time that tasks take. */
+  get outcomes(): unknown[][] {
+    return this.answers.filter(([kind]) => kind !== "accepted");
+  }
+
+  drained(): void {
+    this.writable = true;
+    this.#executor.drained(this.#number);
+  }
+
+  #read(message: Buffer): boolean {
+    const frame = new FrameReader(LAST_RESPONSE_FIELD).open(
+      Buffer.from(message),
+      SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES,
+      message.length,
+    );
+    for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
+      const id = frame.integer(OutcomeField.id);
+      const name = KINDS.get(kind);
+      if (kind === ResponseField.chunk) this.#chunks.add(frame);
+      else if (kind === ResponseField.rejected) {
+        this.answers.push([name, id, frame.integer(RejectedField.status), frame.text(RejectedField.message)]);
+      } else if (kind === ResponseField.accepted) this.answers.push([name, id]);
+      else if (kind === ResponseField.result || kind === ResponseField.raised || kind === ResponseField.yielded) {
+        const chunked = frame.integer(OutcomeField.chunked);
+        const bytes = chunked > 0 ? this.#chunks.take(id, chunked) : frame.view(OutcomeField.value);
+        this.answers.push([name, id, decode(bytes)]);
+      }
+    }
+    return this.writable;
+  }
+}
+
+let executor: Executor;
+let board: ThreadBoard;
+let caller: Caller;
+let malformed: unknown[][];
+let drained: number;
+let entered: string[];
+let gates: Map<string, () => void>;
+
+function setUp(maxConcurrency: number, slots = TaskSlots.of(maxConcurrency, 1)): void {
+  board = new ThreadBoard();
+  malformed = [];
+  drained = 0;
+  entered = [];
+  gates = new Map();
+  hooks.executorTest = {
+    enter: (name) => {
+      entered.push(name);
+      if (name.startsWith("now")) return name;
+      return new Promise((resolve) => gates.set(name, () => resolve(name)));
+    },
+  };
+  executor = new Executor({
+    uid: "w-1",
+    board,
+    slots: maxConcurrency === 0 ? undefined : { slots, lane: 0, announce: () => expect.unreachable() },
+    dispatcherFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
+    malformed: (...told) => malformed.push(told),
+    drained: () => drained++,
+  });
+  caller = new Caller(executor, 1).route(enter, 1);
+}
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 4; i++) await turn();
+}
+
+function end(name: string): void {
+  gates.get(name)?.();
+  gates.delete(name);
+}
+
+beforeEach(() => setUp(0));
+afterEach(() => {
+  for (const open of gates.values()) open();
+  Reflect.deleteProperty(globalThis, "executorTest");
+});
+
+describe("the executor", () => {
+  it("runs tasks and answers, those that take a while after it was told that they have been started", async () => {
+    caller.task(0, 1, ["now"]).task(1, 1, ["later"]).send();
+    await settle();
+    expect(caller.answers).toEqual([
+      ["result", 0, "now"],
+      ["accepted", 1],
+    ]);
+    expect([executor.isIdle, board.live, board.lastEnded > 0]).toEqual([false, 1, true]);
+    end("later");
+    await settle();
+    expect(caller.answers.at(-1)).toEqual(["result", 1, "later"]);
+    expect([executor.isIdle, board.live]).toEqual([true, 0]);
+  });
+
+  it("keeps callers apart: the same ids and routes mean something else to each", async () => {
+    const other = new Caller(executor, 2).route(large, 1);
+    caller.task(0, 1, ["mine"]).send();
+    other.task(0, 1, [Uint8Array.of(1, 2)]).send();
+    await settle();
+    end("mine");
+    await settle();
+    expect(caller.outcomes).toEqual([["result", 0, "mine"]]);
+    expect(other.outcomes).toEqual([["result", 0, Uint8Array.of(1, 2)]]);
+  });
+
+  it("gives tasks their frame: name, caller, pool and context", async () => {
+    const user = new ContextVar("user", { default: "nobody" });
+    const seen: unknown[] = [];
+    hooks.executorTest.enter = () => {
+      const task = currentTask();
+      seen.push([task?.id, task?.caller, task?.worker, user.get(), currentFrame()?.dispatcher !== undefined]);
+    };
+    const context = user.run("ann", () => encodeContext(currentFrame() ?? {}))?.bytes;
+    caller
+      .write((writer) => writeScope(writer, 4, Buffer.from("pool")))
+      .task(7, 1, ["x"], { caller: "parent-1", context, scope: 4 })
+      .task(8, 1, ["x"])
+      .send();
+    await settle();
+    expect(seen).toEqual([
+      ["caller1-7", "parent-1", "w-1", "ann", true],
+      ["caller1-8", undefined, "w-1", "nobody", false],
+    ]);
+  });
+
+  it("refuses tasks that it cannot run, and goes on", async () => {
+    caller.task(0, 9, []).task(1, 1, ["held"]).task(1, 1, ["again"]).task(2, 1, ["now"]).send();
+    await settle();
+    expect(caller.outcomes).toEqual([
+      ["rejected", 0, StatusCode.INTERNAL, "the task names an unknown routine"],
+      ["rejected", 1, StatusCode.INTERNAL, "task 1 is running already"],
+      ["result", 2, "now"],
+    ]);
+    expect(caller.answers).toContainEqual(["accepted", 1]);
+    expect(entered).toEqual(["held", "now"]);
+  });
+
+  it("forgets a routine that another one replaced", async () => {
+    caller.task(0, 1, ["now"]).route(enter, 2, 1).task(1, 2, ["now"]).task(2, 1, ["now"]).send();
+    await settle();
+    expect(caller.answers).toEqual([
+      ["result", 0, "now"],
+      ["result", 1, "now"],
+      ["rejected", 2, StatusCode.INTERNAL, "the task names an unknown routine"],
+    ]);
+  });
+
+  it("takes and gives large payloads in pieces, small ones meanwhile", async () => {
+    const payload = new Uint8Array(600_000).map((_, i) => i % 251);
+    const args = Buffer.from(encode([payload]));
+    caller.route(large, 2);
+    for (let at = 0; at < args.length; at += 250_000) {
+      const piece = args.subarray(at, at + 250_000);
+      caller.write((writer) =>
+        writeFrame(writer, RequestField.chunk, [undefined, 0, piece, at === 0 ? args.length : undefined]),
+      );
+    }
+    caller.writable = false;
+    caller.write((writer) => writeTask(writer, 0, 2, { chunked: args.length }, 0, {})).send();
+    await settle();
+    caller.task(1, 1, ["now"]).send();
+    await settle();
+    expect(caller.answers).toEqual([
+      ["accepted", 0],
+      ["result", 1, "now"],
+    ]);
+    caller.drained();
+    while (caller.answers.length < 3) await turn();
+    const [kind, id, value] = caller.answers[2] ?? [];
+    expect([kind, id]).toEqual(["result", 0]);
+    expect(Buffer.compare(value as Uint8Array, payload)).toBe(0);
+  });
+
+  it("lets the event loop turn between tasks that take long, and loses none", async () => {
+    hooks.executorTest.enter = (name) => {
+      entered.push(name);
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+      return name;
+    };
+    for (let i = 0; i < 5; i++) caller.task(i, 1, [`now ${i}`]);
+    caller.send();
+    expect(entered.length).toBeLessThan(5);
+    while (entered.length < 5) await turn();
+    await settle();
+    expect(caller.answers.map(([, id]) => id)).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+describe("generators", () => {
+  beforeEach(() => {
+    hooks.executorTest.enter = (name) => void entered.push(name);
+    caller.route(countdown, 2);
+  });
+
+  it("run as far as they are given credit, and take steps", async () => {
+    caller
+      .task(0, 2, [5])
+      .write((writer) => writeCredit(writer, 0, 2))
+      .send();
+    await settle();
+    expect(caller.answers.filter(([kind]) => kind === "yielded")).toEqual([
+      ["yielded", 0, 5],
+      ["yielded", 0, 4],
+    ]);
+    caller.write((writer) => writeStep(writer, 0, StepKind.return, { bytes: encode("r") }, [], 2)).send();
+    await settle();
+    expect(caller.answers.at(-1)).toEqual(["result", 0, "r"]);
+    expect([entered, executor.isIdle]).toEqual([["finally"], true]);
+  });
+
+  it("are closed when they are cancelled", async () => {
+    caller
+      .task(0, 2, [5])
+      .write((writer) => writeCredit(writer, 0, 1))
+      .send();
+    await settle();
+    caller.write((writer) => writeCancel(writer, 0, encode(new RangeError("enough")), [])).send();
+    await settle();
+    expect(caller.answers.at(-1)).toEqual(["raised", 0, new RangeError("enough")]);
+    expect([entered, executor.isIdle]).toEqual([["finally"], true]);
+  });
+
+  it("steps, credit and cancels of tasks that are over are ignored", async () => {
+    caller
+      .write((writer) => writeCredit(writer, 5, 1))
+      .write((writer) => writeStep(writer, 5, StepKind.next, { bytes: encode(1) }, [], 0))
+      .write((writer) => writeCancel(writer, 5, encode("x"), []))
+      .send();
+    await settle();
+    expect([caller.answers, malformed]).toEqual([[], []]);
+  });
+});
+
+describe("cancelling", () => {
+  it("answers a running task with the reason and tells it; its own end is not sent", async () => {
+    let signal: AbortSignal | undefined;
+    const inner = hooks.executorTest.enter;
+    hooks.executorTest.enter = (name) => {
+      signal = currentTask()?.signal;
+      return inner(name);
+    };
+    caller.task(0, 1, ["held"]).send();
+    caller.write((writer) => writeCancel(writer, 0, encode("enough"), [])).send();
+    await settle();
+    expect(caller.outcomes).toEqual([["raised", 0, "enough"]]);
+    expect(signal?.reason).toBe("enough");
+    end("held");
+    await settle();
+    expect([caller.outcomes.length, executor.isIdle]).toEqual([1, true]);
+  });
+
+  it("without a reason, or with one that cannot be read, is a TaskCancelled", async () => {
+    caller.task(0, 1, ["a"]).task(1, 1, ["b"]).send();
+    caller
+      .write((writer) => writeCancel(writer, 0, new Uint8Array(0), []))
+      .write((writer) => writeCancel(writer, 1, Uint8Array.of(255, 255), []))
+      .send();
+    await settle();
+    expect(caller.outcomes).toEqual([
+      ["raised", 0, expect.any(TaskCancelled)],
+      ["raised", 1, expect.any(TaskCancelled)],
+    ]);
+  });
+
+  it("a task that waits for a place ends it before it is run", async () => {
+    setUp(1);
+    caller.task(0, 1, ["first"]).task(1, 1, ["second"]).task(2, 1, ["third"]).send();
+    caller.write((writer) => writeCancel(writer, 1, encode("enough"), [])).send();
+    await settle();
+    expect(caller.outcomes).toEqual([["raised", 1, "enough"]]);
+    end("first");
+    await settle();
+    expect(entered).toEqual(["first", "third"]);
+    end("third");
+    await settle();
+    expect(executor.isIdle).toBe(true);
+  });
+
+  it("one whose arguments are under way forgets them", async () => {
+    const chunk = (total: number) => (writer: BatchWriter) =>
+      writeFrame(writer, RequestField.chunk, [undefined, 0, Uint8Array.of(1, 2), total]);
+    caller
+      .write(chunk(100))
+      .write((writer) => writeCancel(writer, 0, new Uint8Array(0), []))
+      .send();
+    const args = Buffer.from(encode(["now"]));
+    caller
+      .write((writer) => writeFrame(writer, RequestField.chunk, [undefined, 0, args, args.length]))
+      .write((writer) => writeTask(writer, 0, 1, { chunked: args.length }, 0, {}))
+      .send();
+    await settle();
+    expect(caller.outcomes).toEqual([["result", 0, "now"]]);
+  });
+});
+
+describe("a caller that sends nonsense", () => {
+  it.each([
+    ["bytes", (writer: BatchWriter) => writer.bytes(Uint8Array.of(0x12, 0x7f, 0xff))],
+    ["chunks", (writer: BatchWriter) => writeTask(writer, 5, 1, { chunked: 9 }, 0, {})],
+    ["dependencies", (writer: BatchWriter) => writeTask(writer, 5, 1, { bytes: encode([]) }, 0, { needs: [44] })],
+    ["files", (writer: BatchWriter) => writeTask(writer, 5, 1, { chunked: 1, file: "/etc/hostname" }, 0, {})],
+  ])("(%s) loses its session, and no other does", async (_what, nonsense) => {
+    const other = new Caller(executor, 2).route(enter, 1);
+    let signal: AbortSignal | undefined;
+    const inner = hooks.executorTest.enter;
+    hooks.executorTest.enter = (name) => {
+      signal ??= currentTask()?.signal;
+      return inner(name);
+    };
+    caller.task(0, 1, ["mine"]).send();
+    other.task(0, 1, ["theirs"]).send();
+    caller.write(nonsense).send();
+    await settle();
+    expect(malformed).toEqual([[1, expect.any(String)]]);
+    expect(signal?.aborted).toBe(true);
+    end("theirs");
+    end("mine");
+    await settle();
+    expect(other.answers).toContainEqual(["result", 0, "theirs"]);
+    expect(caller.outcomes).toEqual([]);
+    caller.task(3, 1, ["now"]).send();
+    await settle();
+    expect([caller.outcomes, executor.isIdle, malformed.length]).toEqual([[], true, 1]);
+  });
+
+  it("has nothing run that it sent after it", async () => {
+    hooks.executorTest.enter = (name) => {
+      entered.push(name);
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+    };
+    caller.task(0, 1, ["first"]).send();
+    caller.write((writer) => writer.bytes(Uint8Array.of(0x12, 0x7f, 0xff))).send();
+    caller.route(enter, 1).task(1, 1, ["after"]).send();
+    await settle();
+    expect(malformed).toHaveLength(1);
+    expect(entered).toEqual(["first"]);
+  });
+});
+
+describe("a caller that goes", () => {
+  it("leaves tasks that are told so, and hears nothing more", async () => {
+    let signal: AbortSignal | undefined;
+    const inner = hooks.executorTest.enter;
+    hooks.executorTest.enter = (name) => {
+      signal = currentTask()?.signal;
+      return inner(name);
+    };
+    caller.task(0, 1, ["held"]).send();
+    executor.close(1);
+    executor.close(1);
+    expect(signal?.reason).toBeInstanceOf(TaskCancelled);
+    end("held");
+    await settle();
+    expect([caller.answers, executor.isIdle]).toEqual([[], true]);
+  });
+
+  it("has nothing run that had not been looked at", async () => {
+    hooks.executorTest.enter = (name) => {
+      entered.push(name);
+      const until = performance.now() + 3;
+      while (performance.now() < until);
+    };
+    caller.task(0, 1, ["first"]).task(1, 1, ["second"]).send();
+    caller.task(2, 1, ["third"]).send();
+    executor.close(1);
+    await settle();
+    expect(entered).toEqual(["first"]);
+  });
+});
+
+describe("stopping", () => {
+  it("refuses new tasks, and reports when the last one has ended and been answered", async () => {
+    caller.task(0, 1, ["held"]).send();
+    await settle();
+    executor.stop();
+    caller.task(1, 1, ["now"]).send();
+    await settle();
+    expect(caller.answers).toContainEqual(["rejected", 1, StatusCode.UNAVAILABLE, "the worker is stopping"]);
+    expect([drained, entered]).toEqual([0, ["held"]]);
+    end("held");
+    await settle();
+    expect(caller.answers.at(-1)).toEqual(["result", 0, "held"]);
+    expect(drained).toBe(1);
+  });
+
+  it("lets tasks run that wait for a place", async () => {
+    setUp(1);
+    caller.task(0, 1, ["first"]).task(1, 1, ["second"]).send();
+    await settle();
+    executor.stop();
+    end("first");
+    await settle();
+    expect([drained, entered]).toEqual([0, ["first", "second"]]);
+    end("second");
+    await settle();
+    expect(drained).toBe(1);
+  });
+
+  it.each([
+    ["is cancelled", () => caller.write((writer) => writeCancel(writer, 0, encode("enough"), [])).send()],
+    ["has lost its caller", () => executor.close(1)],
+    ["is cancelled with all others", () => executor.cancelAll()],
+  ])("reports when a task that waits for another thread %s", async (_what, leave) => {
+    const slots = TaskSlots.of(1, 2);
+    slots.take(1);
+    setUp(1, slots);
+    caller.task(0, 1, ["waiting"]).send();
+    executor.stop();
+    await settle();
+    expect(drained).toBe(0);
+    leave();
+    expect([drained, entered]).toEqual([1, []]);
+  });
+
+  it("refuses what its hook still thinks about, and does not run it when the hook has made up its mind", async () => {
+    let decide: (refuses: boolean) => void = () => undefined;
+    executor.askFirst(() => new Promise((resolve) => (decide = resolve)));
+    caller.task(0, 1, ["now"]).send();
+    await settle();
+    expect(caller.answers).toEqual([]);
+    executor.stop();
+    expect(caller.answers).toEqual([["rejected", 0, StatusCode.UNAVAILABLE, "the worker is stopping"]]);
+    expect(drained).toBe(1);
+    decide(false);
+    await settle();
+    expect([caller.answers.length, entered]).toEqual([1, []]);
+  });
+
+  it("reports at once when there is nothing", () => {
+    executor.stop();
+    expect(drained).toBe(1);
+  });
+
+  it("cancelling all answers each task of each caller, started or not", async () => {
+    setUp(1);
+    const other = new Caller(executor, 2).route(enter, 1);
+    caller.task(0, 1, ["first"]).task(1, 1, ["second"]).send();
+    other.task(0, 1, ["third"]).send();
+    await settle();
+    executor.stop();
+    executor.cancelAll();
+    expect(caller.outcomes).toEqual([
+      ["raised", 0, expect.any(TaskCancelled)],
+      ["raised", 1, expect.any(TaskCancelled)],
+    ]);
+    expect(other.outcomes).toEqual([["raised", 0, expect.any(TaskCancelled)]]);
+    end("first");
+    await settle();
+    expect([drained, entered]).toEqual([1, ["first"]]);
+  });
+});

@@ -1,0 +1,63 @@
+import type { AnyFunction } from "../../routine/routine-spec.ts";
+import { isSerializer, type Serializer, type ValueDecoder } from "../../values/index.ts";
+import type { ReceivedDependencies } from "../../wire/dependency-ledger.ts";
+import type { FrameReader } from "../../wire/frame-reader.ts";
+import { RouteField } from "../../wire/request-frames.ts";
+
+/** A routine as a session has announced it: `loading` until its code is there, then `ready`, or `failed`. */
+export class RemoteRoutine {
+  readonly name: string;
+  readonly streams: boolean;
+  readonly method: boolean;
+  readonly #fresh: boolean;
+  readonly #decoder: ValueDecoder;
+  readonly #code: Buffer;
+  readonly #serializerCode: Buffer | undefined;
+  /** Set while modules that the code needs are being loaded. */
+  loading: Promise<void> | undefined;
+  #fn: AnyFunction | undefined;
+  #serializer: Serializer | undefined;
+
+  /** Takes the route frame that the reader stands on. */
+  constructor(frame: FrameReader, decoder: ValueDecoder, received: ReceivedDependencies) {
+    this.name = frame.text(RouteField.name);
+    this.streams = frame.integer(RouteField.streams) === 1;
+    this.method = frame.integer(RouteField.method) === 1;
+    this.#fresh = frame.integer(RouteField.fresh) === 1;
+    this.#decoder = decoder;
+    this.#code = Buffer.from(frame.view(RouteField.code));
+    this.#serializerCode = frame.has(RouteField.serializer)
+      ? Buffer.from(frame.view(RouteField.serializer))
+      : undefined;
+    this.loading = received.ready(frame.integers(RouteField.needs));
+    this.loading?.then(
+      () => {
+        this.loading = undefined;
+      },
+      () => undefined,
+    );
+  }
+
+  /** The function to run: one for all tasks, or a copy for each when it may change what it captured. */
+  function(): AnyFunction {
+    if (this.#fn !== undefined) return this.#fn;
+    const fn = this.#decoder.decode(this.#code) as AnyFunction;
+    if (!this.#fresh) this.#fn = fn;
+    return fn;
+  }
+
+  /** Whether the routine has a serializer of its own. */
+  get hasSerializer(): boolean {
+    return this.#serializerCode !== undefined;
+  }
+
+  /** The routine's own serializer, if it has one. */
+  serializer(): Serializer | undefined {
+    if (this.#serializerCode === undefined) return undefined;
+    if (this.#serializer === undefined) {
+      const value = this.#decoder.decode(this.#serializerCode);
+      if (isSerializer(value)) this.#serializer = value;
+    }
+    return this.#serializer;
+  }
+}

@@ -1,0 +1,109 @@
+import { taskId } from "../../connection/caller-id.ts";
+import { TaskCancelled } from "../../errors.ts";
+import type { Task } from "../../routine/task.ts";
+import type { ExecutorSession } from "./executor-session.ts";
+import type { GeneratorRun } from "./generator-run.ts";
+import type { RemoteRoutine } from "./remote-routine.ts";
+
+/**
+ * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it
+ * made itself. `resting`: a generator that nobody has asked for more. `due`: one that was, and waits until it may run.
+ * `ended`. Only what is `running` has a slot.
+ */
+export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
+
+/** A signal among the arguments of a task that its caller aborted, by its number, and why. */
+export interface AbortedSignal {
+  readonly number: number;
+  readonly reason: unknown;
+}
+
+/** A task on its worker, from its arrival to its end. */
+export class RunningTask implements Task {
+  readonly session: ExecutorSession;
+  readonly routine: RemoteRoutine;
+  readonly worker: string;
+  /** The id within its session; -1 once the session is done with it. */
+  wireId: number;
+  readonly sequence: number;
+  readonly caller: string | undefined;
+  readonly deadline: number | undefined;
+  state: TaskState = "parked";
+  /** Calls that the task has made and that have not ended. */
+  nested = 0;
+  exception: unknown;
+  /** Ends the task's time. */
+  timer: NodeJS.Timeout | undefined;
+  /** Set for generators once their arguments have been read. */
+  run: GeneratorRun | undefined;
+  /** Steps that came before the generator was there. */
+  early: ((run: GeneratorRun) => void)[] | undefined;
+  /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
+  #signals: ReadonlyMap<number, AbortController> | undefined;
+  #abortedEarly: AbortedSignal[] | undefined;
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
+
+  constructor(
+    session: ExecutorSession,
+    routine: RemoteRoutine,
+    worker: string,
+    wireId: number,
+    sequence: number,
+    caller: string | undefined,
+    timeout: number,
+  ) {
+    this.session = session;
+    this.routine = routine;
+    this.worker = worker;
+    this.wireId = wireId;
+    this.sequence = sequence;
+    this.caller = caller;
+    this.deadline = timeout > 0 ? Date.now() + timeout : undefined;
+  }
+
+  get id(): string {
+    return taskId(this.session.callerId, this.sequence);
+  }
+
+  get name(): string {
+    return this.routine.name;
+  }
+
+  get tag(): string {
+    return `${this.name}@${this.worker}`;
+  }
+
+  /** Made when someone asks for it: most tasks never do. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** The arguments have been read; these abort the signals among them. */
+  connectSignals(signals: ReadonlyMap<number, AbortController>): void {
+    this.#signals = signals;
+    for (const aborted of this.#abortedEarly ?? []) this.abortSignal(aborted);
+    this.#abortedEarly = undefined;
+  }
+
+  /** A signal among the arguments was aborted by the caller. */
+  abortSignal(aborted: AbortedSignal): void {
+    if (this.#signals !== undefined) this.#signals.get(aborted.number)?.abort(aborted.reason);
+    else {
+      this.#abortedEarly ??= [];
+      this.#abortedEarly.push(aborted);
+    }
+  }
+
+  /** Tells the task that nobody waits for it. */
+  abort(reason: unknown): void {
+    if (this.#aborted !== undefined) return;
+    const given = reason ?? new TaskCancelled(`${this.name} was cancelled`);
+    this.#aborted = { reason: given };
+    this.#controller?.abort(given);
+  }
+}

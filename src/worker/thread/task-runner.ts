@@ -1,0 +1,374 @@
+import { types } from "node:util";
+import { takeArrivedSignals } from "../../connection/live-signals.ts";
+import { decodeContext } from "../../context/context-codec.ts";
+import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
+import { ModuleUnavailable } from "../../functions/index.ts";
+import type { Dispatcher } from "../../routine/dispatcher.ts";
+import { type Frame, runWithFrame } from "../../routine/frame.ts";
+import { trimStack } from "../../routine/runtime-frames.ts";
+import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../../host/index.ts";
+import { ResponseField } from "../../wire/fields.ts";
+import type { ExecutorSession } from "./executor-session.ts";
+import { GeneratorRun, isAwaited } from "./generator-run.ts";
+import type { RunningTask } from "./running-task.ts";
+import type { TaskOccupancy } from "./task-occupancy.ts";
+import type { TaskParking } from "./task-parking.ts";
+import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task-turns.ts";
+
+/** Where an encoded value is: in a file, or in a buffer. */
+export interface Payload {
+  /** The file, whose first `end` bytes it is. */
+  readonly file: string | undefined;
+  readonly buffer: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** Nobody else uses the buffer: large binary data may stay in it. */
+  readonly owned: boolean;
+}
+
+/** A task that is ready to be started, or nearly. */
+export interface ReadyTask {
+  readonly task: RunningTask;
+  readonly args: Payload;
+  /** The encoded description of the pool that it came from. */
+  readonly pool: Uint8Array | undefined;
+  /** The encoded context. */
+  readonly context: Buffer | undefined;
+  /** Set while code that the arguments need is being loaded. */
+  readonly loading: Promise<void> | undefined;
+  /** Longest execution in milliseconds; 0 for no limit. */
+  readonly timeout: number;
+}
+
+/** How a runner is set up. */
+export interface TaskRunnerOptions {
+  /** Where tasks wait when no more may run at once; nothing if any number may. */
+  readonly parking: TaskParking | undefined;
+  /** The way to the pool that a task came from. */
+  readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
+  /** Called when there is something to send in a session. */
+  readonly touched: (session: ExecutorSession) => void;
+  /** Told of everything that is run, before it is: the thread may not come back from it. */
+  readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
+  /** Called after each task that has ended. */
+  readonly ended: () => void;
+}
+
+const OWNED = { owned: true } as const;
+
+// oxlint-disable-next-line unbound-method -- it is given its promise when it is called
+const promiseThen = Promise.prototype.then;
+
+/** Runs tasks: as many at once as are allowed, each in its own frame, and sends what comes of them. */
+export class TaskRunner {
+  readonly #options: TaskRunnerOptions;
+  readonly #parking: TaskParking | undefined;
+  #live = 0;
+
+  constructor(options: TaskRunnerOptions) {
+    this.#options = options;
+    this.#parking = options.parking;
+  }
+
+  /** Tasks that have been started and have not ended. */
+  get live(): number {
+    return this.#live;
+  }
+
+  /** Tasks that wait for others to end. */
+  get waiting(): number {
+    return this.#parking?.size ?? 0;
+  }
+
+  /** Starts a task, or parks it. */
+  take(ready: ReadyTask): void {
+    if (this.#parking === undefined) this.#start(ready);
+    else {
+      const { task } = ready;
+      this.#parking.take({ task, start: () => this.#start(ready), drop: () => dropArguments(ready) });
+    }
+  }
+
+  /** A task of another thread of the worker may have made room. */
+  look(): void {
+    this.#parking?.look();
+  }
+
+  /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
+  dismiss(task: RunningTask, reason: unknown): void {
+    if (task.wireId < 0) return;
+    task.session.outbox.abandon(task.wireId);
+    this.#sendError(task, reason);
+    this.abandon(task, reason);
+    this.#options.touched(task.session);
+  }
+
+  /** Tells a task that nobody waits for it any more, and forgets it. */
+  abandon(task: RunningTask, reason: unknown): void {
+    task.session.tasks.delete(task.wireId);
+    task.wireId = -1;
+    if (task.state === "parked") {
+      task.state = "ended";
+      this.#parking?.remove(task);
+      return;
+    }
+    if (this.#parking !== undefined) wakeToClose(task, this.#parking);
+    if (task.timer !== undefined) clearTimeout(task.timer);
+    task.abort(reason);
+    if (task.run !== undefined) void task.run.close().then(() => this.#ended(task));
+    else if (task.routine.streams) this.#ended(task);
+  }
+
+  #start(ready: ReadyTask): void {
+    const { task, loading, timeout } = ready;
+    const { session, routine } = task;
+    task.state = "running";
+    session.started(task);
+    this.#options.occupancy.started(task, timeout);
+    this.#live++;
+    if (timeout > 0) this.#limitTime(task, timeout);
+    if (loading === undefined && routine.loading === undefined) {
+      this.#run(ready);
+      return;
+    }
+    Promise.all([loading, routine.loading]).then(
+      () => {
+        if (task.wireId >= 0) return this.#run(ready);
+        dropArguments(ready);
+        this.#ended(task);
+      },
+      (error: unknown) => this.#unloadable(ready, error),
+    );
+    this.#options.touched(session);
+  }
+
+  /** The task cannot be run with the modules that there are. When code is asked for the arguments remain the caller's. */
+  #unloadable(ready: ReadyTask, error: unknown): void {
+    const { task } = ready;
+    const { session, routine, wireId } = task;
+    const isUnavailable = isA(ModuleUnavailable, error);
+    if (isUnavailable && wireId >= 0) {
+      session.wantCode(wireId, error.message, [error.dependency.hash]);
+      this.#ended(task);
+      return;
+    }
+    dropArguments(ready);
+    if (isUnavailable) this.#ended(task);
+    else this.#raise(task, codeUnavailable(routine.name, error));
+  }
+
+  #run({ task, args: payload, pool, context }: ReadyTask): void {
+    const { session, routine } = task;
+    let result: unknown;
+    let promise: Promise<unknown> | undefined;
+    try {
+      const args = readPayload(task, payload) as unknown[];
+      const signals = takeArrivedSignals();
+      if (signals !== undefined) task.connectSignals(signals);
+      const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
+      const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
+      const frame: Frame =
+        context === undefined
+          ? { task, dispatcher, calls }
+          : { task, dispatcher, calls, ...decodeContext(session.decoder, context, 0, context.length) };
+      const self = routine.method ? args.shift() : undefined;
+      const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      this.#options.occupancy.enter(task);
+      result = runWithFrame(frame, Reflect.apply, fn, self, args);
+      if (isAwaited(result) && !routine.streams) promise = promiseOf(result, frame);
+      this.#options.occupancy.leave();
+      if (routine.streams) {
+        this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
+        return;
+      }
+    } catch (error) {
+      this.#options.occupancy.leave();
+      this.#raise(task, error);
+      return;
+    }
+    if (promise === undefined) {
+      this.#return(task, result);
+      return;
+    }
+    // As `await` does: a promise may have been given a `then` of its own, which counts for nothing.
+    void Reflect.apply(promiseThen, promise, [
+      (value: unknown) => this.#return(task, value),
+      (error: unknown) => this.#raise(task, error),
+    ]);
+    this.#options.touched(session);
+  }
+
+  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: Frame): void {
+    const run = new GeneratorRun(
+      generator,
+      {
+        yielded: (value, control) => this.#yield(task, value, control),
+        returned: (value) => this.#return(task, value),
+        threw: (error) => this.#raise(task, error),
+      },
+      (step) => {
+        this.#options.occupancy.enter(task);
+        try {
+          return runWithFrame(frame, step);
+        } finally {
+          this.#options.occupancy.leave();
+        }
+      },
+      this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
+    );
+    task.run = run;
+    for (const step of task.early ?? []) step(run);
+    task.early = undefined;
+    if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
+    this.#options.touched(task.session);
+  }
+
+  #yield(task: RunningTask, value: unknown, control: boolean): void {
+    if (task.wireId < 0) return;
+    const { session, routine } = task;
+    try {
+      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
+    } catch (error) {
+      void task.run?.close();
+      this.#raise(task, undumpable(task, error));
+      return;
+    }
+    this.#options.touched(session);
+  }
+
+  #return(task: RunningTask, value: unknown): void {
+    if (task.wireId >= 0) {
+      try {
+        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
+      } catch (error) {
+        this.#raise(task, undumpable(task, error));
+        return;
+      }
+    }
+    this.#ended(task);
+  }
+
+  #raise(task: RunningTask, error: unknown): void {
+    task.exception = error;
+    try {
+      if (task.wireId >= 0) this.#sendError(task, error);
+    } finally {
+      this.#ended(task);
+    }
+  }
+
+  #sendError(task: RunningTask, error: unknown): void {
+    const { session, routine, wireId } = task;
+    try {
+      trimStack(error);
+      // What the runtime has to say is not for a serializer of the user's, who need not expect it.
+      const byRuntime = routine.hasSerializer && isWoolError(error);
+      const serializer = byRuntime ? undefined : routine.serializer();
+      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
+    } catch (cause) {
+      const told = untransportable(routine.name, error, cause);
+      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer);
+    }
+  }
+
+  #ended(task: RunningTask): void {
+    if (task.state === "ended") return;
+    const { session, wireId } = task;
+    if (task.timer !== undefined) clearTimeout(task.timer);
+    if (wireId >= 0) session.tasks.delete(wireId);
+    task.wireId = -1;
+    this.#live--;
+    this.#options.occupancy.ended(task);
+    const held = task.state === "running";
+    task.state = "ended";
+    this.#options.touched(session);
+    if (held) this.#parking?.giveBack();
+    this.#options.ended();
+  }
+
+  #limitTime(task: RunningTask, timeout: number): void {
+    task.timer = setTimeout(() => {
+      this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
+    }, timeout);
+  }
+}
+
+/** Decodes a value that was sent to a task. */
+export function readPayload(task: RunningTask, payload: Payload): unknown {
+  const { file, buffer, start, end, owned } = payload;
+  const { session, routine } = task;
+  const serializer = routine.serializer();
+  // A serializer of the user's may keep the bytes; our own decoder does not.
+  if (serializer !== undefined) {
+    return serializer.loads(file === undefined ? buffer.subarray(start, end) : takePayloadFile(file, end));
+  }
+  if (file !== undefined) return usePayloadFile(file, end, (source) => session.decoder.decodeFrom(source));
+  return session.decoder.decode(buffer, start, end, owned ? OWNED : undefined);
+}
+
+/** Takes over the file with the arguments of a task that will not be run. */
+export function dropArguments({ args }: ReadyTask): void {
+  if (args.file !== undefined) dropPayloadFile(args.file, args.end);
+}
+
+/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its frame. */
+function promiseOf(value: object, frame: Frame): Promise<unknown> {
+  if (types.isPromise(value) && value.constructor === Promise) return value;
+  return runWithFrame(frame, toPromise, value);
+}
+
+function toPromise(value: object): Promise<unknown> {
+  return Promise.resolve(value);
+}
+
+function codeUnavailable(routine: string, cause: unknown): Error {
+  if (isWoolError(cause)) return cause;
+  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reasonOf(cause)}`, { cause });
+}
+
+/** What a serializer of the user's throws is none of the task's errors. */
+function undumpable({ routine }: RunningTask, cause: unknown): unknown {
+  if (!routine.hasSerializer || isWoolError(cause)) return cause;
+  return new SerializationError(
+    `the serializer of ${routine.name} could not dump what it gave back: ${reasonOf(cause)}`,
+    "result",
+    { cause },
+  );
+}
+
+/** Stands for a thrown value that cannot travel. */
+function untransportable(routine: string, error: unknown, cause: unknown): Error {
+  const what = describe(error, (known) => `${String(known.name)}: ${String(known.message)}`);
+  const path = isA(SerializationError, cause) ? cause.path : "error";
+  return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reasonOf(cause)}`, path);
+}
+
+function reasonOf(cause: unknown): string {
+  return describe(cause, ({ message }) => String(message));
+}
+
+/** A text for what was thrown. To ask it for one may run code of the user's, which may throw in its turn. */
+function describe(thrown: unknown, ofError: (error: Error) => string): string {
+  try {
+    return thrown instanceof Error ? ofError(thrown) : String(thrown);
+  } catch {
+    return typeof thrown === "function" ? "a function without a description" : "an object without a description";
+  }
+}
+
+/** Says no of what cannot even be asked, such as a revoked proxy. */
+function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+function isWoolError(value: unknown): value is WoolError {
+  try {
+    return WoolError.isWoolError(value);
+  } catch {
+    return false;
+  }
+}
