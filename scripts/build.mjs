@@ -68,17 +68,24 @@ try {
   if (status !== 0) throw new Error("the sources do not type-check");
   await build({
     ...common,
-    entryPoints: [
-      "src/index.ts",
-      "src/worker/service/process-main.ts",
-      "src/worker/thread/thread-main.ts",
-      { in: "src/cli/main.ts", out: "cli" },
-    ],
+    entryPoints: ["src/index.ts", "src/worker/thread/thread-main.ts", { in: "src/cli/main.ts", out: "cli" }],
     outdir: out,
     entryNames: "[name]",
     // By this name the code knows that it is not in a bundle of the user's: src/functions/shipment/own-url.ts.
     chunkNames: "wool-[hash]",
     // What the entry points share is in files of its own, so that a thread has one instance of it.
+    splitting: true,
+    packages: "external",
+    sourcemap: true,
+    plugins: [embeddedWorkerAside],
+  });
+  // The gRPC thread of a worker runs no user code, so it shares no instance with anybody and loads only what it uses.
+  await build({
+    ...common,
+    entryPoints: ["src/worker/service/process-main.ts"],
+    outdir: out,
+    entryNames: "[name]",
+    chunkNames: "wool-[hash]",
     splitting: true,
     packages: "external",
     sourcemap: true,

@@ -1,14 +1,12 @@
 import * as balancing from "./balancing/index.ts";
-import { ContextVar } from "./context/context-var.ts";
-import { runtimeContext } from "./context/runtime-context.ts";
+import { ContextVar, runtimeContext } from "./context/index.ts";
 import { LocalDiscovery, StaticDiscovery } from "./discovery/index.ts";
 import * as errors from "./errors.ts";
 import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
-import { WorkerPool } from "./pool/worker-pool.ts";
+import { WorkerPool } from "./pool/index.ts";
 import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
-import { routine } from "./routine/routine.ts";
-import { currentTask } from "./routine/task.ts";
-import { events } from "./telemetry/events.ts";
+import { currentTask, routine } from "./routine/index.ts";
+import { events } from "./telemetry/index.ts";
 import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
 
 export {
@@ -29,8 +27,7 @@ export {
   type SendOptions,
   type TaskInfo,
 } from "./balancing/index.ts";
-export { ContextVar, type ContextVarOptions } from "./context/context-var.ts";
-export { type AmbientOptions, runtimeContext } from "./context/runtime-context.ts";
+export { type AmbientOptions, ContextVar, type ContextVarOptions, runtimeContext } from "./context/index.ts";
 export {
   type ChannelOptions,
   type DiscoveryEvent,
@@ -52,9 +49,8 @@ export {
   type Refusal,
   shipping,
 } from "./functions/index.ts";
-export type { MapOptions, Progress } from "./pool/map.ts";
-export type { PoolOptions } from "./pool/pool-options.ts";
-export { WorkerPool } from "./pool/worker-pool.ts";
+export type { MapOptions, PoolOptions, Progress } from "./pool/index.ts";
+export { WorkerPool } from "./pool/index.ts";
 export {
   type BroadcastResult,
   type MemberStats,
@@ -64,10 +60,17 @@ export {
   type WorkerProxyOptions,
   type WorkerStats,
 } from "./proxy/index.ts";
-export type { CallOptions, RoutineOptions } from "./routine/options.ts";
-export { type Routine, type RoutineDecorator, type RoutineOf, routine, type StreamRoutine } from "./routine/routine.ts";
-export { currentTask, type Task } from "./routine/task.ts";
-export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/events.ts";
+export type { CallOptions, RoutineOptions } from "./routine/index.ts";
+export {
+  currentTask,
+  type Routine,
+  type RoutineDecorator,
+  type RoutineOf,
+  routine,
+  type StreamRoutine,
+  type Task,
+} from "./routine/index.ts";
+export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
   type BackpressureContext,

@@ -1,4 +1,4 @@
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { HashRing } from "./hash-ring.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";

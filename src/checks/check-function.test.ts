@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { checkFunction } from "./check-function.ts";
 import { InvalidArgument } from "../errors.ts";
+import { checkFunction } from "./check-function.ts";
 
 test("functions and classes pass, anything else is named", () => {
   for (const value of [() => 1, async () => 1, class Job {}]) {

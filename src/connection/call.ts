@@ -1,6 +1,6 @@
 import type { DispatchOutcome } from "../balancing/index.ts";
 import type { Dependency } from "../functions/index.ts";
-import type { Route } from "../routine/route.ts";
+import type { Route } from "../routine/index.ts";
 import type { Serializer } from "../values/index.ts";
 import type { LiveSignal } from "./live-signals.ts";
 import type { Session } from "./session.ts";

@@ -2,11 +2,7 @@ import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../host/index.ts";
 import { ValueDecoder } from "../values/index.ts";
-import { ChunkAssembly } from "../wire/chunk-assembly.ts";
-import { ReceivedDependencies } from "../wire/dependency-ledger.ts";
-import { ResponseField } from "../wire/fields.ts";
-import type { FrameReader } from "../wire/frame-reader.ts";
-import { OutcomeField } from "../wire/response-frames.ts";
+import { ChunkAssembly, type FrameReader, OutcomeField, ReceivedDependencies, ResponseField } from "../wire/index.ts";
 import type { Call } from "./call.ts";
 import { RemoteFailure } from "./remote-failure.ts";
 

@@ -1,5 +1,5 @@
 import { WoolError } from "../errors.ts";
-import { isRuntimeFrame, setStack } from "../routine/runtime-frames.ts";
+import { isRuntimeFrame, setStack } from "../routine/index.ts";
 
 /**
  * A failure on its way to the caller. The error's stack gets its second half, where the call was made, only when the

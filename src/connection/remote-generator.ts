@@ -1,6 +1,6 @@
 import { InvalidArgument, TaskTimeout } from "../errors.ts";
-import type { CallObserver } from "../routine/frame.ts";
-import { StepKind } from "../wire/fields.ts";
+import type { CallObserver } from "../routine/index.ts";
+import { StepKind } from "../wire/index.ts";
 import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
 import { type EncodedValue, encodeEarly } from "./request-sender.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Route } from "../routine/route.ts";
 import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../host/index.ts";
+import type { Route } from "../routine/route.ts";
 import { decode } from "../values/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";

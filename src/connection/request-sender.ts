@@ -1,10 +1,23 @@
 import type { Dependency } from "../functions/index.ts";
 import { takePayloadFile } from "../host/index.ts";
 import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
-import { SentDependencies } from "../wire/dependency-ledger.ts";
-import { RequestField, type StepKind } from "../wire/fields.ts";
-import { FILE_FROM_BYTES, type Outbox } from "../wire/outbox.ts";
-import * as frames from "../wire/request-frames.ts";
+import {
+  FILE_FROM_BYTES,
+  type Outbox,
+  type PayloadPlace,
+  RequestField,
+  SentDependencies,
+  type StepKind,
+  writeAbort,
+  writeCancel,
+  writeCredit,
+  writePlainTask,
+  writeRoute,
+  writeScope,
+  writeStep,
+  writeTask,
+} from "../wire/index.ts";
+
 import type { Call } from "./call.ts";
 import type { DispatchWindow } from "./dispatch-window.ts";
 import type { LiveSignal } from "./live-signals.ts";
@@ -54,7 +67,7 @@ export class RequestSender {
     if (!this.#routes.has(route.number)) this.#announceRoute(call);
     if (scope !== undefined && !this.#scopes.has(scope.number)) {
       this.#scopes.add(scope.number);
-      frames.writeScope(writer, scope.number, scope.pool);
+      writeScope(writer, scope.number, scope.pool);
     }
     const { args, argsStart, argsEnd, sequence } = call;
     const pool = scope?.number ?? 0;
@@ -65,7 +78,7 @@ export class RequestSender {
       call.stream === undefined &&
       argsEnd - argsStart <= FILE_FROM_BYTES
     ) {
-      frames.writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
+      writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
       call.written = true;
       this.#window.sent(1);
       return;
@@ -74,7 +87,7 @@ export class RequestSender {
     this.#placeArgs(call, (place) => {
       if (call.signals !== undefined) this.#repeatAborts(call, call.signals);
       const { timeout, caller, context, prefetch } = extras ?? {};
-      frames.writeTask(writer, id, route.number, place, sequence, {
+      writeTask(writer, id, route.number, place, sequence, {
         timeout,
         caller,
         context,
@@ -86,7 +99,7 @@ export class RequestSender {
       if (call.inTransfer) this.#transferred(call);
       else this.#window.sent(1);
       if (call.stream !== undefined && call.session !== undefined) {
-        frames.writeCredit(writer, id, 1 + (prefetch ?? 0));
+        writeCredit(writer, id, 1 + (prefetch ?? 0));
         call.stream.opened(call.session, call);
       }
       this.#outbox.schedule(true);
@@ -94,7 +107,7 @@ export class RequestSender {
     if (!call.written) this.#transfer(call);
   }
 
-  #placeArgs(call: Call, write: (place: frames.PayloadPlace) => void): void {
+  #placeArgs(call: Call, write: (place: PayloadPlace) => void): void {
     if (call.file !== undefined && this.#outbox.writeFile === undefined) {
       // A worker that reads no files: the arguments go the long way, now and if they are sent again.
       call.args = takePayloadFile(call.file, call.argsEnd - call.argsStart);
@@ -133,7 +146,7 @@ export class RequestSender {
     const serializer = call.extras?.serializer;
     if (serializer !== undefined && value === undefined) {
       this.#outbox.inOrder(id, () => {
-        frames.writeStep(writer, id, kind, {}, [], after);
+        writeStep(writer, id, kind, {}, [], after);
         this.#outbox.schedule(idle);
       });
       return;
@@ -144,7 +157,7 @@ export class RequestSender {
     const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
     const needs = this.#sent.announce(writer, RequestField.dependency, dependencies);
     this.#outbox.place(id, bytes, (place) => {
-      frames.writeStep(writer, id, kind, place, needs, after);
+      writeStep(writer, id, kind, place, needs, after);
       this.#outbox.schedule(idle);
     });
   }
@@ -152,7 +165,7 @@ export class RequestSender {
   credit(call: Call, steps: number, idle: boolean): void {
     const { id } = call;
     this.#outbox.inOrder(id, () => {
-      frames.writeCredit(this.#outbox.writer, id, steps);
+      writeCredit(this.#outbox.writer, id, steps);
       this.#outbox.schedule(idle);
     });
   }
@@ -173,7 +186,7 @@ export class RequestSender {
 
   #writeAbort(call: Call, number: number, reason: unknown, early: boolean): void {
     const { bytes, needs } = this.#reason(reason);
-    frames.writeAbort(this.#outbox.writer, call.id, number, bytes, needs, early);
+    writeAbort(this.#outbox.writer, call.id, number, bytes, needs, early);
   }
 
   /** A reason that cannot travel is left out: that it was aborted can. */
@@ -193,7 +206,7 @@ export class RequestSender {
     this.#outbox.abandon(call.id);
     if (call.inTransfer) this.#transferred(call);
     this.#openCancelBatch();
-    frames.writeCancel(writer, call.id, bytes, needs);
+    writeCancel(writer, call.id, bytes, needs);
     this.#cancelBatch = { number: this.#outbox.batch, size: writer.size };
     this.#outbox.schedule(true);
   }
@@ -212,6 +225,6 @@ export class RequestSender {
     this.#routes.delete(route.replaces);
     this.#routes.add(route.number);
     const needs = this.#sent.announce(writer, RequestField.dependency, route.dependencies);
-    frames.writeRoute(writer, { ...route, needs });
+    writeRoute(writer, { ...route, needs });
   }
 }

@@ -10,8 +10,8 @@ import {
   WorkerLost,
 } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStreamHandlers, StatusCode } from "../grpc/index.ts";
-import type { Route } from "../routine/route.ts";
 import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../host/index.ts";
+import type { Route } from "../routine/route.ts";
 import { encode } from "../values/index.ts";
 import { BatchWriter } from "../wire/batch-writer.ts";
 import { LAST_REQUEST_FIELD, RequestField, ResponseField } from "../wire/fields.ts";

@@ -1,19 +1,24 @@
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
 import { dropPayloadFile, fileRealm, writePayloadFile } from "../host/index.ts";
-import { LAST_RESPONSE_FIELD, RequestField, ResponseField, type StepKind } from "../wire/fields.ts";
-import { FrameReader } from "../wire/frame-reader.ts";
-import { Outbox } from "../wire/outbox.ts";
-import { ChunkField, writeHello } from "../wire/request-frames.ts";
 import {
+  ChunkField,
+  FrameReader,
+  LAST_RESPONSE_FIELD,
   LOST_REASON,
+  MINIMUM_PROTOCOL_VERSION,
+  Outbox,
   OutcomeField,
   PACE_TASK_US,
+  PROTOCOL_VERSION,
   RejectedField,
+  RequestField,
+  ResponseField,
+  type StepKind,
   type Welcome,
   WelcomeField,
-} from "../wire/response-frames.ts";
-import { MINIMUM_PROTOCOL_VERSION, PROTOCOL_VERSION } from "../wire/version.ts";
+  writeHello,
+} from "../wire/index.ts";
 import type { Call, Tally } from "./call.ts";
 import { callerId } from "./caller-id.ts";
 import { DispatchWindow } from "./dispatch-window.ts";

@@ -1,6 +1,5 @@
 import type { Dependency } from "../functions/index.ts";
-import type { Frame } from "../routine/frame.ts";
-import type { CallOptions } from "../routine/options.ts";
+import type { CallOptions, Frame } from "../routine/index.ts";
 import { type ValueDecoder, ValueEncoder } from "../values/index.ts";
 
 /** The part of a frame that travels with a call. */

@@ -1,8 +1,6 @@
-import { checkFunction } from "../checks/check-function.ts";
-import { describeValue } from "../checks/describe-value.ts";
+import { checkFunction, describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { currentFrame, runInFrame } from "../routine/frame.ts";
-import { checkOptions } from "../routine/options.ts";
+import { checkOptions, currentFrame, runInFrame } from "../routine/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 
 /** How a context variable is made. */

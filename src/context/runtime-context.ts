@@ -1,6 +1,5 @@
-import { checkFunction } from "../checks/check-function.ts";
-import { currentFrame, runInFrame } from "../routine/frame.ts";
-import { type CallOptions, checkOptions } from "../routine/options.ts";
+import { checkFunction } from "../checks/index.ts";
+import { type CallOptions, checkOptions, currentFrame, runInFrame } from "../routine/index.ts";
 
 /** Call options for every call of a scope. */
 export interface AmbientOptions {

@@ -1,4 +1,4 @@
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/index.ts";
 import { InvalidArgument, WoolError } from "../errors.ts";
 import { cleanUpAtExit } from "../host/index.ts";
 import type {

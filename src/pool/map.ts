@@ -1,7 +1,7 @@
-import { fromCaller, placed } from "../connection/remote-failure.ts";
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/index.ts";
+import { fromCaller, placed } from "../connection/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { CALL_CHECKS, type CallOptions, checkOptions } from "../routine/options.ts";
+import { CALL_CHECKS, type CallOptions, checkOptions } from "../routine/index.ts";
 
 /** How far a `map` has come. */
 export interface Progress {

@@ -3,7 +3,7 @@ import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing
 import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
-import { checkOptions } from "../routine/options.ts";
+import { checkOptions } from "../routine/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
 /** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */

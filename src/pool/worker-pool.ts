@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
-import { checkFunction } from "../checks/check-function.ts";
-import { fromCaller } from "../connection/remote-failure.ts";
+import { checkFunction } from "../checks/index.ts";
+import { fromCaller } from "../connection/index.ts";
 import {
   type DiscoveryLike,
   type DiscoveryPublisherLike,
@@ -8,6 +8,7 @@ import {
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { PoolDirectory } from "../host/index.ts";
 import {
   type BroadcastResult,
   POOL_NAMESPACE,
@@ -16,12 +17,18 @@ import {
   WorkerProxy,
   type WorkerProxyOptions,
 } from "../proxy/index.ts";
-import type { Dispatcher } from "../routine/dispatcher.ts";
-import { addOpenDispatcher, currentFrame, removeOpenDispatcher, runInFrame, runWithFrame } from "../routine/frame.ts";
-import type { CallOptions } from "../routine/options.ts";
-import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
-import type { RoutineSpec } from "../routine/routine-spec.ts";
-import { PoolDirectory } from "../host/index.ts";
+import {
+  addOpenDispatcher,
+  type CallOptions,
+  currentFrame,
+  type Dispatcher,
+  dispatchThrough,
+  type RoutineSpec,
+  removeOpenDispatcher,
+  requireFunctionRoutine,
+  runInFrame,
+  runWithFrame,
+} from "../routine/index.ts";
 import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { Deadline } from "./deadline.ts";
 import { warnIfLeftOpen } from "./left-open.ts";

@@ -1,4 +1,4 @@
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { WorkerFactory, WorkerLike, WorkerOptions } from "../worker/index.ts";
 

@@ -1,4 +1,4 @@
-export { discoveryFor, makeScope, POOL_NAMESPACE, type PoolAddress, readScope } from "./members/pool-address.ts";
+export { discoveryFor, makeScope, POOL_NAMESPACE, type PoolAddress, readScope } from "./members/index.ts";
 export { POOL_SCHEME, SHARED_CHECKS, type WorkerProxyOptions } from "./proxy-options.ts";
 export { WorkerConnection } from "./worker-connection.ts";
 export {

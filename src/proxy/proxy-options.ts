@@ -1,7 +1,7 @@
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import type { DiscoveryLike, Factory, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkOptions } from "../routine/options.ts";
+import { checkOptions } from "../routine/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {

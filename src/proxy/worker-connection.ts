@@ -1,11 +1,9 @@
-import { acquireLink, releaseLink } from "../connection/link-cache.ts";
-import type { WorkerLink } from "../connection/worker-link.ts";
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/index.ts";
+import { acquireLink, releaseLink, type WorkerLink } from "../connection/index.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument, PoolClosed, UnexpectedResponse } from "../errors.ts";
-import { checkOptions } from "../routine/options.ts";
-import { dispatchThrough } from "../routine/routine.ts";
-import { encodeStopRequest, readIdleResponse } from "../wire/control-messages.ts";
+import { checkOptions, dispatchThrough } from "../routine/index.ts";
+import { encodeStopRequest, readIdleResponse } from "../wire/index.ts";
 import { WorkerProxy } from "./worker-proxy.ts";
 
 const CONTROL_TIMEOUT_MS = 5000;

@@ -4,8 +4,7 @@ import {
   isLoadBalancer,
   type LoadBalancerLike,
 } from "../balancing/index.ts";
-import { checkFunction } from "../checks/check-function.ts";
-import { describeValue } from "../checks/describe-value.ts";
+import { checkFunction, describeValue } from "../checks/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
@@ -16,16 +15,18 @@ import {
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
-import type { Dispatcher } from "../routine/dispatcher.ts";
-import { runInFrame } from "../routine/frame.ts";
-import type { CallOptions } from "../routine/options.ts";
-import { dispatchThrough, requireFunctionRoutine } from "../routine/routine.ts";
-import type { RoutineSpec } from "../routine/routine-spec.ts";
-import { Dispatching } from "./calls/dispatching.ts";
-import { Membership } from "./members/membership.ts";
-import { makeScope, POOL_NAMESPACE, type PoolAddress } from "./members/pool-address.ts";
+import {
+  type CallOptions,
+  type Dispatcher,
+  dispatchThrough,
+  type RoutineSpec,
+  requireFunctionRoutine,
+  runInFrame,
+} from "../routine/index.ts";
+import { Dispatching } from "./calls/index.ts";
+import { Membership, makeScope, POOL_NAMESPACE, type PoolAddress } from "./members/index.ts";
 import { checkProxyOptions, POOL_SCHEME, type WorkerProxyOptions } from "./proxy-options.ts";
-import { Scheduler } from "./scheduling/scheduler.ts";
+import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
 const DISPOSAL_LIMIT_MS = 5000;

@@ -1,4 +1,4 @@
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { isClass, registerWrapping } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";

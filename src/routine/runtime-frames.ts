@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { IS_BUNDLED } from "../functions/shipment/own-url.ts";
+import { IS_BUNDLED } from "../functions/index.ts";
 
 /** In a bundle the user's own code is in the same file, and nothing tells the one from the other. */
 const OWN_FILES = IS_BUNDLED ? undefined : new URL(".", import.meta.url).href;

@@ -1,6 +1,5 @@
 import { channel } from "node:diagnostics_channel";
-import { checkFunction } from "../checks/check-function.ts";
-import { describeValue } from "../checks/describe-value.ts";
+import { checkFunction, describeValue } from "../checks/index.ts";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { MalformedPayload } from "./bytes/malformed-payload.ts";
 import {
   type Dependency,
   type Dismantled,
@@ -7,7 +8,6 @@ import {
   type PrivateState,
   ShippingError,
 } from "./function-port.ts";
-import { MalformedPayload } from "./bytes/malformed-payload.ts";
 import { registerTraveller, traveller } from "./traveller.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";

@@ -1,9 +1,8 @@
+import { CELL, FUNCTION, MalformedPayload, REFERENCE, TRAVELLER } from "./bytes/index.ts";
 import { type Assembled, createCell, type Dismantled, isCell, type PlainData, ShippingError } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
-import { MalformedPayload } from "./bytes/malformed-payload.ts";
-import { Refusal } from "./refusals/refusal.ts";
-import { CELL, FUNCTION, REFERENCE, TRAVELLER } from "./bytes/tags.ts";
+import { Refusal } from "./refusal.ts";
 import { travellerKind, travellerKindOf } from "./traveller.ts";
 
 /** Writes a function or class. What it captured is put off, so that it may lead back to the function. */

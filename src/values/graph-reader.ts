@@ -1,18 +1,14 @@
-import { type BinarySection, readTrailer, TRAILER_SIZE } from "./bytes/binary-layout.ts";
-import { type BinaryData, BinaryReader } from "./bytes/binary-reader.ts";
-import { ByteReader } from "./bytes/byte-reader.ts";
-import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
-import type { FunctionPort, PrivateState } from "./function-port.ts";
-import { MalformedPayload } from "./bytes/malformed-payload.ts";
-import { DataInMemory } from "./bytes/payload-data.ts";
-import { readSpecialObject } from "./special-object.ts";
-import { readSymbol } from "./symbols.ts";
 import {
   ARRAY,
   BACK_REFERENCE,
   BIGINT,
   BIGINT_64,
+  type BinaryData,
+  BinaryReader,
+  type BinarySection,
+  ByteReader,
   CELL,
+  DataInMemory,
   FALSE,
   FLOAT,
   FORMAT,
@@ -24,6 +20,7 @@ import {
   LATER_ARRAY,
   LATER_OBJECT,
   MAX_DEPTH,
+  MalformedPayload,
   NULL,
   NUMBERS,
   OBJECT,
@@ -31,16 +28,22 @@ import {
   RECORD,
   REFERENCE,
   REGISTERED_SYMBOL,
+  readTrailer,
   SHAPES,
   SHORT_ARRAY,
   SHORT_OBJECT,
   SPECIAL_OBJECT,
+  TRAILER_SIZE,
   TRAVELLER,
   TRUE,
   UNDEFINED,
   UNIQUE_SYMBOL,
   WELL_KNOWN_SYMBOL,
-} from "./bytes/tags.ts";
+} from "./bytes/index.ts";
+import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
+import type { FunctionPort, PrivateState } from "./function-port.ts";
+import { readSpecialObject } from "./special-object.ts";
+import { readSymbol } from "./symbols.ts";
 
 /** Reads what `GraphWriter` wrote. One payload at a time. */
 export class GraphReader extends ByteReader {

@@ -1,16 +1,9 @@
 import { types } from "node:util";
-import { BinaryWriter } from "./bytes/binary-writer.ts";
-import { ByteWriter } from "./bytes/byte-writer.ts";
-import { writeFunction } from "./function-nodes.ts";
-import type { Dependency, FunctionPort } from "./function-port.ts";
-import { IdentityTable } from "./identity-table.ts";
-import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
-import { Refusal } from "./refusals/refusal.ts";
-import { writeSpecialObject } from "./special-object.ts";
-import { writeSymbol } from "./symbols.ts";
 import {
   ARRAY,
   BACK_REFERENCE,
+  BinaryWriter,
+  ByteWriter,
   FALSE,
   FORMAT,
   HAS_BINARY,
@@ -28,7 +21,14 @@ import {
   SHORT_OBJECT,
   TRUE,
   UNDEFINED,
-} from "./bytes/tags.ts";
+} from "./bytes/index.ts";
+import { writeFunction } from "./function-nodes.ts";
+import type { Dependency, FunctionPort } from "./function-port.ts";
+import { IdentityTable } from "./identity-table.ts";
+import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
+import { Refusal } from "./refusal.ts";
+import { writeSpecialObject } from "./special-object.ts";
+import { writeSymbol } from "./symbols.ts";
 
 const isProxy = types.isProxy;
 const getPrototypeOf = Object.getPrototypeOf;

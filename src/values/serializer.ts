@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/index.ts";
 import { SerializationError } from "../errors.ts";
 
 /**

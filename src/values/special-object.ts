@@ -1,19 +1,27 @@
-import { ordinarySlot } from "./slots/container-slots.ts";
-import { errorSlot, keepName, travellingPrototype } from "./slots/error-slots.ts";
+import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "./bytes/index.ts";
 import { orRefuse, writeCell, writeReference, writeTraveller } from "./function-nodes.ts";
 import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
-import { close, EXTENSIBLE, integrityOf } from "./slots/integrity.ts";
-import { MalformedPayload } from "./bytes/malformed-payload.ts";
 import { constructorOf, ownProperty } from "./own-property.ts";
-import { type KeyedProperty, readProperties, writeProperties } from "./slots/properties.ts";
-import { Refusal } from "./refusals/refusal.ts";
-import { refuseHiddenState } from "./refusals/refused-kinds.ts";
-import type { Slot } from "./slots/slot.ts";
-import { slotNumbered, slotOf } from "./slots/slots.ts";
+import { Refusal } from "./refusal.ts";
+import { refuseHiddenState } from "./refusals/index.ts";
+import {
+  close,
+  EXTENSIBLE,
+  errorSlot,
+  integrityOf,
+  type KeyedProperty,
+  keepName,
+  ordinarySlot,
+  readProperties,
+  type Slot,
+  slotNumbered,
+  slotOf,
+  travellingPrototype,
+  writeProperties,
+} from "./slots/index.ts";
 import { isUnique } from "./symbols.ts";
-import { INLINE_DEPTH, SPECIAL_OBJECT } from "./bytes/tags.ts";
 
 /** What the low bits say of the prototype; 0 means the one that such an object has anyway. */
 const PROTOTYPE_NULL = 1;

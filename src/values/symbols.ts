@@ -1,12 +1,17 @@
 import { EventEmitter } from "node:events";
 import { Dirent } from "node:fs";
+import {
+  MalformedPayload,
+  PLATFORM_SYMBOL,
+  REGISTERED_SYMBOL,
+  UNIQUE_SYMBOL,
+  WELL_KNOWN_SYMBOL,
+} from "./bytes/index.ts";
 import { writeReference } from "./function-nodes.ts";
 import type { FunctionPort } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
-import { MalformedPayload } from "./bytes/malformed-payload.ts";
 import { symbolId, symbolWithId } from "./symbol-identity.ts";
-import { PLATFORM_SYMBOL, REGISTERED_SYMBOL, UNIQUE_SYMBOL, WELL_KNOWN_SYMBOL } from "./bytes/tags.ts";
 
 const wellKnownByName = new Map<string, symbol>();
 const wellKnownNames = new Map<symbol, string>();

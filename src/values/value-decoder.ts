@@ -1,8 +1,13 @@
-import { type BinarySection, readTrailer, TRAILER_SIZE } from "./bytes/binary-layout.ts";
+import {
+  type BinarySection,
+  DataInSource,
+  HAS_BINARY,
+  type PayloadSource,
+  readTrailer,
+  TRAILER_SIZE,
+} from "./bytes/index.ts";
 import { type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphReader } from "./graph-reader.ts";
-import { DataInSource, type PayloadSource } from "./bytes/payload-data.ts";
-import { HAS_BINARY } from "./bytes/tags.ts";
 
 /** The largest buffer that is kept for payloads to come. */
 const LARGEST_SCRATCH_BYTES = 4 * 1024 * 1024;

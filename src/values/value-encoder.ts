@@ -1,8 +1,8 @@
-import { explainRefusal } from "./refusals/explain-refusal.ts";
+import type { Payload, PayloadParts } from "./bytes/index.ts";
 import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
-import type { Payload, PayloadParts } from "./bytes/payload-parts.ts";
-import { Refusal } from "./refusals/refusal.ts";
+import { Refusal } from "./refusal.ts";
+import { explainRefusal } from "./refusals/index.ts";
 
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 

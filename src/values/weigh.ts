@@ -1,8 +1,10 @@
 import type { Weighed, WeighOptions } from "../functions/index.ts";
-import { locateRefusal } from "./refusals/explain-refusal.ts";
+import { registerValueScale } from "../functions/index.ts";
 import { functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
-import { Refusal } from "./refusals/refusal.ts";
+import { Refusal } from "./refusal.ts";
+import { locateRefusal } from "./refusals/index.ts";
+import { travellerKindOf } from "./traveller.ts";
 
 /** How large the payload of a value would be and what it depends on, or why the value cannot travel. */
 export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions): Weighed {
@@ -16,3 +18,5 @@ export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions
     return { refusal: locateRefusal(error, value, path, port, isCaptured) };
   }
 }
+
+registerValueScale({ weigh, kindOf: travellerKindOf });

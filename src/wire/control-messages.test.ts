@@ -1,9 +1,9 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { IdleResponseSchema, StopRequestSchema } from "../gen/wool/v1/worker_pb.ts";
 import { encodeIdleResponse, encodeStopRequest, readIdleResponse, readStopRequest } from "./control-messages.ts";
 import { MalformedFrame } from "./frame-reader.ts";
-import { IdleResponseSchema, StopRequestSchema } from "../gen/wool/v1/worker_pb.ts";
 
 it.each([0, 1, 63, 64, 60_000, 2 ** 40, -1])(
   "a stop with timeout %s is what the generated code reads and writes",

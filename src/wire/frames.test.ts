@@ -1,11 +1,11 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { StepKind as GeneratedStepKind, RequestSchema, ResponseSchema, TaskSchema } from "../gen/wool/v1/worker_pb.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { RequestField, ResponseField, StepKind } from "./fields.ts";
 import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writePayloadFrame } from "./frame-writer.ts";
-import { StepKind as GeneratedStepKind, RequestSchema, ResponseSchema, TaskSchema } from "../gen/wool/v1/worker_pb.ts";
 import * as requests from "./request-frames.ts";
 import * as responses from "./response-frames.ts";
 

@@ -1,12 +1,12 @@
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LocalWorker } from "wool-ts";
+import { type Response, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
 import { RoutineSpec } from "../../src/routine/routine-spec.ts";
 import { decode, encode } from "../../src/values/index.ts";
 import { BatchWriter } from "../../src/wire/batch-writer.ts";
 import { SentDependencies } from "../../src/wire/dependency-ledger.ts";
 import { RequestField } from "../../src/wire/fields.ts";
-import { type Response, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
 import { writeCredit, writeRoute, writeTask } from "../../src/wire/request-frames.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello } from "../support/wire-requests.ts";

@@ -6,8 +6,8 @@ import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
-import { fileRealm } from "../../src/host/index.ts";
 import { type Response, type TaskSchema, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
+import { fileRealm } from "../../src/host/index.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello, request } from "../support/wire-requests.ts";
 

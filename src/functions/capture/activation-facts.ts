@@ -1,8 +1,6 @@
 import type { AnyNode } from "acorn";
-import type { CodeSite } from "../engine/code-site.ts";
-import type { CodeUnit } from "../syntax/code-unit.ts";
-import type { Binding } from "../syntax/scope.ts";
-import { childrenOf, isFunctionNode } from "../syntax/syntax-tree.ts";
+import type { CodeSite } from "../engine/index.ts";
+import { type Binding, type CodeUnit, childrenOf, isFunctionNode } from "../syntax/index.ts";
 
 /** True for a variable that is given a new object each time its scope is entered, and no other after that. */
 export function isFreshInEachActivation({ kind, declaration, writes, scope }: Binding): boolean {

@@ -1,10 +1,7 @@
+import { type CodeSite, entryTo, pauseIn, type ScopeView, viewFunction } from "../engine/index.ts";
+import { ShippingError } from "../shipment/index.ts";
+import type { Binding } from "../syntax/index.ts";
 import { isCapturedOncePerActivation, isFreshInEachActivation } from "./activation-facts.ts";
-import type { CodeSite } from "../engine/code-site.ts";
-import { entryTo } from "../engine/function-entry.ts";
-import { type ScopeView, viewFunction } from "../engine/inspector-session.ts";
-import { pauseIn } from "../engine/paused-frame.ts";
-import type { Binding } from "../syntax/scope.ts";
-import { ShippingError } from "../shipment/shipment.ts";
 
 /** A function that captured a variable. */
 export interface Captor {

@@ -1,8 +1,6 @@
 import type { AnyNode } from "acorn";
-import type { CodeSite } from "../engine/code-site.ts";
-import type { Binding } from "../syntax/scope.ts";
-import type { SourceFile } from "../engine/source-file.ts";
-import { type ClassNode, childrenOf, isClassNode } from "../syntax/syntax-tree.ts";
+import type { CodeSite, SourceFile } from "../engine/index.ts";
+import { type Binding, type ClassNode, childrenOf, isClassNode } from "../syntax/index.ts";
 
 /** What some code of a file does more with than call it: `fn.cache = ...`, `Shape.prototype.area = ...`. */
 interface Altered {

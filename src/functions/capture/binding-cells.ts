@@ -1,8 +1,8 @@
+import type { CodeSite } from "../engine/index.ts";
+import { Cell } from "../shipment/index.ts";
+import type { Binding } from "../syntax/index.ts";
 import { ActivationIndex, type Captor } from "./activation-index.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
-import { Cell } from "../shipment/cell.ts";
-import type { CodeSite } from "../engine/code-site.ts";
-import type { Binding } from "../syntax/scope.ts";
 
 const cellsOf = new WeakMap<object, Map<string, Cell>>();
 const indexes = new Map<string, ActivationIndex<Cell>>();

@@ -1,16 +1,13 @@
 import { types } from "node:util";
+import { isReassigned, isUsedInWith } from "../emit/index.ts";
+import type { CodeSite } from "../engine/index.ts";
+import { builtinExports, isReplaceableImport, noteImport } from "../modules/index.ts";
+import { ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import type { Binding } from "../syntax/index.ts";
 import { cellOf, globalCell } from "./binding-cells.ts";
-import { builtinExports } from "../modules/builtin-modules.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
-import type { CodeSite } from "../engine/code-site.ts";
-import { isReassigned, isUsedInWith } from "../emit/emission-plan.ts";
-import { isReplaceableImport } from "../modules/export-places.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
-import { noteImport } from "../modules/module-references.ts";
 import { Borrowed, referenceOf } from "./references.ts";
-import type { Binding } from "../syntax/scope.ts";
-import { ShippingError } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
 
 /** A captured variable, and what stands for it on its way. */
 export interface CapturedValue {

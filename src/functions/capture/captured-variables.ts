@@ -1,11 +1,8 @@
+import { ambientLetter, isOwnName } from "../emit/index.ts";
+import { type CodeSite, type FreeName, isStandardGlobal, type ScopeView } from "../engine/index.ts";
+import { noteImport } from "../modules/index.ts";
+import { ShippingError } from "../shipment/index.ts";
 import { scopesFrom } from "./activation-index.ts";
-import { ambientLetter } from "../emit/ambient-names.ts";
-import type { CodeSite, FreeName } from "../engine/code-site.ts";
-import { isOwnName } from "../emit/emission-plan.ts";
-import type { ScopeView } from "../engine/inspector-session.ts";
-import { isStandardGlobal } from "../engine/intrinsics.ts";
-import { noteImport } from "../modules/module-references.ts";
-import { ShippingError } from "../shipment/shipment.ts";
 
 /** A captured variable as it is now. */
 export interface CapturedVariable {

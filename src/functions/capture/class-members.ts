@@ -1,10 +1,8 @@
 import type { MethodDefinition } from "acorn";
-import { type CodeSite, siteAt } from "../engine/code-site.ts";
+import { type CodeSite, type ScopeView, siteAt, viewFunction } from "../engine/index.ts";
+import { type AnyFunction, isClass, isFunction, type ShippingPolicy } from "../shipment/index.ts";
+import type { ClassNode } from "../syntax/index.ts";
 import { recentHolders } from "./holders.ts";
-import { type ScopeView, viewFunction } from "../engine/inspector-session.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { type AnyFunction, isClass, isFunction } from "../shipment/source-text.ts";
-import type { ClassNode } from "../syntax/syntax-tree.ts";
 
 /** Where in a class a method or accessor is. */
 export interface MemberPlace {

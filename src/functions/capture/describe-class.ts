@@ -1,14 +1,17 @@
+import { type ComputedMember, computedMembers } from "../emit/index.ts";
+import { type CodeSite, type ScopeView, viewFunction } from "../engine/index.ts";
+import {
+  describeProperties,
+  integrityOf,
+  type PartsList,
+  type PlainData,
+  type PristineClass,
+  ShippingError,
+  wrappedBy,
+} from "../shipment/index.ts";
+import { isClassNode } from "../syntax/index.ts";
 import { notedPlace } from "./class-members.ts";
-import type { CodeSite } from "../engine/code-site.ts";
 import { describeInPlace, describeNameAndLength } from "./describe-function.ts";
-import { type ComputedMember, computedMembers } from "../emit/emit-class.ts";
-import { type ScopeView, viewFunction } from "../engine/inspector-session.ts";
-import { describeProperties, integrityOf } from "../shipment/own-properties.ts";
-import type { PartsList } from "../shipment/parts-list.ts";
-import type { PristineClass } from "../shipment/revived.ts";
-import { type PlainData, ShippingError } from "../shipment/shipment.ts";
-import { isClassNode } from "../syntax/syntax-tree.ts";
-import { wrappedBy } from "../shipment/wrapping.ts";
 
 type Facts = { readonly [key: string]: PlainData };
 type Key = string | symbol;

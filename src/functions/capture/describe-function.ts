@@ -1,8 +1,6 @@
 import { types } from "node:util";
-import { intrinsicPathOf } from "../engine/intrinsics.ts";
-import { describeProperties, integrityOf } from "../shipment/own-properties.ts";
-import type { PartsList } from "../shipment/parts-list.ts";
-import type { PlainData } from "../shipment/shipment.ts";
+import { intrinsicPathOf } from "../engine/index.ts";
+import { describeProperties, integrityOf, type PartsList, type PlainData } from "../shipment/index.ts";
 
 type Facts = { readonly [key: string]: PlainData };
 

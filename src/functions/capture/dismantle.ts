@@ -1,26 +1,31 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { types } from "node:util";
+import { EngineClosed, type FunctionView, type Script, viewFunction } from "../engine/index.ts";
+import { type ModuleReference, moduleFactsOf, requiredExport, toRootRelative } from "../modules/index.ts";
+import {
+  type AnyFunction,
+  type Dismantled,
+  identify,
+  identityOf,
+  isClass,
+  isFunction,
+  OWN_URL,
+  PartsList,
+  processId,
+  type RevivedSource,
+  revivedSource,
+  ShippingError,
+  type ShippingPolicy,
+  titleOfFunction,
+} from "../shipment/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
 import { noteHolder } from "./holders.ts";
-import { identify, identityOf } from "../shipment/identity.ts";
-import { processId } from "../shipment/identity-table.ts";
-import { EngineClosed, type FunctionView, viewFunction } from "../engine/inspector-session.ts";
-import { moduleFactsOf } from "../modules/module-facts.ts";
-import { type ModuleReference, requiredExport } from "../modules/module-references.ts";
-import { OWN_URL } from "../shipment/own-url.ts";
-import { PartsList } from "../shipment/parts-list.ts";
 import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
-import { type RevivedSource, revivedSource } from "../shipment/revived.ts";
-import { toRootRelative } from "../modules/root.ts";
-import type { Script } from "../engine/scripts.ts";
 import { selfContainedSite } from "./self-contained.ts";
-import { type Dismantled, ShippingError } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { type AnyFunction, isClass, isFunction, titleOfFunction } from "../shipment/source-text.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};

@@ -1,10 +1,21 @@
-import { type CodeSite, siteAt } from "../engine/code-site.ts";
-import { type FunctionLocation, type FunctionView, viewFunction } from "../engine/inspector-session.ts";
-import { exportOf, type ModuleReference } from "../modules/module-references.ts";
-import { overridesVersion } from "../shipment/overrides.ts";
-import { type Script, scriptOf } from "../engine/scripts.ts";
-import { ShippingError } from "../shipment/shipment.ts";
-import { type AnyFunction, isClass, sourceTextOf, titleOfFunction } from "../shipment/source-text.ts";
+import {
+  type CodeSite,
+  type FunctionLocation,
+  type FunctionView,
+  type Script,
+  scriptOf,
+  siteAt,
+  viewFunction,
+} from "../engine/index.ts";
+import { exportOf, type ModuleReference } from "../modules/index.ts";
+import {
+  type AnyFunction,
+  isClass,
+  overridesVersion,
+  ShippingError,
+  sourceTextOf,
+  titleOfFunction,
+} from "../shipment/index.ts";
 
 /** What is known of a function without asking the engine again. */
 export interface FunctionFacts {

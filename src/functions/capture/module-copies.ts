@@ -1,10 +1,9 @@
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import { builtinExports } from "../modules/builtin-modules.ts";
-import type { FreeName } from "../engine/code-site.ts";
-import { noteImport } from "../modules/module-references.ts";
+import type { FreeName } from "../engine/index.ts";
+import { builtinExports, noteImport } from "../modules/index.ts";
+import type { Binding } from "../syntax/index.ts";
 import { Borrowed } from "./references.ts";
-import type { Binding } from "../syntax/scope.ts";
 
 const copies = new WeakMap<object, Map<string, object>>();
 

@@ -1,17 +1,27 @@
-import { siteAt } from "../engine/code-site.ts";
+import {
+  intrinsicPathOf,
+  type PrivateField,
+  privateMembersAt,
+  scriptOf,
+  siteAt,
+  viewFunction,
+  viewPrivates,
+} from "../engine/index.ts";
+import {
+  identityOf,
+  isClass,
+  isFunction,
+  overridesVersion,
+  type PrivateAccess,
+  type PrivateState,
+  processId,
+  revivedSource,
+  runtimeNameOf,
+  ShippingError,
+  type ShippingPolicy,
+  sourceTextOf,
+} from "../shipment/index.ts";
 import { takeApart } from "./dismantle.ts";
-import { identityOf } from "../shipment/identity.ts";
-import { processId } from "../shipment/identity-table.ts";
-import { type PrivateField, viewFunction, viewPrivates } from "../engine/inspector-session.ts";
-import { intrinsicPathOf } from "../engine/intrinsics.ts";
-import { overridesVersion } from "../shipment/overrides.ts";
-import { privateMembersAt } from "../engine/private-members.ts";
-import { type PrivateAccess, revivedSource } from "../shipment/revived.ts";
-import { runtimeNameOf } from "../shipment/runtime-exports.ts";
-import { scriptOf } from "../engine/scripts.ts";
-import { type PrivateState, ShippingError } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { isClass, isFunction, sourceTextOf } from "../shipment/source-text.ts";
 
 /** What a class declares privately for its instances. */
 interface PrivateDeclarations {

@@ -1,17 +1,21 @@
 import { types } from "node:util";
-import { builtinPlaceOf } from "../modules/builtin-modules.ts";
+import { intrinsicPathOf } from "../engine/index.ts";
+import { builtinPlaceOf, importedAs, type ModuleReference, noteShipped } from "../modules/index.ts";
+import {
+  type AnyFunction,
+  type Dismantled,
+  isFunction,
+  overrideFor,
+  type PlainData,
+  revivedSource,
+  runtimeNameOf,
+  type ShippingPolicy,
+  type Wrapped,
+  wrappedBy,
+} from "../shipment/index.ts";
 import { isOwnPrototype } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
 import { noteHolder } from "./holders.ts";
-import { intrinsicPathOf } from "../engine/intrinsics.ts";
-import { importedAs, type ModuleReference, noteShipped } from "../modules/module-references.ts";
-import { overrideFor } from "../shipment/overrides.ts";
-import { revivedSource } from "../shipment/revived.ts";
-import { runtimeNameOf } from "../shipment/runtime-exports.ts";
-import type { Dismantled, PlainData } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { type AnyFunction, isFunction } from "../shipment/source-text.ts";
-import { type Wrapped, wrappedBy } from "../shipment/wrapping.ts";
 
 /** A shipment that is only a name. */
 export function byName(head: PlainData): Dismantled {

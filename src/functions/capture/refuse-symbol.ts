@@ -1,6 +1,5 @@
+import { ShippingError, type ShippingPolicy } from "../shipment/index.ts";
 import { foreignClassOf } from "./references.ts";
-import { ShippingError } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
 
 /**
  * Throws `ShippingError` for an instance of a class that the receiver loads by itself, if it has something under a unique

@@ -1,9 +1,6 @@
-import { type CodeSite, siteOf } from "../engine/code-site.ts";
-import { isStandardGlobal } from "../engine/intrinsics.ts";
-import { parseSource } from "../syntax/parse-source.ts";
-import { analyzeScopes } from "../syntax/scope-analysis.ts";
-import { sourceTextOf } from "../shipment/source-text.ts";
-import { isFunctionNode } from "../syntax/syntax-tree.ts";
+import { type CodeSite, isStandardGlobal, siteOf } from "../engine/index.ts";
+import { sourceTextOf } from "../shipment/index.ts";
+import { analyzeScopes, isFunctionNode, parseSource } from "../syntax/index.ts";
 
 /**
  * The code of a function that uses nothing but its parameters and what every process has, read from its own text;

@@ -1,12 +1,9 @@
 import { types } from "node:util";
+import { isFunction, isRecord, type PlainData, type ShippingPolicy } from "../shipment/index.ts";
 import { usesAltered } from "./altered-functions.ts";
-import { isRecord } from "../shipment/code-data.ts";
 import { takeApart } from "./dismantle.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
 import { Borrowed } from "./references.ts";
-import type { PlainData } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { isFunction } from "../shipment/source-text.ts";
 
 /**
  * What a cached shipment of a function depends on. `constant`: nothing that can change. `compare`: data that may have

@@ -1,25 +1,34 @@
+import { type EmissionPlan, emitCode, innerPlan, innerSites, privateOwner, usesOuterThis } from "../emit/index.ts";
+import {
+  type CodeSite,
+  entryTo,
+  type FunctionView,
+  isDebuggerAttached,
+  type PrivateField,
+  pauseIn,
+  privateMembersAt,
+  viewPrivates,
+} from "../engine/index.ts";
+import {
+  type AnyFunction,
+  type Dependency,
+  type Dismantled,
+  dependencyOf,
+  identify,
+  overridesVersion,
+  PartsList,
+  type PlainData,
+  ShippingError,
+  type ShippingPolicy,
+  titleOfFunction,
+  toPlain,
+} from "../shipment/index.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
 import { captureVariables } from "./captured-variables.ts";
 import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
-import { toPlain } from "../shipment/code-data.ts";
-import type { CodeSite } from "../engine/code-site.ts";
-import { dependencyOf } from "../shipment/content-hash.ts";
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
-import { type EmissionPlan, usesOuterThis } from "../emit/emission-plan.ts";
-import { emitCode } from "../emit/emit-code.ts";
-import { entryTo } from "../engine/function-entry.ts";
-import { identify } from "../shipment/identity.ts";
-import { type FunctionView, type PrivateField, viewPrivates } from "../engine/inspector-session.ts";
-import { overridesVersion } from "../shipment/overrides.ts";
-import { PartsList } from "../shipment/parts-list.ts";
-import { isDebuggerAttached, pauseIn } from "../engine/paused-frame.ts";
-import { innerPlan, innerSites, privateOwner } from "../emit/private-closures.ts";
-import { privateMembersAt } from "../engine/private-members.ts";
 import { ancestorsOf } from "./references.ts";
-import { type Dependency, type Dismantled, type PlainData, ShippingError } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { type AnyFunction, titleOfFunction } from "../shipment/source-text.ts";
 
 /** A function taken apart by value, and what it captured. */
 export interface TakenByValue {

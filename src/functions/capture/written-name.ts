@@ -1,12 +1,9 @@
 import { basename, extname } from "node:path";
 import type { AnyNode, MemberExpression } from "acorn";
-import { siteAt } from "../engine/code-site.ts";
-import { viewFunction } from "../engine/inspector-session.ts";
-import { revivedSource } from "../shipment/revived.ts";
-import { pathOf } from "../modules/root.ts";
-import type { SourceFile } from "../engine/source-file.ts";
-import { isClass } from "../shipment/source-text.ts";
-import { childrenOf } from "../syntax/syntax-tree.ts";
+import { type SourceFile, siteAt, viewFunction } from "../engine/index.ts";
+import { pathOf } from "../modules/index.ts";
+import { isClass, revivedSource } from "../shipment/index.ts";
+import { childrenOf } from "../syntax/index.ts";
 
 const names = new WeakMap<object, string | undefined>();
 

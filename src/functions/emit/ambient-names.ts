@@ -1,6 +1,6 @@
-import { INSERTED } from "../shipment/code-data.ts";
-import type { FreeName } from "../engine/code-site.ts";
-import type { Binding, Scope } from "../syntax/scope.ts";
+import type { FreeName } from "../engine/index.ts";
+import { INSERTED } from "../shipment/index.ts";
+import type { Binding, Scope } from "../syntax/index.ts";
 
 const PARAMETER = /^\$w\$*[skimrfpq]$/;
 const REWRITTEN_META = /^__(?:vi|vite_ssr)_import_meta__$/;

@@ -1,7 +1,6 @@
+import type { CodeSite, FreeName, SourceFile } from "../engine/index.ts";
+import type { Binding, Reference, Scope } from "../syntax/index.ts";
 import { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
-import type { CodeSite, FreeName } from "../engine/code-site.ts";
-import type { Binding, Reference, Scope } from "../syntax/scope.ts";
-import type { SourceFile } from "../engine/source-file.ts";
 
 /** How the free names of a piece of code are provided for. Names in neither list are left to the receiver's globals. */
 export interface EmissionPlan {

@@ -1,12 +1,11 @@
 import type { MethodDefinition, PropertyDefinition } from "acorn";
-import { INSERTED } from "../shipment/code-data.ts";
-import type { CodeSite } from "../engine/code-site.ts";
+import { type CodeSite, type PrivateMember, privateMembersAt } from "../engine/index.ts";
+import { INSERTED } from "../shipment/index.ts";
+import { isAnonymousDefinition, isClassNode } from "../syntax/index.ts";
 import { emitText, slotsOf } from "./emit-text.ts";
 import { innerPlan, innerSites } from "./private-closures.ts";
-import { type PrivateMember, privateMembersAt } from "../engine/private-members.ts";
 import { slotCode } from "./slot-code.ts";
 import { SourceEdits } from "./source-edits.ts";
-import { isAnonymousDefinition, isClassNode } from "../syntax/syntax-tree.ts";
 
 /** A member of a class whose key was computed when the class was defined. */
 export type ComputedMember = MethodDefinition | PropertyDefinition;

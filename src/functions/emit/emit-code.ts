@@ -1,14 +1,12 @@
-import type { CodeData } from "../shipment/code-data.ts";
-import type { CodeSite } from "../engine/code-site.ts";
+import { type CodeSite, positionOf, privateMembersAt } from "../engine/index.ts";
+import { rootRelativeFile } from "../modules/index.ts";
+import type { CodeData } from "../shipment/index.ts";
 import type { EmissionPlan } from "./emission-plan.ts";
 import { emitClass } from "./emit-class.ts";
 import { emitText, slotsOf } from "./emit-text.ts";
 import { originalPosition, restoreLines } from "./original-lines.ts";
 import { innerPlan, innerSites } from "./private-closures.ts";
-import { privateMembersAt } from "../engine/private-members.ts";
-import { rootRelativeFile } from "../modules/root.ts";
 import { SourceEdits } from "./source-edits.ts";
-import { positionOf } from "../engine/source-file.ts";
 
 /** A prefix that no name in this text begins with. */
 function freshBase(text: string): string {

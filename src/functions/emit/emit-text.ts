@@ -1,8 +1,8 @@
+import type { CodeSite, FreeName } from "../engine/index.ts";
+import { INSERTED } from "../shipment/index.ts";
+import type { Reference } from "../syntax/index.ts";
 import { ambientLetter } from "./ambient-names.ts";
-import { INSERTED } from "../shipment/code-data.ts";
-import type { CodeSite, FreeName } from "../engine/code-site.ts";
 import type { EmissionPlan } from "./emission-plan.ts";
-import type { Reference } from "../syntax/scope.ts";
 import type { SourceEdits } from "./source-edits.ts";
 
 /** The names of the slots that a plan leads to, in the order of the parts that fill them. */

@@ -1,8 +1,7 @@
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { parse, type Token } from "acorn";
-import type { Range } from "../engine/code-site.ts";
+import { positionOf, type Range, type SourceFile } from "../engine/index.ts";
 import type { SourceEdits } from "./source-edits.ts";
-import { positionOf, type SourceFile } from "../engine/source-file.ts";
 
 /** A transpiled source and where its pieces come from. */
 interface MappedSource {

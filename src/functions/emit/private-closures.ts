@@ -1,8 +1,6 @@
-import { type CodeSite, siteOf } from "../engine/code-site.ts";
+import { type CodeSite, privateMembers, siteOf } from "../engine/index.ts";
+import { type ClassNode, isClassNode, type Scope } from "../syntax/index.ts";
 import { type EmissionPlan, staticPlan } from "./emission-plan.ts";
-import { privateMembers } from "../engine/private-members.ts";
-import type { Scope } from "../syntax/scope.ts";
-import { type ClassNode, isClassNode } from "../syntax/syntax-tree.ts";
 
 /**
  * Functions that are made inside of a class and use its private names, without being members of it: the value of a

@@ -1,4 +1,4 @@
-import type { Range } from "../engine/code-site.ts";
+import type { Range } from "../engine/index.ts";
 
 interface Edit extends Range {
   readonly text: string;

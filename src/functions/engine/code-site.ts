@@ -1,9 +1,14 @@
-import { BoundedMap } from "../shipment/bounded-map.ts";
-import type { CodeUnit } from "../syntax/code-unit.ts";
+import { BoundedMap } from "../shipment/index.ts";
+import {
+  type Binding,
+  type CodeUnit,
+  type ContextualSyntax,
+  isClassNode,
+  type Reference,
+  type Scope,
+} from "../syntax/index.ts";
 import type { FunctionLocation } from "./inspector-session.ts";
-import type { Binding, ContextualSyntax, Reference, Scope } from "../syntax/scope.ts";
 import { type SourceFile, sourceFileOf, textRangeOf, unitAt } from "./source-file.ts";
-import { isClassNode } from "../syntax/syntax-tree.ts";
 
 /** A range of the source, by offsets. */
 export interface Range {

@@ -1,7 +1,7 @@
 import type { AnyNode, FunctionExpression } from "acorn";
+import { childrenOf, isClassNode, isFunctionNode } from "../syntax/index.ts";
 import type { CodeSite } from "./code-site.ts";
 import type { Entry } from "./paused-frame.ts";
-import { childrenOf, isClassNode, isFunctionNode } from "../syntax/syntax-tree.ts";
 
 /** How the function at a site can be entered without running anything of the user's; undefined when it cannot. */
 export function entryTo({ unit }: CodeSite): Entry | undefined {

@@ -1,6 +1,6 @@
 import type { MethodDefinition, PropertyDefinition } from "acorn";
+import { type ClassNode, isClassNode } from "../syntax/index.ts";
 import type { CodeSite } from "./code-site.ts";
-import { type ClassNode, isClassNode } from "../syntax/syntax-tree.ts";
 
 /** A private member of a class. */
 export interface PrivateMember {

@@ -4,11 +4,10 @@ import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AnyNode, Program } from "acorn";
+import { childrenOf, isClassNode, isFunctionNode, parseSource } from "../syntax/index.ts";
 import { inspect } from "./inspector-session.ts";
 import { packageTypeOf } from "./package-type.ts";
-import { parseSource } from "../syntax/parse-source.ts";
 import type { Script } from "./scripts.ts";
-import { childrenOf, isClassNode, isFunctionNode } from "../syntax/syntax-tree.ts";
 
 /*
  * Once the debugger has been on, V8 no longer optimises `await` as before, for as long as the process lives: a quarter of

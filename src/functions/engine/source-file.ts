@@ -1,11 +1,8 @@
 import type { AnyNode, Program } from "acorn";
-import { BoundedMap } from "../shipment/bounded-map.ts";
-import type { CodeUnit } from "../syntax/code-unit.ts";
+import { BoundedMap } from "../shipment/index.ts";
+import { analyzeScopes, type CodeUnit, isClassNode, parseSource, type ScopeAnalysis } from "../syntax/index.ts";
 import type { FunctionLocation } from "./inspector-session.ts";
-import { parseSource } from "../syntax/parse-source.ts";
-import { analyzeScopes, type ScopeAnalysis } from "../syntax/scope-analysis.ts";
 import { type Script, scriptOf } from "./scripts.ts";
-import { isClassNode } from "../syntax/syntax-tree.ts";
 
 /** A parsed script, with its names resolved. */
 export interface SourceFile {

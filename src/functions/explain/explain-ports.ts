@@ -1,7 +1,6 @@
-import { dismantle } from "../capture/dismantle.ts";
+import { dismantle } from "../capture/index.ts";
+import { type Dependency, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
 import type { Refusal } from "./explanation.ts";
-import { type Dependency, ShippingError } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
 
 /** What a value would be as a payload, or why it cannot be one. */
 export type Weighed =

@@ -1,17 +1,20 @@
 import { types } from "node:util";
-import { Cell } from "../shipment/cell.ts";
-import { isRecord } from "../shipment/code-data.ts";
-import { type TakenApart, takeApart } from "../capture/dismantle.ts";
+import { Borrowed, referenceOf, stability, type TakenApart, takeApart, universalReference } from "../capture/index.ts";
+import { importedAs } from "../modules/index.ts";
+import {
+  Cell,
+  type Dismantled,
+  isClass,
+  isFunction,
+  isRecord,
+  ShippingError,
+  type ShippingPolicy,
+  shortValue,
+  type Wrapped,
+  wrappedBy,
+} from "../shipment/index.ts";
 import { refusalOf, valueScale, type Weighed } from "./explain-ports.ts";
 import type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
-import { importedAs } from "../modules/module-references.ts";
-import { Borrowed, referenceOf, universalReference } from "../capture/references.ts";
-import { type Dismantled, ShippingError } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { shortValue } from "../shipment/short-value.ts";
-import { isClass, isFunction } from "../shipment/source-text.ts";
-import { stability } from "../capture/stability.ts";
-import { type Wrapped, wrappedBy } from "../shipment/wrapping.ts";
 
 const MAX_DEPTH = 6;
 const MAX_PARTS = 300;

@@ -1,4 +1,4 @@
-import type { Stability } from "../capture/stability.ts";
+import type { Stability } from "../capture/index.ts";
 
 /** Why something cannot travel, where it is, and what to write instead: what the error of a call would say. */
 export interface Refusal {

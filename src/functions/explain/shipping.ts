@@ -1,6 +1,6 @@
+import { type ModulePattern, override } from "../shipment/index.ts";
 import { type ExplainOptions, explain } from "./explain.ts";
 import type { Explanation } from "./explanation.ts";
-import { type ModulePattern, override } from "../shipment/overrides.ts";
 
 /** Process-wide settings of how code travels, and what they lead to. */
 export const shipping = {

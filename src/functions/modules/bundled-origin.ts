@@ -1,10 +1,8 @@
 import { basename } from "node:path";
 import { types } from "node:util";
-import { EngineClosed, type FunctionLocation, viewFunction } from "../engine/inspector-session.ts";
-import { IS_BUNDLED, OWN_URL } from "../shipment/own-url.ts";
+import { EngineClosed, type FunctionLocation, type Script, scriptOf, viewFunction } from "../engine/index.ts";
+import { IS_BUNDLED, isFunction, OWN_URL } from "../shipment/index.ts";
 import { pathOf } from "./root.ts";
-import { type Script, scriptOf } from "../engine/scripts.ts";
-import { isFunction } from "../shipment/source-text.ts";
 
 /** Where code of a bundle was before it was bundled. */
 export interface BundledOrigin {

@@ -1,14 +1,11 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import type { CodeUnit } from "../syntax/code-unit.ts";
-import type { ScopeView } from "../engine/inspector-session.ts";
+import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
+import { isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
+import type { CodeUnit } from "../syntax/index.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
 import { pathOf } from "./root.ts";
-import { runtimeExport } from "../shipment/runtime-exports.ts";
-import { type Script, scriptFrom } from "../engine/scripts.ts";
-import { sourceFileOf } from "../engine/source-file.ts";
-import { isWrap, wrappedBy } from "../shipment/wrapping.ts";
 
 /** Where a module offers a value. */
 export interface ExportPlace {

@@ -1,5 +1,5 @@
 import { constants, Script } from "node:vm";
-import { BoundedMap } from "../shipment/bounded-map.ts";
+import { BoundedMap } from "../shipment/index.ts";
 
 type Importer = (specifier: string, options?: object) => Promise<object>;
 

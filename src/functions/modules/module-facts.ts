@@ -3,14 +3,11 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
-import { hasCallWhenLoaded } from "../syntax/load-time-calls.ts";
+import { privateMembers, type Script, type SourceFile, scriptFrom, sourceFileOf } from "../engine/index.ts";
+import { IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
+import { hasCallWhenLoaded, isClassNode } from "../syntax/index.ts";
 import { isAsLoaded } from "./loaded-file.ts";
-import { IS_BUNDLED, OWN_URL } from "../shipment/own-url.ts";
-import { privateMembers } from "../engine/private-members.ts";
 import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
-import { type Script, scriptFrom } from "../engine/scripts.ts";
-import { type SourceFile, sourceFileOf } from "../engine/source-file.ts";
-import { isClassNode } from "../syntax/syntax-tree.ts";
 
 /** An export of another module that a module exports again. */
 export interface Reexport {

@@ -2,16 +2,20 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { CodeUnit } from "../syntax/code-unit.ts";
-import { contentHash, contentOf, dependencyOf } from "../shipment/content-hash.ts";
+import { type ScopeView, type Script, scriptFrom } from "../engine/index.ts";
+import {
+  contentHash,
+  contentOf,
+  type Dependency,
+  dependencyOf,
+  OWN_URL,
+  overrideFor,
+  overridesVersion,
+} from "../shipment/index.ts";
+import type { CodeUnit } from "../syntax/index.ts";
 import { type ExportPlace, exportedAs, isReplaceable, placeInExports } from "./export-places.ts";
-import type { ScopeView } from "../engine/inspector-session.ts";
 import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
-import { overrideFor, overridesVersion } from "../shipment/overrides.ts";
-import { OWN_URL } from "../shipment/own-url.ts";
 import { entryPath, isInPackage, pathOf, toRootRelative } from "./root.ts";
-import { type Script, scriptFrom } from "../engine/scripts.ts";
-import type { Dependency } from "../shipment/shipment.ts";
 
 /** An export of a module that the receiver can load by itself. */
 export interface ModuleReference extends ExportPlace {

@@ -2,8 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { BoundedMap } from "../shipment/bounded-map.ts";
-import { OWN_URL } from "../shipment/own-url.ts";
+import { BoundedMap, OWN_URL } from "../shipment/index.ts";
 
 let configured: string | undefined;
 let computed: string | undefined;

@@ -1,6 +1,5 @@
+import { type Assembled, noteRevived, type PlainData } from "../shipment/index.ts";
 import { adoptUnlessOwn, applyNameAndLength, completeFunction, returning } from "./assemble-code.ts";
-import { noteRevived } from "../shipment/revived.ts";
-import type { Assembled, PlainData } from "../shipment/shipment.ts";
 
 type Callable = (...args: unknown[]) => unknown;
 

@@ -1,13 +1,22 @@
-import { BoundedMap } from "../shipment/bounded-map.ts";
-import { noteMembers } from "../capture/class-members.ts";
-import { isRecord } from "../shipment/code-data.ts";
+import { noteMembers } from "../capture/index.ts";
+import { intrinsicAt } from "../engine/index.ts";
+import {
+  type Assembled,
+  adopt,
+  applyIntegrity,
+  BoundedMap,
+  defineDescribed,
+  describedKeys,
+  identified,
+  isOwnId,
+  isRecord,
+  noteRevived,
+  type PlainData,
+  type PristineClass,
+  revivedSource,
+} from "../shipment/index.ts";
 import { codeFactory } from "./code-store.ts";
 import type { CodeInstance } from "./compile-code.ts";
-import { adopt, identified, isOwnId } from "../shipment/identity.ts";
-import { intrinsicAt } from "../engine/intrinsics.ts";
-import { applyIntegrity, defineDescribed, describedKeys } from "../shipment/own-properties.ts";
-import { noteRevived, type PristineClass, revivedSource } from "../shipment/revived.ts";
-import type { Assembled, PlainData } from "../shipment/shipment.ts";
 
 type Head = { readonly [key: string]: PlainData };
 

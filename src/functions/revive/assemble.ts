@@ -1,18 +1,20 @@
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
+import { intrinsicAt } from "../engine/index.ts";
+import { builtinAt, builtinExports, fromRootRelative, shippedExport } from "../modules/index.ts";
+import {
+  type Assembled,
+  identified,
+  isRecord,
+  isStringList,
+  type PlainData,
+  runtimeExport,
+  type ShippingPolicy,
+  wrappedBy,
+} from "../shipment/index.ts";
 import { assembleBound } from "./assemble-bound.ts";
 import { assembleClass, assembleFunction, assembleInner, assembleMember, fallbackClass } from "./assemble-code.ts";
-import { builtinAt, builtinExports } from "../modules/builtin-modules.ts";
-import { isRecord, isStringList } from "../shipment/code-data.ts";
 import { ModuleUnavailable, storedModule } from "./code-store.ts";
-import { identified } from "../shipment/identity.ts";
-import { intrinsicAt } from "../engine/intrinsics.ts";
-import { shippedExport } from "../modules/module-references.ts";
-import { fromRootRelative } from "../modules/root.ts";
-import { runtimeExport } from "../shipment/runtime-exports.ts";
-import type { Assembled, PlainData } from "../shipment/shipment.ts";
-import type { ShippingPolicy } from "../shipment/shipping-policy.ts";
-import { wrappedBy } from "../shipment/wrapping.ts";
 
 type Head = { readonly [key: string]: PlainData };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { dependencyOf } from "../shipment/content-hash.ts";
 import { acceptDependency, assemble, dismantle, hasDependency, ModuleUnavailable } from "../index.ts";
+import { dependencyOf } from "../shipment/content-hash.ts";
 
 test("keeps code by its hash", () => {
   const { dependencies, head } = dismantle((x: number) => x + 1);

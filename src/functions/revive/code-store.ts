@@ -2,17 +2,28 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { BoundedMap } from "../shipment/bounded-map.ts";
-import { type CodeData, isRecord, isStringList, toCodeData } from "../shipment/code-data.ts";
+import { scriptFrom } from "../engine/index.ts";
+import {
+  fromRootRelative,
+  importFrom,
+  isAsLoaded,
+  noteLoaded,
+  pathOf,
+  projectRoot,
+  urlInRoot,
+} from "../modules/index.ts";
+import {
+  BoundedMap,
+  type CodeData,
+  contentHash,
+  contentOf,
+  type Dependency,
+  isRecord,
+  isStringList,
+  OWN_URL,
+  toCodeData,
+} from "../shipment/index.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
-import { contentHash, contentOf } from "../shipment/content-hash.ts";
-import { importFrom } from "../modules/import-from.ts";
-import { isAsLoaded } from "../modules/loaded-file.ts";
-import { noteLoaded } from "../modules/module-references.ts";
-import { OWN_URL } from "../shipment/own-url.ts";
-import { fromRootRelative, pathOf, projectRoot, urlInRoot } from "../modules/root.ts";
-import { scriptFrom } from "../engine/scripts.ts";
-import type { Dependency } from "../shipment/shipment.ts";
 
 /** Thrown when a module that code refers to cannot be loaded here, or is not the same one. */
 export class ModuleUnavailable extends Error {

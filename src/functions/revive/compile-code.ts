@@ -2,11 +2,10 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Script } from "node:vm";
-import { type CodeData, INSERTED } from "../shipment/code-data.ts";
+import { slotCode } from "../emit/index.ts";
+import { noteForeignFile, pathOf } from "../modules/index.ts";
+import { type CodeData, INSERTED, type PrivateAccess } from "../shipment/index.ts";
 import { importForCode } from "./import-for-code.ts";
-import type { PrivateAccess } from "../shipment/revived.ts";
-import { noteForeignFile, pathOf } from "../modules/root.ts";
-import { slotCode } from "../emit/slot-code.ts";
 
 /** One function made from a piece of code. */
 export interface CodeInstance {

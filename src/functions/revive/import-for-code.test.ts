@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { importForCode } from "./import-for-code.ts";
 import { configureRoot, projectRoot } from "../modules/root.ts";
+import { importForCode } from "./import-for-code.ts";
 
 const before = projectRoot();
 let root: string;

@@ -1,10 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { importFrom } from "../modules/import-from.ts";
-import { resolveUserModule } from "../modules/module-facts.ts";
-import { pathOf, projectRoot } from "../modules/root.ts";
-import { prepareForTypeScript } from "../modules/typescript-loader.ts";
+import { importFrom, pathOf, prepareForTypeScript, projectRoot, resolveUserModule } from "../modules/index.ts";
 
 /**
  * What `import()` means in code that came from another process: as in its file, which is at `importer` here. Rejects

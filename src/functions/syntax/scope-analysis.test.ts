@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { siteOf } from "../engine/code-site.ts";
+import type { SourceFile } from "../engine/source-file.ts";
 import { parseSource } from "./parse-source.ts";
 import { analyzeScopes } from "./scope-analysis.ts";
-import type { SourceFile } from "../engine/source-file.ts";
 
 function fileOf(source: string, isModule = true): SourceFile {
   const program = parseSource(source, isModule);

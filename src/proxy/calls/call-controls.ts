@@ -1,7 +1,6 @@
-import type { Call } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
+import { type Call, RemoteFailure } from "../../connection/index.ts";
 import { TaskTimeout } from "../../errors.ts";
-import type { CallOptions } from "../../routine/options.ts";
+import type { CallOptions } from "../../routine/index.ts";
 import { onAbort } from "./abort-listeners.ts";
 import { beforeEnd } from "./before-end.ts";
 

@@ -1,5 +1,4 @@
-import type { Call } from "../../connection/call.ts";
-import type { LiveSignal } from "../../connection/live-signals.ts";
+import type { Call, LiveSignal } from "../../connection/index.ts";
 import { onAbort } from "./abort-listeners.ts";
 import { beforeEnd } from "./before-end.ts";
 

@@ -1,22 +1,32 @@
-import { Call, type CallExtras, type CallOwner, type Scope } from "../../connection/call.ts";
-import { closeSignals, type LiveSignal, openSignals } from "../../connection/live-signals.ts";
-import { fromCaller, throwAtCallSite } from "../../connection/remote-failure.ts";
-import { RemoteGenerator } from "../../connection/remote-generator.ts";
-import { encodeContext } from "../../context/context-codec.ts";
+import {
+  Call,
+  type CallExtras,
+  type CallOwner,
+  closeSignals,
+  fromCaller,
+  type LiveSignal,
+  openSignals,
+  RemoteGenerator,
+  type Scope,
+  throwAtCallSite,
+} from "../../connection/index.ts";
+import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
-import { type CallObserver, currentFrame, type Frame } from "../../routine/frame.ts";
-import type { CallOptions } from "../../routine/options.ts";
-import type { RoutineSpec } from "../../routine/routine-spec.ts";
 import { writePayloadFile } from "../../host/index.ts";
+import {
+  type CallObserver,
+  type CallOptions,
+  currentFrame,
+  type Frame,
+  type RoutineSpec,
+} from "../../routine/index.ts";
 import { dumpWith, functionPort, type Payload, ValueEncoder } from "../../values/index.ts";
-import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../../wire/outbox.ts";
+import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../../wire/index.ts";
+import type { Member } from "../members/index.ts";
+import { directOwner, endCall, type Scheduler, sendDirectly } from "../scheduling/index.ts";
 import { beforeEnd } from "./before-end.ts";
 import { controlCall } from "./call-controls.ts";
 import { watchSignals } from "./call-signals.ts";
-import { directOwner, sendDirectly } from "../scheduling/direct-calls.ts";
-import { endCall } from "../scheduling/fail-call.ts";
-import type { Member } from "../members/member.ts";
-import type { Scheduler } from "../scheduling/scheduler.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
 
 const NOTHING = new Uint8Array(0);

@@ -1,6 +1,4 @@
-import { acquireLink, releaseLink } from "../../connection/link-cache.ts";
-import type { Session } from "../../connection/session.ts";
-import type { LinkListener, WorkerLink } from "../../connection/worker-link.ts";
+import { acquireLink, type LinkListener, releaseLink, type Session, type WorkerLink } from "../../connection/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 
 /** A worker of a pool: what is known of it, the connection to it, and what it has done. */

@@ -1,8 +1,8 @@
 import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../../discovery/index.ts";
-import { emitWorkerEvent } from "../../telemetry/events.ts";
+import { emitWorkerEvent } from "../../telemetry/index.ts";
+import type { Scheduler } from "../scheduling/index.ts";
 import { Evictions } from "./evictions.ts";
 import { Member } from "./member.ts";
-import type { Scheduler } from "../scheduling/scheduler.ts";
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;

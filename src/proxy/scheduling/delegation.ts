@@ -1,13 +1,12 @@
 import type { LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
-import type { Call, WaitingPlace } from "../../connection/call.ts";
-import { describeValue } from "../../checks/describe-value.ts";
+import { describeValue } from "../../checks/index.ts";
+import type { Call, WaitingPlace } from "../../connection/index.ts";
 import { InvalidArgument, TaskTimeout } from "../../errors.ts";
+import type { Connector, Member } from "../members/index.ts";
 import { reportAttempts } from "./attempt-report.ts";
 import type { CallQueue } from "./call-queue.ts";
-import type { Connector } from "../members/connector.ts";
 import { failCall, noWorkers } from "./fail-call.ts";
 import { handOver } from "./hand-over.ts";
-import type { Member } from "../members/member.ts";
 import { Offers } from "./offers.ts";
 import { taskInfo } from "./task-info.ts";
 import type { WorkerLanes } from "./worker-lanes.ts";

@@ -1,8 +1,6 @@
-import type { Call, CallOwner } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
-import type { Session } from "../../connection/session.ts";
+import { type Call, type CallOwner, RemoteFailure, type Session } from "../../connection/index.ts";
 import { PoolClosed } from "../../errors.ts";
-import type { Member } from "../members/member.ts";
+import type { Member } from "../members/index.ts";
 
 /** Owns calls that are meant for one worker and no other: a refusal is final. */
 export function directOwner(member: Member): CallOwner {

@@ -1,5 +1,4 @@
-import type { Call } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
+import { type Call, RemoteFailure } from "../../connection/index.ts";
 import { NoWorkersAvailable, WorkerLost } from "../../errors.ts";
 import { dropPayloadFile } from "../../host/index.ts";
 

@@ -1,6 +1,5 @@
-import type { Call } from "../../connection/call.ts";
-import type { Session } from "../../connection/session.ts";
-import type { Member } from "../members/member.ts";
+import type { Call, Session } from "../../connection/index.ts";
+import type { Member } from "../members/index.ts";
 
 /** Notes on a call which worker gets it. It must be sent right after. */
 export function assign(call: Call, member: Member): void {

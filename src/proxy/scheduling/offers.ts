@@ -1,6 +1,6 @@
 import type { LoadBalancerLike } from "../../balancing/index.ts";
-import { describeValue } from "../../checks/describe-value.ts";
-import type { Member } from "../members/member.ts";
+import { describeValue } from "../../checks/index.ts";
+import type { Member } from "../members/index.ts";
 
 /** Offers beyond two for each worker that are taken for an endless list. */
 const SPARE_OFFERS = 64;

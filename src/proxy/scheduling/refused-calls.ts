@@ -1,8 +1,7 @@
-import type { Call } from "../../connection/call.ts";
+import type { Call } from "../../connection/index.ts";
+import type { Member, ReturningWorkers } from "../members/index.ts";
 import { failCall, noWorkers } from "./fail-call.ts";
 import { handOver } from "./hand-over.ts";
-import type { Member } from "../members/member.ts";
-import type { ReturningWorkers } from "../members/returning-workers.ts";
 
 /** What refused calls need of their scheduler. */
 export interface RefusedCallsOptions {

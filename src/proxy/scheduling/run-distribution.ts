@@ -1,11 +1,10 @@
 import type { LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
-import type { Call } from "../../connection/call.ts";
-import type { Session } from "../../connection/session.ts";
+import type { Call, Session } from "../../connection/index.ts";
+import type { Member } from "../members/index.ts";
 import { reportAttempts } from "./attempt-report.ts";
 import type { CallQueue } from "./call-queue.ts";
 import { assign } from "./hand-over.ts";
 import { level } from "./level.ts";
-import type { Member } from "../members/member.ts";
 
 /** Calls in a row that make a caller one that waits for each answer. */
 const LONG_STREAK = 64;

@@ -5,20 +5,28 @@ import {
   LoadBalancerContext,
   type LoadBalancerLike,
 } from "../../balancing/index.ts";
-import type { Call, CallOwner } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
-import type { LinkListener, WorkerLink } from "../../connection/worker-link.ts";
+import {
+  type Call,
+  type CallOwner,
+  type LinkListener,
+  RemoteFailure,
+  type WorkerLink,
+} from "../../connection/index.ts";
 import { PoolSaturated, RpcError, TransientRpcError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
+import {
+  type CallCounts,
+  Connector,
+  callsOf,
+  DepartedWorkers,
+  KeepAlive,
+  type Member,
+  ReturningWorkers,
+} from "../members/index.ts";
 import { CallQueue } from "./call-queue.ts";
-import { Connector } from "../members/connector.ts";
 import { Delegation } from "./delegation.ts";
-import { type CallCounts, callsOf, DepartedWorkers } from "../members/departed-workers.ts";
 import { endCall, failCall, lostError, nobodyLeft, noWorkers } from "./fail-call.ts";
-import { KeepAlive } from "../members/keep-alive.ts";
-import type { Member } from "../members/member.ts";
 import { noteRefusal, RefusedCalls } from "./refused-calls.ts";
-import { ReturningWorkers } from "../members/returning-workers.ts";
 import { RunDistribution } from "./run-distribution.ts";
 import { TaskDispatch } from "./task-dispatch.ts";
 import { WorkerLanes } from "./worker-lanes.ts";

@@ -6,15 +6,13 @@ import type {
   ResultStream,
   SendOptions,
 } from "../../balancing/index.ts";
-import type { AttemptListener, Call, WaitingPlace } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
-import { describeValue } from "../../checks/describe-value.ts";
+import { describeValue } from "../../checks/index.ts";
+import { type AttemptListener, type Call, RemoteFailure, type WaitingPlace } from "../../connection/index.ts";
 import { InvalidArgument, TaskCancelled, TransientRpcError, type WoolError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import type { Connector } from "../members/connector.ts";
+import type { Connector, Member } from "../members/index.ts";
 import { failCall } from "./fail-call.ts";
 import { follow } from "./hand-over.ts";
-import type { Member } from "../members/member.ts";
 import { taskInfo } from "./task-info.ts";
 import type { WorkerLanes } from "./worker-lanes.ts";
 

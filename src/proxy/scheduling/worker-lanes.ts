@@ -1,6 +1,6 @@
-import type { Call, WaitingPlace } from "../../connection/call.ts";
+import type { Call, WaitingPlace } from "../../connection/index.ts";
+import type { Member } from "../members/index.ts";
 import { assign } from "./hand-over.ts";
-import type { Member } from "../members/member.ts";
 
 /** Takes back calls that waited for a worker which cannot have them now. */
 export type GiveBack = (calls: readonly Call[], member: Member) => void;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { encode } from "../codec.ts";
 import type { FunctionPort } from "../function-port.ts";
+import { ValueDecoder } from "../value-decoder.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
 import type { PayloadSource } from "./payload-data.ts";
 import {
@@ -22,7 +23,6 @@ import {
   TRAVELLER,
   UTF16_STRING,
 } from "./tags.ts";
-import { ValueDecoder } from "../value-decoder.ts";
 
 /** Bytes must not be able to name code here: what they could do with it is not this codec's affair. */
 const noFunctions: FunctionPort = {

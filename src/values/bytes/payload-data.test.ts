@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { encode } from "../codec.ts";
-import type { PayloadSource } from "./payload-data.ts";
 import { ValueDecoder } from "../value-decoder.ts";
+import type { PayloadSource } from "./payload-data.ts";
 
 const decoder = new ValueDecoder();
 

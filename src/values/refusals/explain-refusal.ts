@@ -1,11 +1,11 @@
 import { types } from "node:util";
 import { SerializationError } from "../../errors.ts";
-import { arrayIndex } from "../slots/array-index.ts";
-import { bundleAdvice } from "./bundle-advice.ts";
+import { arrayIndex } from "../array-index.ts";
 import { type FunctionPort, isCell } from "../function-port.ts";
 import { ownProperty } from "../own-property.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "../refusal.ts";
 import { travellerKind, travellerKindOf } from "../traveller.ts";
+import { bundleAdvice } from "./bundle-advice.ts";
 
 interface Step {
   readonly value: unknown;

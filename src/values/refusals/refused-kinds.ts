@@ -1,8 +1,8 @@
 import { types } from "node:util";
 import { platformName } from "../function-port.ts";
-import { isNativeCode } from "./native-code.ts";
 import { ownProperty } from "../own-property.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
+import { isNativeCode } from "./native-code.ts";
 
 interface RefusedKind {
   is(value: object): boolean;

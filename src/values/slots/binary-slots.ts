@@ -1,10 +1,9 @@
 import { inspect, types } from "node:util";
-import { arrayIndex } from "./array-index.ts";
-import { MAX_RESERVED, maxByteLengthOf } from "../bytes/binary-layout.ts";
-import { MalformedPayload } from "../bytes/malformed-payload.ts";
+import { arrayIndex } from "../array-index.ts";
+import { MAX_RESERVED, MalformedPayload, maxByteLengthOf } from "../bytes/index.ts";
 import { builtInGetter } from "../own-property.ts";
 import { NAMES_ONLY } from "../plain-shape.ts";
-import { Refusal } from "../refusals/refusal.ts";
+import { Refusal } from "../refusal.ts";
 import type { Slot } from "./slot.ts";
 
 interface ViewKind {

@@ -1,8 +1,8 @@
 import { types } from "node:util";
-import { arrayIndex } from "./array-index.ts";
-import { FROZEN, integrityOf } from "./integrity.ts";
-import { MalformedPayload } from "../bytes/malformed-payload.ts";
+import { arrayIndex } from "../array-index.ts";
+import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
+import { FROZEN, integrityOf } from "./integrity.ts";
 import { isOpenProperty } from "./properties.ts";
 import type { Slot } from "./slot.ts";
 

@@ -1,8 +1,8 @@
 import { types } from "node:util";
-import { isEngineStack } from "./engine-stack.ts";
+import { MalformedPayload } from "../bytes/index.ts";
 import { type FunctionPort, ShippingError } from "../function-port.ts";
-import { MalformedPayload } from "../bytes/malformed-payload.ts";
 import { builtInGetter, constructorOf, ownProperty } from "../own-property.ts";
+import { isEngineStack } from "./engine-stack.ts";
 import type { KeyedProperty } from "./properties.ts";
 import type { Slot } from "./slot.ts";
 

@@ -1,4 +1,4 @@
-import { MalformedPayload } from "../bytes/malformed-payload.ts";
+import { MalformedPayload } from "../bytes/index.ts";
 import { ownProperty } from "../own-property.ts";
 
 /** How far an object is closed to change: nothing, no new properties, no changed attributes, no changed values. */

@@ -1,10 +1,10 @@
-import { isEngineStack, setEngineStack } from "./engine-stack.ts";
+import { MalformedPayload } from "../bytes/index.ts";
 import { writeFunction } from "../function-nodes.ts";
 import type { GraphReader } from "../graph-reader.ts";
 import type { GraphWriter } from "../graph-writer.ts";
-import { FROZEN, SEALED } from "./integrity.ts";
-import { MalformedPayload } from "../bytes/malformed-payload.ts";
 import { ownProperty, type Property } from "../own-property.ts";
+import { isEngineStack, setEngineStack } from "./engine-stack.ts";
+import { FROZEN, SEALED } from "./integrity.ts";
 
 const ENUMERABLE = 1;
 const CONFIGURABLE = 2;

@@ -1,6 +1,6 @@
 import { types } from "node:util";
-import { arrayIndex } from "./array-index.ts";
-import { MalformedPayload } from "../bytes/malformed-payload.ts";
+import { arrayIndex } from "../array-index.ts";
+import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter } from "../own-property.ts";
 import type { Slot } from "./slot.ts";
 

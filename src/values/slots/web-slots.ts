@@ -1,4 +1,4 @@
-import { MalformedPayload } from "../bytes/malformed-payload.ts";
+import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
 import type { Slot } from "./slot.ts";
 

@@ -1,5 +1,5 @@
 import { WorkerStartError } from "../../errors.ts";
-import { isBesidesTasks } from "../../routine/frame.ts";
+import { isBesidesTasks } from "../../routine/index.ts";
 
 /**
  * Throws `WorkerStartError` in a worker where no task runs: a module that starts workers when it is loaded would do so in

@@ -1,5 +1,5 @@
 import { WorkerStartError } from "../../errors.ts";
-import { checkOptions } from "../../routine/options.ts";
+import { checkOptions } from "../../routine/index.ts";
 import { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
 import { type RestartOptions, RestartPolicy } from "./restart-policy.ts";
 import type { WorkerOptions } from "./worker-options.ts";

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { WorkerStartError } from "../../errors.ts";
-import { OWN_URL } from "../../functions/shipment/own-url.ts";
+import { OWN_URL } from "../../functions/index.ts";
 import type { PoolDirectory } from "../../host/index.ts";
 
 /** The files that a worker runs. */

@@ -1,8 +1,8 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { ChannelOptions } from "../../discovery/index.ts";
 import { InvalidArgument } from "../../errors.ts";
-import { type Check, checkOptions } from "../../routine/options.ts";
-import type { BackpressureLike } from "../shared/backpressure.ts";
+import { type Check, checkOptions } from "../../routine/index.ts";
+import type { BackpressureLike } from "../shared/index.ts";
 
 /** How a worker is set up. */
 export interface WorkerOptions {

@@ -3,9 +3,15 @@ import type { Duplex, Readable } from "node:stream";
 import { WorkerStartError } from "../../errors.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import { cleanUpAtExit } from "../../host/index.ts";
+import {
+  CONTROL_FD,
+  ControlLines,
+  type ProcessCommand,
+  type ProcessConfig,
+  type ProcessReport,
+  type ProcessWord,
+} from "../shared/index.ts";
 import { OutputRelay } from "./output-relay.ts";
-import { CONTROL_FD, type ProcessConfig, type ProcessReport } from "../shared/process-config.ts";
-import { ControlLines, type ProcessCommand, type ProcessWord } from "../shared/process-control.ts";
 import { ProcessVigil } from "./process-vigil.ts";
 
 /** How long a process may take to end beyond the time its tasks were given, in milliseconds. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { checkWorker, type WorkerMetadata } from "../../discovery/index.ts";
 import { InvalidArgument, WorkerStartError } from "../../errors.ts";
-import { startTimeout, stopTimeout } from "../shared/stop-timeout.ts";
+import { startTimeout, stopTimeout } from "../shared/index.ts";
 import type { WorkerChange, WorkerListener } from "./worker-change.ts";
 import { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";
 

@@ -1,6 +1,4 @@
-import { LAST_REQUEST_FIELD, RequestField } from "../../wire/fields.ts";
-import { FrameReader } from "../../wire/frame-reader.ts";
-import { TaskField } from "../../wire/request-frames.ts";
+import { FrameReader, LAST_REQUEST_FIELD, RequestField, TaskField } from "../../wire/index.ts";
 
 interface HandedMessage {
   readonly session: number;

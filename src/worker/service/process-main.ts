@@ -4,9 +4,15 @@ import { Socket } from "node:net";
 import { WorkerStartError } from "../../errors.ts";
 import { addReflection, GrpcServer, Health } from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
-import { within, written } from "../shared/output-flush.ts";
-import { CONTROL_FD, type ProcessConfig } from "../shared/process-config.ts";
-import { ControlLines, type ProcessCommand, type ProcessWord } from "../shared/process-control.ts";
+import {
+  CONTROL_FD,
+  ControlLines,
+  type ProcessCommand,
+  type ProcessConfig,
+  type ProcessWord,
+  within,
+  written,
+} from "../shared/index.ts";
 import { Shutdown } from "./shutdown.ts";
 import { isInForeground } from "./terminal.ts";
 import { WorkerService } from "./worker-service.ts";

@@ -1,9 +1,7 @@
 import type { ResourceLimits } from "node:worker_threads";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import { readToEnd, within } from "../shared/output-flush.ts";
-import { ThreadBoard } from "../shared/thread-board.ts";
-import type { FromThread, ThreadConfig, ToThread } from "../shared/thread-messages.ts";
-import { threadEntry } from "../host/worker-entry.ts";
+import { threadEntry } from "../host/index.ts";
+import { type FromThread, readToEnd, ThreadBoard, type ThreadConfig, type ToThread, within } from "../shared/index.ts";
 
 /** Bytes handed to the thread and not yet taken in, above which reading from callers stops. */
 const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;

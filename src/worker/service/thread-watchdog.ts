@@ -1,4 +1,4 @@
-import type { ThreadBoard } from "../shared/thread-board.ts";
+import type { ThreadBoard } from "../shared/index.ts";
 
 /** How long a task may go on in its thread after its time is over or it was cancelled, in milliseconds. */
 const GRACE_MS = 1000;

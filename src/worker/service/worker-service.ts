@@ -9,17 +9,30 @@ import {
   StatusCode,
 } from "../../grpc/index.ts";
 import { fileRealm } from "../../host/index.ts";
-import { BatchWriter } from "../../wire/batch-writer.ts";
-import { encodeIdleResponse, readStopRequest } from "../../wire/control-messages.ts";
-import { LAST_REQUEST_FIELD, RequestField } from "../../wire/fields.ts";
-import { FrameReader } from "../../wire/frame-reader.ts";
-import { CancelField, HelloField } from "../../wire/request-frames.ts";
-import { writeExecutorLost, writeRejected, writeWelcome } from "../../wire/response-frames.ts";
-import { PROTOCOL_VERSION, versionConflict } from "../../wire/version.ts";
+import {
+  BatchWriter,
+  CancelField,
+  encodeIdleResponse,
+  FrameReader,
+  HelloField,
+  LAST_REQUEST_FIELD,
+  PROTOCOL_VERSION,
+  RequestField,
+  readStopRequest,
+  versionConflict,
+  writeExecutorLost,
+  writeRejected,
+  writeWelcome,
+} from "../../wire/index.ts";
+import {
+  GRPC_PREFIX_BYTES,
+  LARGE_MESSAGE_BYTES,
+  SESSION_PREFIX_BYTES,
+  TaskSlots,
+  type ThreadConfig,
+} from "../shared/index.ts";
 import { HandedMessages } from "./handed-messages.ts";
-import { TaskSlots } from "../shared/task-slots.ts";
 import { TaskThread } from "./task-thread.ts";
-import { GRPC_PREFIX_BYTES, LARGE_MESSAGE_BYTES, SESSION_PREFIX_BYTES, type ThreadConfig } from "../shared/thread-messages.ts";
 import { ThreadWatchdog } from "./thread-watchdog.ts";
 
 /** The first byte of a message that begins with a cancellation. */

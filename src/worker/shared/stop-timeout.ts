@@ -1,4 +1,4 @@
-import { checkOptions } from "../../routine/options.ts";
+import { checkOptions } from "../../routine/index.ts";
 
 /** How long running tasks may go on when what runs them is stopped. */
 export interface StopOptions {

@@ -2,22 +2,26 @@ import { acceptDependency } from "../../functions/index.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import { writePayloadFile } from "../../host/index.ts";
 import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
-import { ChunkAssembly } from "../../wire/chunk-assembly.ts";
-import { ReceivedDependencies, SentDependencies } from "../../wire/dependency-ledger.ts";
-import { ResponseField } from "../../wire/fields.ts";
-import { writePayloadFrame } from "../../wire/frame-writer.ts";
-import { FILE_FROM_BYTES, INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "../../wire/outbox.ts";
 import {
+  ChunkAssembly,
+  FILE_FROM_BYTES,
+  INLINE_LIMIT_BYTES,
+  type MessageSink,
+  Outbox,
   OutcomeField,
   type OutcomeFrame,
+  ReceivedDependencies,
+  ResponseField,
+  SentDependencies,
   writeAccepted,
   writeOutcome,
+  writePayloadFrame,
   writeRejected,
-} from "../../wire/response-frames.ts";
+} from "../../wire/index.ts";
+import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/index.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
-import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
 
 /** What a payload is called in messages, if not the result. */
 const ROOT_NAMES: ReadonlyMap<number, string> = new Map([

@@ -24,10 +24,10 @@ import {
   writeTask,
 } from "../../wire/request-frames.ts";
 import { OutcomeField, RejectedField } from "../../wire/response-frames.ts";
-import { Executor } from "./executor.ts";
 import { TaskSlots } from "../shared/task-slots.ts";
 import { ThreadBoard } from "../shared/thread-board.ts";
 import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
+import { Executor } from "./executor.ts";
 
 /** What routines do is decided here: their code travels, so they reach it by a name that everybody knows. */
 interface Hooks {

@@ -1,21 +1,24 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import type { Dispatcher } from "../../routine/dispatcher.ts";
 import { checkPayloadFile } from "../../host/index.ts";
-import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../../wire/fields.ts";
-import { FrameReader, MalformedFrame } from "../../wire/frame-reader.ts";
-import type { MessageSink } from "../../wire/outbox.ts";
+import type { Dispatcher } from "../../routine/index.ts";
 import {
   AbortField,
   CancelField,
   CreditField,
+  FrameReader,
+  LAST_REQUEST_FIELD,
+  MalformedFrame,
+  type MessageSink,
+  RequestField,
   RouteField,
   ScopeField,
   StepField,
+  StepKind,
   TaskField,
-} from "../../wire/request-frames.ts";
-import { writePace } from "../../wire/response-frames.ts";
-import type { BackpressureLike } from "../shared/backpressure.ts";
+  writePace,
+} from "../../wire/index.ts";
+import type { BackpressureLike, ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
@@ -25,7 +28,6 @@ import { TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
 import { type Payload, type ReadyTask, readPayload, TaskRunner } from "./task-runner.ts";
-import type { ThreadBoard } from "../shared/thread-board.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;

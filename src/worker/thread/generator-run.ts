@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { StepKind } from "../../wire/fields.ts";
+import { StepKind } from "../../wire/index.ts";
 
 /** Takes what comes out of a generator. */
 export interface GeneratorOutput {

@@ -1,8 +1,5 @@
-import { discoveryFor, readScope } from "../../proxy/members/pool-address.ts";
-import { WorkerProxy } from "../../proxy/worker-proxy.ts";
-import type { Dispatcher } from "../../routine/dispatcher.ts";
-import type { CallOptions } from "../../routine/options.ts";
-import type { RoutineSpec } from "../../routine/routine-spec.ts";
+import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
+import type { CallOptions, Dispatcher, RoutineSpec } from "../../routine/index.ts";
 
 /** The ways from a worker back to the pools that its tasks came from; one that is not used for a while is closed. */
 export class ProxyCache {

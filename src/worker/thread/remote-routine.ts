@@ -1,8 +1,6 @@
-import type { AnyFunction } from "../../routine/routine-spec.ts";
+import type { AnyFunction } from "../../routine/index.ts";
 import { isSerializer, type Serializer, type ValueDecoder } from "../../values/index.ts";
-import type { ReceivedDependencies } from "../../wire/dependency-ledger.ts";
-import type { FrameReader } from "../../wire/frame-reader.ts";
-import { RouteField } from "../../wire/request-frames.ts";
+import { type FrameReader, type ReceivedDependencies, RouteField } from "../../wire/index.ts";
 
 /** A routine as a session has announced it: `loading` until its code is there, then `ready`, or `failed`. */
 export class RemoteRoutine {

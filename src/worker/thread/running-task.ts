@@ -1,6 +1,6 @@
-import { taskId } from "../../connection/caller-id.ts";
+import { taskId } from "../../connection/index.ts";
 import { TaskCancelled } from "../../errors.ts";
-import type { Task } from "../../routine/task.ts";
+import type { Task } from "../../routine/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";

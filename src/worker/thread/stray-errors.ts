@@ -1,4 +1,4 @@
-import { currentTask } from "../../routine/task.ts";
+import { currentTask } from "../../routine/index.ts";
 
 /**
  * Reports exceptions and rejections of this thread that nobody handles, and goes on: those of one task are nothing to the

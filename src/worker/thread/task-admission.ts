@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { StatusCode } from "../../grpc/index.ts";
-import type { BackpressureLike } from "../shared/backpressure.ts";
+import type { BackpressureLike } from "../shared/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { dropArguments, type ReadyTask, type TaskRunner } from "./task-runner.ts";
 

@@ -1,5 +1,5 @@
+import type { ThreadBoard } from "../shared/index.ts";
 import type { RunningTask } from "./running-task.ts";
-import type { ThreadBoard } from "../shared/thread-board.ts";
 
 /** Shows on the board of a thread how many tasks it has, until when they may run, and which of them it is in. */
 export class TaskOccupancy {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { TaskSlots } from "../shared/task-slots.ts";
 import type { RunningTask } from "./running-task.ts";
 import { TaskParking } from "./task-parking.ts";
-import { TaskSlots } from "../shared/task-slots.ts";
 
 /** A thread, as far as its tasks are concerned. What it is told waits while a task blocks it. */
 interface Lane {

@@ -1,5 +1,5 @@
+import type { TaskSlots } from "../shared/index.ts";
 import type { RunningTask } from "./running-task.ts";
-import type { TaskSlots } from "../shared/task-slots.ts";
 
 /** Something that waits for a slot. */
 export interface ParkedTask {

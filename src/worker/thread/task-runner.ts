@@ -1,13 +1,11 @@
 import { types } from "node:util";
-import { takeArrivedSignals } from "../../connection/live-signals.ts";
-import { decodeContext } from "../../context/context-codec.ts";
+import { takeArrivedSignals } from "../../connection/index.ts";
+import { decodeContext } from "../../context/index.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
-import type { Dispatcher } from "../../routine/dispatcher.ts";
-import { type Frame, runWithFrame } from "../../routine/frame.ts";
-import { trimStack } from "../../routine/runtime-frames.ts";
 import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../../host/index.ts";
-import { ResponseField } from "../../wire/fields.ts";
+import { type Dispatcher, type Frame, runWithFrame, trimStack } from "../../routine/index.ts";
+import { ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";

@@ -1,4 +1,4 @@
-import type { CallObserver } from "../../routine/frame.ts";
+import type { CallObserver } from "../../routine/index.ts";
 import type { GeneratorTurns } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { TaskParking } from "./task-parking.ts";

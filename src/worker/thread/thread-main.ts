@@ -2,23 +2,23 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
-import { markTaskThread } from "../../routine/frame.ts";
 import { usePayloadDirectory } from "../../host/index.ts";
-import { receiveHook } from "../shared/backpressure.ts";
-import { Executor } from "./executor.ts";
-import { written } from "../shared/output-flush.ts";
-import { preload } from "../shared/preload.ts";
-import { ProxyCache } from "./proxy-cache.ts";
-import { containStrayErrors } from "./stray-errors.ts";
-import { TaskSlots } from "../shared/task-slots.ts";
-import { ThreadBoard } from "../shared/thread-board.ts";
+import { markTaskThread } from "../../routine/index.ts";
 import {
   type FromThread,
   LARGE_MESSAGE_BYTES,
+  preload,
+  receiveHook,
   SESSION_PREFIX_BYTES,
+  TaskSlots,
+  ThreadBoard,
   type ThreadConfig,
   type ToThread,
-} from "../shared/thread-messages.ts";
+  written,
+} from "../shared/index.ts";
+import { Executor } from "./executor.ts";
+import { ProxyCache } from "./proxy-cache.ts";
+import { containStrayErrors } from "./stray-errors.ts";
 
 /** How long a thread looks for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;

@@ -1,0 +1,2 @@
+export { checkFunction } from "./check-function.ts";
+export { describeValue } from "./describe-value.ts";

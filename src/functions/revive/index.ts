@@ -1,0 +1,2 @@
+export { assemble } from "./assemble.ts";
+export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";

@@ -1,0 +1,3 @@
+export type { MapOptions, Progress } from "./map.ts";
+export type { PoolOptions } from "./pool-options.ts";
+export { WorkerPool } from "./worker-pool.ts";

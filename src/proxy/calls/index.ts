@@ -1,0 +1,1 @@
+export { Dispatching } from "./dispatching.ts";

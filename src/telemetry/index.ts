@@ -1,0 +1,1 @@
+export { emitWorkerEvent, events, type WorkerEvent, type WorkerEventType } from "./events.ts";

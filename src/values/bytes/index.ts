@@ -1,0 +1,43 @@
+export { type BinarySection, MAX_RESERVED, maxByteLengthOf, readTrailer, TRAILER_SIZE } from "./binary-layout.ts";
+export { type BinaryData, BinaryReader } from "./binary-reader.ts";
+export { BinaryWriter } from "./binary-writer.ts";
+export { ByteReader } from "./byte-reader.ts";
+export { ByteWriter } from "./byte-writer.ts";
+export { MalformedPayload } from "./malformed-payload.ts";
+export { DataInMemory, DataInSource, type PayloadSource } from "./payload-data.ts";
+export { copyPayload, type Payload, PayloadParts } from "./payload-parts.ts";
+export {
+  ARRAY,
+  BACK_REFERENCE,
+  BIGINT,
+  BIGINT_64,
+  CELL,
+  FALSE,
+  FLOAT,
+  FORMAT,
+  FUNCTION,
+  HAS_BINARY,
+  HAS_REFERENCES,
+  INLINE_DEPTH,
+  INT,
+  INT_MAX,
+  LATER_ARRAY,
+  LATER_OBJECT,
+  MAX_DEPTH,
+  NULL,
+  NUMBERS,
+  OBJECT,
+  PLATFORM_SYMBOL,
+  RECORD,
+  REFERENCE,
+  REGISTERED_SYMBOL,
+  SHAPES,
+  SHORT_ARRAY,
+  SHORT_OBJECT,
+  SPECIAL_OBJECT,
+  TRAVELLER,
+  TRUE,
+  UNDEFINED,
+  UNIQUE_SYMBOL,
+  WELL_KNOWN_SYMBOL,
+} from "./tags.ts";
