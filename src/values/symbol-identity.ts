@@ -1,6 +1,6 @@
-import { IdentityTable } from "./function-port.ts";
+import { PortableIds } from "./function-port.ts";
 
-const symbols = new IdentityTable<symbol>();
+const symbols = new PortableIds<symbol>();
 
 /** The id of a unique symbol, which it keeps wherever it goes. */
 export function symbolId(symbol: symbol): string {

@@ -20,18 +20,17 @@ import {
   titleOfFunction,
 } from "../shipment/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
+import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
-import { factsOf, hasFacts } from "./function-facts.ts";
-import { noteHolder } from "./holders.ts";
+import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
 import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
-import { selfContainedSite } from "./self-contained.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
 
 /** A function taken apart, and what led to it. */
-export interface TakenApart {
+export interface DismantledWithReason {
   readonly shipment: Dismantled;
   readonly way: "reference" | "value";
   /** Why it travels that way. */
@@ -45,15 +44,15 @@ export interface TakenApart {
  * itself, by value otherwise. Throws `ShippingError` when it can travel neither way.
  */
 export function dismantle(fn: object, policy: ShippingPolicy = AUTO): Dismantled {
-  return takeApart(fn, policy).shipment;
+  return dismantleWithReason(fn, policy).shipment;
 }
 
-function byReference(shipment: Dismantled, reason: string): TakenApart {
+function byReference(shipment: Dismantled, reason: string): DismantledWithReason {
   return { shipment, way: "reference", reason, captured: [] };
 }
 
 /** Does what `dismantle` does, and says why. */
-export function takeApart(fn: object, policy: ShippingPolicy = AUTO): TakenApart {
+export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   if (!isFunction(fn)) {
     throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
   }
@@ -82,7 +81,7 @@ export function takeApart(fn: object, policy: ShippingPolicy = AUTO): TakenApart
 }
 
 /** Without the engine's help only a name or self-contained code is left. */
-function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
+function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): DismantledWithReason {
   const exported = policy.ship === "value" ? undefined : requiredExport(fn);
   if (exported !== undefined && isAllowed(exported, policy)) {
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
@@ -99,7 +98,7 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
   return { ...takeByValue(fn, site, source, policy), way: "value", reason: "it uses nothing from outside" };
 }
 
-function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): TakenApart {
+function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {
   let view: FunctionView | undefined;
   const source = (): FunctionView => {
     view ??= viewFunction(fn);

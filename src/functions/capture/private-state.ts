@@ -21,7 +21,7 @@ import {
   type ShippingPolicy,
   sourceTextOf,
 } from "../shipment/index.ts";
-import { takeApart } from "./dismantle.ts";
+import { dismantleWithReason } from "./dismantle.ts";
 
 /** What a class declares privately for its instances. */
 interface PrivateDeclarations {
@@ -111,7 +111,7 @@ const travellingByValue = new WeakMap<object, number>();
 function refuseIfReference(owner: object): void {
   const version = overridesVersion();
   if (travellingByValue.get(owner) === version) return;
-  const { way, reason } = takeApart(owner);
+  const { way, reason } = dismantleWithReason(owner);
   if (way === "value") {
     travellingByValue.set(owner, version);
     return;
