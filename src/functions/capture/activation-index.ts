@@ -175,7 +175,7 @@ function pauseWithMark<R>(
 
 function undecidable(name: string): ShippingError {
   return new ShippingError(
-    `it cannot be told whether two functions share the variable "${name}" that they assign to`,
+    `the engine does not tell whether two functions share the variable "${name}", which some code assigns to`,
     [name],
     `keep it in an object, such as \`const state = { ${name} }\`, or detach the debugger`,
   );

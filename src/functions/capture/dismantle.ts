@@ -89,7 +89,7 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): DismantledWithReas
   const site = selfContainedSite(fn);
   if (site === undefined) {
     throw new ShippingError(
-      `${titleOfFunction(fn)} may have captured variables, which Node's permission model does not let be read`,
+      `${titleOfFunction(fn)} may have captured variables, and Node's permission model does not let the runtime read them`,
       [],
       "export it from a CommonJS module other than the entry file, or start Node without the permission model",
     );
@@ -111,7 +111,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   if (policy.ship === "reference") throw notByReference(fn, exported, policy);
-  const reason = isByValue ? "it was asked for" : valueReason(site.file.script, exported);
+  const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(site.file.script, exported);
   return { ...takeByValue(fn, site, source, policy), way: "value", reason };
 }
 
@@ -125,12 +125,12 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, 
   }
   const { path, title, module } = exported;
   const why = policy.unavailable?.get(module.hash);
-  const travels = `is to travel by reference, as the export "${path.join(".")}" of "${title}"`;
+  const travels = `has to travel by reference, as the export "${path.join(".")}" of "${title}"`;
   if (why === undefined) {
     return new ShippingError(
-      `${travels}, which is to travel by value`,
+      `${travels}, but \`shipping.byValue\` covers that module`,
       [],
-      'leave out `ship: "reference"`, or what was said with `shipping.byValue`',
+      'remove `ship: "reference"`, or take the module out of `shipping.byValue`',
     );
   }
   return new ShippingError(
@@ -145,7 +145,7 @@ function exportReason({ title, path }: ModuleReference): string {
 }
 
 function valueReason(script: Script, exported: ModuleReference | undefined): string {
-  if (exported !== undefined) return `the receiver cannot load "${exported.title}", or it is to travel by value`;
+  if (exported !== undefined) return `the receiver cannot load "${exported.title}", or \`shipping.byValue\` covers it`;
   const { hindrance } = moduleFactsOf(script);
   return hindrance === undefined ? "it is not an export of its module" : `its module does not travel: ${hindrance}`;
 }

@@ -31,7 +31,7 @@ const known = new WeakMap<object, FunctionFacts & { readonly version: number }>(
 
 /**
  * Where a function that is not bound was written, and where it is exported. Throws `ShippingError` when its source is
- * not to be had.
+ * not available.
  *
  * @param view - what the engine says of it; asked for unless the facts are known already
  */

@@ -92,7 +92,7 @@ export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleR
   return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
 }
 
-/** False when the receiver cannot load the module, or when its code is to travel by value. */
+/** False when the receiver cannot load the module, or when `shipping.byValue` covers it. */
 export function isAllowed({ module, title }: ModuleReference, policy: ShippingPolicy): boolean {
   return policy.unavailable?.has(module.hash) !== true && overrideFor(title) !== "value";
 }
@@ -145,7 +145,7 @@ function exportOfInside(fn: AnyFunction): ModuleReference | undefined {
   try {
     return factsOf(fn).exported;
   } catch {
-    // Why it cannot be read is said when it is to travel by itself.
+    // The error is thrown again, with the reason, when the function itself has to travel.
     return undefined;
   }
 }

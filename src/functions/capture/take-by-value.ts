@@ -174,7 +174,7 @@ function privateStaticsOf(cls: AnyFunction, site: CodeSite): PrivateField[] {
       throw new ShippingError(
         `its private static field #${name} is not initialised yet`,
         [`#${name}`],
-        "ship it later",
+        "call the routine after the class has been defined",
       );
     }
     return field;
@@ -239,11 +239,15 @@ function refuseWhatCannotTravel(site: CodeSite): void {
     );
   }
   if (site.contextual.some(({ type }) => type === "eval")) {
-    throw new ShippingError("uses direct eval, which may use any variable", [], "use `(0, eval)(text)`, or do without");
+    throw new ShippingError(
+      "uses direct eval, which may use any variable",
+      [],
+      "use `(0, eval)(text)`, or remove the eval",
+    );
   }
   for (let scope = site.unit.scope; ; ) {
     if (scope.kind === "with") {
-      throw new ShippingError("is defined inside of `with`", [], "do without `with`");
+      throw new ShippingError("is defined inside of `with`", [], "move the function out of the `with` statement");
     }
     if (scope.parent === undefined) break;
     scope = scope.parent;

@@ -267,7 +267,7 @@ function shownValue(value: unknown): string {
   return wrapper === undefined ? shortValue(value) : `[Routine: ${wrapper.name()}]`;
 }
 
-/** Empty when it has none, or one that is not to be had, as that of a Proxy. */
+/** Empty when it has none, or when reading it could run code, as for a Proxy. */
 function nameOf(fn: object): string {
   const name: unknown = types.isProxy(fn) ? "" : Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
   return typeof name === "string" ? name : "";
