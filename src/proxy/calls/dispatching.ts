@@ -20,7 +20,7 @@ import {
   type Frame,
   type RoutineSpec,
 } from "../../routine/index.ts";
-import { dumpWith, functionPort, type Payload, ValueEncoder } from "../../values/index.ts";
+import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import { directOwner, endCall, type Scheduler, sendDirectly } from "../scheduling/index.ts";
@@ -140,7 +140,7 @@ export class Dispatching {
    * Puts large arguments into a file at once where every worker can read it, so that they are copied once and wait in no
    * heap. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read the file.
    */
-  #file(bytes: Payload, options: CallOptions | undefined): string | undefined {
+  #file(bytes: EncodedValue, options: CallOptions | undefined): string | undefined {
     if (!isFileSize(bytes.length) || options?.idempotent === true || !this.#scheduler.sharesFiles) return undefined;
     return writePayloadFile(bytes);
   }
@@ -191,7 +191,7 @@ export class Dispatching {
   #encode(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): SentArguments {
     const encoder = this.#encoder;
     const serializer = spec.options.serializer;
-    let bytes: Payload;
+    let bytes: EncodedValue;
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {

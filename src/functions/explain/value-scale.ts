@@ -20,7 +20,7 @@ export interface WeighOptions {
 /** What explanations need of the code that encodes values. */
 export interface ValueScale {
   weigh(value: unknown, options: WeighOptions): Weighed;
-  /** What an object that has a way of its own to travel says that it is; undefined for any other. */
+  /** The kind of an object with its own way to travel; undefined for any other object. */
   kindOf(value: object): string | undefined;
 }
 

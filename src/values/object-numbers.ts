@@ -2,7 +2,7 @@
 const LINEAR = 64;
 
 /** Numbers objects and unique symbols in the order in which they are first met. */
-export class IdentityTable {
+export class ObjectNumbers {
   readonly #first: unknown[] = Array.from({ length: LINEAR });
   #rest: Map<unknown, number> | undefined;
   #size = 0;

@@ -4,7 +4,7 @@ import { MAX_RESERVED, MalformedPayload, maxByteLengthOf } from "../bytes/index.
 import { builtInGetter } from "../own-property.ts";
 import { NAMES_ONLY } from "../plain-shape.ts";
 import { Refusal } from "../refusal.ts";
-import type { Slot } from "./slot.ts";
+import type { InternalState } from "./internal-state.ts";
 
 interface ViewKind {
   readonly name: string;
@@ -70,7 +70,7 @@ const tagOf = builtInGetter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.
 const byteLengthOf = builtInGetter(DataView.prototype, "byteLength");
 
 /** Array buffers, resizable ones included. */
-export const arrayBufferSlot: Slot<ArrayBuffer> = {
+export const arrayBufferState: InternalState<ArrayBuffer> = {
   number: 9,
   is: (value): value is ArrayBuffer => types.isArrayBuffer(value),
   variant: () => 0,
@@ -83,7 +83,7 @@ export const arrayBufferSlot: Slot<ArrayBuffer> = {
 };
 
 /** Typed arrays, `DataView`s and `Buffer`s. Views on one buffer stay views on one buffer. */
-export const viewSlot: Slot<ArrayBufferView> = {
+export const viewState: InternalState<ArrayBufferView> = {
   number: 10,
   is: (value): value is ArrayBufferView => types.isArrayBufferView(value),
   variant(view, prototype) {
@@ -98,7 +98,7 @@ export const viewSlot: Slot<ArrayBufferView> = {
     checkBuffer(view, buffer);
     checkBounds(view, buffer);
     const { byteOffset, byteLength } = view;
-    const kind = kinds[viewSlot.variant(view, Object.getPrototypeOf(view))];
+    const kind = kinds[viewState.variant(view, Object.getPrototypeOf(view))];
     const unit = kind?.unit ?? 1;
     const loose = kind === kinds[BUFFER];
     writer.varint(writer.binary.window(buffer, byteOffset, byteLength, unit, loose));
@@ -110,7 +110,7 @@ export const viewSlot: Slot<ArrayBufferView> = {
     const index = reader.varint();
     const offset = reader.varint();
     const length = reader.varint() - 1;
-    if (kind === undefined) throw new MalformedPayload("A view in the payload is of an unknown kind.");
+    if (kind === undefined) throw new MalformedPayload("a view in the payload is of an unknown kind");
     const place = reader.binary.window(index, offset, Math.max(0, length) * kind.unit, kind.unit);
     return kind.make(place.buffer, place.offset, length < 0 ? undefined : length);
   },
@@ -119,7 +119,7 @@ export const viewSlot: Slot<ArrayBufferView> = {
     // Listing the keys of a long view costs more than copying it; a fresh view on the same bytes has none but its own.
     const text = inspect(view, NAMES_ONLY);
     if (text === lastText) return true;
-    const twin = kinds[viewSlot.variant(view, Object.getPrototypeOf(view))];
+    const twin = kinds[viewState.variant(view, Object.getPrototypeOf(view))];
     const fresh = twin?.make(arrayBufferOf(view), view.byteOffset, view.byteLength / twin.unit);
     if (text !== inspect(fresh, NAMES_ONLY)) return false;
     lastText = text;

@@ -2,10 +2,10 @@ import { types } from "node:util";
 import { arrayIndex } from "../array-index.ts";
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter } from "../own-property.ts";
-import type { Slot } from "./slot.ts";
+import type { InternalState } from "./internal-state.ts";
 
 /** Dates, invalid ones included. */
-export const dateSlot: Slot<Date> = {
+export const dateState: InternalState<Date> = {
   number: 4,
   is: (value): value is Date => types.isDate(value),
   variant: () => 0,
@@ -15,7 +15,7 @@ export const dateSlot: Slot<Date> = {
 };
 
 /** Regular expressions. `lastIndex` is a property and travels as one unless it is 0. */
-export const regExpSlot: Slot<RegExp> = {
+export const regExpState: InternalState<RegExp> = {
   number: 5,
   is: (value): value is RegExp => types.isRegExp(value),
   variant: () => 0,
@@ -31,7 +31,7 @@ export const regExpSlot: Slot<RegExp> = {
       return new RegExp(source, flags);
     } catch (error) {
       throw new MalformedPayload(
-        `The payload holds a regular expression that cannot be made here: /${source}/${flags}`,
+        `the payload holds a regular expression that cannot be made here: /${source}/${flags}`,
         {
           cause: error,
         },
@@ -50,7 +50,7 @@ const boxes: readonly { prototype: object; is(value: object): boolean; unbox(val
 ];
 
 /** Objects made of a primitive, such as `new String("a")`. */
-export const boxSlot: Slot = {
+export const boxState: InternalState = {
   number: 6,
   is: (value): value is object => types.isBoxedPrimitive(value),
   variant: (value) => boxes.findIndex((box) => box.is(value)),
@@ -58,7 +58,8 @@ export const boxSlot: Slot = {
   writeShell: (writer, value) => writer.value(boxes.find((box) => box.is(value))?.unbox(value)),
   readShell(reader, variant) {
     const value: object = Object(reader.value());
-    if (boxes[variant]?.is(value) !== true) throw new MalformedPayload("A boxed primitive in the payload is none.");
+    if (boxes[variant]?.is(value) !== true)
+      throw new MalformedPayload("a boxed primitive in the payload is of another type");
     return value;
   },
   implies(value, key) {

@@ -3,8 +3,8 @@ import type { GraphReader } from "../graph-reader.ts";
 import type { GraphWriter } from "../graph-writer.ts";
 import type { Property } from "../own-property.ts";
 
-/** How the built-in state of one kind of object travels: what the object has besides its properties. */
-export interface Slot<T extends object = object> {
+/** How the internal state of one kind of built-in object travels: what the object has besides its properties. */
+export interface InternalState<T extends object = object> {
   /** What stands for it in a payload. */
   readonly number: number;
   /** True when `value` has this state, whatever its prototype says. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { symbolId, symbolWithId } from "./symbol-identity.ts";
+import { symbolId, symbolWithId } from "./symbols.ts";
 
 it("finds the original at its origin", () => {
   const symbol = Symbol("a");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pauseIn } from "./paused-frame.ts";
+import { pauseIn } from "./paused-function.ts";
 
 let ran: string[] = [];
 

@@ -3,8 +3,8 @@ import { MalformedPayload } from "../bytes/index.ts";
 import { type FunctionPort, ShippingError } from "../function-port.ts";
 import { builtInGetter, constructorOf, ownProperty } from "../own-property.ts";
 import { isEngineStack } from "./engine-stack.ts";
+import type { InternalState } from "./internal-state.ts";
 import type { KeyedProperty } from "./properties.ts";
-import type { Slot } from "./slot.ts";
 
 const families: readonly object[] = [
   Error.prototype,
@@ -18,7 +18,7 @@ const families: readonly object[] = [
 ];
 
 /** Errors: genuine ones with exactly the properties of the original, made without running a constructor of the user's. */
-export const errorSlot: Slot<Error> = {
+export const errorState: InternalState<Error> = {
   number: 7,
   is: (value): value is Error => types.isNativeError(value),
   variant: (_error, prototype) => Math.max(0, prototype === null ? 0 : families.indexOf(prototype)),
@@ -80,7 +80,7 @@ export function keepName(properties: KeyedProperty[], prototype: object | null):
 }
 
 /** `DOMException`s, whose name and message are no properties of their own. */
-export const domExceptionSlot: Slot<DOMException> = {
+export const domExceptionState: InternalState<DOMException> = {
   number: 8,
   is: isDomException,
   variant: () => 0,
@@ -114,7 +114,8 @@ function bare<T extends object>(make: () => T): T {
   try {
     const error = make();
     for (const key of Reflect.ownKeys(error)) {
-      if (!Reflect.deleteProperty(error, key)) throw new MalformedPayload("An error has a property that stays.");
+      if (!Reflect.deleteProperty(error, key))
+        throw new MalformedPayload("an error has a property that cannot be removed");
     }
     return error;
   } finally {

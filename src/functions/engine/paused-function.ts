@@ -1,5 +1,8 @@
 import inspector from "node:inspector";
 import { isMainThread } from "node:worker_threads";
+import type { AnyNode, FunctionExpression } from "acorn";
+import { childrenOf, isClassNode, isFunctionNode } from "../syntax/index.ts";
+import type { CodeSite } from "./code-site.ts";
 import {
   type FunctionLocation,
   inspect,
@@ -11,7 +14,7 @@ import {
 } from "./inspector-session.ts";
 
 /** A function that was entered and stopped before its first statement. */
-export interface PausedFrame {
+export interface PausedFunction {
   /** What `this` means in it. */
   receiver(): unknown;
   /** A function that returns what a variable around the function holds whenever it is called. */
@@ -30,7 +33,7 @@ const stuffing: unknown = new Proxy(() => {}, {
       : stuffing,
 });
 
-const FRAME_GROUP = "wool-frame";
+const PAUSED_GROUP = "wool-paused";
 const ENTER = Symbol.for("wool-ts.functions.enter");
 
 /** True while a debugger may be attached: stopping would stop it there too. A thread does not know of the inspector's url. */
@@ -56,7 +59,7 @@ export interface Entry {
  * V8 steps into it and stops at once, and what is under way is then terminated. Undefined when it does not stop in the
  * function. Only for functions whose parameters have no computed keys.
  */
-export function pauseIn<T>(fn: object, entry: Entry, body: (frame: PausedFrame) => T): T | undefined {
+export function pauseIn<T>(fn: object, entry: Entry, body: (paused: PausedFunction) => T): T | undefined {
   if (!isCallable(fn) || isDebuggerAttached()) return undefined;
   const { location } = viewFunction(fn);
   const enter = entranceTo(fn, entry);
@@ -143,7 +146,7 @@ function run(): void {
   }
 }
 
-function describe(frame: inspector.Debugger.CallFrame): PausedFrame {
+function describe(frame: inspector.Debugger.CallFrame): PausedFunction {
   const { callFrameId, scopeChain } = frame;
   const set = (scopeNumber: number, variableName: string, newValue: inspector.Runtime.CallArgument): void => {
     inspect("Debugger.setVariableValue", { scopeNumber, variableName, newValue, callFrameId });
@@ -153,10 +156,10 @@ function describe(frame: inspector.Debugger.CallFrame): PausedFrame {
       callFrameId,
       expression,
       silent: true,
-      objectGroup: FRAME_GROUP,
+      objectGroup: PAUSED_GROUP,
     });
     const value = liveValue(result);
-    inspect("Runtime.releaseObjectGroup", { objectGroup: FRAME_GROUP });
+    inspect("Runtime.releaseObjectGroup", { objectGroup: PAUSED_GROUP });
     return value;
   };
   return {
@@ -201,4 +204,29 @@ function withArgument(value: unknown, body: (argument: inspector.Runtime.CallArg
     body({ unserializableValue: Object.is(value, -0) ? "-0" : String(value) });
   } else if (value === undefined) body({});
   else body({ value });
+}
+
+/** How the function at a site can be entered without running anything of the user's; undefined when it cannot. */
+export function entryTo({ unit }: CodeSite): Entry | undefined {
+  const { node } = unit;
+  const fn = isFunctionNode(node) ? node : constructorOf(node);
+  const params = fn?.params ?? [];
+  if (params.some(hasComputedKey)) return undefined;
+  const way = isClassNode(node) ? "construct" : fn?.generator === true ? "iterate" : "call";
+  return { parameterCount: params.length, way };
+}
+
+function constructorOf(node: AnyNode): FunctionExpression | undefined {
+  if (!isClassNode(node)) return undefined;
+  for (const member of node.body.body) {
+    if (member.type === "MethodDefinition" && member.kind === "constructor") return member.value;
+  }
+  return undefined;
+}
+
+function hasComputedKey(node: AnyNode): boolean {
+  if (isFunctionNode(node)) return false;
+  if (node.type === "Property" && node.computed) return true;
+  for (const child of childrenOf(node)) if (hasComputedKey(child)) return true;
+  return false;
 }

@@ -1,6 +1,6 @@
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
-import type { Slot } from "./slot.ts";
+import type { InternalState } from "./internal-state.ts";
 
 const hrefOf = builtInGetter(URL.prototype, "href");
 
@@ -18,7 +18,7 @@ function entriesOf(headers: object): [string, string][] {
 }
 
 /** URLs. Their `searchParams` come along and stay tied to them. */
-export const urlSlot: Slot<URL> = {
+export const urlState: InternalState<URL> = {
   number: 11,
   is: (value): value is URL => isGenuine(value, "URL", hrefOf),
   variant: () => 0,
@@ -29,14 +29,14 @@ export const urlSlot: Slot<URL> = {
     try {
       return new URL(href);
     } catch (error) {
-      throw new MalformedPayload(`The payload holds a URL that is none: ${href}`, { cause: error });
+      throw new MalformedPayload(`the payload holds an invalid URL: ${href}`, { cause: error });
     }
   },
   companion: (url) => url.searchParams,
 };
 
 /** Search parameters on their own. */
-export const searchParamsSlot: Slot<URLSearchParams> = {
+export const searchParamsState: InternalState<URLSearchParams> = {
   number: 12,
   is: (value): value is URLSearchParams => isGenuine(value, "URLSearchParams", stringOf),
   variant: () => 0,
@@ -46,7 +46,7 @@ export const searchParamsSlot: Slot<URLSearchParams> = {
 };
 
 /** HTTP headers. */
-export const headersSlot: Slot<Headers> = {
+export const headersState: InternalState<Headers> = {
   number: 13,
   is: (value): value is Headers => isGenuine(value, "Headers", entriesOf),
   variant: () => 0,
@@ -67,7 +67,7 @@ export const headersSlot: Slot<Headers> = {
       try {
         headers.append(name, value);
       } catch (error) {
-        throw new MalformedPayload(`The payload holds a header that is none: ${name}`, { cause: error });
+        throw new MalformedPayload(`the payload holds an invalid header: ${name}`, { cause: error });
       }
     }
     return headers;

@@ -3,15 +3,15 @@ import { arrayIndex } from "../array-index.ts";
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
 import { FROZEN, integrityOf } from "./integrity.ts";
+import type { InternalState } from "./internal-state.ts";
 import { isOpenProperty } from "./properties.ts";
-import type { Slot } from "./slot.ts";
 
 const MAX_ARRAY_LENGTH = 2 ** 32 - 1;
 /** More holes than this make an array that keeps only its elements in memory. */
 const DENSE_HOLES = 64;
 
 /** Objects without state of their own. */
-export const ordinarySlot: Slot = {
+export const ordinaryState: InternalState = {
   number: 0,
   is: (_value): _value is object => true,
   variant: () => 0,
@@ -21,7 +21,7 @@ export const ordinarySlot: Slot = {
 };
 
 /** Arrays that are sparse, closed, or have more than elements. */
-export const arraySlot: Slot<unknown[]> = {
+export const arrayState: InternalState<unknown[]> = {
   number: 1,
   is: (value): value is unknown[] => Array.isArray(value),
   variant: () => 0,
@@ -44,12 +44,12 @@ export const arraySlot: Slot<unknown[]> = {
   readBody(reader, array) {
     const length = reader.varint();
     const count = reader.count(2);
-    if (length > MAX_ARRAY_LENGTH || count > length) throw new MalformedPayload("An array in the payload is too long.");
+    if (length > MAX_ARRAY_LENGTH || count > length) throw new MalformedPayload("an array in the payload is too long");
     if (length - count > DENSE_HOLES) makeSparse(array);
     let index = 0;
     for (let left = count; left > 0; left--) {
       index += reader.varint();
-      if (index >= length) throw new MalformedPayload("An array in the payload has elements past its length.");
+      if (index >= length) throw new MalformedPayload("an array in the payload has elements past its length");
       Object.defineProperty(array, index++, {
         value: reader.value(),
         writable: true,
@@ -66,7 +66,7 @@ export const arraySlot: Slot<unknown[]> = {
 };
 
 /** Maps. */
-export const mapSlot: Slot<Map<unknown, unknown>> = {
+export const mapState: InternalState<Map<unknown, unknown>> = {
   number: 2,
   is: (value): value is Map<unknown, unknown> => types.isMap(value),
   variant: () => 0,
@@ -87,7 +87,7 @@ export const mapSlot: Slot<Map<unknown, unknown>> = {
 };
 
 /** Sets. */
-export const setSlot: Slot<Set<unknown>> = {
+export const setState: InternalState<Set<unknown>> = {
   number: 3,
   is: (value): value is Set<unknown> => types.isSet(value),
   variant: () => 0,
