@@ -1,6 +1,6 @@
-import { checkFunction, describeValue } from "../checks/index.ts";
+import { checkFunction, checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkOptions, currentFrame, runInFrame } from "../routine/index.ts";
+import { currentFrame, runInFrame } from "../routine/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 
 /** How a context variable is made. */
@@ -12,8 +12,8 @@ export interface ContextVarOptions<T> {
 }
 
 const CHECKS = {
-  default: () => undefined,
-  namespace: (value: unknown) => (typeof value === "string" ? undefined : "a string"),
+  default: must.anything,
+  namespace: must.text,
 };
 
 /**

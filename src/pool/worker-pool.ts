@@ -29,8 +29,8 @@ import {
   runInFrame,
   runWithFrame,
 } from "../routine/index.ts";
+import { Deadline } from "../time/index.ts";
 import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
-import { Deadline } from "./deadline.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";

@@ -10,7 +10,7 @@ export {
   runInFrame,
   runWithFrame,
 } from "./frame.ts";
-export { CALL_CHECKS, type CallOptions, type Check, checkOptions, type RoutineOptions } from "./options.ts";
+export { CALL_CHECKS, type CallOptions, type RoutineOptions } from "./options.ts";
 export type { Route } from "./route.ts";
 export {
   dispatchThrough,

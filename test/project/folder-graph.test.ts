@@ -23,6 +23,7 @@ const ORDER = [
   "values",
   "functions",
   "checks",
+  "time",
   "gen",
 ];
 

@@ -44,6 +44,25 @@ describe("Deadline", () => {
     expect([deadline.left, seen.passed]).toEqual([0, true]);
   });
 
+  it("may be farther away than any timer", async () => {
+    const { deadline, seen } = makeDeadline();
+    deadline.shorten(2 ** 31 + 1000);
+    await vi.advanceTimersByTimeAsync(2 ** 31);
+    expect([deadline.left, seen.passed]).toEqual([1000, false]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(seen.passed).toBe(true);
+  });
+
+  it.each([5, Number.POSITIVE_INFINITY])("keeps the program alive from when it is set, to %d ms, to its end", (ms) => {
+    const { deadline } = makeDeadline();
+    expect(vi.getTimerCount()).toBe(0);
+    deadline.shorten(ms);
+    deadline.shorten(Number.POSITIVE_INFINITY);
+    expect(vi.getTimerCount()).toBe(1);
+    deadline.clear();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("that was cleared does not pass", async () => {
     const { deadline, seen } = makeDeadline();
     deadline.shorten(10);

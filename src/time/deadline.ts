@@ -1,12 +1,11 @@
-/** Longest delay that a timer takes, in milliseconds. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+import { Timer } from "./timer.ts";
 
-/** A point in time that can be moved nearer. It begins infinitely far away. */
+/** A point in time that can be moved nearer. It begins infinitely far away. Once it is set it keeps the program alive. */
 export class Deadline {
   /** Resolves when it has passed. */
   readonly passed: Promise<void>;
   #at = Number.POSITIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #pass: () => void = () => undefined;
 
   constructor() {
@@ -20,18 +19,18 @@ export class Deadline {
     return Math.max(0, this.#at - performance.now());
   }
 
-  /** Lets it pass in `ms` milliseconds, unless it would before. `Infinity` changes nothing. */
+  /** Lets it pass in `ms` milliseconds, unless it would before. `Infinity`: it never passes by itself. */
   shorten(ms: number): void {
     const at = performance.now() + ms;
-    if (at >= this.#at) return;
-    this.#at = at;
-    clearTimeout(this.#timer);
+    if (at >= this.#at && this.#timer !== undefined) return;
+    this.#at = Math.min(at, this.#at);
+    this.#timer?.clear();
+    this.#timer = new Timer(Math.max(0, ms), this.#pass);
     if (ms <= 0) this.#pass();
-    else this.#timer = setTimeout(this.#pass, Math.min(ms, LONGEST_TIMER_MS));
   }
 
   /** Frees the timer. It does not pass any more. */
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
   }
 }
