@@ -95,7 +95,7 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
     return `${POOL_SCHEME}${this.#directory.path}`;
   }
 
-  /** The workers of the pool, by uid: a live view. */
+  /** The workers of the pool, by uid: a live view that cannot be changed. */
   get workers(): ReadonlyMap<string, WorkerMetadata> {
     return this.#proxy?.workers ?? new Map();
   }
