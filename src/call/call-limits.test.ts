@@ -1,11 +1,11 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Call, type CallSession } from "./call.ts";
-import { RemoteFailure } from "./remote-failure.ts";
 import { TaskTimeout } from "../errors.ts";
 import type { CallOptions } from "../routine/options.ts";
 import type { Route } from "../routine/route.ts";
+import { Call, type CallSession } from "./call.ts";
 import { controlCall } from "./call-limits.ts";
+import { RemoteFailure } from "./remote-failure.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -87,6 +87,11 @@ export type CallState = "waiting" | "sent" | "running" | "abandoned" | "lost" | 
 
 let lastSequence = 0;
 
+/** The name of a task in the whole system. */
+export function taskId(caller: string, sequence: number): string {
+  return `${caller}-${sequence.toString(36)}`;
+}
+
 /** One call of a routine, from the moment it is made to its end. */
 export class Call {
   readonly route: Route;

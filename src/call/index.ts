@@ -1,3 +1,4 @@
+export { beforeEnd } from "./before-end.ts";
 export {
   type AttemptListener,
   Call,
@@ -7,9 +8,9 @@ export {
   type Scope,
   type StreamSink,
   type Tally,
+  taskId,
   type WaitingPlace,
 } from "./call.ts";
-export { beforeEnd } from "./before-end.ts";
 export { controlCall } from "./call-limits.ts";
 export { watchSignals } from "./call-signals.ts";
 export { closeSignals, type LiveSignal, openSignals, takeArrivedSignals } from "./live-signals.ts";
