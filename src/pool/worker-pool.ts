@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
+import { fromCaller } from "../call/index.ts";
 import { checkFunction } from "../checks/index.ts";
-import { fromCaller } from "../connection/index.ts";
 import {
   type DiscoveryLike,
   type DiscoveryPublisherLike,

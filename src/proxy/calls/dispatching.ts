@@ -1,15 +1,18 @@
 import {
+  beforeEnd,
   Call,
   type CallExtras,
   type CallOwner,
   closeSignals,
+  controlCall,
   fromCaller,
   type LiveSignal,
   openSignals,
-  RemoteGenerator,
   type Scope,
   throwAtCallSite,
-} from "../../connection/index.ts";
+  watchSignals,
+} from "../../call/index.ts";
+import { RemoteGenerator } from "../../connection/index.ts";
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
 import { writePayloadFile } from "../../host/index.ts";
@@ -24,9 +27,6 @@ import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../v
 import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import { directOwner, endCall, type Scheduler, sendDirectly } from "../scheduling/index.ts";
-import { beforeEnd } from "./before-end.ts";
-import { controlCall } from "./call-controls.ts";
-import { watchSignals } from "./call-signals.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
 
 const NOTHING = new Uint8Array(0);

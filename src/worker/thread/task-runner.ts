@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { takeArrivedSignals } from "../../connection/index.ts";
+import { takeArrivedSignals } from "../../call/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
