@@ -1,5 +1,5 @@
 import { checkFunction, checkOptions, must } from "../checks/index.ts";
-import { type CallOptions, currentFrame, runInFrame } from "../routine/index.ts";
+import { type CallOptions, currentCallContext, extendCallContext } from "../routine/index.ts";
 
 /** Call options for every call of a scope. */
 export interface AmbientOptions {
@@ -17,7 +17,7 @@ export const runtimeContext = {
   run<R>(options: AmbientOptions, fn: () => R): R {
     checkOptions(options, CHECKS, "runtimeContext.run()");
     checkFunction(fn, "runtimeContext.run()", "options and a function to run with them");
-    const ambient: CallOptions = { ...currentFrame()?.ambient, ...options };
-    return runInFrame({ ambient }, fn);
+    const ambient: CallOptions = { ...currentCallContext()?.ambient, ...options };
+    return extendCallContext({ ambient }, fn);
   },
 } as const;

@@ -1,5 +1,5 @@
+import { fromCaller, placed } from "../call/index.ts";
 import { checkOptions, describeValue, must } from "../checks/index.ts";
-import { fromCaller, placed } from "../connection/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { CALL_CHECKS, type CallOptions } from "../routine/index.ts";
 

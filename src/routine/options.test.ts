@@ -4,7 +4,7 @@ import { describeValue } from "../checks/describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
 import { checkCallOptions, checkRoutineOptions } from "./options.ts";
 
-const dispatcher = { call: () => Promise.resolve(), stream: () => undefined, run: () => undefined };
+const carrier = { call: () => Promise.resolve(), stream: () => undefined, run: () => undefined };
 const serializer = { dumps: () => new Uint8Array(0), loads: () => undefined };
 
 interface Case {
@@ -53,7 +53,7 @@ const CALL_CASES: readonly Case[] = [
   },
   {
     option: "pool",
-    right: [dispatcher],
+    right: [carrier],
     wrong: [{}, { call: 1, stream: 1 }, null],
     must: "a WorkerPool or WorkerProxy",
   },

@@ -1,6 +1,6 @@
 import { type Check, checkOptions, must } from "../checks/index.ts";
 import { isSerializer, type Serializer } from "../values/index.ts";
-import { isDispatcher } from "./dispatcher.ts";
+import { isCallCarrier } from "./call-carrier.ts";
 
 /** How a routine is run, wherever it is called from. */
 export interface RoutineOptions {
@@ -21,7 +21,7 @@ export interface RoutineOptions {
 }
 
 /** What routines can be dispatched through: a `WorkerPool` or a `WorkerProxy`. */
-export interface PoolScope {
+export interface PoolLike {
   run<T>(fn: () => T): T;
 }
 
@@ -30,7 +30,7 @@ export interface CallOptions extends RoutineOptions {
   /** Cancels the call. */
   readonly signal?: AbortSignal;
   /** The `WorkerPool` or `WorkerProxy` to dispatch through. */
-  readonly pool?: PoolScope;
+  readonly pool?: PoolLike;
   /** Affinity key, for balancers that use one. */
   readonly key?: string;
 }
@@ -49,7 +49,7 @@ const ROUTINE_CHECKS: Record<keyof RoutineOptions, Check> = {
 export const CALL_CHECKS: Record<keyof CallOptions, Check> = {
   ...ROUTINE_CHECKS,
   signal: must.abortSignal,
-  pool: (value) => (isDispatcher(value) ? undefined : "a WorkerPool or WorkerProxy"),
+  pool: (value) => (isCallCarrier(value) ? undefined : "a WorkerPool or WorkerProxy"),
   key: must.text,
 };
 

@@ -12,6 +12,7 @@ const ORDER = [
   "worker",
   "proxy",
   "connection",
+  "call",
   "context",
   "routine",
   "balancing",

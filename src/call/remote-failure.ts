@@ -1,5 +1,5 @@
 import { WoolError } from "../errors.ts";
-import { isRuntimeFrame, setStack } from "../routine/index.ts";
+import { isRuntimeLine, setStack } from "../routine/index.ts";
 
 /**
  * A failure on its way to the caller. The error's stack gets its second half, where the call was made, only when the
@@ -69,7 +69,7 @@ function userFrames(stack: string | undefined): string[] {
   const frames = (stack ?? "")
     .split("\n")
     .slice(1)
-    .filter((line) => !isRuntimeFrame(line));
+    .filter((line) => !isRuntimeLine(line));
   // What the engine has of its own between the runtime's frames.
   const first = frames.findIndex((line) => !/^\s+at (?:new Promise|\S+\.next) \(<anonymous>\)$/.test(line));
   return first < 0 ? [] : frames.slice(first);

@@ -6,8 +6,8 @@ const OWN_FILES = IS_BUNDLED ? undefined : new URL(".", import.meta.url).href;
 /** What they were made from, where source maps are in force. */
 const OWN_SOURCES = OWN_FILES?.endsWith("/dist/") === true ? fileURLToPath(new URL("../src/", OWN_FILES)) : undefined;
 
-/** Whether a line of a stack is a frame of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
-export function isRuntimeFrame(line: string): boolean {
+/** Whether a line of a stack is one of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
+export function isRuntimeLine(line: string): boolean {
   return (
     /^\s+at /.test(line) &&
     ((OWN_FILES !== undefined && line.includes(OWN_FILES)) ||
@@ -19,14 +19,14 @@ export function isRuntimeFrame(line: string): boolean {
   );
 }
 
-/** Leaves only the user's own frames in an error's stack. Takes anything. */
+/** Leaves only the user's own lines in an error's stack. Takes anything. */
 export function trimStack(error: unknown): void {
   try {
     if (!(error instanceof Error)) return;
     const stack = readStack(error);
     if (typeof stack !== "string") return;
     const lines = stack.split("\n");
-    const kept = lines.filter((line) => !isRuntimeFrame(line));
+    const kept = lines.filter((line) => !isRuntimeLine(line));
     if (kept.length < lines.length) setStack(error, kept.join("\n"));
   } catch {
     // Such as a proxy, which may refuse whatever it is asked.

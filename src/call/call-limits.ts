@@ -1,8 +1,9 @@
-import { type Call, RemoteFailure } from "../../connection/index.ts";
-import { TaskTimeout } from "../../errors.ts";
-import type { CallOptions } from "../../routine/index.ts";
+import { TaskTimeout } from "../errors.ts";
+import type { CallOptions } from "../routine/index.ts";
 import { onAbort } from "./abort-listeners.ts";
 import { beforeEnd } from "./before-end.ts";
+import type { Call } from "./call.ts";
+import { RemoteFailure } from "./remote-failure.ts";
 
 /** Takes back a call that has been handed to no worker. */
 export type Withdraw = (call: Call) => void;

@@ -2,7 +2,7 @@ import type { CallOptions } from "./options.ts";
 import type { RoutineSpec } from "./routine-spec.ts";
 
 /** What carries calls to workers: a pool, a proxy, a connection. */
-export interface Dispatcher {
+export interface CallCarrier {
   /** @internal Runs a function on a worker. */
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown>;
   /** @internal Runs a generator on a worker; nothing is sent before the first step. */
@@ -14,7 +14,7 @@ export interface Dispatcher {
 }
 
 /** True for whatever routines can be dispatched through. */
-export function isDispatcher(value: unknown): value is Dispatcher {
+export function isCallCarrier(value: unknown): value is CallCarrier {
   return (
     typeof value === "object" &&
     value !== null &&

@@ -1,12 +1,11 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Call } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
-import type { Session } from "../../connection/session.ts";
-import { TaskTimeout } from "../../errors.ts";
-import type { CallOptions } from "../../routine/options.ts";
-import type { Route } from "../../routine/route.ts";
-import { controlCall } from "./call-controls.ts";
+import { TaskTimeout } from "../errors.ts";
+import type { CallOptions } from "../routine/options.ts";
+import type { Route } from "../routine/route.ts";
+import { Call, type CallSession } from "./call.ts";
+import { controlCall } from "./call-limits.ts";
+import { RemoteFailure } from "./remote-failure.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -31,7 +30,7 @@ function control(options: CallOptions) {
   const hand = () => {
     call.session = {
       cancel: (_call: Call, reason: unknown) => void happened.push(["cancelled", reason]),
-    } as unknown as Session;
+    } as unknown as CallSession;
     call.state = "sent";
     call.onHanded?.();
   };

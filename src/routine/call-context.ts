@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Dispatcher } from "./dispatcher.ts";
+import type { CallCarrier } from "./call-carrier.ts";
 import type { CallOptions } from "./options.ts";
-import type { Task } from "./task.ts";
+import type { TaskRecord } from "./task.ts";
 
 /** What is in force for the code that runs now, and for what it calls. Immutable: a scope makes a new one. */
-export interface Frame {
+export interface CallContext {
   /** The pool or proxy that routines are dispatched through. */
-  readonly dispatcher?: Dispatcher | undefined;
+  readonly carrier?: CallCarrier | undefined;
   /** The task that is running. */
-  readonly task?: Task | undefined;
+  readonly task?: TaskRecord | undefined;
   /** Context variables that were set, by key. */
   readonly variables?: ReadonlyMap<string, unknown> | undefined;
   /** Call options in force for every call made in this scope. */
@@ -24,37 +24,37 @@ export interface CallObserver {
 }
 
 interface SharedRuntime {
-  readonly frames: AsyncLocalStorage<Frame>;
+  readonly contexts: AsyncLocalStorage<CallContext>;
   /** Started pools that are still open, the newest last. */
-  readonly open: Dispatcher[];
+  readonly open: CallCarrier[];
   /** Set where a worker runs tasks. */
   isTaskThread?: boolean;
 }
 
-const SHARED = Symbol.for("wool-ts.runtime.v1");
+const SHARED = Symbol.for("wool-ts.runtime.v2");
 
 /** One for the process, also when two copies of the package are loaded: their scopes must see each other. */
 function sharedRuntime(): SharedRuntime {
   const holder = globalThis as { [SHARED]?: SharedRuntime };
-  holder[SHARED] ??= { frames: new AsyncLocalStorage<Frame>(), open: [] };
+  holder[SHARED] ??= { contexts: new AsyncLocalStorage<CallContext>(), open: [] };
   return holder[SHARED];
 }
 
 const runtime = sharedRuntime();
 
-export function currentFrame(): Frame | undefined {
-  return runtime.frames.getStore();
+export function currentCallContext(): CallContext | undefined {
+  return runtime.contexts.getStore();
 }
 
-/** Runs `fn` with the current frame changed by `changes`. */
-export function runInFrame<R>(changes: Frame, fn: () => R): R {
-  const current = runtime.frames.getStore();
-  return runtime.frames.run(current === undefined ? changes : { ...current, ...changes }, fn);
+/** Runs `fn` with the current context changed by `changes`. */
+export function extendCallContext<R>(changes: CallContext, fn: () => R): R {
+  const current = runtime.contexts.getStore();
+  return runtime.contexts.run(current === undefined ? changes : { ...current, ...changes }, fn);
 }
 
-/** Runs `fn` with exactly this frame. */
-export function runWithFrame<A extends unknown[], R>(frame: Frame, fn: (...args: A) => R, ...args: A): R {
-  return runtime.frames.run(frame, fn, ...args);
+/** Runs `fn` with exactly this context. */
+export function runInCallContext<A extends unknown[], R>(context: CallContext, fn: (...args: A) => R, ...args: A): R {
+  return runtime.contexts.run(context, fn, ...args);
 }
 
 /** Makes this thread one that runs the tasks of a worker, and nothing else. */
@@ -63,21 +63,21 @@ export function markTaskThread(): void {
 }
 
 /** True in a thread of a worker for code that no task runs: that of a module which is being loaded, and its callbacks. */
-export function isBesidesTasks(): boolean {
-  return runtime.isTaskThread === true && currentFrame()?.task === undefined;
+export function isOutsideTasks(): boolean {
+  return runtime.isTaskThread === true && currentCallContext()?.task === undefined;
 }
 
 /** Makes a pool the one that calls outside of any scope use. */
-export function addOpenDispatcher(dispatcher: Dispatcher): void {
-  runtime.open.push(dispatcher);
+export function addOpenPool(carrier: CallCarrier): void {
+  runtime.open.push(carrier);
 }
 
-export function removeOpenDispatcher(dispatcher: Dispatcher): void {
-  const index = runtime.open.indexOf(dispatcher);
+export function removeOpenPool(carrier: CallCarrier): void {
+  const index = runtime.open.indexOf(carrier);
   if (index >= 0) runtime.open.splice(index, 1);
 }
 
 /** The pool of the innermost scope, else the most recently started one that is open, else none. */
-export function currentDispatcher(frame: Frame | undefined): Dispatcher | undefined {
-  return frame?.dispatcher ?? runtime.open[runtime.open.length - 1];
+export function currentPool(context: CallContext | undefined): CallCarrier | undefined {
+  return context?.carrier ?? runtime.open[runtime.open.length - 1];
 }

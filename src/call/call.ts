@@ -3,7 +3,6 @@ import type { Dependency } from "../functions/index.ts";
 import type { Route } from "../routine/index.ts";
 import type { Serializer } from "../values/index.ts";
 import type { LiveSignal } from "./live-signals.ts";
-import type { Session } from "./session.ts";
 
 /** What a call says beyond its routine and arguments. */
 export interface CallExtras {
@@ -62,10 +61,18 @@ export interface Tally {
   failed: number;
 }
 
+/** A connection to a worker as the calls know it that were handed to it. */
+export interface CallSession {
+  /** Tells the worker that nobody waits for a call any more. */
+  cancel(call: Call, reason: unknown): void;
+  /** A signal among the arguments of a call was aborted. */
+  abort(call: Call, number: number, reason: unknown): void;
+}
+
 /** Takes the steps of a generator. */
 export interface StreamSink {
   /** The call was handed to a session: steps can be sent. Once more for a call that was made anew. */
-  opened(session: Session, call: Call): void;
+  opened(session: CallSession, call: Call): void;
   /** The generator yielded. `control`: in answer to a throw or a return. */
   yielded(value: unknown, control: boolean): void;
   /** The caller no longer waits: nothing that it has not asked for counts any more. */
@@ -79,6 +86,11 @@ export interface StreamSink {
 export type CallState = "waiting" | "sent" | "running" | "abandoned" | "lost" | "ended";
 
 let lastSequence = 0;
+
+/** The name of a task in the whole system. */
+export function taskId(caller: string, sequence: number): string {
+  return `${caller}-${sequence.toString(36)}`;
+}
 
 /** One call of a routine, from the moment it is made to its end. */
 export class Call {
@@ -95,7 +107,7 @@ export class Call {
   /** The encoded arguments are in this file instead, from the call on. */
   file: string | undefined;
   state: CallState = "waiting";
-  session: Session | undefined;
+  session: CallSession | undefined;
   /** Uid of the worker that it was last handed to. */
   worker = "";
   /** Where it waits; nothing for the queue. */

@@ -1,4 +1,4 @@
-import type { Call } from "../../connection/index.ts";
+import type { Call } from "./call.ts";
 
 /** Has `release` called before a call is told what came of it. */
 export function beforeEnd(call: Call, release: () => void): void {

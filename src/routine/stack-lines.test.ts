@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { isRuntimeFrame, setStack, trimStack } from "./runtime-frames.ts";
+import { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
 
 const OWN = new URL("./routine.ts", import.meta.url).href;
 
-describe("isRuntimeFrame", () => {
+describe("isRuntimeLine", () => {
   it.each([
     `    at dispatch (${OWN}:10:5)`,
     `    at async ${OWN}:3:1`,
@@ -12,7 +12,7 @@ describe("isRuntimeFrame", () => {
     "    at AsyncLocalStorage.run (node:async_hooks:346:14)",
     "    at new Promise [nodejs.internal.kHybridDispatch] (x:1:1)",
   ])("%s", (line) => {
-    expect(isRuntimeFrame(line)).toBe(true);
+    expect(isRuntimeLine(line)).toBe(true);
   });
 
   it.each([
@@ -24,12 +24,12 @@ describe("isRuntimeFrame", () => {
     "Error: cannot (node:internal thing)",
     "",
   ])("not %s", (line) => {
-    expect(isRuntimeFrame(line)).toBe(false);
+    expect(isRuntimeLine(line)).toBe(false);
   });
 });
 
 describe("trimStack", () => {
-  it("leaves the message, of however many lines, and the user's frames", () => {
+  it("leaves the message, of however many lines, and the user's lines", () => {
     const error = new Error("two\nlines");
     const kept = [
       "Error: two",
@@ -43,7 +43,7 @@ describe("trimStack", () => {
     expect(error.stack).toBe(kept.join("\n"));
   });
 
-  it("leaves a stack without frames of the runtime alone", () => {
+  it("leaves a stack without lines of the runtime alone", () => {
     const error = new Error("x");
     const stack = "Error: x\n    at file:///srv/app/main.mjs:2:2";
     Object.defineProperty(error, "stack", { value: stack, enumerable: true });
