@@ -24,7 +24,7 @@ const CHECKS = {
 export class ContextVar<T> {
   readonly name: string;
   readonly namespace: string | undefined;
-  /** Holds the default, if there is one. */
+  /** @internal Holds the default, if there is one. */
   readonly fallback: readonly [] | readonly [T];
 
   /** Throws `InvalidArgument` when the name is empty or an option is wrong. */
@@ -58,6 +58,7 @@ export class ContextVar<T> {
     return extendCallContext({ variables }, fn);
   }
 
+  /** @internal */
   get [traveller](): string {
     return "context-var";
   }

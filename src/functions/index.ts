@@ -37,6 +37,7 @@ export {
   type Dismantled,
   IS_BUNDLED,
   isClass,
+  type ModulePattern,
   OWN_URL,
   type PlainData,
   PortableIds,
