@@ -18,6 +18,7 @@ const ORDER = [
   "telemetry",
   "discovery",
   "host",
+  "security",
   "wire",
   "grpc",
   "values",
@@ -30,6 +31,7 @@ const ORDER = [
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   functions: ["explain", "revive", "capture", "emit", "modules", "engine", "syntax", "shipment"],
   values: ["refusals", "slots", "bytes"],
+  security: ["certificates"],
   proxy: ["calls", "scheduling", "members"],
   worker: ["service", "thread", "host", "shared"],
 };

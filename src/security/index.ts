@@ -1,0 +1,10 @@
+export {
+  CertificateAuthority,
+  type CertificateRole,
+  checkName,
+  type IssueOptions,
+  type KeyAndCertificate,
+  readNames,
+  roleOf,
+  type Validity,
+} from "./certificates/index.ts";
