@@ -1,6 +1,6 @@
 import { constants } from "node:crypto";
 import type { Socket } from "node:net";
-import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
+import { createServer, type SecureContextOptions, type Server, type TLSSocket, type TlsOptions } from "node:tls";
 import { refuseConnection } from "./refuse-connection.ts";
 import { describeClientFault } from "./tls-faults.ts";
 
@@ -18,29 +18,15 @@ export interface ServerTls extends Pick<SecureContextOptions, "ca" | "key" | "ce
  * and gets no further.
  */
 export class SecureDoor {
-  readonly #server: Server;
   readonly #handshakeTimeout: number;
+  readonly #admitted: (socket: TLSSocket) => void;
+  #server: Server;
 
   /** `admitted` gets each connection that may speak HTTP/2. */
   constructor(tls: ServerTls, handshakeTimeout: number, admitted: (socket: TLSSocket) => void) {
     this.#handshakeTimeout = handshakeTimeout;
-    const { requestCert = tls.ca !== undefined } = tls;
-    const options = {
-      ...contextOptions(tls),
-      requestCert,
-      // Node.js would drop the connection without a word; `authorized` says the same, and the client is told.
-      rejectUnauthorized: false,
-      ALPNProtocols: ["h2"],
-      handshakeTimeout,
-    };
-    this.#server = createServer(options, (socket) => {
-      socket.on("error", () => {});
-      if (requestCert && !socket.authorized) refuseConnection(socket, describeClientFault(faultOf(socket)));
-      else if (socket.alpnProtocol !== "h2") socket.destroy();
-      else admitted(socket);
-    });
-    // Node.js leaves a connection open whose handshake takes too long.
-    this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
+    this.#admitted = admitted;
+    this.#server = this.#serverFor(tls);
   }
 
   /** Takes in a new connection. One that says nothing is dropped after the time for the handshake. */
@@ -61,21 +47,37 @@ export class SecureDoor {
     });
   }
 
-  /** Uses other certificates for new connections; running ones go on. Whether clients must show one stays as it was. */
+  /** Uses other certificates for new connections; running ones go on. */
   setTls(tls: ServerTls): void {
-    this.#server.setSecureContext(contextOptions(tls));
+    this.#server = this.#serverFor(tls);
   }
-}
 
-function contextOptions({ ca, key, cert }: ServerTls): SecureContextOptions {
-  return {
-    ca,
-    key,
-    cert,
-    minVersion: "TLSv1.2",
-    // A resumed session would skip the check of the certificate, also after that was replaced or has expired.
-    secureOptions: constants.SSL_OP_NO_TICKET,
-  };
+  /** It never listens: it only speaks TLS on the connections that it is given. */
+  #serverFor(tls: ServerTls): Server {
+    const { ca, key, cert, requestCert = ca !== undefined } = tls;
+    const options: TlsOptions = {
+      ca,
+      key,
+      cert,
+      requestCert,
+      // Node.js would drop the connection without a word; `authorized` says the same, and the client is told.
+      rejectUnauthorized: false,
+      minVersion: "TLSv1.2",
+      ALPNProtocols: ["h2"],
+      handshakeTimeout: this.#handshakeTimeout,
+      // A resumed session would skip the check of the certificate, also after that was replaced or has expired.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+    };
+    const server = createServer(options, (socket) => {
+      socket.on("error", () => {});
+      if (requestCert && !socket.authorized) refuseConnection(socket, describeClientFault(faultOf(socket)));
+      else if (socket.alpnProtocol !== "h2") socket.destroy();
+      else this.#admitted(socket);
+    });
+    // Node.js leaves a connection open whose handshake takes too long.
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    return server;
+  }
 }
 
 /** The type says that it is an error; it is the code of the verification. */

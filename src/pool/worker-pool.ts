@@ -201,6 +201,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
+    const { credentials } = this.#options;
     const wanted = new Set(tags);
     return {
       discovery: discovery ?? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path }),
@@ -212,6 +213,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       ...(lazy === undefined ? {} : { lazy }),
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
+      ...(credentials === undefined ? {} : { credentials }),
     };
   }
 
@@ -244,7 +246,12 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       throw new InvalidArgument("a pool that spawns workers needs a discovery with a publisher to announce them");
     }
     const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
-    const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
+    const { credentials } = this.#options;
+    const options: WorkerOptions = {
+      ...(credentials === undefined ? {} : { credentials }),
+      ...workerOptions,
+      tags: [...tags, ...(workerOptions.tags ?? [])],
+    };
     const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
     const { promise: lost, reject } = withReject();
     this.#spawned = new SpawnedWorkers({

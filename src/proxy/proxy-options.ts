@@ -2,6 +2,7 @@ import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing
 import type { DiscoveryLike, Factory, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { checkOptions } from "../routine/index.ts";
+import { type CredentialsLike, credentialsProblem } from "../security/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
@@ -26,6 +27,8 @@ export interface WorkerProxyOptions {
   readonly quorumTimeout?: number;
   /** Most calls that wait for room. Default: no limit. */
   readonly maxPending?: number;
+  /** With credentials only workers with TLS are used, without only those without. Default: none. */
+  readonly credentials?: CredentialsLike;
 }
 
 /** What pool URIs begin with: the rest is the pool's directory. */
@@ -48,6 +51,7 @@ export const SHARED_CHECKS = {
   quorumTimeout: (value: unknown) =>
     typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
   maxPending: count(0),
+  credentials: credentialsProblem,
 };
 
 const CHECKS = {

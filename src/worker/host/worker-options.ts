@@ -2,6 +2,7 @@ import type { ResourceLimits } from "node:worker_threads";
 import type { ChannelOptions } from "../../discovery/index.ts";
 import { InvalidArgument } from "../../errors.ts";
 import { type Check, checkOptions } from "../../routine/index.ts";
+import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
 import type { BackpressureLike } from "../shared/index.ts";
 
 /** How a worker is set up. */
@@ -14,6 +15,8 @@ export interface WorkerOptions {
   readonly host?: string;
   /** The port to listen on; needs `host`. Default: 0, any free one. */
   readonly port?: number;
+  /** With credentials the worker takes callers with TLS and no others. Default: none. */
+  readonly credentials?: CredentialsLike;
   /** Task threads in the process. Default: 1. */
   readonly threads?: number;
   /** Tasks running at once in the process, in all of its threads together. Default: no limit. */
@@ -73,6 +76,7 @@ const CHECKS = {
     typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 65_535
       ? undefined
       : "a whole number from 0 to 65535",
+  credentials: credentialsProblem,
   threads: atLeast(1),
   maxConcurrency: atLeast(1),
   backpressure: (value: unknown) =>

@@ -1,6 +1,13 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { ListenAddress } from "../../grpc/index.ts";
+import type { CredentialsText } from "../../security/index.ts";
 import type { ShippedHook } from "./backpressure.ts";
+
+/** The credentials of a worker, in its process. They come through the control pipe, which nobody else can read. */
+export interface ProcessCredentials extends CredentialsText {
+  /** The name that certificates of other workers must carry, if not the host. */
+  readonly identity: string | undefined;
+}
 
 /** What a worker process is told at its start, as one line of JSON on its control pipe. */
 export interface ProcessConfig {
@@ -9,6 +16,7 @@ export interface ProcessConfig {
   readonly threads: number;
   readonly maxConcurrency: number;
   readonly backpressure?: ShippedHook;
+  readonly credentials?: ProcessCredentials;
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
   readonly root: string;
