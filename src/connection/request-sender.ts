@@ -1,3 +1,4 @@
+import type { Call, LiveSignal } from "../call/index.ts";
 import type { Dependency } from "../functions/index.ts";
 import { takePayloadFile } from "../host/index.ts";
 import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
@@ -18,9 +19,7 @@ import {
   writeTask,
 } from "../wire/index.ts";
 
-import type { Call } from "./call.ts";
 import type { DispatchWindow } from "./dispatch-window.ts";
-import type { LiveSignal } from "./live-signals.ts";
 
 const NO_BYTES = new Uint8Array(0);
 const encoder = new ValueEncoder();

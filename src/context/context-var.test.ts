@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { InvalidArgument } from "../errors.ts";
-import { runWithFrame } from "../routine/frame.ts";
+import { runInCallContext } from "../routine/call-context.ts";
 import { decode, encode } from "../values/index.ts";
 import { ContextVar } from "./context-var.ts";
 
@@ -72,9 +72,9 @@ describe("ContextVar", () => {
     );
   });
 
-  it("is not set by a frame without variables", () => {
+  it("is not set by a context without variables", () => {
     const user = new ContextVar("user", { default: "nobody" });
-    expect(user.run("ann", () => runWithFrame({}, () => user.get()))).toBe("nobody");
+    expect(user.run("ann", () => runInCallContext({}, () => user.get()))).toBe("nobody");
   });
 
   it("travels, with its default", () => {

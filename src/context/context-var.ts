@@ -1,6 +1,6 @@
-import { checkFunction, describeValue } from "../checks/index.ts";
+import { checkFunction, checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkOptions, currentFrame, runInFrame } from "../routine/index.ts";
+import { currentCallContext, extendCallContext } from "../routine/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 
 /** How a context variable is made. */
@@ -12,8 +12,8 @@ export interface ContextVarOptions<T> {
 }
 
 const CHECKS = {
-  default: () => undefined,
-  namespace: (value: unknown) => (typeof value === "string" ? undefined : "a string"),
+  default: must.anything,
+  namespace: must.text,
 };
 
 /**
@@ -40,7 +40,7 @@ export class ContextVar<T> {
 
   /** The value in force, else the default. Throws `InvalidArgument` when there is neither. */
   get(): T {
-    const variables = currentFrame()?.variables;
+    const variables = currentCallContext()?.variables;
     const key = keyOf(this);
     if (variables?.has(key) === true) return variables.get(key) as T;
     if (this.fallback.length === 1) return this.fallback[0];
@@ -53,9 +53,9 @@ export class ContextVar<T> {
   /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. Throws `InvalidArgument` for what is no function. */
   run<R>(value: T, fn: () => R): R {
     checkFunction(fn, "run() of a ContextVar", "a value and a function to run with it");
-    const variables = new Map(currentFrame()?.variables);
+    const variables = new Map(currentCallContext()?.variables);
     variables.set(keyOf(this), value);
-    return runInFrame({ variables }, fn);
+    return extendCallContext({ variables }, fn);
   }
 
   get [traveller](): string {

@@ -11,7 +11,7 @@ import {
   writevSync,
 } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { type Payload, PayloadParts } from "../values/index.ts";
+import { type EncodedValue, PayloadParts } from "../values/index.ts";
 import { PoolDirectory } from "./pool-directory.ts";
 import { uniqueName, userDirectoryName } from "./runtime-directory.ts";
 
@@ -51,7 +51,7 @@ export function usePayloadDirectory(path: string): void {
 }
 
 /** Stores a payload in a file and returns its path, or `undefined` when there is no room for it. */
-export function writePayloadFile(payload: Payload): string | undefined {
+export function writePayloadFile(payload: EncodedValue): string | undefined {
   for (let file = takeSpare(payload.length); file !== undefined; file = takeSpare(payload.length)) {
     if (write(file.path, constants.O_WRONLY, payload)) return file.path;
   }
@@ -148,7 +148,7 @@ function keep(file: SpareFile): void {
   else remove(file.path);
 }
 
-function write(path: string, flags: number, payload: Payload): boolean {
+function write(path: string, flags: number, payload: EncodedValue): boolean {
   let descriptor: number;
   try {
     descriptor = openSync(path, flags | constants.O_NOFOLLOW, 0o600);

@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
+import { checkOptions, must } from "../checks/index.ts";
 import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
-import { checkOptions } from "../routine/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
 /** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */
@@ -35,12 +35,10 @@ export interface PoolOptions {
 }
 
 const CHECKS = {
-  size: (value: unknown) =>
-    typeof value === "number" && Number.isInteger(value) && value >= 0 ? undefined : "a whole number, zero or more",
-  tags: (value: unknown) =>
-    Array.isArray(value) && value.every((tag) => typeof tag === "string") ? undefined : "an array of strings",
-  worker: (value: unknown) => (typeof value === "function" ? undefined : "a function that makes a worker"),
-  workerOptions: (value: unknown) => (typeof value === "object" && value !== null ? undefined : "an object"),
+  size: must.wholeNumber(0),
+  tags: must.texts,
+  worker: must.callable("a function that makes a worker"),
+  workerOptions: must.object,
   ...SHARED_CHECKS,
 };
 

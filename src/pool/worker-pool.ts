@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
+import { fromCaller } from "../call/index.ts";
 import { checkFunction } from "../checks/index.ts";
-import { fromCaller } from "../connection/index.ts";
 import {
   type DiscoveryLike,
   type DiscoveryPublisherLike,
@@ -18,19 +18,19 @@ import {
   type WorkerProxyOptions,
 } from "../proxy/index.ts";
 import {
-  addOpenDispatcher,
+  addOpenPool,
+  type CallCarrier,
   type CallOptions,
-  currentFrame,
-  type Dispatcher,
+  currentCallContext,
   dispatchThrough,
+  extendCallContext,
   type RoutineSpec,
-  removeOpenDispatcher,
+  removeOpenPool,
   requireFunctionRoutine,
-  runInFrame,
-  runWithFrame,
+  runInCallContext,
 } from "../routine/index.ts";
+import { Deadline } from "../time/index.ts";
 import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
-import { Deadline } from "./deadline.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
@@ -51,7 +51,7 @@ let makePool: (options: PoolOptions) => WorkerPool;
  * Workers to run routines on: started, found, used and stopped together.
  * `starting`, `open`, `stopping`: takes no new calls, `stopped`.
  */
-export class WorkerPool implements Dispatcher, AsyncDisposable {
+export class WorkerPool implements CallCarrier, AsyncDisposable {
   readonly #directory: PoolDirectory;
   readonly #options: PoolOptions;
   readonly #deadline = new Deadline();
@@ -103,7 +103,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   /** Runs `fn`: routines called inside use this pool. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
     checkFunction(fn, "pool.run()", "a function to run");
-    return runInFrame({ dispatcher: this }, fn);
+    return extendCallContext({ carrier: this }, fn);
   }
 
   /** Calls a routine on this pool, wherever the call is made. */
@@ -123,11 +123,11 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     const concurrency =
       own.concurrency ?? Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
     // What is in force for the calls is what was when they were asked for, wherever the results are taken.
-    const frame = currentFrame() ?? {};
-    const outer = call.signal ?? frame.ambient?.signal;
+    const context = currentCallContext() ?? {};
+    const outer = call.signal ?? context.ambient?.signal;
     const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
       const signal = outer === undefined ? cancel : AbortSignal.any([outer, cancel]);
-      return runWithFrame(frame, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
+      return runInCallContext(context, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
     };
     return mapConcurrently(items, callItem, own, concurrency, {
       signal: outer,
@@ -195,7 +195,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     const lost = size > 0 ? await this.#spawn(size, proxy, publisher) : [];
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
-    addOpenDispatcher(this);
+    addOpenPool(this);
     this.#forgetLeftOpen = warnIfLeftOpen(this.workers.size);
   }
 
@@ -271,7 +271,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     this.#state = "stopping";
     for (const changed of this.#closeWatchers) changed();
     this.#forgetLeftOpen?.();
-    removeOpenDispatcher(this);
+    removeOpenPool(this);
     await this.#drain();
     this.#proxy?.close();
     const failures: unknown[] = [];

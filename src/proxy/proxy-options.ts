@@ -1,7 +1,7 @@
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
+import { checkOptions, must } from "../checks/index.ts";
 import type { DiscoveryLike, Factory, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkOptions } from "../routine/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
@@ -31,29 +31,22 @@ export interface WorkerProxyOptions {
 /** What pool URIs begin with: the rest is the pool's directory. */
 export const POOL_SCHEME = "pool:";
 
-const count = (minimum: number) => (value: unknown) =>
-  (typeof value === "number" && Number.isInteger(value) && value >= minimum) || value === Number.POSITIVE_INFINITY
-    ? undefined
-    : `a whole number, ${minimum} or more`;
-const anything = (): undefined => undefined;
-
 /** What each option that pools and proxies share must be. */
 export const SHARED_CHECKS = {
-  discovery: anything,
-  loadBalancer: anything,
-  lease: count(0),
-  filter: (value: unknown) => (typeof value === "function" ? undefined : "a function"),
-  lazy: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
-  quorum: count(0),
-  quorumTimeout: (value: unknown) =>
-    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
-  maxPending: count(0),
+  discovery: must.anything,
+  loadBalancer: must.anything,
+  lease: must.limit(0),
+  filter: must.callable(),
+  lazy: must.flag,
+  quorum: must.limit(0),
+  quorumTimeout: must.duration,
+  maxPending: must.limit(0),
 };
 
 const CHECKS = {
   poolUri: (value: unknown) =>
     typeof value === "string" && value.startsWith(POOL_SCHEME) ? undefined : "the uri of a pool",
-  namespace: (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a string that is not empty"),
+  namespace: must.filledText,
   workers: (value: unknown) => (Array.isArray(value) ? undefined : "an array of workers"),
   ...SHARED_CHECKS,
 };

@@ -16,12 +16,12 @@ import {
 } from "../discovery/index.ts";
 import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import {
+  type CallCarrier,
   type CallOptions,
-  type Dispatcher,
   dispatchThrough,
+  extendCallContext,
   type RoutineSpec,
   requireFunctionRoutine,
-  runInFrame,
 } from "../routine/index.ts";
 import { Dispatching } from "./calls/index.ts";
 import { Membership, makeScope, POOL_NAMESPACE, type PoolAddress } from "./members/index.ts";
@@ -65,7 +65,7 @@ export interface PoolStats extends WorkerStats {
  * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none.
  * `idle`: not used yet. `starting`: waits for its quorum. `open`. `closed`.
  */
-export class WorkerProxy implements Dispatcher, AsyncDisposable {
+export class WorkerProxy implements CallCarrier, AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
@@ -148,7 +148,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   /** Runs `fn`: routines called inside go through this proxy. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
     checkFunction(fn, "proxy.run()", "a function to run");
-    return runInFrame({ dispatcher: this }, fn);
+    return extendCallContext({ carrier: this }, fn);
   }
 
   /** Calls a routine through this proxy, wherever the call is made. */

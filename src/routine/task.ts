@@ -1,4 +1,4 @@
-import { currentFrame } from "./frame.ts";
+import { currentCallContext } from "./call-context.ts";
 
 /** The task that is running, as the code inside it sees it. */
 export interface Task {
@@ -22,5 +22,5 @@ export interface Task {
 
 /** The task that the calling code is part of, or `undefined` outside of tasks. */
 export function currentTask(): Task | undefined {
-  return currentFrame()?.task;
+  return currentCallContext()?.task;
 }

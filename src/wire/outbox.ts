@@ -1,4 +1,4 @@
-import { copyPayload, type Payload, PayloadParts } from "../values/index.ts";
+import { copyPayload, type EncodedValue, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { writeFrame } from "./frame-writer.ts";
 import type { PayloadPlace } from "./request-frames.ts";
@@ -19,7 +19,7 @@ export interface MessageSink {
 }
 
 /** Stores a payload in a file and returns its path, or nothing when there is no room. */
-export type WriteFile = (payload: Payload) => string | undefined;
+export type WriteFile = (payload: EncodedValue) => string | undefined;
 
 interface Bulk {
   readonly id: number;
@@ -98,7 +98,7 @@ export class Outbox {
    * Finds the way for a payload: inside the frame, through a file, or in chunks. Calls `write` with the place to name
    * in the frame, at once or when its turn has come. The bytes may be reused when this returns.
    */
-  place(id: number, payload: Payload, write: (place: PayloadPlace) => void): void {
+  place(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
     const behind = this.#behind.get(id);
     if (behind !== undefined) {
       const kept = copyPayload(payload);
@@ -112,7 +112,7 @@ export class Outbox {
     }
   }
 
-  #cut(id: number, payload: Payload, write: (place: PayloadPlace) => void): void {
+  #cut(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
     const total = payload.length;
     this.#behind.set(id, []);
     this.#bulks.push({

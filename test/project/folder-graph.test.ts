@@ -12,6 +12,7 @@ const ORDER = [
   "worker",
   "proxy",
   "connection",
+  "call",
   "context",
   "routine",
   "balancing",
@@ -23,6 +24,7 @@ const ORDER = [
   "values",
   "functions",
   "checks",
+  "time",
   "gen",
 ];
 

@@ -1,4 +1,4 @@
-import type { Scope } from "../../connection/index.ts";
+import type { Scope } from "../../call/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,

@@ -70,13 +70,13 @@ function findStep(root: unknown, culprit: WeakKey, port: FunctionPort): Step | u
   const visited = new Set<object>();
   for (let index = 0; index < queue.length; index++) {
     const step = queue[index];
-    if (step === undefined || !isObject(step.value)) continue;
+    if (step === undefined || !isObjectOrFunction(step.value)) continue;
     if (step.value === culprit) return step;
     if (visited.has(step.value)) continue;
     visited.add(step.value);
     const from = step;
     const follow = (label: string, value: unknown): void => {
-      if (isObject(value)) queue.push({ value, from, label, captured: typeof from.value === "function" });
+      if (isObjectOrFunction(value)) queue.push({ value, from, label, captured: typeof from.value === "function" });
     };
     if (!types.isProxy(step.value)) followAll(step.value, port, follow);
   }
@@ -174,7 +174,7 @@ function labelOf(object: object, key: string | symbol): string {
   return IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
-function isObject(value: unknown): value is object {
+function isObjectOrFunction(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 

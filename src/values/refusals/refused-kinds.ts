@@ -2,7 +2,6 @@ import { types } from "node:util";
 import { platformName } from "../function-port.ts";
 import { ownProperty } from "../own-property.ts";
 import { Refusal } from "../refusal.ts";
-import { isNativeCode } from "./native-code.ts";
 
 interface RefusedKind {
   is(value: object): boolean;
@@ -165,4 +164,9 @@ function isBuiltInIterator(value: object): boolean {
     native ||= typeof next === "function" && isNativeCode(next);
   }
   return false;
+}
+
+/** True for functions that are not written in JavaScript. */
+function isNativeCode(fn: object): boolean {
+  return typeof fn === "function" && Function.prototype.toString.call(fn).endsWith("{ [native code] }");
 }

@@ -1,4 +1,4 @@
-import { taskId } from "../../connection/index.ts";
+import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { Task } from "../../routine/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
