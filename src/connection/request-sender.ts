@@ -85,12 +85,13 @@ export class RequestSender {
     const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
     this.#placeArgs(call, (place) => {
       if (call.signals !== undefined) this.#repeatAborts(call, call.signals);
-      const { timeout, caller, context, prefetch } = extras ?? {};
+      const { timeout, caller, context, prefetch, key } = extras ?? {};
       writeTask(writer, id, route.number, place, sequence, {
         timeout,
         caller,
         context,
         prefetch,
+        key,
         scope: pool,
         needs,
       });

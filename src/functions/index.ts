@@ -26,6 +26,7 @@ export {
   configureRoot,
   importFrom,
   isTypeScript,
+  pathOf,
   prepareForTypeScript,
   projectRoot,
 } from "./modules/index.ts";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import { checkOptions, must } from "../checks/index.ts";
-import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
+import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
@@ -12,8 +12,8 @@ export interface PoolOptions {
   readonly size?: number;
   /** Put on spawned workers; of discovered ones only those with one of these are used. Default: none, all are used. */
   readonly tags?: readonly string[];
-  /** Where workers are announced and found. Default: a private place for this pool. */
-  readonly discovery?: Factory<DiscoveryLike>;
+  /** Where workers are announced and found: a discovery, or its URL, such as `"lan:render"`. Default: a private place for this pool. */
+  readonly discovery?: Factory<DiscoveryLike> | string;
   /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
   readonly loadBalancer?: Factory<LoadBalancerLike | DispatchingLoadBalancerLike>;
   /** Makes the workers that are spawned. Default: `LocalWorker`. */
@@ -47,6 +47,7 @@ export function checkPoolOptions(options: unknown): asserts options is PoolOptio
   checkOptions(options, CHECKS, "WorkerPool.start()");
   const { size, discovery, quorum = 0, workerOptions } = options as PoolOptions;
   if (workerOptions !== undefined) checkWorkerOptions(workerOptions, "WorkerPool.start() workerOptions");
+  if (typeof discovery === "string") checkDiscoveryUrl(discovery);
   if (discovery !== undefined) return;
   if (size === 0) {
     throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");

@@ -2,21 +2,17 @@ import { availableParallelism } from "node:os";
 import { fromCaller } from "../call/index.ts";
 import { checkFunction } from "../checks/index.ts";
 import {
+  announcingBeside,
   type DiscoveryLike,
   type DiscoveryPublisherLike,
   LocalDiscovery,
-  type WorkerMetadata,
-} from "../discovery/index.ts";
-import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
-import { PoolDirectory } from "../host/index.ts";
-import {
-  type BroadcastResult,
   POOL_NAMESPACE,
   POOL_SCHEME,
-  type PoolStats,
-  WorkerProxy,
-  type WorkerProxyOptions,
-} from "../proxy/index.ts";
+  type WorkerMetadata,
+} from "../discovery/index.ts";
+import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { PoolDirectory } from "../host/index.ts";
+import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
   type CallCarrier,
@@ -90,12 +86,17 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
     return pool;
   }
 
-  /** How a `WorkerProxy` in another process of this machine and user finds this pool. */
+  /**
+   * How a `WorkerProxy` in another process finds the workers of this pool: the URL of its discovery if it was given one,
+   * else a place that processes of this machine and user can look into.
+   */
   get uri(): string {
+    const { discovery } = this.#options;
+    if (typeof discovery === "string") return discovery;
     return `${POOL_SCHEME}${this.#directory.path}`;
   }
 
-  /** The workers of the pool, by uid: a live view. */
+  /** The workers of the pool, by uid: a live view that cannot be changed. */
   get workers(): ReadonlyMap<string, WorkerMetadata> {
     return this.#proxy?.workers ?? new Map();
   }
@@ -192,7 +193,7 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
-    const lost = size > 0 ? await this.#spawn(size, proxy, publisher) : [];
+    const lost = publisher !== undefined && size > 0 ? await this.#spawn(size, proxy, publisher) : [];
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenPool(this);
@@ -203,7 +204,12 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
     const wanted = new Set(tags);
     return {
-      discovery: discovery ?? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path }),
+      discovery:
+        discovery === undefined
+          ? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path })
+          : size === 0
+            ? discovery
+            : announcingBeside(discovery),
       filter: (worker) =>
         (wanted.size === 0 || [...worker.tags].some((tag) => wanted.has(tag))) && (filter?.(worker) ?? true),
       quorum: Math.max(quorum, size),
@@ -235,14 +241,7 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
   }
 
   /** Starts workers. What is returned rejects when one of them is lost for good. */
-  async #spawn(
-    size: number,
-    proxy: WorkerProxy,
-    publisher: DiscoveryPublisherLike | undefined,
-  ): Promise<[Promise<never>]> {
-    if (publisher === undefined) {
-      throw new InvalidArgument("a pool that spawns workers needs a discovery with a publisher to announce them");
-    }
+  async #spawn(size: number, proxy: WorkerProxy, publisher: DiscoveryPublisherLike): Promise<[Promise<never>]> {
     const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
     const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();

@@ -8,6 +8,8 @@ import { checkFunction, describeValue } from "../checks/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
+  POOL_NAMESPACE,
+  POOL_SCHEME,
   type Resolved,
   resolveDiscovery,
   resolveFactory,
@@ -24,8 +26,8 @@ import {
   requireFunctionRoutine,
 } from "../routine/index.ts";
 import { Dispatching } from "./calls/index.ts";
-import { Membership, makeScope, POOL_NAMESPACE, type PoolAddress } from "./members/index.ts";
-import { checkProxyOptions, POOL_SCHEME, type WorkerProxyOptions } from "./proxy-options.ts";
+import { Membership, makeScope, type PoolAddress } from "./members/index.ts";
+import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
@@ -297,8 +299,7 @@ export class WorkerProxy implements CallCarrier, AsyncDisposable {
     if (discovery !== undefined) return await resolveDiscovery(discovery);
     if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
     if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
-    const directory = (poolUri ?? "").slice(POOL_SCHEME.length);
-    return await resolveDiscovery(new LocalDiscovery(POOL_NAMESPACE, { directory }));
+    return await resolveDiscovery(poolUri ?? "");
   }
 
   /** How tasks of this proxy find its workers. */
@@ -340,7 +341,7 @@ export class WorkerProxy implements CallCarrier, AsyncDisposable {
 
 function fixedAddress({ poolUri, namespace, discovery }: WorkerProxyOptions): PoolAddress | undefined {
   if (namespace !== undefined) return { kind: "local", namespace, directory: undefined };
-  if (poolUri === undefined) return addressOf(discovery);
+  if (poolUri === undefined || !poolUri.startsWith(POOL_SCHEME)) return addressOf(discovery);
   return { kind: "local", namespace: POOL_NAMESPACE, directory: poolUri.slice(POOL_SCHEME.length) };
 }
 

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { CallCarrier } from "./call-carrier.ts";
 import type { CallOptions } from "./options.ts";
-import type { Task } from "./task.ts";
+import type { TaskRecord } from "./task.ts";
 
 /** What is in force for the code that runs now, and for what it calls. Immutable: a scope makes a new one. */
 export interface CallContext {
   /** The pool or proxy that routines are dispatched through. */
   readonly carrier?: CallCarrier | undefined;
   /** The task that is running. */
-  readonly task?: Task | undefined;
+  readonly task?: TaskRecord | undefined;
   /** Context variables that were set, by key. */
   readonly variables?: ReadonlyMap<string, unknown> | undefined;
   /** Call options in force for every call made in this scope. */
@@ -62,9 +62,14 @@ export function markTaskThread(): void {
   runtime.isTaskThread = true;
 }
 
+/** True in a thread of a worker that runs tasks. */
+export function isInTaskThread(): boolean {
+  return runtime.isTaskThread === true;
+}
+
 /** True in a thread of a worker for code that no task runs: that of a module which is being loaded, and its callbacks. */
 export function isOutsideTasks(): boolean {
-  return runtime.isTaskThread === true && currentCallContext()?.task === undefined;
+  return isInTaskThread() && currentCallContext()?.task === undefined;
 }
 
 /** Makes a pool the one that calls outside of any scope use. */

@@ -5,6 +5,7 @@ export {
   type CallObserver,
   currentCallContext,
   extendCallContext,
+  isInTaskThread,
   isOutsideTasks,
   markTaskThread,
   removeOpenPool,
@@ -23,4 +24,4 @@ export {
 } from "./routine.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
-export { currentTask, type Task } from "./task.ts";
+export { currentTask, type Task, type TaskRecord } from "./task.ts";

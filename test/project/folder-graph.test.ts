@@ -32,6 +32,7 @@ const ORDER = [
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   functions: ["explain", "revive", "capture", "emit", "modules", "engine", "syntax", "shipment"],
   values: ["refusals", "slots", "bytes"],
+  discovery: ["local"],
   proxy: ["calls", "scheduling", "members"],
   worker: ["service", "thread", "host", "shared"],
 };

@@ -82,6 +82,7 @@ export class LocalWorker extends Worker {
   protected async launch(timeout: number, where: "foreground" | "background"): Promise<WorkerMetadata> {
     const { options } = this;
     const threads = options.threads ?? 1;
+    const channel = { ...options.channel };
     const { spin = threads < availableParallelism() } = this.#placement;
     // What cannot travel is found out before there is anything to clean up.
     const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
@@ -95,6 +96,7 @@ export class LocalWorker extends Worker {
       listen = await child.start(
         {
           uid: this.uid,
+          about: { version: PACKAGE_VERSION, tags: [...this.tags], extra: this.extra, secure: false, channel },
           listen: this.#listenAddress(directory),
           threads,
           maxConcurrency: options.maxConcurrency ?? 0,
@@ -131,7 +133,7 @@ export class LocalWorker extends Worker {
       tags: this.tags,
       extra: this.extra,
       secure: false,
-      channel: { ...options.channel },
+      channel,
     };
   }
 

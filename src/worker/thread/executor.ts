@@ -256,6 +256,7 @@ export class Executor {
       frame.integer(TaskField.sequence),
       frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
       timeout,
+      frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
     );
     session.tasks.set(id, task);
     if (session.earlyAborts.size > 0) {

@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runtimeDirectory } from "../host/index.ts";
+import { runtimeDirectory } from "../../host/index.ts";
+import type { WorkerMetadata } from "../worker-metadata.ts";
 import { LocalDiscovery } from "./local-discovery.ts";
 import { namespaceFolder } from "./local-entry.ts";
-import type { WorkerMetadata } from "./worker-metadata.ts";
 
 const POLL_INTERVAL = 50;
 

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
-import { identifyProcess, isProcessIdentity, type ProcessIdentity } from "../host/index.ts";
-import { type WorkerMetadata, workerFromJson, workerToJson } from "./worker-metadata.ts";
+import { identifyProcess, isProcessIdentity, type ProcessIdentity } from "../../host/index.ts";
+import { type WorkerMetadata, workerFromJson, workerToJson } from "../worker-metadata.ts";
 
 /** A worker as a file of a local namespace. */
 export interface LocalEntry {
   readonly namespace: string;
-  /** Counts up with each entry a process writes, from the time it was written in milliseconds. */
+  /** Counts up with each entry that a process writes, from the time it was written in milliseconds. */
   readonly revision: number;
   readonly worker: WorkerMetadata;
   /** The processes that must live for the entry to count: its publisher and, where it could be found, the worker. */
   readonly processes: readonly ProcessIdentity[];
 }
 
-/** The processes an entry for `worker`, published by `publisher`, stands and falls with. */
+/** The processes that an entry for `worker`, published by `publisher`, stands and falls with. */
 export function processesOf(worker: WorkerMetadata, publisher: ProcessIdentity): ProcessIdentity[] {
   const own = worker.pid === publisher.pid ? undefined : identifyProcess(worker.pid);
   return own === undefined ? [publisher] : [publisher, own];
@@ -50,6 +50,11 @@ export function namespaceFolder(namespace: string): string {
 /** Tells whether a file name is that of a namespace's folder. */
 export function isNamespaceFolder(name: string): boolean {
   return /^n[0-9a-f]{24}$/.test(name);
+}
+
+/** The file name of an entry. No two entries ever share one, so a file that was read once need not be read again. */
+export function entryFile(uid: string, publisher: string, revision: number): string {
+  return `${entryPrefix(uid)}${publisher}.${revision.toString(36)}.json`;
 }
 
 /** What the names of all entries of the worker begin with. */

@@ -1,27 +1,34 @@
-import { describeValue } from "../checks/index.ts";
-import { InvalidArgument, WoolError } from "../errors.ts";
-import { cleanUpAtExit } from "../host/index.ts";
-import type {
-  DiscoveryEventType,
-  DiscoveryLike,
-  DiscoveryPublisherLike,
-  DiscoverySubscriberLike,
-  WorkerFilter,
-} from "./discovery.ts";
+import { join } from "node:path";
+import { checkOption, checkOptions, must } from "../../checks/index.ts";
+import { WoolError } from "../../errors.ts";
+import { cleanUpAtExit, runtimeDirectory } from "../../host/index.ts";
+import {
+  checkPublication,
+  type DiscoveryEventType,
+  type DiscoveryLike,
+  type DiscoveryPublisherLike,
+  type DiscoverySubscriberLike,
+  type WorkerFilter,
+} from "../discovery.ts";
+import type { WorkerMetadata } from "../worker-metadata.ts";
+import { subscribeToWorkers } from "../worker-subscription.ts";
+import { EntryFolder, listFiles, removeEmptyDirectory } from "./entry-folder.ts";
+import { isNamespaceFolder } from "./local-entry.ts";
 import { LocalNamespace } from "./local-namespace.ts";
 import { LocalSubscription } from "./local-subscription.ts";
-import { sweepLocalNamespacesOnce } from "./local-sweep.ts";
-import { checkPublication } from "./publication.ts";
-import type { WorkerMetadata } from "./worker-metadata.ts";
-import { subscribeToWorkers } from "./worker-subscription.ts";
 
 /** Options of `LocalDiscovery`. */
 export interface LocalDiscoveryOptions {
   /** An existing private directory that holds the namespace; default: the runtime directory of the user. */
   readonly directory?: string;
-  /** Time between looks for workers whose process died, and for changes where the system reports none; default 1000 ms. */
+  /** Milliseconds between looks for workers whose process died, and for changes where the system reports none; default 1000. */
   readonly pollInterval?: number;
 }
+
+const CHECKS = {
+  directory: must.filledText,
+  pollInterval: must.wholeNumber(1, 2 ** 31 - 1),
+};
 
 /**
  * Workers of this user on this machine that share a namespace, announced as files in a private directory.
@@ -40,21 +47,9 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** @throws InvalidArgument when the namespace is empty, or an option is out of range, or unknown. */
   constructor(namespace: string, options: LocalDiscoveryOptions = {}) {
-    const { directory, pollInterval = 1000, ...unknown } = options;
-    if (typeof namespace !== "string" || namespace === "") {
-      throw new InvalidArgument(
-        `The namespace of a LocalDiscovery is ${describeValue(namespace)}: give a non-empty string.`,
-      );
-    }
-    if (typeof pollInterval !== "number" || !(pollInterval >= 1 && pollInterval <= 2 ** 31 - 1)) {
-      throw new InvalidArgument(
-        `pollInterval is ${describeValue(pollInterval)}: give milliseconds from 1 to 2147483647.`,
-      );
-    }
-    const [option] = Object.keys(unknown);
-    if (option !== undefined) {
-      throw new InvalidArgument(`A LocalDiscovery has no option "${option}"; it has directory, pollInterval.`);
-    }
+    checkOption(namespace, must.filledText, "LocalDiscovery", "namespace");
+    checkOptions(options, CHECKS, "LocalDiscovery");
+    const { directory, pollInterval = 1000 } = options;
     this.namespace = namespace;
     this.directory = directory;
     this.publisher = { publish: (type, worker) => this.#publish(type, worker) };
@@ -62,7 +57,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#pollInterval = pollInterval;
   }
 
-  /** Changes of the workers in the namespace, beginning with those that are there. */
+  /** Changes of the workers in the namespace, beginning with those that exist. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
     return subscribeToWorkers((sink) => {
       if (this.#state === "disposed") {
@@ -81,7 +76,8 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** The workers in the namespace now. */
   async snapshot(): Promise<WorkerMetadata[]> {
-    return this.#files.read();
+    const workers = this.#files.reader().changes(true).values();
+    return [...workers].filter((worker) => worker !== undefined);
   }
 
   /** Ends the subscriptions and removes the entries published here, and the namespace's directory if it is empty then. */
@@ -107,12 +103,29 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
       this.#files.write(worker);
     } else {
       throw new WoolError(
-        `Worker ${worker.uid} cannot be announced: this LocalDiscovery(${JSON.stringify(this.namespace)}) was disposed of.`,
+        `worker ${worker.uid} cannot be announced: this LocalDiscovery(${JSON.stringify(this.namespace)}) was disposed of`,
       );
     }
   }
 
   #sweep(): void {
-    if (this.directory === undefined) sweepLocalNamespacesOnce();
+    if (this.directory === undefined) sweepOnce();
+  }
+}
+
+let sweptRoot: string | undefined;
+
+/** Removes what dead processes left in the local namespaces of this user: once per process, and never fails. */
+function sweepOnce(): void {
+  try {
+    const root = runtimeDirectory();
+    if (sweptRoot === root) return;
+    sweptRoot = root;
+    for (const folder of listFiles(root).filter(isNamespaceFolder)) {
+      new EntryFolder().look(join(root, folder), true);
+      removeEmptyDirectory(join(root, folder));
+    }
+  } catch {
+    // Tidying up is a courtesy: whoever needs the directory learns what is wrong with it.
   }
 }

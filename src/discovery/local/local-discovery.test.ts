@@ -2,12 +2,12 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { InvalidArgument, WoolError } from "../errors.ts";
-import { currentProcess, runtimeDirectory } from "../host/index.ts";
-import type { DiscoveryEvent, WorkerFilter } from "./discovery.ts";
+import { InvalidArgument, WoolError } from "../../errors.ts";
+import { currentProcess, runtimeDirectory } from "../../host/index.ts";
+import type { DiscoveryEvent, WorkerFilter } from "../discovery.ts";
+import type { WorkerMetadata } from "../worker-metadata.ts";
 import { LocalDiscovery, type LocalDiscoveryOptions } from "./local-discovery.ts";
 import { formatEntry, namespaceFolder } from "./local-entry.ts";
-import type { WorkerMetadata } from "./worker-metadata.ts";
 
 /** So long that whatever a test sees was reported by the file system. */
 const NEVER = 2 ** 31 - 1;
@@ -224,7 +224,7 @@ describe("LocalDiscovery", () => {
       rmSync(obstacle, { recursive: true });
       expect([await next(), await next()]).toEqual(["dropped a", "added b"]);
       expect(warn).toHaveBeenCalledTimes(1);
-      expect(warn.mock.calls[0]?.[0]).toMatch('The local namespace "test" cannot be read');
+      expect(warn.mock.calls[0]?.[0]).toMatch('the local namespace "test" cannot be read');
     } finally {
       warn.mockRestore();
     }
@@ -252,7 +252,7 @@ describe("LocalDiscovery", () => {
     rmSync(directory, { recursive: true });
     expect(await next()).toBe("dropped a");
     await expect(discovery.publisher.publish("worker-added", worker("b"))).rejects.toThrow(
-      'Worker b could not be announced in the local namespace "test"',
+      'worker b could not be announced in the local namespace "test"',
     );
     expect(existsSync(directory)).toBe(false);
   });
@@ -275,17 +275,21 @@ describe("LocalDiscovery", () => {
 
   it("refuses what makes no sense", async () => {
     expect(() => new LocalDiscovery("")).toThrow(InvalidArgument);
-    expect(() => new LocalDiscovery("x", { pollInterval: 0 })).toThrow("pollInterval is 0");
+    expect(() => new LocalDiscovery("x", { pollInterval: 0 })).toThrow(
+      'option "pollInterval" must be a whole number from 1 to 2147483647, not 0',
+    );
     expect(() => new LocalDiscovery("x", { pollInterval: Number.NaN })).toThrow(InvalidArgument);
     const misspelt: object = { pollinterval: 5 };
     expect(() => new LocalDiscovery("x", misspelt)).toThrow(
-      new InvalidArgument('A LocalDiscovery has no option "pollinterval"; it has directory, pollInterval.'),
+      new InvalidArgument('LocalDiscovery has no option "pollinterval"; did you mean "pollInterval"?'),
     );
     const { publisher } = open();
     await expect(publisher.publish("worker-added", { ...worker("a"), address: "nowhere" })).rejects.toThrow(
       InvalidArgument,
     );
     // @ts-expect-error There is no such event.
-    await expect(publisher.publish("added", worker("a"))).rejects.toThrow('"added" is no discovery event');
+    await expect(publisher.publish("added", worker("a"))).rejects.toThrow(
+      'option "type" must be "worker-added", "worker-updated" or "worker-dropped", not "added"',
+    );
   });
 });

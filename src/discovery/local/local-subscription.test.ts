@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { WorkerMetadata } from "../worker-metadata.ts";
 import { LocalDiscovery } from "./local-discovery.ts";
-import type { WorkerMetadata } from "./worker-metadata.ts";
 
 const watch = vi.hoisted(() => vi.fn());
 

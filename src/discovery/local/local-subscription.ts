@@ -1,9 +1,9 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename } from "node:path";
-import { WoolError } from "../errors.ts";
-import { errorCode } from "../host/index.ts";
-import type { LocalNamespace } from "./local-namespace.ts";
-import type { WorkerSink } from "./worker-subscription.ts";
+import { WoolError } from "../../errors.ts";
+import { errorCode } from "../../host/index.ts";
+import type { WorkerSink } from "../worker-subscription.ts";
+import type { LocalNamespace, NamespaceReader } from "./local-namespace.ts";
 
 /**
  * Follows a local namespace on behalf of one subscriber: looks at once, whenever the file system reports a change, and
@@ -12,6 +12,7 @@ import type { WorkerSink } from "./worker-subscription.ts";
 export class LocalSubscription {
   #state: "following" | "failing" | "closed" = "following";
   readonly #namespace: LocalNamespace;
+  readonly #reader: NamespaceReader;
   readonly #sink: WorkerSink;
   readonly #timer: NodeJS.Timeout;
   #watched: { readonly watcher: FSWatcher; readonly directory: string } | undefined;
@@ -19,9 +20,10 @@ export class LocalSubscription {
 
   constructor(namespace: LocalNamespace, sink: WorkerSink, pollInterval: number) {
     this.#namespace = namespace;
+    this.#reader = namespace.reader();
     this.#sink = sink;
-    this.#timer = setInterval(() => this.#look(), pollInterval).unref();
-    this.#look();
+    this.#timer = setInterval(() => this.#look(true), pollInterval).unref();
+    this.#look(true);
   }
 
   /** Ends the iteration and frees the watcher and the timer. Idempotent. */
@@ -35,15 +37,17 @@ export class LocalSubscription {
     this.#namespace.removeIfEmpty();
   }
 
-  #look(): void {
+  /** `all`: looks for dead processes, too. */
+  #look(all: boolean): void {
     this.#scheduled = undefined;
     if (this.#state === "closed") return;
     try {
       // Watching comes first: what changes after the look is then reported.
       this.#watch();
-      const workers = this.#namespace.read();
+      const changes = this.#reader.changes(all);
       this.#state = "following";
-      this.#sink.update(workers);
+      for (const [uid, worker] of changes) if (worker === undefined) this.#sink.drop(uid);
+      for (const worker of changes.values()) if (worker !== undefined) this.#sink.change(worker);
     } catch (error) {
       // The directory is not private: no later look is going to like it better.
       if (error instanceof WoolError) this.#sink.fail(error);
@@ -90,7 +94,7 @@ export class LocalSubscription {
   }
 
   #lookSoon(): void {
-    this.#scheduled ??= setImmediate(() => this.#look()).unref();
+    this.#scheduled ??= setImmediate(() => this.#look(false)).unref();
   }
 
   #unwatch(): void {
@@ -102,8 +106,8 @@ export class LocalSubscription {
     if (this.#state === "failing") return;
     this.#state = "failing";
     process.emitWarning(
-      `The local namespace ${JSON.stringify(this.#namespace.name)} cannot be read; the workers known so far are kept. ${String(error)}`,
-      { code: "WOOL_DISCOVERY" },
+      `the local namespace ${JSON.stringify(this.#namespace.name)} cannot be read, and the workers known so far are kept: ${String(error)}`,
+      "WoolWarning",
     );
   }
 }
