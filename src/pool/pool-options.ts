@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
-import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
+import { checkOptions, must } from "../checks/index.ts";
+import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
-import { checkOptions } from "../routine/index.ts";
 import type { CredentialsLike } from "../security/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
@@ -13,8 +13,8 @@ export interface PoolOptions {
   readonly size?: number;
   /** Put on spawned workers; of discovered ones only those with one of these are used. Default: none, all are used. */
   readonly tags?: readonly string[];
-  /** Where workers are announced and found. Default: a private place for this pool. */
-  readonly discovery?: Factory<DiscoveryLike>;
+  /** Where workers are announced and found: a discovery, or its URL, such as `"lan:render"`. Default: a private place for this pool. */
+  readonly discovery?: Factory<DiscoveryLike> | string;
   /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
   readonly loadBalancer?: Factory<LoadBalancerLike | DispatchingLoadBalancerLike>;
   /** Makes the workers that are spawned. Default: `LocalWorker`. */
@@ -41,12 +41,10 @@ export interface PoolOptions {
 }
 
 const CHECKS = {
-  size: (value: unknown) =>
-    typeof value === "number" && Number.isInteger(value) && value >= 0 ? undefined : "a whole number, zero or more",
-  tags: (value: unknown) =>
-    Array.isArray(value) && value.every((tag) => typeof tag === "string") ? undefined : "an array of strings",
-  worker: (value: unknown) => (typeof value === "function" ? undefined : "a function that makes a worker"),
-  workerOptions: (value: unknown) => (typeof value === "object" && value !== null ? undefined : "an object"),
+  size: must.wholeNumber(0),
+  tags: must.texts,
+  worker: must.callable("a function that makes a worker"),
+  workerOptions: must.object,
   ...SHARED_CHECKS,
 };
 
@@ -61,6 +59,7 @@ export function checkPoolOptions(options: unknown): asserts options is PoolOptio
         "workers: give the pool credentials, which its workers use then, too",
     );
   }
+  if (typeof discovery === "string") checkDiscoveryUrl(discovery);
   if (discovery !== undefined) return;
   if (size === 0) {
     throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");

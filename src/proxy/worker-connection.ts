@@ -1,17 +1,14 @@
-import { describeValue } from "../checks/index.ts";
+import { checkOptions, describeValue, must } from "../checks/index.ts";
 import { acquireLink, releaseLink, type WorkerLink } from "../connection/index.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument, PoolClosed, UnexpectedResponse } from "../errors.ts";
-import { checkOptions, dispatchThrough } from "../routine/index.ts";
+import { dispatchThrough } from "../routine/index.ts";
 import { type CredentialsLike, credentialsProblem, providerOf } from "../security/index.ts";
 import { encodeStopRequest, readIdleResponse } from "../wire/index.ts";
 import { WorkerProxy } from "./worker-proxy.ts";
 
 const CONTROL_TIMEOUT_MS = 5000;
-const STOP_CHECKS = {
-  timeout: (value: unknown) =>
-    typeof value === "number" && !Number.isNaN(value) ? undefined : "a number of milliseconds",
-};
+const STOP_CHECKS = { timeout: must.signedDuration };
 
 const CONNECTION_CHECKS = { credentials: credentialsProblem };
 

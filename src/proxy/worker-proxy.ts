@@ -8,6 +8,8 @@ import { checkFunction, describeValue } from "../checks/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
+  POOL_NAMESPACE,
+  POOL_SCHEME,
   type Resolved,
   resolveDiscovery,
   resolveFactory,
@@ -16,17 +18,17 @@ import {
 } from "../discovery/index.ts";
 import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import {
+  type CallCarrier,
   type CallOptions,
-  type Dispatcher,
   dispatchThrough,
+  extendCallContext,
   type RoutineSpec,
   requireFunctionRoutine,
-  runInFrame,
 } from "../routine/index.ts";
 import { providerOf } from "../security/index.ts";
 import { Dispatching } from "./calls/index.ts";
-import { Membership, makeScope, POOL_NAMESPACE, type PoolAddress } from "./members/index.ts";
-import { checkProxyOptions, POOL_SCHEME, type WorkerProxyOptions } from "./proxy-options.ts";
+import { Membership, makeScope, type PoolAddress } from "./members/index.ts";
+import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
@@ -66,7 +68,7 @@ export interface PoolStats extends WorkerStats {
  * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none.
  * `idle`: not used yet. `starting`: waits for its quorum. `open`. `closed`.
  */
-export class WorkerProxy implements Dispatcher, AsyncDisposable {
+export class WorkerProxy implements CallCarrier, AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
@@ -156,7 +158,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   /** Runs `fn`: routines called inside go through this proxy. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
     checkFunction(fn, "proxy.run()", "a function to run");
-    return runInFrame({ dispatcher: this }, fn);
+    return extendCallContext({ carrier: this }, fn);
   }
 
   /** Calls a routine through this proxy, wherever the call is made. */
@@ -305,8 +307,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     if (discovery !== undefined) return await resolveDiscovery(discovery);
     if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
     if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
-    const directory = (poolUri ?? "").slice(POOL_SCHEME.length);
-    return await resolveDiscovery(new LocalDiscovery(POOL_NAMESPACE, { directory }));
+    return await resolveDiscovery(poolUri ?? "");
   }
 
   /** How tasks of this proxy find its workers. */
@@ -367,7 +368,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
 
 function fixedAddress({ poolUri, namespace, discovery }: WorkerProxyOptions): PoolAddress | undefined {
   if (namespace !== undefined) return { kind: "local", namespace, directory: undefined };
-  if (poolUri === undefined) return addressOf(discovery);
+  if (poolUri === undefined || !poolUri.startsWith(POOL_SCHEME)) return addressOf(discovery);
   return { kind: "local", namespace: POOL_NAMESPACE, directory: poolUri.slice(POOL_SCHEME.length) };
 }
 

@@ -12,6 +12,7 @@ const ORDER = [
   "worker",
   "proxy",
   "connection",
+  "call",
   "context",
   "routine",
   "balancing",
@@ -24,6 +25,7 @@ const ORDER = [
   "values",
   "functions",
   "checks",
+  "time",
   "gen",
 ];
 
@@ -32,6 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   functions: ["explain", "revive", "capture", "emit", "modules", "engine", "syntax", "shipment"],
   values: ["refusals", "slots", "bytes"],
   security: ["certificates"],
+  discovery: ["local"],
   proxy: ["calls", "scheduling", "members"],
   worker: ["service", "thread", "host", "shared"],
 };

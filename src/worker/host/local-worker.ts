@@ -88,6 +88,7 @@ export class LocalWorker extends Worker {
   protected async launch(timeout: number, where: "foreground" | "background"): Promise<WorkerMetadata> {
     const { options } = this;
     const threads = options.threads ?? 1;
+    const channel = { ...options.channel };
     const { spin = threads < availableParallelism() } = this.#placement;
     // What cannot travel is found out before there is anything to clean up.
     const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
@@ -97,6 +98,7 @@ export class LocalWorker extends Worker {
     const { credentials: given } = options;
     const provider = given === undefined ? undefined : providerOf(given);
     const credentials = provider === undefined ? undefined : processCredentials(await provider.load(), provider);
+    const secure = provider !== undefined;
     const child = this.#spawn(entry);
     if (where === "background") child.unref();
     let listen: ListenAddress;
@@ -104,6 +106,7 @@ export class LocalWorker extends Worker {
       const starting = child.start(
         {
           uid: this.uid,
+          about: { version: PACKAGE_VERSION, tags: [...this.tags], extra: this.extra, secure, channel },
           listen: this.#listenAddress(directory),
           threads,
           maxConcurrency: options.maxConcurrency ?? 0,
@@ -142,8 +145,8 @@ export class LocalWorker extends Worker {
       version: PACKAGE_VERSION,
       tags: this.tags,
       extra: this.extra,
-      secure: provider !== undefined,
-      channel: { ...options.channel },
+      secure,
+      channel,
     };
   }
 

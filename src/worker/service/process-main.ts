@@ -50,6 +50,7 @@ async function start(config: ProcessConfig): Promise<void> {
   const service = new WorkerService(
     {
       uid: config.uid,
+      about: config.about,
       threads: config.threads,
       maxConcurrency: config.maxConcurrency,
       resourceLimits: config.resourceLimits,

@@ -1,4 +1,5 @@
 import type { ResourceLimits } from "node:worker_threads";
+import type { WorkerDescription } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import {
   type GrpcServer,
@@ -12,6 +13,7 @@ import { fileRealm } from "../../host/index.ts";
 import {
   BatchWriter,
   CancelField,
+  encodeDescribeResponse,
   encodeIdleResponse,
   FrameReader,
   HelloField,
@@ -48,6 +50,8 @@ const HELD_UP_MS = 5;
 /** How a service is set up. */
 export interface WorkerServiceOptions {
   readonly uid: string;
+  /** What it tells of itself. */
+  readonly about: WorkerDescription;
   readonly threads: number;
   /** Tasks that may run at once in all threads; 0 for no limit. */
   readonly maxConcurrency: number;
@@ -98,6 +102,8 @@ export class WorkerService {
     this.#slots = maxConcurrency === 0 ? undefined : TaskSlots.of(maxConcurrency, this.#lanes());
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
     server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
+    const metadata = JSON.stringify({ uid: options.uid, pid: process.pid, ...options.about });
+    server.addUnary("/wool.v1.Worker/Describe", () => encodeDescribeResponse(metadata));
     server.addUnary("/wool.v1.Worker/Stop", async (request) => {
       let timeout: number;
       try {

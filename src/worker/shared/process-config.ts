@@ -1,4 +1,5 @@
 import type { ResourceLimits } from "node:worker_threads";
+import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
 import type { ShippedHook } from "./backpressure.ts";
@@ -12,6 +13,8 @@ export interface ProcessCredentials extends CredentialsText {
 /** What a worker process is told at its start, as one line of JSON on its control pipe. */
 export interface ProcessConfig {
   readonly uid: string;
+  /** What it tells callers of itself who know nothing but its address. */
+  readonly about: WorkerDescription;
   readonly listen: ListenAddress;
   readonly threads: number;
   readonly maxConcurrency: number;

@@ -1,5 +1,5 @@
 import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
-import type { CallOptions, Dispatcher, RoutineSpec } from "../../routine/index.ts";
+import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
 
@@ -31,10 +31,10 @@ class OwnCredentials {
 /** The ways from a worker back to the pools that its tasks came from; one that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
-  readonly #dispatchers = new Map<string, PoolDispatcher>();
+  readonly #carriers = new Map<string, PoolCarrier>();
   readonly #credentials = new OwnCredentials();
   /** The same by the very bytes that a session announced, which need no comparison. */
-  readonly #byBytes = new WeakMap<Uint8Array, PoolDispatcher>();
+  readonly #byBytes = new WeakMap<Uint8Array, PoolCarrier>();
 
   /** `ttl`: milliseconds without use after which a proxy is closed. */
   constructor(ttl: number) {
@@ -46,20 +46,20 @@ export class ProxyCache {
     this.#credentials.replace(credentials);
   }
 
-  dispatcher(pool: Uint8Array): Dispatcher {
-    let dispatcher = this.#byBytes.get(pool);
-    if (dispatcher === undefined) {
+  carrier(pool: Uint8Array): CallCarrier {
+    let carrier = this.#byBytes.get(pool);
+    if (carrier === undefined) {
       const key = Buffer.from(pool).toString("latin1");
-      dispatcher = this.#dispatchers.get(key) ?? new PoolDispatcher(pool, this.#ttl, this.#credentials);
-      this.#dispatchers.set(key, dispatcher);
-      this.#byBytes.set(pool, dispatcher);
+      carrier = this.#carriers.get(key) ?? new PoolCarrier(pool, this.#ttl, this.#credentials);
+      this.#carriers.set(key, carrier);
+      this.#byBytes.set(pool, carrier);
     }
-    return dispatcher;
+    return carrier;
   }
 }
 
 /** Dispatches to one pool through a proxy that is made when it is first needed. */
-class PoolDispatcher implements Dispatcher {
+class PoolCarrier implements CallCarrier {
   readonly #pool: Uint8Array;
   readonly #ttl: number;
   readonly #credentials: OwnCredentials;
