@@ -1,10 +1,9 @@
+import { type Call, RemoteFailure } from "../call/index.ts";
 import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../host/index.ts";
 import { ValueDecoder } from "../values/index.ts";
 import { ChunkAssembly, type FrameReader, OutcomeField, ReceivedDependencies, ResponseField } from "../wire/index.ts";
-import type { Call } from "./call.ts";
-import { RemoteFailure } from "./remote-failure.ts";
 
 const OWNED = { owned: true } as const;
 

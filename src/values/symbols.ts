@@ -8,7 +8,7 @@ import {
   WELL_KNOWN_SYMBOL,
 } from "./bytes/index.ts";
 import { writeReference } from "./function-nodes.ts";
-import { type FunctionPort, IdentityTable } from "./function-port.ts";
+import { type FunctionPort, PortableIds } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 
@@ -95,7 +95,7 @@ export function readSymbol(reader: GraphReader, tag: number): symbol {
   return symbol;
 }
 
-const symbols = new IdentityTable<symbol>();
+const symbols = new PortableIds<symbol>();
 
 /** The id of a unique symbol, which it keeps wherever it goes. */
 export function symbolId(symbol: symbol): string {

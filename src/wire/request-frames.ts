@@ -16,6 +16,7 @@ export const TaskField = {
   chunked: 10,
   file: 11,
   prefetch: 12,
+  key: 13,
 } as const;
 
 /** Field numbers of the `Step` message. */
@@ -62,6 +63,7 @@ export interface TaskExtras {
   readonly scope?: number | undefined;
   readonly needs?: readonly number[] | undefined;
   readonly prefetch?: number | undefined;
+  readonly key?: string | undefined;
 }
 
 /** Writes a task that says nothing but what to run; its arguments are a part of `source`. */
@@ -123,6 +125,7 @@ export function writeTask(
     "chunked" in args ? args.chunked : undefined,
     "file" in args ? args.file : undefined,
     extras.prefetch,
+    extras.key,
   ]);
 }
 
