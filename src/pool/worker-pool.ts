@@ -2,21 +2,17 @@ import { availableParallelism } from "node:os";
 import { fromCaller } from "../call/index.ts";
 import { checkFunction } from "../checks/index.ts";
 import {
+  announcingBeside,
   type DiscoveryLike,
   type DiscoveryPublisherLike,
   LocalDiscovery,
-  type WorkerMetadata,
-} from "../discovery/index.ts";
-import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
-import { PoolDirectory } from "../host/index.ts";
-import {
-  type BroadcastResult,
   POOL_NAMESPACE,
   POOL_SCHEME,
-  type PoolStats,
-  WorkerProxy,
-  type WorkerProxyOptions,
-} from "../proxy/index.ts";
+  type WorkerMetadata,
+} from "../discovery/index.ts";
+import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { PoolDirectory } from "../host/index.ts";
+import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
   type CallOptions,
@@ -89,8 +85,13 @@ export class WorkerPool implements AsyncDisposable {
     return pool;
   }
 
-  /** How a `WorkerProxy` in another process of this machine and user finds this pool. */
+  /**
+   * How a `WorkerProxy` in another process finds the workers of this pool: the URL of its discovery if it was given one,
+   * else a place that processes of this machine and user can look into.
+   */
   get uri(): string {
+    const { discovery } = this.#options;
+    if (typeof discovery === "string") return discovery;
     return `${POOL_SCHEME}${this.#directory.path}`;
   }
 
@@ -191,7 +192,7 @@ export class WorkerPool implements AsyncDisposable {
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
-    const lost = size > 0 ? await this.#spawn(size, proxy, publisher) : [];
+    const lost = publisher !== undefined && size > 0 ? await this.#spawn(size, proxy, publisher) : [];
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenPool(this);
@@ -200,9 +201,15 @@ export class WorkerPool implements AsyncDisposable {
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
+    const { credentials } = this.#options;
     const wanted = new Set(tags);
     return {
-      discovery: discovery ?? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path }),
+      discovery:
+        discovery === undefined
+          ? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path })
+          : size === 0
+            ? discovery
+            : announcingBeside(discovery),
       filter: (worker) =>
         (wanted.size === 0 || [...worker.tags].some((tag) => wanted.has(tag))) && (filter?.(worker) ?? true),
       quorum: Math.max(quorum, size),
@@ -211,6 +218,7 @@ export class WorkerPool implements AsyncDisposable {
       ...(lazy === undefined ? {} : { lazy }),
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
+      ...(credentials === undefined ? {} : { credentials }),
     };
   }
 
@@ -234,16 +242,14 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   /** Starts workers. What is returned rejects when one of them is lost for good. */
-  async #spawn(
-    size: number,
-    proxy: WorkerProxy,
-    publisher: DiscoveryPublisherLike | undefined,
-  ): Promise<[Promise<never>]> {
-    if (publisher === undefined) {
-      throw new InvalidArgument("a pool that spawns workers needs a discovery with a publisher to announce them");
-    }
+  async #spawn(size: number, proxy: WorkerProxy, publisher: DiscoveryPublisherLike): Promise<[Promise<never>]> {
     const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
-    const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
+    const { credentials } = this.#options;
+    const options: WorkerOptions = {
+      ...(credentials === undefined ? {} : { credentials }),
+      ...workerOptions,
+      tags: [...tags, ...(workerOptions.tags ?? [])],
+    };
     const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
     const { promise: lost, reject } = withReject();
     this.#spawned = new SpawnedWorkers({

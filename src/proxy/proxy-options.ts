@@ -1,15 +1,23 @@
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import { checkOptions, must } from "../checks/index.ts";
-import type { DiscoveryLike, Factory, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
+import {
+  checkDiscoveryUrl,
+  type DiscoveryLike,
+  type Factory,
+  type WorkerFilter,
+  type WorkerMetadata,
+} from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { type CredentialsLike, credentialsProblem } from "../security/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
-  /** The `uri` of a pool of this machine. */
+  /** The `uri` of a pool, or any discovery URL. */
   readonly poolUri?: string;
   /** The namespace of a `LocalDiscovery`. */
   readonly namespace?: string;
-  readonly discovery?: Factory<DiscoveryLike>;
+  /** Where workers are found: a discovery, or its URL, such as `"lan:render"`. */
+  readonly discovery?: Factory<DiscoveryLike> | string;
   /** A fixed list: metadata, or addresses such as `host:port`. */
   readonly workers?: readonly (WorkerMetadata | string)[];
   /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
@@ -26,10 +34,9 @@ export interface WorkerProxyOptions {
   readonly quorumTimeout?: number;
   /** Most calls that wait for room. Default: no limit. */
   readonly maxPending?: number;
+  /** With credentials only workers with TLS are used, without only those without. Default: none. */
+  readonly credentials?: CredentialsLike;
 }
-
-/** What pool URIs begin with: the rest is the pool's directory. */
-export const POOL_SCHEME = "pool:";
 
 /** What each option that pools and proxies share must be. */
 export const SHARED_CHECKS = {
@@ -41,11 +48,11 @@ export const SHARED_CHECKS = {
   quorum: must.limit(0),
   quorumTimeout: must.duration,
   maxPending: must.limit(0),
+  credentials: credentialsProblem,
 };
 
 const CHECKS = {
-  poolUri: (value: unknown) =>
-    typeof value === "string" && value.startsWith(POOL_SCHEME) ? undefined : "the uri of a pool",
+  poolUri: (value: unknown) => (typeof value === "string" ? undefined : "the uri of a pool, or a discovery URL"),
   namespace: must.filledText,
   workers: (value: unknown) => (Array.isArray(value) ? undefined : "an array of workers"),
   ...SHARED_CHECKS,
@@ -63,7 +70,8 @@ export function checkProxyOptions(options: WorkerProxyOptions): void {
       `a WorkerProxy takes exactly one of poolUri, namespace, discovery and workers, not ${found}`,
     );
   }
-  const { workers, quorum = 1 } = options;
+  const { poolUri, discovery, workers, quorum = 1 } = options;
+  for (const url of [poolUri, discovery]) if (typeof url === "string") checkDiscoveryUrl(url);
   if (workers !== undefined && quorum > workers.length) {
     throw new InvalidArgument(
       `WorkerProxy: a quorum of ${quorum} cannot be reached with a list of ${workers.length} workers: ` +

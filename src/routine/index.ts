@@ -5,6 +5,7 @@ export {
   type CallObserver,
   currentCallContext,
   extendCallContext,
+  isInTaskThread,
   isOutsideTasks,
   markTaskThread,
   removeOpenPool,

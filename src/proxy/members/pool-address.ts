@@ -14,9 +14,6 @@ export type PoolAddress =
   | { readonly kind: "local"; readonly namespace: string; readonly directory: string | undefined }
   | { readonly kind: "static"; readonly workers: readonly WorkerMetadata[] };
 
-/** The namespace of a pool's workers, in the pool's own directory. */
-export const POOL_NAMESPACE = "pool";
-
 let lastNumber = 0;
 
 /** A pool address as tasks carry it. */

@@ -2,6 +2,7 @@ import type { ResourceLimits } from "node:worker_threads";
 import { type Check, checkOptions, must } from "../../checks/index.ts";
 import type { ChannelOptions } from "../../discovery/index.ts";
 import { InvalidArgument } from "../../errors.ts";
+import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
 import type { BackpressureLike } from "../shared/index.ts";
 
 /** How a worker is set up. */
@@ -14,6 +15,8 @@ export interface WorkerOptions {
   readonly host?: string;
   /** The port to listen on; needs `host`. Default: 0, any free one. */
   readonly port?: number;
+  /** With credentials the worker takes callers with TLS and no others. Default: none. */
+  readonly credentials?: CredentialsLike;
   /** Task threads in the process. Default: 1. */
   readonly threads?: number;
   /** Tasks running at once in the process, in all of its threads together. Default: no limit. */
@@ -51,6 +54,7 @@ const CHECKS = {
   extra: must.textRecord,
   host: (value: unknown) => (must.filledText(value) === undefined ? undefined : "a host name or address"),
   port: must.wholeNumber(0, 65_535),
+  credentials: credentialsProblem,
   threads: must.wholeNumber(1),
   maxConcurrency: must.wholeNumber(1),
   backpressure: must.callable("a function that is told of a task and returns whether to refuse it"),

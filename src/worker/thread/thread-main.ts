@@ -109,6 +109,9 @@ function receive(message: ArrayBuffer | ToThread): void {
     case "look":
       executor.runner.look();
       break;
+    case "credentials":
+      proxies.useCredentials(message.credentials);
+      break;
     case "ping":
       board.answered = message.ping;
       break;
