@@ -6,6 +6,7 @@ import type { Session } from "../../connection/session.ts";
 import { TaskTimeout } from "../../errors.ts";
 import type { CallOptions } from "../../routine/options.ts";
 import type { Route } from "../../routine/route.ts";
+import { Payload } from "../../wire/payload.ts";
 import { controlCall } from "./call-controls.ts";
 
 beforeEach(() => {
@@ -24,7 +25,7 @@ function control(options: CallOptions) {
     remade: () => undefined,
     lost: () => undefined,
   };
-  const call = new Call({ name: "add" } as Route, owner, undefined, undefined, new Uint8Array(0), 0, 0);
+  const call = new Call({ name: "add" } as Route, owner, undefined, undefined, Payload.EMPTY);
   call.resolve = (value) => void happened.push(["resolved", value]);
   call.reject = (failure) => void happened.push(["failed", failure instanceof RemoteFailure ? failure.error : failure]);
   controlCall(call, options, () => void happened.push("withdrawn"));
