@@ -39,6 +39,8 @@ export class ExecutorSession {
   /** The encoded descriptions of the pools that tasks come from, by number. */
   readonly pools = new Map<number, Uint8Array>();
   readonly tasks = new TaskTable();
+  /** Tasks that have been started and have not ended, also those that are no longer the session's. */
+  live = 0;
   /** Arguments and values for generators, wherever they arrive. */
   readonly payloads = new IncomingPayloads();
   /** Signals that were aborted before the tasks came that have them among their arguments, by task id. */
