@@ -6,6 +6,7 @@ import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
 import { WorkerPool } from "./pool/index.ts";
 import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
 import { currentTask, routine } from "./routine/index.ts";
+import { WorkerCredentials, WorkerCredentialsProvider } from "./security/index.ts";
 import { events } from "./telemetry/index.ts";
 import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
 
@@ -56,6 +57,7 @@ export {
   type MemberStats,
   type PoolStats,
   WorkerConnection,
+  type WorkerConnectionOptions,
   WorkerProxy,
   type WorkerProxyOptions,
   type WorkerStats,
@@ -70,6 +72,15 @@ export {
   type StreamRoutine,
   type Task,
 } from "./routine/index.ts";
+export {
+  type CredentialsFiles,
+  type CredentialsLike,
+  type CredentialsMaterial,
+  type PEM,
+  type ProviderOptions,
+  WorkerCredentials,
+  WorkerCredentialsProvider,
+} from "./security/index.ts";
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
@@ -103,6 +114,8 @@ registerRuntimeExports("wool-ts", {
   StaticDiscovery,
   Worker,
   WorkerConnection,
+  WorkerCredentials,
+  WorkerCredentialsProvider,
   WorkerPool,
   WorkerProxy,
 });

@@ -13,9 +13,11 @@ describe("errorForStatus", () => {
       const expected =
         code === StatusCode.FAILED_PRECONDITION
           ? VersionMismatch
-          : transient.includes(code)
-            ? TransientRpcError
-            : RpcError;
+          : code === StatusCode.UNAUTHENTICATED
+            ? HandshakeError
+            : transient.includes(code)
+              ? TransientRpcError
+              : RpcError;
       expect(classOf(error)).toBe(expected);
       expect(error).toMatchObject({ status: code, message: "worker host:1: why" });
     }

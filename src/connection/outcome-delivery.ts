@@ -1,3 +1,4 @@
+import { type Call, RemoteFailure } from "../call/index.ts";
 import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { ValueDecoder } from "../values/index.ts";
@@ -9,8 +10,6 @@ import {
   ReceivedDependencies,
   ResponseField,
 } from "../wire/index.ts";
-import type { Call } from "./call.ts";
-import { RemoteFailure } from "./remote-failure.ts";
 
 const decoder = new ValueDecoder();
 

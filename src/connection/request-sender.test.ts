@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
+import { Call, type CallExtras, type Scope, type StreamSink } from "../call/call.ts";
 import { PoolDirectory, payloadFiles } from "../host/index.ts";
 import type { Route } from "../routine/route.ts";
 import { decode } from "../values/index.ts";
@@ -16,7 +17,6 @@ import {
   StepField,
   TaskField,
 } from "../wire/request-frames.ts";
-import { Call, type CallExtras, type Scope, type StreamSink } from "./call.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { RequestSender } from "./request-sender.ts";
 import type { Session } from "./session.ts";

@@ -1,3 +1,4 @@
+import type { Call, LiveSignal } from "../call/index.ts";
 import type { Dependency } from "../functions/index.ts";
 import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
 import {
@@ -17,9 +18,7 @@ import {
   writeTask,
 } from "../wire/index.ts";
 
-import type { Call } from "./call.ts";
 import type { DispatchWindow } from "./dispatch-window.ts";
-import type { LiveSignal } from "./live-signals.ts";
 
 const NO_BYTES = new Uint8Array(0);
 const encoder = new ValueEncoder();
@@ -85,11 +84,12 @@ export class RequestSender {
     const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
     this.#placeArgs(call, (place) => {
       if (call.signals !== undefined) this.#repeatAborts(call, call.signals);
-      const { timeout, caller, context, prefetch } = extras ?? {};
+      const { timeout, caller, context, prefetch, key } = extras ?? {};
       writeTask(writer, id, route.number, place, sequence, {
         timeout,
         caller,
         context,
+        key,
         pool,
         needs,
       });

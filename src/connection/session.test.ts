@@ -1,6 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { Call, type CallExtras } from "../call/call.ts";
+import { RemoteFailure } from "../call/remote-failure.ts";
 import {
   CodeUnavailable,
   RpcError,
@@ -29,8 +31,6 @@ import {
   writeWelcome,
 } from "../wire/response-frames.ts";
 import { PROTOCOL_VERSION } from "../wire/version.ts";
-import { Call, type CallExtras } from "./call.ts";
-import { RemoteFailure } from "./remote-failure.ts";
 import { Session } from "./session.ts";
 
 const LARGE = 300 * 1024;

@@ -1,4 +1,6 @@
+import { type Call, RemoteFailure, type Tally } from "../call/index.ts";
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
+import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
 import {
@@ -19,12 +21,9 @@ import {
   WelcomeField,
   writeHello,
 } from "../wire/index.ts";
-import type { Call, Tally } from "./call.ts";
-import { callerId } from "./caller-id.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
 import { OutcomeDelivery } from "./outcome-delivery.ts";
-import { RemoteFailure } from "./remote-failure.ts";
 import { type EncodedValue, RequestSender } from "./request-sender.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
@@ -86,7 +85,8 @@ export class Session {
     writeHello(this.#outbox.writer, {
       version: PROTOCOL_VERSION,
       minimum: MINIMUM_PROTOCOL_VERSION,
-      callerId: callerId(),
+      // Tasks are called by it and their sequence number, and code that comes back from a worker is known by it.
+      callerId: processId,
       lane,
       fileRealm: address.startsWith("unix:") ? payloadFiles.realm : "",
     });

@@ -8,6 +8,7 @@ export {
   stability,
   writtenName,
 } from "./capture/index.ts";
+export { type PromiseView, viewPromise } from "./engine/index.ts";
 export {
   type ExplainedPart,
   type ExplainOptions,
@@ -26,6 +27,7 @@ export {
   configureRoot,
   importFrom,
   isTypeScript,
+  pathOf,
   prepareForTypeScript,
   projectRoot,
 } from "./modules/index.ts";
@@ -35,11 +37,11 @@ export {
   Cell,
   type Dependency,
   type Dismantled,
-  IdentityTable,
   IS_BUNDLED,
   isClass,
   OWN_URL,
   type PlainData,
+  PortableIds,
   type PrivateState,
   processId,
   registerRuntimeExports,

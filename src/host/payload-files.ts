@@ -11,7 +11,7 @@ import {
   writevSync,
 } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { type Payload as EncodedValue, PayloadParts, type PayloadSource } from "../values/index.ts";
+import { type EncodedValue, PayloadParts, type PayloadSource } from "../values/index.ts";
 import type { PayloadStore } from "../wire/index.ts";
 import { PoolDirectory } from "./pool-directory.ts";
 import { uniqueName, userDirectoryName } from "./runtime-directory.ts";

@@ -5,8 +5,8 @@ import {
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { InvalidArgument, WoolError, WorkerStartError } from "../errors.ts";
+import { Deadline } from "../time/index.ts";
 import type { WorkerChange, WorkerLike } from "../worker/index.ts";
-import { Deadline } from "./deadline.ts";
 
 /** How long a worker may take beyond the time that it was given to start, in milliseconds. */
 const START_SLACK_MS = 3000;

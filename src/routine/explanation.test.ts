@@ -189,7 +189,7 @@ describe("a routine", () => {
     const refused = routine(async () => 1, { name: "referred", ship: "reference" });
     expectSameRefusal(shipping.explain(refused), errorOf(refused));
     const { reason } = shipping.explain(routine(async () => 1, { ship: "value" }));
-    expect(reason).toBe("it was asked for");
+    expect(reason).toBe('`ship: "value"` asks for it');
   });
 
   it("that another function captured shows what its own function captured", () => {

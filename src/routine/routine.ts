@@ -2,8 +2,8 @@ import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { isClass, registerWrapping } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
-import { type Dispatcher, isDispatcher } from "./dispatcher.ts";
-import { currentDispatcher, currentFrame } from "./frame.ts";
+import { type CallCarrier, isCallCarrier } from "./call-carrier.ts";
+import { currentCallContext, currentPool } from "./call-context.ts";
 import { runLocally, runStreamLocally } from "./local-run.ts";
 import { type CallOptions, checkCallOptions, checkRoutineOptions, type RoutineOptions } from "./options.ts";
 import { routineSpecOf, SPEC } from "./routine-registry.ts";
@@ -170,12 +170,12 @@ function makeMethod(method: AnyFunction, options: RoutineOptions, key: string | 
 
 /** The object that users call. */
 function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
-  const chosen = isDispatcher(options?.pool) ? options.pool : undefined;
+  const chosen = isCallCarrier(options?.pool) ? options.pool : undefined;
   const object = function (this: unknown, ...args: unknown[]): unknown {
     const own = object[SPEC];
-    const dispatcher = chosen ?? currentDispatcher(currentFrame());
-    if (dispatcher === undefined) return invokeHere(own, this, args);
-    return dispatch(dispatcher, own, own.method ? [this, ...args] : args, object[CALL_OPTIONS]);
+    const carrier = chosen ?? currentPool(currentCallContext());
+    if (carrier === undefined) return invokeHere(own, this, args);
+    return dispatch(carrier, own, own.method ? [this, ...args] : args, object[CALL_OPTIONS]);
   } as RoutineObject;
   object.with = function (options: CallOptions): RoutineObject {
     checkCallOptions(options, `${object[SPEC].name}.with()`);
@@ -211,17 +211,17 @@ function hide(object: object, ...keys: (string | symbol)[]): void {
 
 /** Sends a call through a pool. A function rejects; a generator fails at its first step. */
 export function dispatch(
-  dispatcher: Dispatcher,
+  carrier: CallCarrier,
   spec: RoutineSpec,
   args: readonly unknown[],
   options: CallOptions | undefined,
 ): Promise<unknown> | AsyncGenerator<unknown, unknown, unknown> {
-  return spec.streams ? dispatcher.stream(spec, args, options) : dispatcher.call(spec, args, options);
+  return spec.streams ? carrier.stream(spec, args, options) : carrier.call(spec, args, options);
 }
 
 /** Calls a routine through a pool, whatever pool is in force. Throws `InvalidArgument` for what is not a routine. */
 export function dispatchThrough<A extends unknown[], T>(
-  dispatcher: Dispatcher,
+  carrier: CallCarrier,
   routine: (...args: A) => T,
   args: A,
   options?: CallOptions,
@@ -230,7 +230,7 @@ export function dispatchThrough<A extends unknown[], T>(
   const merged = { ...object[CALL_OPTIONS], ...options };
   const spec = object[SPEC];
   return dispatch(
-    dispatcher,
+    carrier,
     spec,
     spec.method ? [undefined, ...args] : args,
     Object.keys(merged).length === 0 ? undefined : merged,

@@ -96,7 +96,7 @@ export function readTraveller(reader: GraphReader): object {
   const name = reader.text();
   const kind = travellerKind(name);
   if (kind === undefined) {
-    throw new MalformedPayload(`The payload holds an object of the kind "${name}", which is not known here.`);
+    throw new MalformedPayload(`the payload holds an object of the kind "${name}", which is not known here`);
   }
   const shell = kind.make();
   reader.remember(shell.value);
@@ -128,7 +128,7 @@ function readAll(reader: GraphReader): unknown[] {
 
 function readPlainData(reader: GraphReader): PlainData {
   const head = reader.value();
-  if (!isPlainData(head, 0)) throw new MalformedPayload("The description of a function is not plain data.");
+  if (!isPlainData(head, 0)) throw new MalformedPayload("the description of a function is not plain data");
   return head;
 }
 

@@ -6,8 +6,8 @@ import {
   type Dependency,
   type Dismantled,
   dismantle,
-  IdentityTable,
   type PlainData,
+  PortableIds,
   type PrivateState,
   privatesOf,
   referenceOf,
@@ -15,6 +15,7 @@ import {
   restorePrivates,
   ShippingError,
   type ShippingPolicy,
+  viewPromise,
 } from "../functions/index.ts";
 
 export {
@@ -22,10 +23,11 @@ export {
   bundledOrigin,
   type Dependency,
   type Dismantled,
-  IdentityTable,
   type PlainData,
+  PortableIds,
   type PrivateState,
   ShippingError,
+  viewPromise,
 };
 
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */

@@ -66,7 +66,7 @@ export class GraphReader extends ByteReader {
   read(bytes: Uint8Array, start: number, end: number, owned: boolean): unknown {
     this.open(bytes, start, end);
     if ((this.#header() & HAS_BINARY) !== 0) {
-      if (this.remaining < TRAILER_SIZE) throw new MalformedPayload("The payload ends before its trailer.");
+      if (this.remaining < TRAILER_SIZE) throw new MalformedPayload("the payload ends before its trailer");
       const section = readTrailer(this.bytes.subarray(end - TRAILER_SIZE, end), end - start);
       this.#openBinary(section, new DataInMemory(this.bytes, start, owned));
     }
@@ -84,7 +84,7 @@ export class GraphReader extends ByteReader {
   #header(): number {
     const header = this.byte();
     if ((header & 0xf0) !== FORMAT) {
-      throw new MalformedPayload(`The payload begins with byte ${header}, which no supported format does.`);
+      throw new MalformedPayload(`the payload begins with byte ${header}, which no supported format does`);
     }
     this.#remembering = (header & HAS_REFERENCES) !== 0;
     return header;
@@ -102,7 +102,7 @@ export class GraphReader extends ByteReader {
   #root(): unknown {
     const value = this.value();
     if (this.#later.length > 0) this.#readLater();
-    if (this.position !== this.end) throw new MalformedPayload("The payload goes on after its end.");
+    if (this.position !== this.end) throw new MalformedPayload("the payload goes on after its end");
     if (this.#privates.length > 0 || this.#settle.length > 0) this.#finish();
     return value;
   }
@@ -203,7 +203,7 @@ export class GraphReader extends ByteReader {
   }
 
   enter(): void {
-    if (++this.#depth > MAX_DEPTH) throw new MalformedPayload("The payload is nested too deep.");
+    if (++this.#depth > MAX_DEPTH) throw new MalformedPayload("the payload is nested too deep");
   }
 
   leave(): void {
@@ -248,7 +248,7 @@ export class GraphReader extends ByteReader {
 
   #record(shape: number): object {
     const keys = this.#shapes[shape];
-    if (keys === undefined) throw new MalformedPayload("The payload refers to keys that are not in it.");
+    if (keys === undefined) throw new MalformedPayload("the payload refers to keys that are not in it");
     const object: Record<string, unknown> = {};
     if (this.#remembering) this.#made.push(object);
     this.enter();
@@ -262,7 +262,7 @@ export class GraphReader extends ByteReader {
     for (let index = 0; index < count; index++) {
       const key = this.key();
       if (key === undefined || key === "__proto__") {
-        throw new MalformedPayload("A plain object in the payload has a key that it cannot have.");
+        throw new MalformedPayload("a plain object in the payload has a key that it cannot have");
       }
       keys.push(key);
     }
@@ -292,7 +292,7 @@ export class GraphReader extends ByteReader {
 
   #backReference(): unknown {
     const index = this.varint();
-    if (index >= this.#made.length) throw new MalformedPayload("The payload refers to something that is not in it.");
+    if (index >= this.#made.length) throw new MalformedPayload("the payload refers to something that is not in it");
     return this.#made[index];
   }
 }

@@ -24,7 +24,7 @@ import {
 } from "./bytes/index.ts";
 import { writeFunction } from "./function-nodes.ts";
 import type { Dependency, FunctionPort } from "./function-port.ts";
-import { IdentityTable } from "./identity-table.ts";
+import { ObjectNumbers } from "./object-numbers.ts";
 import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
 import { Refusal } from "./refusal.ts";
 import { writeSpecialObject } from "./special-object.ts";
@@ -46,7 +46,7 @@ export class GraphWriter extends ByteWriter {
   readonly port: FunctionPort;
   readonly binary = new BinaryWriter();
   depth = 0;
-  #seen = new IdentityTable();
+  #seen = new ObjectNumbers();
   #referred = false;
   #shapes: (readonly string[])[] = [];
   #later: (() => void)[] = [];

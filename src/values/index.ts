@@ -1,6 +1,6 @@
 import "./weigh.ts";
 
-export { copyPayload, MalformedPayload, type Payload, PayloadParts, type PayloadSource } from "./bytes/index.ts";
+export { copyPayload, type EncodedValue, MalformedPayload, PayloadParts, type PayloadSource } from "./bytes/index.ts";
 export { decode, encode } from "./codec.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
 export { Refusal } from "./refusal.ts";

@@ -16,7 +16,7 @@ export function ownProperty(object: object, key: string | symbol): Property | un
 /** The getter of a built-in property, which finds the state of an object even where a subclass hides the property. */
 export function builtInGetter(prototype: object, key: string | symbol): (value: object) => unknown {
   const get = ownProperty(prototype, key)?.get;
-  if (typeof get !== "function") throw new TypeError(`There is no built-in getter ${String(key)}.`);
+  if (typeof get !== "function") throw new TypeError(`there is no built-in getter ${String(key)}`);
   return (value) => Reflect.apply(get, value, []);
 }
 

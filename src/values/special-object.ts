@@ -4,20 +4,19 @@ import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { constructorOf, ownProperty } from "./own-property.ts";
-import { Refusal } from "./refusal.ts";
 import { refuseHiddenState } from "./refusals/index.ts";
 import {
   close,
   EXTENSIBLE,
-  errorSlot,
+  errorState,
+  type InternalState,
   integrityOf,
+  internalStateNumbered,
+  internalStateOf,
   type KeyedProperty,
   keepName,
-  ordinarySlot,
+  ordinaryState,
   readProperties,
-  type Slot,
-  slotNumbered,
-  slotOf,
   travellingPrototype,
   writeProperties,
 } from "./slots/index.ts";
@@ -38,20 +37,20 @@ const NO_PRIVATES: readonly PrivateState[] = [];
 /** Writes any object that is more than a plain array or a plain object of data. */
 export function writeSpecialObject(writer: GraphWriter, value: object, prototype: object | null): void {
   if (writeTraveller(writer, value)) return;
-  const slot = slotOf(value);
-  const shown = slot === errorSlot ? travellingPrototype(writer.port, prototype) : prototype;
-  const variant = slot.variant(value, shown);
-  const isDefault = shown === slot.prototype(variant);
+  const state = internalStateOf(value);
+  const shown = state === errorState ? travellingPrototype(writer.port, prototype) : prototype;
+  const variant = state.variant(value, shown, writer);
+  const isDefault = shown === state.prototype(variant);
   const integrity = integrityOf(value);
-  const properties = writtenProperties(writer, value, slot);
+  const properties = writtenProperties(writer, value, state);
   if (shown !== prototype) keepName(properties, prototype);
-  if (slot === ordinarySlot || !isDefault) {
+  if (state === ordinaryState || !isDefault) {
     if (writeCell(writer, value)) return;
     if (mayBeNamed(properties) || (!isDefault && prototype !== null && !writer.isUnnamed(prototype))) {
       if (writeReference(writer, value)) return;
       writer.addUnnamed(prototype);
     }
-    if (slot === ordinarySlot) refuseHiddenState(value);
+    if (state === ordinaryState) refuseHiddenState(value);
   }
   const origin = isDefault || shown === null ? undefined : constructorOf(shown);
   if (!isDefault) refuseForeignSymbols(writer, value, properties);
@@ -67,7 +66,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (later) flags |= LATER;
 
   writer.byte(SPECIAL_OBJECT);
-  writer.byte(slot.number);
+  writer.byte(state.number);
   writer.byte(variant);
   writer.byte(flags);
   if (origin !== undefined) {
@@ -75,13 +74,14 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
     writer.value(origin);
     writer.leave();
   }
-  slot.writeShell(writer, value);
+  state.writeShell(writer, value);
   writer.remember(value);
-  if (slot.companion !== undefined) rememberCompanion(writer, slot.companion(value));
+  const companion = state.companion?.(value, variant);
+  if (companion !== undefined) writer.remember(companion);
 
   const body = (): void => {
     if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) writer.value(shown);
-    slot.writeBody?.(writer, value);
+    state.writeBody?.(writer, value);
     if (properties.length > 0) writeProperties(writer, value, properties, integrity);
     if (privates.length > 0) writePrivates(writer, privates);
   };
@@ -96,20 +96,21 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
 
 /** Reads a special object whose tag has been read. */
 export function readSpecialObject(reader: GraphReader): object {
-  const slot = slotNumbered(reader.byte());
-  if (slot === undefined) throw new MalformedPayload("The payload holds an object of an unknown kind.");
+  const state = internalStateNumbered(reader.byte());
+  if (state === undefined) throw new MalformedPayload("the payload holds an object of an unknown kind");
   const variant = reader.byte();
-  if (slot.prototype(variant) === undefined) {
-    throw new MalformedPayload("The payload holds a built-in object that this version of Node.js does not have.");
+  if (state.prototype(variant) === undefined) {
+    throw new MalformedPayload("the payload holds a built-in object that this version of Node.js does not have");
   }
   const flags = reader.byte();
   reader.enter();
-  const object = readShell(reader, slot, variant, flags & PROTOTYPE_MASK);
+  const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
   reader.remember(object);
-  if (slot.companion !== undefined) reader.remember(slot.companion(object));
+  const companion = state.companion?.(object, variant);
+  if (companion !== undefined) reader.remember(companion);
   const body = (): void => {
     if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(object, reader.value());
-    slot.readBody?.(reader, object);
+    state.readBody?.(reader, object, variant);
     if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, object);
     if ((flags & HAS_PRIVATES) !== 0) reader.restoreLater(object, readPrivates(reader));
   };
@@ -121,30 +122,22 @@ export function readSpecialObject(reader: GraphReader): object {
   return object;
 }
 
-/** What comes with an object must not have been written on its own before: the two would no longer be tied. */
-function rememberCompanion(writer: GraphWriter, companion: object): void {
-  if (writer.isKnown(companion)) {
-    throw new Refusal(companion, "search parameters cannot come before their URL", "Put the URL first.");
-  }
-  writer.remember(companion);
-}
-
-function readShell(reader: GraphReader, slot: Slot, variant: number, kind: number): object {
+function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
   if (kind === PROTOTYPE_OF_CLASS) {
     const prototype = prototypeOfClass(reader.value());
-    if (slot === ordinarySlot) return Object.create(prototype);
-    return setPrototype(slot.readShell(reader, variant), prototype);
+    if (state === ordinaryState) return Object.create(prototype);
+    return setPrototype(state.readShell(reader, variant), prototype);
   }
-  const object = slot.readShell(reader, variant);
+  const object = state.readShell(reader, variant);
   return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
 }
 
 function setPrototype(object: object, prototype: unknown): object {
   if (typeof prototype !== "object" && typeof prototype !== "function") {
-    throw new MalformedPayload("The prototype of an object in the payload is not an object.");
+    throw new MalformedPayload("the prototype of an object in the payload is not an object");
   }
   if (!Reflect.setPrototypeOf(object, prototype)) {
-    throw new MalformedPayload("The prototypes of objects in the payload form a circle.");
+    throw new MalformedPayload("the prototypes of objects in the payload form a circle");
   }
   return object;
 }
@@ -155,16 +148,16 @@ function prototypeOfClass(origin: unknown): object {
     // That of Function is one itself.
     if ((typeof prototype === "object" && prototype !== null) || typeof prototype === "function") return prototype;
   }
-  throw new MalformedPayload("The class of an object in the payload is not a class.");
+  throw new MalformedPayload("the class of an object in the payload is not a class");
 }
 
-function writtenProperties(writer: GraphWriter, value: object, slot: Slot): KeyedProperty[] {
-  if (slot.hasOnlyState?.(value) === true) return [];
+function writtenProperties(writer: GraphWriter, value: object, state: InternalState): KeyedProperty[] {
+  if (state.hasOnlyState?.(value) === true) return [];
   const properties: KeyedProperty[] = [];
   for (const key of Reflect.ownKeys(value)) {
     const property = ownProperty(value, key);
-    if (property === undefined || slot.implies?.(value, key, property) === true) continue;
-    properties.push({ key, property: slot.present?.(writer.port, value, key, property) ?? property });
+    if (property === undefined || state.implies?.(value, key, property) === true) continue;
+    properties.push({ key, property: state.present?.(writer.port, value, key, property) ?? property });
   }
   return properties;
 }
@@ -203,7 +196,7 @@ function readPrivates(reader: GraphReader): PrivateState[] {
   const states: PrivateState[] = [];
   for (let index = 0; index < count; index++) {
     const owner = reader.value();
-    if (typeof owner !== "function") throw new MalformedPayload("Private fields in the payload belong to no class.");
+    if (typeof owner !== "function") throw new MalformedPayload("private fields in the payload belong to no class");
     const names: string[] = [];
     const values: unknown[] = [];
     for (let left = reader.count(2); left > 0; left--) {

@@ -8,10 +8,9 @@ import {
   WELL_KNOWN_SYMBOL,
 } from "./bytes/index.ts";
 import { writeReference } from "./function-nodes.ts";
-import type { FunctionPort } from "./function-port.ts";
+import { type FunctionPort, PortableIds } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
-import { symbolId, symbolWithId } from "./symbol-identity.ts";
 
 const wellKnownByName = new Map<string, symbol>();
 const wellKnownNames = new Map<symbol, string>();
@@ -80,7 +79,7 @@ export function readSymbol(reader: GraphReader, tag: number): symbol {
   if (tag === WELL_KNOWN_SYMBOL) {
     const name = reader.text();
     const symbol = wellKnownByName.get(name);
-    if (symbol === undefined) throw new MalformedPayload(`Symbol.${name} is not known to this version of Node.js.`);
+    if (symbol === undefined) throw new MalformedPayload(`Symbol.${name} is not known to this version of Node.js`);
     return symbol;
   }
   if (tag === PLATFORM_SYMBOL) {
@@ -89,9 +88,25 @@ export function readSymbol(reader: GraphReader, tag: number): symbol {
   }
   const description = reader.value();
   if (description !== undefined && typeof description !== "string") {
-    throw new MalformedPayload("A symbol in the payload is described by something other than a string.");
+    throw new MalformedPayload("the description of a symbol in the payload is not a string");
   }
   const symbol = symbolWithId(reader.text(), description);
   reader.remember(symbol);
+  return symbol;
+}
+
+const symbols = new PortableIds<symbol>();
+
+/** The id of a unique symbol, which it keeps wherever it goes. */
+export function symbolId(symbol: symbol): string {
+  return symbols.identify(symbol);
+}
+
+/** The symbol with that id: the original at its origin, elsewhere the one that stands for it as long as it is in use. */
+export function symbolWithId(id: string, description: string | undefined): symbol {
+  const existing = symbols.find(id);
+  if (existing !== undefined) return existing;
+  const symbol = Symbol(description);
+  symbols.adopt(symbol, id);
   return symbol;
 }

@@ -1,4 +1,4 @@
-import type { Payload, PayloadParts } from "./bytes/index.ts";
+import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Refusal } from "./refusal.ts";
@@ -36,7 +36,7 @@ export class ValueEncoder {
   }
 
   /** Like `encode`, but large binary data is not copied: the payload has to be used at once. */
-  encodeInParts(value: unknown, rootName = "value"): Payload {
+  encodeInParts(value: unknown, rootName = "value"): EncodedValue {
     return this.#joined(this.#encode(value, rootName, undefined, true));
   }
 
@@ -44,7 +44,7 @@ export class ValueEncoder {
    * Like `encodeInParts`, for an array that the caller made itself, such as the arguments of a call. It is taken to have
    * nothing but its elements, which saves finding out.
    */
-  encodeList(values: readonly unknown[], rootName = "value"): Payload {
+  encodeList(values: readonly unknown[], rootName = "value"): EncodedValue {
     return this.#joined(this.#encode(values, rootName, values, true));
   }
 
@@ -74,7 +74,7 @@ export class ValueEncoder {
     }
   }
 
-  #joined(payload: Uint8Array): Payload {
+  #joined(payload: Uint8Array): EncodedValue {
     const parts = this.#parts;
     if (parts === undefined) return payload;
     this.#parts = undefined;

@@ -1,5 +1,12 @@
 export { BatchWriter } from "./batch-writer.ts";
-export { encodeIdleResponse, encodeStopRequest, readIdleResponse, readStopRequest } from "./control-messages.ts";
+export {
+  encodeDescribeResponse,
+  encodeIdleResponse,
+  encodeStopRequest,
+  readDescribeResponse,
+  readIdleResponse,
+  readStopRequest,
+} from "./control-messages.ts";
 export { ReceivedDependencies, SentDependencies } from "./dependency-ledger.ts";
 export { LAST_REQUEST_FIELD, LAST_RESPONSE_FIELD, RequestField, ResponseField, StepKind } from "./fields.ts";
 export { FrameReader, MalformedFrame } from "./frame-reader.ts";

@@ -1,4 +1,4 @@
-import { copyPayload, type Payload as EncodedValue, PayloadParts } from "../values/index.ts";
+import { copyPayload, type EncodedValue, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";

@@ -1,4 +1,4 @@
-import type { Payload as EncodedValue, PayloadSource, Serializer, ValueDecoder } from "../values/index.ts";
+import type { EncodedValue, PayloadSource, Serializer, ValueDecoder } from "../values/index.ts";
 
 /** Payloads above this size go through the store where peers share one. */
 export const STORE_FROM_BYTES = 64 * 1024;

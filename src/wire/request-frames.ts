@@ -16,6 +16,7 @@ export const TaskField = {
   needs: 9,
   chunked: 10,
   file: 11,
+  key: 13,
 } as const;
 
 /** Where a `Task` says where its arguments are. */
@@ -57,6 +58,7 @@ export interface TaskExtras {
   /** The number of the pool that the call was made through. */
   readonly pool?: number | undefined;
   readonly needs?: readonly number[] | undefined;
+  readonly key?: string | undefined;
 }
 
 /** Writes a task that says nothing but what to run; its arguments are a part of `source`. */
@@ -117,6 +119,8 @@ export function writeTask(
     extras.needs,
     "chunked" in args ? args.chunked : undefined,
     "file" in args ? args.file : undefined,
+    undefined,
+    extras.key,
   ]);
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { Call, type CallExtras } from "../../src/connection/call.ts";
-import { RemoteFailure } from "../../src/connection/remote-failure.ts";
+import { Call, type CallExtras } from "../../src/call/call.ts";
+import { RemoteFailure } from "../../src/call/remote-failure.ts";
 import type { Session } from "../../src/connection/session.ts";
 import type { WorkerLink } from "../../src/connection/worker-link.ts";
 import { WorkerLost } from "../../src/errors.ts";

@@ -163,10 +163,10 @@ function pauseWithMark<R>(
     const [innermost] = scopesFrom(viewFunction(other).scopes, name);
     return innermost !== undefined && read(innermost, name) === mark;
   };
-  return pauseIn(fn, entry, (frame) => {
-    if (readerOf(fn, name) === undefined) keepReader(fn, name, frame.reader(name));
+  return pauseIn(fn, entry, (paused) => {
+    if (readerOf(fn, name) === undefined) keepReader(fn, name, paused.reader(name));
     let outcome: { readonly result: R } | undefined;
-    const isMarked = frame.withVariable(name, mark, value, () => {
+    const isMarked = paused.withVariable(name, mark, value, () => {
       outcome = { result: look(sees) };
     });
     return isMarked ? outcome : undefined;
@@ -175,7 +175,7 @@ function pauseWithMark<R>(
 
 function undecidable(name: string): ShippingError {
   return new ShippingError(
-    `it cannot be told whether two functions share the variable "${name}" that they assign to`,
+    `the engine does not tell whether two functions share the variable "${name}", which some code assigns to`,
     [name],
     `keep it in an object, such as \`const state = { ${name} }\`, or detach the debugger`,
   );

@@ -33,7 +33,11 @@ export function captureValue(
   }
   if (binding !== undefined && isReassigned(binding, site.file)) {
     if (isUsedInWith(site, free)) {
-      throw new ShippingError(`"${name}" is assigned to, and used inside of \`with\``, [name], "do without `with`");
+      throw new ShippingError(
+        `"${name}" is assigned to, and used inside of \`with\``,
+        [name],
+        "remove the `with` statement",
+      );
     }
     return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
   }

@@ -2,18 +2,17 @@ import type { MethodDefinition } from "acorn";
 import { type CodeSite, type ScopeView, siteAt, viewFunction } from "../engine/index.ts";
 import { type AnyFunction, isClass, isFunction, type ShippingPolicy } from "../shipment/index.ts";
 import type { ClassNode } from "../syntax/index.ts";
-import { recentHolders } from "./holders.ts";
 
 /** Where in a class a method or accessor is. */
 export interface MemberPlace {
   readonly owner: object;
   readonly isStatic: boolean;
   readonly key: string | symbol;
-  readonly slot: "value" | "get" | "set";
+  readonly role: "value" | "get" | "set";
 }
 
 const places = new WeakMap<object, MemberPlace>();
-const SLOTS = ["value", "get", "set"] as const;
+const ROLES = ["value", "get", "set"] as const;
 
 /** Remembers what the body of a class defined, as it was defined. */
 export function noteMembers(
@@ -22,9 +21,9 @@ export function noteMembers(
   members: ReadonlyMap<string | symbol, PropertyDescriptor>,
 ): void {
   for (const [key, descriptor] of members) {
-    for (const slot of SLOTS) {
-      const member: unknown = descriptor[slot];
-      if (key !== "constructor" && isFunctionObject(member)) places.set(member, { owner, isStatic, key, slot });
+    for (const role of ROLES) {
+      const member: unknown = descriptor[role];
+      if (key !== "constructor" && isFunctionObject(member)) places.set(member, { owner, isStatic, key, role });
     }
   }
 }
@@ -97,8 +96,8 @@ function findIn(cls: object, fn: object, isStatic: boolean): MemberPlace | undef
   if (holder === null) return undefined;
   for (const key of Reflect.ownKeys(holder)) {
     const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
-    const slot = SLOTS.find((name) => descriptor?.[name] === fn);
-    if (slot !== undefined && key !== "constructor") return { owner: cls, isStatic, key, slot };
+    const role = ROLES.find((name) => descriptor?.[name] === fn);
+    if (role !== undefined && key !== "constructor") return { owner: cls, isStatic, key, role };
   }
   return undefined;
 }
@@ -107,8 +106,8 @@ function findIn(cls: object, fn: object, isStatic: boolean): MemberPlace | undef
 function declaredPlace(cls: object, site: CodeSite, member: MethodDefinition): MemberPlace | undefined {
   if (member.computed || member.key.type !== "Identifier") return undefined;
   if (site.unit.owner === undefined || classSite(cls, site, site.unit.owner) === undefined) return undefined;
-  const slot = member.kind === "get" || member.kind === "set" ? member.kind : "value";
-  return { owner: cls, isStatic: member.static, key: member.key.name, slot };
+  const role = member.kind === "get" || member.kind === "set" ? member.kind : "value";
+  return { owner: cls, isStatic: member.static, key: member.key.name, role };
 }
 
 /** The site of a class, when it is the one that a node in the same source defines. */
@@ -159,7 +158,27 @@ function looksLike(holder: object, fn: object, site: CodeSite): boolean {
     }
     const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
     if (descriptor === undefined) return false;
-    if (property === site.unit.member) holdsMethod = SLOTS.some((slot) => descriptor[slot] === fn);
+    if (property === site.unit.member) holdsMethod = ROLES.some((role) => descriptor[role] === fn);
   }
   return holdsMethod && (!declaresPrototype || Reflect.getPrototypeOf(holder) !== Object.prototype);
+}
+
+const MAX_HOLDERS = 64;
+const holders: WeakRef<object>[] = [];
+
+/**
+ * Remembers an object whose members are about to be taken apart. A method does not tell on which object it was defined,
+ * so the last few are searched when a method needs to know.
+ */
+export function noteHolder(object: object): void {
+  holders.push(new WeakRef(object));
+  if (holders.length > MAX_HOLDERS) holders.shift();
+}
+
+/** The objects that were noted last, newest first. */
+function* recentHolders(): Generator<object> {
+  for (let index = holders.length - 1; index >= 0; index -= 1) {
+    const object = holders[index]?.deref();
+    if (object !== undefined) yield object;
+  }
 }

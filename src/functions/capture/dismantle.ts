@@ -20,18 +20,17 @@ import {
   titleOfFunction,
 } from "../shipment/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
+import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
-import { factsOf, hasFacts } from "./function-facts.ts";
-import { noteHolder } from "./holders.ts";
+import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
 import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
-import { selfContainedSite } from "./self-contained.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
 
 /** A function taken apart, and what led to it. */
-export interface TakenApart {
+export interface DismantledWithReason {
   readonly shipment: Dismantled;
   readonly way: "reference" | "value";
   /** Why it travels that way. */
@@ -45,15 +44,15 @@ export interface TakenApart {
  * itself, by value otherwise. Throws `ShippingError` when it can travel neither way.
  */
 export function dismantle(fn: object, policy: ShippingPolicy = AUTO): Dismantled {
-  return takeApart(fn, policy).shipment;
+  return dismantleWithReason(fn, policy).shipment;
 }
 
-function byReference(shipment: Dismantled, reason: string): TakenApart {
+function byReference(shipment: Dismantled, reason: string): DismantledWithReason {
   return { shipment, way: "reference", reason, captured: [] };
 }
 
 /** Does what `dismantle` does, and says why. */
-export function takeApart(fn: object, policy: ShippingPolicy = AUTO): TakenApart {
+export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   if (!isFunction(fn)) {
     throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
   }
@@ -82,7 +81,7 @@ export function takeApart(fn: object, policy: ShippingPolicy = AUTO): TakenApart
 }
 
 /** Without the engine's help only a name or self-contained code is left. */
-function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
+function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): DismantledWithReason {
   const exported = policy.ship === "value" ? undefined : requiredExport(fn);
   if (exported !== undefined && isAllowed(exported, policy)) {
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
@@ -90,7 +89,7 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
   const site = selfContainedSite(fn);
   if (site === undefined) {
     throw new ShippingError(
-      `${titleOfFunction(fn)} may have captured variables, which Node's permission model does not let be read`,
+      `${titleOfFunction(fn)} may have captured variables, and Node's permission model does not let the runtime read them`,
       [],
       "export it from a CommonJS module other than the entry file, or start Node without the permission model",
     );
@@ -99,7 +98,7 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): TakenApart {
   return { ...takeByValue(fn, site, source, policy), way: "value", reason: "it uses nothing from outside" };
 }
 
-function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): TakenApart {
+function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {
   let view: FunctionView | undefined;
   const source = (): FunctionView => {
     view ??= viewFunction(fn);
@@ -112,7 +111,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): T
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   if (policy.ship === "reference") throw notByReference(fn, exported, policy);
-  const reason = isByValue ? "it was asked for" : valueReason(site.file.script, exported);
+  const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(site.file.script, exported);
   return { ...takeByValue(fn, site, source, policy), way: "value", reason };
 }
 
@@ -126,12 +125,12 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, 
   }
   const { path, title, module } = exported;
   const why = policy.unavailable?.get(module.hash);
-  const travels = `is to travel by reference, as the export "${path.join(".")}" of "${title}"`;
+  const travels = `has to travel by reference, as the export "${path.join(".")}" of "${title}"`;
   if (why === undefined) {
     return new ShippingError(
-      `${travels}, which is to travel by value`,
+      `${travels}, but \`shipping.byValue\` covers that module`,
       [],
-      'leave out `ship: "reference"`, or what was said with `shipping.byValue`',
+      'remove `ship: "reference"`, or take the module out of `shipping.byValue`',
     );
   }
   return new ShippingError(
@@ -146,7 +145,7 @@ function exportReason({ title, path }: ModuleReference): string {
 }
 
 function valueReason(script: Script, exported: ModuleReference | undefined): string {
-  if (exported !== undefined) return `the receiver cannot load "${exported.title}", or it is to travel by value`;
+  if (exported !== undefined) return `the receiver cannot load "${exported.title}", or \`shipping.byValue\` covers it`;
   const { hindrance } = moduleFactsOf(script);
   return hindrance === undefined ? "it is not an export of its module" : `its module does not travel: ${hindrance}`;
 }

@@ -2,9 +2,11 @@ import {
   type CodeSite,
   type FunctionLocation,
   type FunctionView,
+  isStandardGlobal,
   type Script,
   scriptOf,
   siteAt,
+  siteOf,
   viewFunction,
 } from "../engine/index.ts";
 import { exportOf, type ModuleReference } from "../modules/index.ts";
@@ -16,6 +18,7 @@ import {
   sourceTextOf,
   titleOfFunction,
 } from "../shipment/index.ts";
+import { analyzeScopes, isFunctionNode, parseSource } from "../syntax/index.ts";
 
 /** What is known of a function without asking the engine again. */
 export interface FunctionFacts {
@@ -28,7 +31,7 @@ const known = new WeakMap<object, FunctionFacts & { readonly version: number }>(
 
 /**
  * Where a function that is not bound was written, and where it is exported. Throws `ShippingError` when its source is
- * not to be had.
+ * not available.
  *
  * @param view - what the engine says of it; asked for unless the facts are known already
  */
@@ -87,5 +90,26 @@ function readSite(fn: AnyFunction, location: FunctionLocation, { url }: Script):
       [],
       "move the function into a module of its own",
     );
+  }
+}
+
+/**
+ * The code of a function that uses nothing but its parameters and what every process has, read from its own text;
+ * undefined when it uses anything else.
+ */
+export function selfContainedSite(fn: object): CodeSite | undefined {
+  const source = `(${sourceTextOf(fn)}\n)`;
+  try {
+    const program = parseSource(source, true);
+    const script = { id: "", url: "", isModule: true, startLine: 0, startColumn: 0, sourceMapUrl: "", source };
+    const file = { script, source, program, analysis: analyzeScopes(program), lineStarts: [0] };
+    const [unit] = file.analysis.units;
+    if (unit === undefined || !isFunctionNode(unit.node) || unit.node.start !== 1) return undefined;
+    const site = siteOf(file, unit);
+    const isClosed = [...site.free.keys()].every((name) => isStandardGlobal(name)) && site.outward.length === 0;
+    return isClosed ? site : undefined;
+  } catch {
+    // A method, a class member, or code that only makes sense where it is.
+    return undefined;
   }
 }

@@ -1,7 +1,6 @@
 export { noteMembers } from "./class-members.ts";
-export { dismantle, type TakenApart, takeApart } from "./dismantle.ts";
+export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dismantle.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
-export { Borrowed, referenceOf, universalReference } from "./references.ts";
-export { refuseSymbol } from "./refuse-symbol.ts";
+export { Borrowed, referenceOf, refuseSymbol, universalReference } from "./references.ts";
 export { type Stability, stability } from "./stability.ts";
 export { writtenName } from "./written-name.ts";

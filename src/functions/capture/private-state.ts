@@ -21,7 +21,7 @@ import {
   type ShippingPolicy,
   sourceTextOf,
 } from "../shipment/index.ts";
-import { takeApart } from "./dismantle.ts";
+import { dismantleWithReason } from "./dismantle.ts";
 
 /** What a class declares privately for its instances. */
 interface PrivateDeclarations {
@@ -111,7 +111,7 @@ const travellingByValue = new WeakMap<object, number>();
 function refuseIfReference(owner: object): void {
   const version = overridesVersion();
   if (travellingByValue.get(owner) === version) return;
-  const { way, reason } = takeApart(owner);
+  const { way, reason } = dismantleWithReason(owner);
   if (way === "value") {
     travellingByValue.set(owner, version);
     return;
@@ -125,7 +125,7 @@ function refuseIfReference(owner: object): void {
   throw new ShippingError(
     `has private fields of ${title}, which travels by reference: ${reason}`,
     [],
-    `make the instance inside of the routine, or have the module travel as code with \`shipping.byValue\``,
+    `make the instance inside of the routine, or let the module travel as code with \`shipping.byValue\``,
   );
 }
 
@@ -135,7 +135,7 @@ function refuseIfReturning(owner: object, { destination }: ShippingPolicy): void
   if (identityOf(owner)?.startsWith(destination) !== true) return;
   const title = isFunction(owner) ? owner.name : "its class";
   throw new ShippingError(
-    `has private fields of ${title}, which is defined where it goes: there only the constructor of ${title} can set them`,
+    `has private fields of ${title}, and only the constructor of ${title} can set them in the process that defines ${title}`,
     [],
     `return plain data and construct the ${title} from it there`,
   );

@@ -9,13 +9,14 @@ import {
   type PlainData,
   revivedSource,
   runtimeNameOf,
+  ShippingError,
   type ShippingPolicy,
   type Wrapped,
   wrappedBy,
 } from "../shipment/index.ts";
+import { noteHolder } from "./class-members.ts";
 import { isOwnPrototype } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
-import { noteHolder } from "./holders.ts";
 
 /** A shipment that is only a name. */
 export function byName(head: PlainData): Dismantled {
@@ -91,7 +92,7 @@ export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleR
   return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
 }
 
-/** False when the receiver cannot load the module, or when its code is to travel by value. */
+/** False when the receiver cannot load the module, or when `shipping.byValue` covers it. */
 export function isAllowed({ module, title }: ModuleReference, policy: ShippingPolicy): boolean {
   return policy.unavailable?.has(module.hash) !== true && overrideFor(title) !== "value";
 }
@@ -144,7 +145,7 @@ function exportOfInside(fn: AnyFunction): ModuleReference | undefined {
   try {
     return factsOf(fn).exported;
   } catch {
-    // Why it cannot be read is said when it is to travel by itself.
+    // The error is thrown again, with the reason, when the function itself has to travel.
     return undefined;
   }
 }
@@ -162,7 +163,7 @@ function isForeign(value: object, reference: ModuleReference): boolean {
 }
 
 /** The first class of an instance's chain that is that of a package, or of a module that goes by name on request. */
-export function foreignClassOf(instance: object, policy: ShippingPolicy): ModuleReference | undefined {
+function foreignClassOf(instance: object, policy: ShippingPolicy): ModuleReference | undefined {
   for (let prototype = Reflect.getPrototypeOf(instance); prototype !== null; ) {
     const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
     if (typeof constructor === "function" && universalReference(constructor) === undefined) {
@@ -200,4 +201,19 @@ function hasForeignClass(value: object): boolean {
     prototype = Reflect.getPrototypeOf(prototype);
   }
   return false;
+}
+
+/**
+ * Throws `ShippingError` for an instance of a class that the receiver loads by itself, if it has something under a unique
+ * symbol: the class that is there has a symbol of its own, and would find nothing.
+ */
+export function refuseSymbol(instance: object, symbol: symbol, policy: ShippingPolicy = {}): void {
+  const cls = foreignClassOf(instance, policy);
+  if (cls === undefined) return;
+  throw new ShippingError(
+    `is an instance of "${cls.path.join(".")}" of "${cls.title}", which each process loads by itself, and keeps ` +
+      `something under ${String(symbol)}, which is another symbol there`,
+    [],
+    "send plain data and make the instance from it there",
+  );
 }

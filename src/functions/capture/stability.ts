@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { isFunction, isRecord, type PlainData, type ShippingPolicy } from "../shipment/index.ts";
 import { usesAltered } from "./altered-functions.ts";
-import { takeApart } from "./dismantle.ts";
+import { dismantleWithReason } from "./dismantle.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
 import { Borrowed } from "./references.ts";
 
@@ -18,7 +18,7 @@ const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set(["length", "name", "
  * it captured has a stability of its own. Throws `ShippingError` when the function cannot travel.
  */
 export function stability(fn: object, policy: ShippingPolicy = {}): Stability {
-  const { way, captured, shipment } = takeApart(fn, policy);
+  const { way, captured, shipment } = dismantleWithReason(fn, policy);
   if (way === "reference") return "constant";
   if (captured.some(({ isFixed }) => !isFixed)) return "reread";
   if (shipment.parts.some((part) => !isFixedValue(part, 0)) || hasOwnState(fn)) return "compare";

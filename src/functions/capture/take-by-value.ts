@@ -47,10 +47,10 @@ export function takeByValue(
   policy: ShippingPolicy,
 ): TakenByValue {
   const captured = captureAll(fn, site, source, policy);
-  return { shipment: takeApart(fn, site, source, captured, policy), captured: [...captured.values()] };
+  return { shipment: shipmentOf(fn, site, source, captured, policy), captured: [...captured.values()] };
 }
 
-function takeApart(
+function shipmentOf(
   fn: AnyFunction,
   site: CodeSite,
   source: CaptureSource,
@@ -174,7 +174,7 @@ function privateStaticsOf(cls: AnyFunction, site: CodeSite): PrivateField[] {
       throw new ShippingError(
         `its private static field #${name} is not initialised yet`,
         [`#${name}`],
-        "ship it later",
+        "call the routine after the class has been defined",
       );
     }
     return field;
@@ -192,9 +192,9 @@ function takeAsMember(fn: AnyFunction, site: CodeSite, source: CaptureSource, po
       "capture the instance or the class and call the method on it",
     );
   }
-  const { owner, isStatic, key, slot } = place;
+  const { owner, isStatic, key, role } = place;
   const isNamed = typeof key === "string";
-  const head = { kind: "member", isStatic, slot, ...(isNamed ? { key } : {}) };
+  const head = { kind: "member", isStatic, role, ...(isNamed ? { key } : {}) };
   return { head, dependencies: [], early: isNamed ? [owner] : [owner, key], parts: [], labels: [] };
 }
 
@@ -215,7 +215,7 @@ function outerThis(fn: AnyFunction, site: CodeSite): unknown {
   const entry = entryTo(site);
   const found =
     receivers.get(fn) ??
-    (entry === undefined ? undefined : pauseIn(fn, entry, (frame) => ({ value: frame.receiver() })));
+    (entry === undefined ? undefined : pauseIn(fn, entry, (paused) => ({ value: paused.receiver() })));
   if (found !== undefined) {
     receivers.set(fn, found);
     return found.value;
@@ -239,11 +239,15 @@ function refuseWhatCannotTravel(site: CodeSite): void {
     );
   }
   if (site.contextual.some(({ type }) => type === "eval")) {
-    throw new ShippingError("uses direct eval, which may use any variable", [], "use `(0, eval)(text)`, or do without");
+    throw new ShippingError(
+      "uses direct eval, which may use any variable",
+      [],
+      "use `(0, eval)(text)`, or remove the eval",
+    );
   }
   for (let scope = site.unit.scope; ; ) {
     if (scope.kind === "with") {
-      throw new ShippingError("is defined inside of `with`", [], "do without `with`");
+      throw new ShippingError("is defined inside of `with`", [], "move the function out of the `with` statement");
     }
     if (scope.parent === undefined) break;
     scope = scope.parent;

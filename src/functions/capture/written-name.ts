@@ -25,7 +25,7 @@ function findName(fn: object): string | undefined {
     const site = location === undefined ? undefined : siteAt(location, isClass(fn));
     return site === undefined ? undefined : nameInSource(site.file, site.unit.node);
   } catch {
-    // A name is a convenience: why the function cannot be read is said when it is to travel.
+    // A name is a convenience. The error is thrown again when the function itself has to travel.
     return undefined;
   }
 }

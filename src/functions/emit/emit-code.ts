@@ -45,7 +45,7 @@ function privatesOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMe
   return {
     privateFields: instance.filter(({ kind }) => kind === "field").map(({ name }) => name),
     privateMethods: instance.flatMap(({ name, kind }) =>
-      kind === "field" ? [] : [{ name, slot: kind === "method" ? "value" : kind }],
+      kind === "field" ? [] : [{ name, role: kind === "method" ? "value" : kind }],
     ),
     privateStatics: members.filter(({ isStatic, kind }) => isStatic && kind === "field").map(({ name }) => name),
   };

@@ -1,16 +1,17 @@
 export { type CodeSite, type FreeName, type Range, siteAt, siteOf } from "./code-site.ts";
-export { entryTo } from "./function-entry.ts";
 export {
   EngineClosed,
   type FunctionLocation,
   type FunctionView,
   type PrivateField,
+  type PromiseView,
   type ScopeView,
   viewFunction,
   viewPrivates,
+  viewPromise,
 } from "./inspector-session.ts";
 export { intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
-export { isDebuggerAttached, pauseIn } from "./paused-frame.ts";
+export { entryTo, isDebuggerAttached, pauseIn } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
 export { type Script, scriptFrom, scriptOf } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { readSurveyed, type SurveyedScript } from "./script-survey.ts";
 
-const greeter = fileURLToPath(new URL("fixtures/modules/greeter.mjs", import.meta.url));
+const greeter = fileURLToPath(new URL("../fixtures/modules/greeter.mjs", import.meta.url));
 const text = readFileSync(greeter, "utf8");
 const from = text.indexOf("function whereEvaluated");
 const to = text.indexOf("}", from) + 1;

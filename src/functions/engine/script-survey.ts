@@ -1,12 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import inspector from "node:inspector";
 import { createRequire } from "node:module";
-import { extname } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AnyNode, Program } from "acorn";
 import { childrenOf, isClassNode, isFunctionNode, parseSource } from "../syntax/index.ts";
 import { inspect } from "./inspector-session.ts";
-import { packageTypeOf } from "./package-type.ts";
 import type { Script } from "./scripts.ts";
 
 /*
@@ -123,4 +122,27 @@ function afterStatic(source: string, start: number): number {
   const trivia = /static\s+/y;
   trivia.lastIndex = start;
   return trivia.test(source) ? trivia.lastIndex : start;
+}
+
+const packageTypes = new Map<string, string>();
+
+/** What the nearest package.json above a file says that its `.js` files are: `module` or `commonjs`. */
+function packageTypeOf(path: string): string {
+  const directory = dirname(path);
+  const known = packageTypes.get(directory);
+  if (known !== undefined) return known;
+  const type = readType(directory) ?? (directory === dirname(directory) ? "commonjs" : packageTypeOf(directory));
+  packageTypes.set(directory, type);
+  return type;
+}
+
+/** Undefined when there is no package.json in the directory. */
+function readType(directory: string): string | undefined {
+  try {
+    const description: unknown = JSON.parse(readFileSync(join(directory, "package.json"), "utf8"));
+    const isModule = typeof description === "object" && description !== null && Reflect.get(description, "type");
+    return isModule === "module" ? "module" : "commonjs";
+  } catch {
+    return undefined;
+  }
 }

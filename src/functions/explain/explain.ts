@@ -1,5 +1,12 @@
-import { types } from "node:util";
-import { Borrowed, referenceOf, stability, type TakenApart, takeApart, universalReference } from "../capture/index.ts";
+import { inspect, types } from "node:util";
+import {
+  Borrowed,
+  type DismantledWithReason,
+  dismantleWithReason,
+  referenceOf,
+  stability,
+  universalReference,
+} from "../capture/index.ts";
 import { importedAs } from "../modules/index.ts";
 import {
   Cell,
@@ -9,12 +16,11 @@ import {
   isRecord,
   ShippingError,
   type ShippingPolicy,
-  shortValue,
   type Wrapped,
   wrappedBy,
 } from "../shipment/index.ts";
-import { refusalOf, valueScale, type Weighed } from "./explain-ports.ts";
 import type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
+import { refusalOf, valueScale, type Weighed } from "./value-scale.ts";
 
 const MAX_DEPTH = 6;
 const MAX_PARTS = 300;
@@ -57,7 +63,7 @@ export function explain(subject: object, { holder, name: given }: ExplainOptions
   const walk = new Walk();
   walk.note(subject, name);
   walk.note(fn, name);
-  const taken = tryTakeApart(fn, policy);
+  const taken = tryDismantle(fn, policy);
   const inside = taken instanceof ShippingError ? NOTHING : walk.explainAll(leadsOf(taken), name, 1);
   const settings = options.map(([key, value]) => walk.explainOption(name, key, value));
   const refusal = refusalIn(weighed) ?? (taken instanceof ShippingError ? refusalOf(taken, name) : undefined);
@@ -171,7 +177,7 @@ function describeWrapper({ fn, options }: Wrapped): Description {
 }
 
 function describeFunction(fn: object, policy: ShippingPolicy): Description {
-  const taken = tryTakeApart(fn, policy);
+  const taken = tryDismantle(fn, policy);
   if (taken instanceof ShippingError) return { by: "value", reason: taken.message, leads: [] };
   return { by: taken.way, reason: taken.reason, leads: leadsOf(taken) };
 }
@@ -184,7 +190,7 @@ function referenceReason(value: object, { head }: Dismantled): string {
   return title === undefined ? "the worker loads it" : `the worker loads it from "${title}"`;
 }
 
-function leadsOf({ shipment, captured }: TakenApart): Lead[] {
+function leadsOf({ shipment, captured }: DismantledWithReason): Lead[] {
   const names = new Set(captured.map((value) => value.name));
   const { early, parts, labels } = shipment;
   return [
@@ -232,9 +238,9 @@ function leadsOfObject(object: object): Lead[] {
   return leads;
 }
 
-function tryTakeApart(fn: object, policy: ShippingPolicy): TakenApart | ShippingError {
+function tryDismantle(fn: object, policy: ShippingPolicy): DismantledWithReason | ShippingError {
   try {
-    return takeApart(fn, policy);
+    return dismantleWithReason(fn, policy);
   } catch (error) {
     if (error instanceof ShippingError) return error;
     throw error;
@@ -261,7 +267,7 @@ function shownValue(value: unknown): string {
   return wrapper === undefined ? shortValue(value) : `[Routine: ${wrapper.name()}]`;
 }
 
-/** Empty when it has none, or one that is not to be had, as that of a Proxy. */
+/** Empty when it has none, or when reading it could run code, as for a Proxy. */
 function nameOf(fn: object): string {
   const name: unknown = types.isProxy(fn) ? "" : Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
   return typeof name === "string" ? name : "";
@@ -269,4 +275,20 @@ function nameOf(fn: object): string {
 
 function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+const MAX_SHOWN = 80;
+
+/** What a value is, on one line of at most 80 characters. Runs no code of the user's. */
+function shortValue(value: unknown): string {
+  const text = inspect(value, {
+    depth: 0,
+    breakLength: Number.POSITIVE_INFINITY,
+    compact: true,
+    customInspect: false,
+    getters: false,
+    maxArrayLength: 4,
+    maxStringLength: MAX_SHOWN,
+  }).replace(/\s+/g, " ");
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN - 1)}…`;
 }

@@ -235,8 +235,8 @@ export function assembleMember(head: Head, early: readonly unknown[]): Assembled
     pristine === undefined
       ? Reflect.getOwnPropertyDescriptor(isStatic ? owner : prototypeOf(owner), key)
       : (isStatic ? pristine.statics : pristine.members).get(key);
-  const { slot } = head;
-  const member: unknown = descriptor?.[slot === "get" || slot === "set" ? slot : "value"];
+  const { role } = head;
+  const member: unknown = descriptor?.[role === "get" || role === "set" ? role : "value"];
   if (typeof member !== "function") {
     throw new Error(`the class ${owner.name} has no method ${String(key)} here`);
   }

@@ -91,7 +91,7 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
     if (form === "method") return { ...instance, value: methodOf(made), holder: made };
     if (form === "expression") return { ...instance, value: made };
     const cls = code.privateFields.length + symbols.length > 0 ? objectAt(made, `${base}class`) : made;
-    methods.push(...symbols.map((symbol, index) => extractMethod(cls, symbol, code.privateMethods[index]?.slot)));
+    methods.push(...symbols.map((symbol, index) => extractMethod(cls, symbol, code.privateMethods[index]?.role)));
     return { ...instance, value: cls, privates: privateAccess(code, made, statics), inner: inner.filter(isRawMaker) };
   };
 }
@@ -126,7 +126,7 @@ function privateAccess(code: CodeData, made: object, statics: unknown[]): Privat
   const [has, install, read, write] = [0, 1, 2, 3].map((index) => accessorAt(access, index));
   return {
     fields,
-    methods: privateMethods.filter(({ slot }) => slot === "value").map(({ name }) => name),
+    methods: privateMethods.filter(({ role }) => role === "value").map(({ name }) => name),
     hasInstanceMembers: fields.length + privateMethods.length > 0,
     statics: privateStatics,
     has: (object) => has?.(object) === true,
@@ -145,13 +145,13 @@ function objectAt(holder: object, key: string): object {
 }
 
 /** Takes a private method away from the prototype that it was defined on. */
-function extractMethod(cls: object, symbol: symbol, slot: "value" | "get" | "set" | undefined): unknown {
+function extractMethod(cls: object, symbol: symbol, role: "value" | "get" | "set" | undefined): unknown {
   const prototype = objectAtPrototype(cls);
   const descriptor = Reflect.getOwnPropertyDescriptor(prototype, symbol);
   Reflect.deleteProperty(prototype, symbol);
-  const method: unknown = descriptor?.[slot ?? "value"];
+  const method: unknown = descriptor?.[role ?? "value"];
   if (typeof method === "function") {
-    const prefix = slot === "value" || slot === undefined ? "" : `${slot} `;
+    const prefix = role === "value" || role === undefined ? "" : `${role} `;
     Object.defineProperty(method, "name", { value: `${prefix}${symbol.description ?? ""}`, configurable: true });
   }
   return method;

@@ -3,7 +3,7 @@ import type { PlainData } from "./shipment.ts";
 /** A private method or accessor of a class, defined under a symbol of its own. */
 export interface PrivateMethod {
   readonly name: string;
-  readonly slot: "value" | "get" | "set";
+  readonly role: "value" | "get" | "set";
 }
 
 /** A piece of code as it travels: the same for all functions made at the same place. */
@@ -118,9 +118,9 @@ function methodsIn(data: PlainData | undefined): PrivateMethod[] {
   if (!Array.isArray(data)) throw malformed();
   return data.map((method) => {
     if (!isRecord(method)) throw malformed();
-    const slot = textIn(method, "slot");
-    if (slot !== "value" && slot !== "get" && slot !== "set") throw malformed();
-    return { name: textIn(method, "name"), slot };
+    const role = textIn(method, "role");
+    if (role !== "value" && role !== "get" && role !== "set") throw malformed();
+    return { name: textIn(method, "name"), role };
   });
 }
 

@@ -1,7 +1,47 @@
-import { IdentityTable, processId } from "./identity-table.ts";
+import { randomUUID } from "node:crypto";
+
+/** Names this process, so that what it shipped is recognised when it comes back. */
+export const processId: string = randomUUID();
+
+/** Gives things ids that they keep wherever they go. Holds on to none of them. */
+export class PortableIds<K extends WeakKey> {
+  readonly #ids = new WeakMap<K, string>();
+  readonly #things = new Map<string, WeakRef<K>>();
+  readonly #forgotten = new FinalizationRegistry<string>((id) => {
+    if (this.find(id) === undefined) this.#things.delete(id);
+  });
+  #count = 0;
+
+  /** The id of a thing: made here, or kept from where it came from. */
+  identify(thing: K): string {
+    const existing = this.#ids.get(thing);
+    if (existing !== undefined) return existing;
+    this.#count += 1;
+    const id = `${processId}:${this.#count}`;
+    this.adopt(thing, id);
+    return id;
+  }
+
+  /** Lets what stands here for a thing of another process carry the id it has at its origin. */
+  adopt(thing: K, id: string): void {
+    this.#ids.set(thing, id);
+    this.#things.set(id, new WeakRef(thing));
+    this.#forgotten.register(thing, id);
+  }
+
+  /** The id of something that was identified or adopted; undefined otherwise. */
+  idOf(thing: K): string | undefined {
+    return this.#ids.get(thing);
+  }
+
+  /** What has that id in this process: the original at its origin, elsewhere what stands for it as long as it is in use. */
+  find(id: string): K | undefined {
+    return this.#things.get(id)?.deref();
+  }
+}
 
 /** The functions and classes that have left this process or came to it. */
-const functions = new IdentityTable<object>();
+const functions = new PortableIds<object>();
 
 /** The id of a function or class: made here, or kept from where it came from. */
 export function identify(object: object): string {

@@ -2,23 +2,21 @@ export { BoundedMap } from "./bounded-map.ts";
 export { Cell } from "./cell.ts";
 export { type CodeData, INSERTED, isRecord, isStringList, toCodeData, toPlain } from "./code-data.ts";
 export { contentHash, contentOf, dependencyOf } from "./content-hash.ts";
-export { adopt, identified, identify, identityOf, isOwnId } from "./identity.ts";
-export { IdentityTable, processId } from "./identity-table.ts";
+export { adopt, identified, identify, identityOf, isOwnId, PortableIds, processId } from "./identity.ts";
 export { type ModulePattern, override, overrideFor, overridesVersion } from "./overrides.ts";
 export { applyIntegrity, defineDescribed, describedKeys, describeProperties, integrityOf } from "./own-properties.ts";
 export { IS_BUNDLED, OWN_URL } from "./own-url.ts";
-export { PartsList } from "./parts-list.ts";
 export { noteRevived, type PristineClass, type PrivateAccess, type RevivedSource, revivedSource } from "./revived.ts";
 export { registerRuntimeExports, runtimeExport, runtimeNameOf } from "./runtime-exports.ts";
 export {
   type Assembled,
   type Dependency,
   type Dismantled,
+  PartsList,
   type PlainData,
   type PrivateState,
   ShippingError,
+  type ShippingPolicy,
 } from "./shipment.ts";
-export type { ShippingPolicy } from "./shipping-policy.ts";
-export { shortValue } from "./short-value.ts";
 export { type AnyFunction, isClass, isFunction, sourceTextOf, titleOfFunction } from "./source-text.ts";
 export { isWrap, registerWrapping, type Wrapped, wrappedBy } from "./wrapping.ts";

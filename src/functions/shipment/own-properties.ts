@@ -1,6 +1,5 @@
 import { isRecord } from "./code-data.ts";
-import type { PartsList } from "./parts-list.ts";
-import type { PlainData } from "./shipment.ts";
+import type { PartsList, PlainData } from "./shipment.ts";
 
 const ENUMERABLE = 1;
 const CONFIGURABLE = 2;

@@ -1,4 +1,4 @@
-import type { ShippingPolicy } from "./shipping-policy.ts";
+import type { ShippingPolicy } from "./shipment.ts";
 
 /** A function inside of something that stands for it, such as a routine. */
 export interface Wrapped {

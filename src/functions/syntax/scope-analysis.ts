@@ -9,8 +9,7 @@ import type {
   StaticBlock,
   VariableDeclaration,
 } from "acorn";
-import type { CodeUnit } from "./code-unit.ts";
-import { type ContextualSyntax, type Reference, type ReferencePosition, Scope } from "./scope.ts";
+import { type CodeUnit, type ContextualSyntax, type Reference, type ReferencePosition, Scope } from "./scope.ts";
 import {
   boundNames,
   type ClassNode,

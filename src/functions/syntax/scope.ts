@@ -1,4 +1,5 @@
-import type { AnyNode, Identifier } from "acorn";
+import type { AnyNode, Identifier, ObjectExpression } from "acorn";
+import type { ClassNode, FunctionNode, MemberNode } from "./syntax-tree.ts";
 
 /** How a name came to be declared. */
 export type BindingKind =
@@ -102,4 +103,17 @@ export class Scope {
 
 function hasReceiver(kind: ScopeKind): boolean {
   return kind === "top" || kind === "function" || kind === "static" || kind === "field";
+}
+
+/** A function or class in the source, and where it stands. */
+export interface CodeUnit {
+  readonly node: FunctionNode | ClassNode;
+  /** The scope that surrounds it. */
+  readonly scope: Scope;
+  /** The method or accessor that it is the body of. */
+  readonly member: MemberNode | undefined;
+  /** The class whose member or constructor it is. */
+  readonly owner: ClassNode | undefined;
+  /** The object literal whose method or accessor it is. */
+  readonly literal: ObjectExpression | undefined;
 }

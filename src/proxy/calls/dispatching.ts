@@ -1,32 +1,32 @@
 import {
+  beforeEnd,
   Call,
   type CallExtras,
   type CallOwner,
   closeSignals,
+  controlCall,
   fromCaller,
   type LiveSignal,
   openSignals,
-  RemoteGenerator,
   type Scope,
   throwAtCallSite,
-} from "../../connection/index.ts";
+  watchSignals,
+} from "../../call/index.ts";
+import { RemoteGenerator } from "../../connection/index.ts";
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import {
+  type CallContext,
   type CallObserver,
   type CallOptions,
-  currentFrame,
-  type Frame,
+  currentCallContext,
   type RoutineSpec,
 } from "../../routine/index.ts";
-import { dumpWith, type Payload as EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
+import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import { directOwner, endCall, type Scheduler, sendDirectly } from "../scheduling/index.ts";
-import { beforeEnd } from "./before-end.ts";
-import { controlCall } from "./call-controls.ts";
-import { watchSignals } from "./call-signals.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
 
 /** Turns calls of routines into calls of a scheduler: encodes arguments and context, applies options. */
@@ -83,7 +83,7 @@ export class Dispatching {
     args: readonly unknown[],
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
-    const frame = currentFrame();
+    const frame = currentCallContext();
     const prefetch = effectiveOptions(spec, frame, options)?.prefetch ?? 0;
     return new RemoteGenerator(prefetch, frame?.calls, (generator) => {
       const call = this.#make(
@@ -111,7 +111,7 @@ export class Dispatching {
     args: readonly unknown[],
     options: CallOptions | undefined,
     call: Call,
-    frame: Frame | undefined,
+    frame: CallContext | undefined,
   ): Call | undefined {
     const before = this.#unavailable.size;
     for (const hash of unavailable) this.#unavailable.set(hash, why);
@@ -160,7 +160,7 @@ export class Dispatching {
     options: CallOptions | undefined,
     resolve: (value: unknown) => void,
     reject: (failure: unknown) => void,
-    frame: Frame | undefined = currentFrame(),
+    frame: CallContext | undefined = currentCallContext(),
     first?: Call,
   ): Call | undefined {
     const effective = effectiveOptions(spec, frame, options);
@@ -227,7 +227,7 @@ function observe(call: Call, observer: CallObserver): void {
 /** The options in force for a call: those of the routine, then of the scope, then of the call itself. */
 function effectiveOptions(
   spec: RoutineSpec,
-  frame: Frame | undefined,
+  frame: CallContext | undefined,
   options: CallOptions | undefined,
 ): CallOptions | undefined {
   const ambient = frame?.ambient;
@@ -239,13 +239,13 @@ function effectiveOptions(
 }
 
 /** A task's calls are cancelled with it. */
-function inheritedSignal(frame: Frame): AbortSignal | undefined {
+function inheritedSignal(frame: CallContext): AbortSignal | undefined {
   return frame.task?.signal;
 }
 
 function makeExtras(
   spec: RoutineSpec,
-  frame: Frame | undefined,
+  frame: CallContext | undefined,
   options: CallOptions | undefined,
   dependencies: readonly Dependency[],
 ): CallExtras | undefined {

@@ -1,4 +1,4 @@
-import { type Payload, PayloadParts } from "../../values/index.ts";
+import { type EncodedValue, PayloadParts } from "../../values/index.ts";
 
 const SLAB_BYTES = 64 * 1024;
 
@@ -11,7 +11,7 @@ export class StagingBuffer {
   /** Where that ends. */
   end = 0;
 
-  store(payload: Payload): void {
+  store(payload: EncodedValue): void {
     const { length } = payload;
     if (this.slab.length - this.end < length) {
       this.slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, length));

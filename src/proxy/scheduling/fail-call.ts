@@ -1,4 +1,4 @@
-import { type Call, RemoteFailure } from "../../connection/index.ts";
+import { type Call, RemoteFailure } from "../../call/index.ts";
 import { NoWorkersAvailable, WorkerLost } from "../../errors.ts";
 
 /** Ends a call that waits, with an error. */

@@ -5,13 +5,8 @@ import {
   LoadBalancerContext,
   type LoadBalancerLike,
 } from "../../balancing/index.ts";
-import {
-  type Call,
-  type CallOwner,
-  type LinkListener,
-  RemoteFailure,
-  type WorkerLink,
-} from "../../connection/index.ts";
+import { type Call, type CallOwner, RemoteFailure } from "../../call/index.ts";
+import type { LinkListener, WorkerLink } from "../../connection/index.ts";
 import { PoolSaturated, RpcError, TransientRpcError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import {

@@ -21,7 +21,7 @@ export function readTrailer(trailer: Buffer, length: number): BinarySection {
   const data = trailer.readDoubleLE(8);
   const end = length - TRAILER_SIZE;
   if (!Number.isSafeInteger(table) || !Number.isSafeInteger(data) || table < 1 || table >= data || data > end) {
-    throw new MalformedPayload("The binary section of the payload is not where it should be.");
+    throw new MalformedPayload("the binary section of the payload is not where it should be");
   }
   return { table, data, end };
 }

@@ -1,6 +1,5 @@
 import { aligned, type BinarySection, MAX_RESERVED, RESIZABLE, WHOLE, WINDOWS } from "./binary-layout.ts";
 import type { ByteReader } from "./byte-reader.ts";
-import { allocateLarge } from "./large-memory.ts";
 import { MalformedPayload } from "./malformed-payload.ts";
 
 /** Where the bytes of a payload's binary data are. Positions are counted from the start of the payload. */
@@ -42,9 +41,9 @@ export class BinaryReader {
     const places = new Places(section);
     const stored: Stored[] = [];
     for (let left = reader.count(2); left > 0; left--) stored.push(readEntry(reader, places));
-    if (places.end !== section.end) throw new MalformedPayload("The binary section of the payload has a wrong size.");
+    if (places.end !== section.end) throw new MalformedPayload("the binary section of the payload has a wrong size");
     const reserved = stored.reduce((sum, { limit }) => sum + limit, 0);
-    if (reserved > MAX_RESERVED) throw new MalformedPayload("The payload asks for too much memory.");
+    if (reserved > MAX_RESERVED) throw new MalformedPayload("the payload asks for too much memory");
     return new BinaryReader(stored, data);
   }
 
@@ -84,7 +83,7 @@ export class BinaryReader {
     const buffer: ArrayBuffer =
       stored.kind === RESIZABLE
         ? Reflect.construct(ArrayBuffer, [piece.length, { maxByteLength: stored.limit }])
-        : allocateLarge(piece.length).buffer;
+        : Buffer.allocUnsafeSlow(piece.length).buffer;
     this.#data.copy(new Uint8Array(buffer), piece.at);
     return { buffer, offset: 0 };
   }
@@ -102,7 +101,7 @@ class Places {
 
   next(length: number): number {
     const at = aligned(this.end);
-    if (at + length > this.#limit) throw new MalformedPayload("The payload ends inside its binary data.");
+    if (at + length > this.#limit) throw new MalformedPayload("the payload ends inside its binary data");
     this.end = at + length;
     return at;
   }
@@ -121,10 +120,10 @@ function readEntry(reader: ByteReader, places: Places): Stored {
     }
     return { kind, limit: 0, pieces };
   }
-  if (kind !== WHOLE && kind !== RESIZABLE) throw new MalformedPayload("The binary section is of an unknown kind.");
+  if (kind !== WHOLE && kind !== RESIZABLE) throw new MalformedPayload("the binary section is of an unknown kind");
   const limit = kind === RESIZABLE ? reader.varint() : 0;
   const piece = readPiece(reader, 0, places);
-  if (kind === RESIZABLE && piece.length > limit) throw new MalformedPayload("A buffer is larger than its limit.");
+  if (kind === RESIZABLE && piece.length > limit) throw new MalformedPayload("a buffer is larger than its limit");
   return { kind, limit, pieces: [piece] };
 }
 
@@ -149,5 +148,5 @@ function findPiece(pieces: readonly Piece[], from: number, length: number): Piec
 }
 
 function noSuchPart(): MalformedPayload {
-  return new MalformedPayload("A view in the payload is on bytes that are not in it.");
+  return new MalformedPayload("a view in the payload is on bytes that are not in it");
 }

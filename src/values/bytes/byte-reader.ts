@@ -49,9 +49,9 @@ export class ByteReader {
       result += (group & 127) * scale;
       if (group < 128) break;
       scale *= 128;
-      if (scale > 2 ** 49) throw new MalformedPayload("A length in the payload has too many digits.");
+      if (scale > 2 ** 49) throw new MalformedPayload("a length in the payload has too many digits");
     }
-    if (result > Number.MAX_SAFE_INTEGER) throw new MalformedPayload("A length in the payload is too large.");
+    if (result > Number.MAX_SAFE_INTEGER) throw new MalformedPayload("a length in the payload is too large");
     return result;
   }
 
@@ -72,7 +72,7 @@ export class ByteReader {
 
   int(): number {
     const folded = this.varint();
-    if (folded > 0xffffffff) throw new MalformedPayload("An integer in the payload is out of range.");
+    if (folded > 0xffffffff) throw new MalformedPayload("an integer in the payload is out of range");
     return (folded >>> 1) ^ -(folded & 1);
   }
 
@@ -99,12 +99,12 @@ export class ByteReader {
     const size = this.count();
     const from = this.skip(size);
     const hex = this.bytes.toString("latin1", from, from + size);
-    if (!/^[0-9a-f]+$/.test(hex)) throw new MalformedPayload("A bigint in the payload is not made of hex digits.");
+    if (!/^[0-9a-f]+$/.test(hex)) throw new MalformedPayload("a bigint in the payload is not made of hex digits");
     try {
       const magnitude = BigInt(`0x${hex}`);
       return negative ? -magnitude : magnitude;
     } catch (error) {
-      throw new MalformedPayload("A bigint in the payload is too large.", { cause: error });
+      throw new MalformedPayload("a bigint in the payload is too large", { cause: error });
     }
   }
 
@@ -142,13 +142,13 @@ export class ByteReader {
   #longString(tag: number): string {
     const encoding =
       tag === ASCII_STRING ? "latin1" : tag === UTF8_STRING ? "utf8" : tag === UTF16_STRING ? "utf16le" : undefined;
-    if (encoding === undefined) throw new MalformedPayload(`Expected a string in the payload, found tag ${tag}.`);
+    if (encoding === undefined) throw new MalformedPayload(`expected a string in the payload, found tag ${tag}`);
     const size = this.count();
     const from = this.skip(size);
     try {
       return this.bytes.toString(encoding, from, from + size);
     } catch (error) {
-      throw new MalformedPayload("A string in the payload is longer than strings can be.", { cause: error });
+      throw new MalformedPayload("a string in the payload is longer than strings can be", { cause: error });
     }
   }
 
@@ -160,5 +160,5 @@ export class ByteReader {
 }
 
 function truncated(): MalformedPayload {
-  return new MalformedPayload("The payload ends too early.");
+  return new MalformedPayload("the payload ends too early");
 }

@@ -5,7 +5,7 @@ export { ByteReader } from "./byte-reader.ts";
 export { ByteWriter } from "./byte-writer.ts";
 export { MalformedPayload } from "./malformed-payload.ts";
 export { DataInMemory, DataInSource, type PayloadSource } from "./payload-data.ts";
-export { copyPayload, type Payload, PayloadParts } from "./payload-parts.ts";
+export { copyPayload, type EncodedValue, PayloadParts } from "./payload-parts.ts";
 export {
   ARRAY,
   BACK_REFERENCE,

@@ -1,5 +1,5 @@
 /** An encoded value: bytes, or the parts that they are made of. */
-export type Payload = Uint8Array | PayloadParts;
+export type EncodedValue = Uint8Array | PayloadParts;
 
 /**
  * An encoded value with large binary data in it, which is still where the value has it. Whoever takes it writes or
@@ -26,7 +26,7 @@ export class PayloadParts {
 }
 
 /** The bytes of a payload, in one piece that is not in use elsewhere. */
-export function copyPayload(payload: Payload): Buffer<ArrayBuffer> {
+export function copyPayload(payload: EncodedValue): Buffer<ArrayBuffer> {
   const copy = Buffer.allocUnsafeSlow(payload.length);
   if (payload instanceof PayloadParts) payload.copyTo(copy, 0);
   else copy.set(payload);

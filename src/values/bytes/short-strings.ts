@@ -1,8 +1,8 @@
-const SLOTS = 2048;
+const PLACES = 2048;
 
 /** Remembers short ASCII strings, so that one which comes again is found by its bytes instead of being made anew. */
 export class ShortStrings {
-  readonly #slots: string[] = Array.from({ length: SLOTS }, () => "");
+  readonly #places: string[] = Array.from({ length: PLACES }, () => "");
   readonly #internalize: boolean;
 
   /** @param internalize - make the engine's own copy at once, which is faster when the strings become property keys */
@@ -15,8 +15,8 @@ export class ShortStrings {
     let hash = size;
     const end = from + size;
     for (let at = from; at < end; at++) hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;
-    const slot = (hash ^ (hash >>> 11)) & (SLOTS - 1);
-    const found = this.#slots[slot] ?? "";
+    const place = (hash ^ (hash >>> 11)) & (PLACES - 1);
+    const found = this.#places[place] ?? "";
     if (found.length === size) {
       let index = 0;
       while (index < size && found.charCodeAt(index) === bytes[from + index]) index++;
@@ -24,7 +24,7 @@ export class ShortStrings {
     }
     let made = bytes.toString("latin1", from, end);
     if (this.#internalize) made = Object.keys({ [made]: 0 })[0] ?? made;
-    this.#slots[slot] = made;
+    this.#places[place] = made;
     return made;
   }
 }

@@ -2,7 +2,6 @@ import { types } from "node:util";
 import { platformName } from "../function-port.ts";
 import { ownProperty } from "../own-property.ts";
 import { Refusal } from "../refusal.ts";
-import { isNativeCode } from "./native-code.ts";
 
 interface RefusedKind {
   is(value: object): boolean;
@@ -28,11 +27,6 @@ function timers(): object[] {
 
 /** Objects with state that no code can see. */
 const refusedKinds: readonly RefusedKind[] = [
-  {
-    is: types.isPromise,
-    what: "a Promise stands for a result that this process is waiting for",
-    fix: "Await it and pass the value.",
-  },
   { is: types.isWeakMap, what: "a WeakMap cannot be listed", fix: "Use a Map, or make it inside the routine." },
   { is: types.isWeakSet, what: "a WeakSet cannot be listed", fix: "Use a Set, or make it inside the routine." },
   { is: isWeakRef, what: "a WeakRef points into the memory of this process", fix: "Pass what deref() returns." },
@@ -165,4 +159,9 @@ function isBuiltInIterator(value: object): boolean {
     native ||= typeof next === "function" && isNativeCode(next);
   }
   return false;
+}
+
+/** True for functions that are not written in JavaScript. */
+function isNativeCode(fn: object): boolean {
+  return typeof fn === "function" && Function.prototype.toString.call(fn).endsWith("{ [native code] }");
 }

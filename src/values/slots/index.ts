@@ -1,6 +1,6 @@
-export { ordinarySlot } from "./container-slots.ts";
-export { errorSlot, keepName, travellingPrototype } from "./error-slots.ts";
+export { ordinaryState } from "./container-states.ts";
+export { errorState, keepName, travellingPrototype } from "./error-states.ts";
 export { close, EXTENSIBLE, integrityOf } from "./integrity.ts";
+export type { InternalState } from "./internal-state.ts";
+export { internalStateNumbered, internalStateOf } from "./internal-states.ts";
 export { type KeyedProperty, readProperties, writeProperties } from "./properties.ts";
-export type { Slot } from "./slot.ts";
-export { slotNumbered, slotOf } from "./slots.ts";

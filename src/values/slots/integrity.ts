@@ -23,6 +23,6 @@ export function close(value: object, integrity: number): void {
     else if (integrity === SEALED) Object.seal(value);
     else if (integrity === NON_EXTENSIBLE) Object.preventExtensions(value);
   } catch (error) {
-    throw new MalformedPayload("The payload has an object closed that cannot be closed.", { cause: error });
+    throw new MalformedPayload("the payload freezes or seals an object that cannot be", { cause: error });
   }
 }

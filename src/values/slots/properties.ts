@@ -80,7 +80,7 @@ export function readProperties(reader: GraphReader, object: object): void {
     const enumerable = (attributes & ENUMERABLE) !== 0;
     const configurable = (attributes & CONFIGURABLE) !== 0;
     if ((attributes & ENGINE_STACK) !== 0) {
-      if (key !== "stack") throw new MalformedPayload("A property in the payload is said to be a stack and is none.");
+      if (key !== "stack") throw new MalformedPayload("only a property called stack can hold a stack");
       setEngineStack(object, reader.value());
       define(object, key, { enumerable, configurable });
       continue;
@@ -100,7 +100,7 @@ function define(object: object, key: string | symbol, property: object): void {
   try {
     Object.defineProperty(object, key, property);
   } catch (error) {
-    throw new MalformedPayload(`The payload has a property ${String(key)} that its object cannot have.`, {
+    throw new MalformedPayload(`the payload has a property ${String(key)} that its object cannot have`, {
       cause: error,
     });
   }
@@ -109,7 +109,7 @@ function define(object: object, key: string | symbol, property: object): void {
 function readKey(reader: GraphReader): string | symbol {
   const key = reader.key() ?? reader.value();
   if (typeof key !== "string" && typeof key !== "symbol") {
-    throw new MalformedPayload("A property in the payload is named by something other than a string or symbol.");
+    throw new MalformedPayload("the key of a property in the payload is neither a string nor a symbol");
   }
   return key;
 }
@@ -121,7 +121,7 @@ function readAccessor(reader: GraphReader): object {
 function readAccessorFunction(reader: GraphReader): (() => unknown) | undefined {
   const fn = reader.value();
   if (fn === undefined || isCallable(fn)) return fn;
-  throw new MalformedPayload("An accessor in the payload is not a function.");
+  throw new MalformedPayload("an accessor in the payload is not a function");
 }
 
 function isCallable(value: unknown): value is () => unknown {

@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from "vitest";
 import { ContextVar } from "../../context/context-var.ts";
 import { WorkerStartError } from "../../errors.ts";
-import { markTaskThread, runInFrame } from "../../routine/frame.ts";
+import { extendCallContext, markTaskThread } from "../../routine/call-context.ts";
 import type { Task } from "../../routine/task.ts";
 import { LocalWorker } from "./local-worker.ts";
 import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
 import { ResilientWorker } from "./resilient-worker.ts";
 
-const runtime = Reflect.get(globalThis, Symbol.for("wool-ts.runtime.v1")) as { isTaskThread?: boolean };
+const runtime = Reflect.get(globalThis, Symbol.for("wool-ts.runtime.v2")) as { isTaskThread?: boolean };
 const refuse = (): void => refuseBesidesTasks("this");
 
 afterEach(() => {
@@ -19,7 +19,7 @@ test("only threads that run tasks refuse to start workers besides them", () => {
   markTaskThread();
   expect(refuse).toThrow(WorkerStartError);
   expect(refuse).toThrow(/^this was called in a worker outside of any task: .* Start the pool in the entry file/);
-  expect(() => runInFrame({ task: {} as Task }, refuse)).not.toThrow();
+  expect(() => extendCallContext({ task: {} as Task }, refuse)).not.toThrow();
 });
 
 test("a scope that is no task's changes nothing", () => {

@@ -1,5 +1,5 @@
+import { checkOptions, must } from "../../checks/index.ts";
 import { WorkerStartError } from "../../errors.ts";
-import { checkOptions } from "../../routine/index.ts";
 import { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
 import { type RestartOptions, RestartPolicy } from "./restart-policy.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -16,13 +16,10 @@ const milliseconds = (value: unknown): string | undefined =>
 const CHECKS = {
   firstDelay: milliseconds,
   longestDelay: milliseconds,
-  crashLimit: (value: unknown) =>
-    typeof value === "number" && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY) && value >= 1
-      ? undefined
-      : "a whole number, 1 or more",
+  crashLimit: must.limit(1),
   window: milliseconds,
-  directory: () => undefined,
-  spin: () => undefined,
+  directory: must.anything,
+  spin: must.anything,
 };
 
 /**

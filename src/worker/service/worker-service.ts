@@ -1,4 +1,5 @@
 import type { ResourceLimits } from "node:worker_threads";
+import type { WorkerDescription } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import {
   type GrpcServer,
@@ -12,6 +13,7 @@ import { payloadFiles } from "../../host/index.ts";
 import {
   BatchWriter,
   CancelField,
+  encodeDescribeResponse,
   encodeIdleResponse,
   FrameReader,
   HelloField,
@@ -27,6 +29,7 @@ import {
 import {
   GRPC_PREFIX_BYTES,
   LARGE_MESSAGE_BYTES,
+  type ProcessCredentials,
   SESSION_PREFIX_BYTES,
   TaskSlots,
   type ThreadConfig,
@@ -47,11 +50,15 @@ const HELD_UP_MS = 5;
 /** How a service is set up. */
 export interface WorkerServiceOptions {
   readonly uid: string;
+  /** What it tells of itself. */
+  readonly about: WorkerDescription;
   readonly threads: number;
   /** Tasks that may run at once in all threads; 0 for no limit. */
   readonly maxConcurrency: number;
   readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "slots">;
   readonly resourceLimits: ResourceLimits | undefined;
+  /** What tasks call other workers with; nothing if those use no TLS. */
+  readonly credentials: ProcessCredentials | undefined;
   /** Called when a `Stop` request comes in; resolves when the worker has stopped. */
   readonly stopRequested: (timeout: number) => Promise<void>;
   /** Called when a task thread has ended and no other can take its place. */
@@ -83,16 +90,20 @@ export class WorkerService {
   readonly #drained: (() => void)[] = [];
   #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
+  #credentials: ProcessCredentials | undefined;
   readonly #startedAt = Date.now();
 
   constructor(options: WorkerServiceOptions, server: GrpcServer, health: Health) {
     this.#options = options;
     this.#server = server;
     this.#health = health;
+    this.#credentials = options.credentials;
     const { maxConcurrency } = options;
     this.#slots = maxConcurrency === 0 ? undefined : TaskSlots.of(maxConcurrency, this.#lanes());
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
     server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
+    const metadata = JSON.stringify({ uid: options.uid, pid: process.pid, ...options.about });
+    server.addUnary("/wool.v1.Worker/Describe", () => encodeDescribeResponse(metadata));
     server.addUnary("/wool.v1.Worker/Stop", async (request) => {
       let timeout: number;
       try {
@@ -113,6 +124,12 @@ export class WorkerService {
     const [actual] = await Promise.all([this.#listen(address), ...this.#threads.map((thread) => thread.ready)]);
     if (this.#state === "starting") this.#state = "serving";
     return actual;
+  }
+
+  /** Has tasks call other workers with these from now on. */
+  useCredentials(credentials: ProcessCredentials): void {
+    this.#credentials = credentials;
+    for (const thread of this.#threads) thread.tell({ kind: "credentials", credentials });
   }
 
   /** Tasks that have been started and have not ended. */
@@ -197,6 +214,7 @@ export class WorkerService {
       },
     );
     this.#threads[lane] = thread;
+    if (this.#credentials !== undefined) thread.tell({ kind: "credentials", credentials: this.#credentials });
     this.#handed[lane] = new HandedMessages();
     this.#watchdogs[lane] = new ThreadWatchdog(thread, (reason) => {
       // Only when it has ended is it certain what it has not taken in.

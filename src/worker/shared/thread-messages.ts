@@ -1,4 +1,5 @@
 import type { ShippedHook } from "./backpressure.ts";
+import type { ProcessCredentials } from "./process-config.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
@@ -19,7 +20,9 @@ export type ToThread =
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
   /** Show this number on the board. */
-  | { readonly kind: "ping"; readonly ping: number };
+  | { readonly kind: "ping"; readonly ping: number }
+  /** Use these for new connections to other workers. */
+  | { readonly kind: "credentials"; readonly credentials: ProcessCredentials };
 
 /** What a task thread tells the gRPC thread, besides messages to callers. */
 export type FromThread =

@@ -4,7 +4,7 @@ import { encodeContext } from "../../context/context-codec.ts";
 import { ContextVar } from "../../context/context-var.ts";
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import { currentFrame } from "../../routine/frame.ts";
+import { currentCallContext } from "../../routine/call-context.ts";
 import { RoutineSpec } from "../../routine/routine-spec.ts";
 import { currentTask } from "../../routine/task.ts";
 import { decode, encode } from "../../values/index.ts";
@@ -152,7 +152,7 @@ function setUp(maxConcurrency: number, slots = TaskSlots.of(maxConcurrency, 1)):
     uid: "w-1",
     board,
     slots: maxConcurrency === 0 ? undefined : { slots, lane: 0, announce: () => expect.unreachable() },
-    dispatcherFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
+    carrierFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
     malformed: (...told) => malformed.push(told),
     drained: () => drained++,
   });
@@ -205,9 +205,9 @@ describe("the executor", () => {
     const seen: unknown[] = [];
     hooks.executorTest.enter = () => {
       const task = currentTask();
-      seen.push([task?.id, task?.caller, task?.worker, user.get(), currentFrame()?.dispatcher !== undefined]);
+      seen.push([task?.id, task?.caller, task?.worker, user.get(), currentCallContext()?.carrier !== undefined]);
     };
-    const context = user.run("ann", () => encodeContext(currentFrame() ?? {}))?.bytes;
+    const context = user.run("ann", () => encodeContext(currentCallContext() ?? {}))?.bytes;
     caller
       .write((writer) => writePoolReference(writer, 4, Buffer.from("pool")))
       .task(7, 1, ["x"], { caller: "parent-1", context, pool: 4 })

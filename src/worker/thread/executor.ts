@@ -1,6 +1,6 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import type { Dispatcher } from "../../routine/index.ts";
+import type { CallCarrier } from "../../routine/index.ts";
 import {
   AbortField,
   ARGUMENT_FIELDS,
@@ -41,7 +41,7 @@ export interface ExecutorOptions {
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
   readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
   /** The way to the pool that a task came from. */
-  readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
+  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
   /** Called when it has been told to stop and no task is left. */
@@ -81,7 +81,7 @@ export class Executor {
     const { slots } = options;
     this.runner = new TaskRunner({
       parking: slots === undefined ? undefined : new TaskParking(slots),
-      dispatcherFor: options.dispatcherFor,
+      carrierFor: options.carrierFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
       ended: () => {
@@ -260,6 +260,7 @@ export class Executor {
       frame.integer(TaskField.sequence),
       frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
       timeout,
+      frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
     );
     session.tasks.set(id, task);
     if (session.earlyAborts.size > 0) {

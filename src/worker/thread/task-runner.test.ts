@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../../errors.ts";
 import { PoolDirectory, payloadFiles } from "../../host/index.ts";
-import { currentFrame } from "../../routine/frame.ts";
+import { currentCallContext } from "../../routine/call-context.ts";
 import { currentTask } from "../../routine/task.ts";
 import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
@@ -55,7 +55,7 @@ function setUp(maxConcurrency = 0) {
     enter: () => void shown.entered++,
     leave: () => void shown.left++,
   };
-  const dispatcher = { call: () => Promise.resolve(), stream: async function* () {} };
+  const carrier = { call: () => Promise.resolve(), stream: async function* () {} };
   const session = {
     callerId: "caller",
     tasks: new TaskTable(),
@@ -77,7 +77,7 @@ function setUp(maxConcurrency = 0) {
             lane: 0,
             announce: () => expect.unreachable(),
           }),
-    dispatcherFor: () => dispatcher,
+    carrierFor: () => carrier,
     touched: () => undefined,
     occupancy,
     ended: () => counts.ended++,
@@ -111,7 +111,7 @@ function setUp(maxConcurrency = 0) {
     runner.take(ready);
     return task;
   };
-  return { runner, session, sent, abandoned, counts, shown, dispatcher, take };
+  return { runner, session, sent, abandoned, counts, shown, carrier, take };
 }
 
 /** Tasks that wait to be ended. */
@@ -148,20 +148,20 @@ describe("a task", () => {
   });
 
   it("knows itself, and the pool that it came from", async () => {
-    const { sent, take, dispatcher } = setUp();
-    let frame: ReturnType<typeof currentFrame>;
+    const { sent, take, carrier } = setUp();
+    let frame: ReturnType<typeof currentCallContext>;
     const task = take(
       async () => {
         await turn();
-        frame = currentFrame();
+        frame = currentCallContext();
         return currentTask()?.id;
       },
       { pool: Uint8Array.of(1) },
     );
     while (sent.length === 0) await turn();
     expect(sent).toEqual([["result", 0, "caller-0"]]);
-    expect([frame?.task, frame?.dispatcher]).toEqual([task, dispatcher]);
-    expect(currentFrame()).toBeUndefined();
+    expect([frame?.task, frame?.carrier]).toEqual([task, carrier]);
+    expect(currentCallContext()).toBeUndefined();
   });
 
   it("of a method runs on its object", () => {
@@ -561,7 +561,7 @@ describe("maxConcurrency", () => {
     const { take, sent } = setUp(1);
     const gates = new Gates();
     take(async () => {
-      const calls = currentFrame()?.calls;
+      const calls = currentCallContext()?.calls;
       calls?.made();
       calls?.made();
       await gates.enter(0);
@@ -590,7 +590,7 @@ describe("maxConcurrency", () => {
     const gates = new Gates();
     let ended: (() => void) | undefined;
     take(() => {
-      const calls = currentFrame()?.calls;
+      const calls = currentCallContext()?.calls;
       calls?.made();
       ended = () => calls?.ended();
       return "over";
@@ -670,7 +670,7 @@ describe("maxConcurrency", () => {
       let ended: (() => void) | undefined;
       const stream = take(
         async function* () {
-          const calls = currentFrame()?.calls;
+          const calls = currentCallContext()?.calls;
           calls?.made();
           ended = () => calls?.ended();
           yield 1;

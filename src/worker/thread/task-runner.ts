@@ -1,9 +1,9 @@
 import { types } from "node:util";
-import { takeArrivedSignals } from "../../connection/index.ts";
+import { takeArrivedSignals } from "../../call/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
-import { type Dispatcher, type Frame, runWithFrame, trimStack } from "../../routine/index.ts";
+import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -31,7 +31,7 @@ export interface TaskRunnerOptions {
   /** Where tasks wait when no more may run at once; nothing if any number may. */
   readonly parking: TaskParking | undefined;
   /** The way to the pool that a task came from. */
-  readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
+  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
   /** Told of everything that is run, before it is: the thread may not come back from it. */
@@ -149,16 +149,16 @@ export class TaskRunner {
       const args = payload.read(session.decoder, routine.serializer()) as unknown[];
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
-      const dispatcher = pool === undefined ? undefined : this.#options.dispatcherFor(pool);
+      const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
       const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
-      const frame: Frame =
+      const frame: CallContext =
         context === undefined
-          ? { task, dispatcher, calls }
-          : { task, dispatcher, calls, ...decodeContext(session.decoder, context, 0, context.length) };
+          ? { task, carrier, calls }
+          : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       this.#options.occupancy.enter(task);
-      result = runWithFrame(frame, Reflect.apply, fn, self, args);
+      result = runInCallContext(frame, Reflect.apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, frame);
       this.#options.occupancy.leave();
       if (routine.streams) {
@@ -182,7 +182,7 @@ export class TaskRunner {
     this.#options.touched(session);
   }
 
-  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: Frame): void {
+  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: CallContext): void {
     const run = new GeneratorRun(
       generator,
       {
@@ -193,7 +193,7 @@ export class TaskRunner {
       (step) => {
         this.#options.occupancy.enter(task);
         try {
-          return runWithFrame(frame, step);
+          return runInCallContext(frame, step);
         } finally {
           this.#options.occupancy.leave();
         }
@@ -278,9 +278,9 @@ export class TaskRunner {
 }
 
 /** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its frame. */
-function promiseOf(value: object, frame: Frame): Promise<unknown> {
+function promiseOf(value: object, frame: CallContext): Promise<unknown> {
   if (types.isPromise(value) && value.constructor === Promise) return value;
-  return runWithFrame(frame, toPromise, value);
+  return runInCallContext(frame, toPromise, value);
 }
 
 function toPromise(value: object): Promise<unknown> {

@@ -47,7 +47,7 @@ const executor = new Executor({
     config.slots === undefined
       ? undefined
       : { slots: new TaskSlots(config.slots), lane: config.lane, announce: () => tell({ kind: "room" }) },
-  dispatcherFor: (pool) => proxies.dispatcher(pool),
+  carrierFor: (pool) => proxies.carrier(pool),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
 });
@@ -109,6 +109,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       break;
     case "look":
       executor.runner.look();
+      break;
+    case "credentials":
+      proxies.useCredentials(message.credentials);
       break;
     case "ping":
       board.answered = message.ping;

@@ -1,0 +1,232 @@
+import inspector from "node:inspector";
+import { isMainThread } from "node:worker_threads";
+import type { AnyNode, FunctionExpression } from "acorn";
+import { childrenOf, isClassNode, isFunctionNode } from "../syntax/index.ts";
+import type { CodeSite } from "./code-site.ts";
+import {
+  type FunctionLocation,
+  inspect,
+  listening,
+  liveValue,
+  viewFunction,
+  withDebugger,
+  withRemoteObject,
+} from "./inspector-session.ts";
+
+/** A function that was entered and stopped before its first statement. */
+export interface PausedFunction {
+  /** What `this` means in it. */
+  receiver(): unknown;
+  /** A function that returns what a variable around the function holds whenever it is called. */
+  reader(name: string): () => unknown;
+  /** Puts `value`, a string, into a variable around the function while `body` runs, then puts `previous` back. */
+  withVariable(name: string, value: string, previous: unknown, body: () => void): boolean;
+}
+
+// Whatever a parameter pattern does to this finds more of the same, so that no default value is evaluated.
+const stuffing: unknown = new Proxy(() => {}, {
+  get: (_target, key) =>
+    key === Symbol.iterator
+      ? function* () {
+          for (let index = 0; index < 64; index += 1) yield stuffing;
+        }
+      : stuffing,
+});
+
+const PAUSED_GROUP = "wool-paused";
+const ENTER = Symbol.for("wool-ts.functions.enter");
+
+/** True while a debugger may be attached: stopping would stop it there too. A thread does not know of the inspector's url. */
+export function isDebuggerAttached(): boolean {
+  if (inspector.url() !== undefined) return true;
+  if (isMainThread) return false;
+  const options = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].join(" ");
+  return options.includes("--inspect") || process.env["VSCODE_INSPECTOR_OPTIONS"] !== undefined;
+}
+
+// From the call in `enter` it takes two steps into the function, and one more for each thing that was not foreseen.
+const MAX_STEPS = 8;
+
+/** How a function is to be entered. */
+export interface Entry {
+  readonly parameterCount: number;
+  /** A generator runs its first statement when it is asked for its first value. */
+  readonly way: "call" | "construct" | "iterate";
+}
+
+/**
+ * Enters a function far enough to see what is around it, and leaves it again before any of its statements has run:
+ * V8 steps into it and stops at once, and what is under way is then terminated. Undefined when it does not stop in the
+ * function. Only for functions whose parameters have no computed keys.
+ */
+export function pauseIn<T>(fn: object, entry: Entry, body: (paused: PausedFunction) => T): T | undefined {
+  if (!isCallable(fn) || isDebuggerAttached()) return undefined;
+  const { location } = viewFunction(fn);
+  const enter = entranceTo(fn, entry);
+  let outcome: { value: T } | { error: unknown } | undefined;
+  let start: inspector.Debugger.CallFrame | undefined;
+  let steps = 0;
+  const onPaused = ({ callFrames }: inspector.Debugger.PausedEventDataType): void => {
+    start ??= callFrames[0];
+    const depth = callFrames.findIndex((frame) => isSameFunction(frame, start));
+    steps += 1;
+    if (depth === 0 && steps < MAX_STEPS) {
+      inspect("Debugger.stepInto");
+      return;
+    }
+    const frame = callFrames[depth - 1];
+    try {
+      if (frame !== undefined && outcome === undefined && isAt(frame, location)) {
+        outcome = { value: body(describe(frame)) };
+      }
+    } catch (error) {
+      outcome = { error };
+    } finally {
+      inspect("Runtime.terminateExecution");
+    }
+  };
+  withDebugger(() =>
+    withRemoteObject(enter, (objectId) => {
+      const { breakpointId } = inspect<{ breakpointId: string }>("Debugger.setBreakpointOnFunctionCall", { objectId });
+      Object.defineProperty(inspector, ENTER, { value: enter, configurable: true });
+      try {
+        listening("Debugger.paused", onPaused, run);
+      } finally {
+        Reflect.deleteProperty(inspector, ENTER);
+        inspect("Debugger.removeBreakpoint", { breakpointId });
+      }
+    }),
+  );
+  if (outcome === undefined) return undefined;
+  if ("error" in outcome) throw outcome.error;
+  return outcome.value;
+}
+
+function entranceTo(fn: Callable, { parameterCount, way }: Entry): () => unknown {
+  const args = new Array<unknown>(parameterCount).fill(stuffing);
+  if (way === "construct") return () => new fn(...args);
+  return way === "iterate" ? () => fn(...args).next() : () => fn(...args);
+}
+
+interface Callable {
+  (...args: unknown[]): { next(): unknown };
+  new (...args: unknown[]): unknown;
+}
+
+function isCallable(value: object): value is Callable {
+  return typeof value === "function";
+}
+
+function isAt({ functionLocation }: inspector.Debugger.CallFrame, location: FunctionLocation | undefined): boolean {
+  return (
+    functionLocation?.scriptId === location?.scriptId &&
+    functionLocation?.lineNumber === location?.line &&
+    functionLocation?.columnNumber === location?.column
+  );
+}
+
+function isSameFunction(a: inspector.Debugger.CallFrame, b: inspector.Debugger.CallFrame | undefined): boolean {
+  return (
+    a.functionLocation?.scriptId === b?.functionLocation?.scriptId &&
+    a.functionLocation?.lineNumber === b?.functionLocation?.lineNumber &&
+    a.functionLocation?.columnNumber === b?.functionLocation?.columnNumber
+  );
+}
+
+/** An evaluation with a time limit is where a termination ends. */
+function run(): void {
+  try {
+    inspect("Runtime.evaluate", {
+      expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${ENTER.description}")]()`,
+      timeout: 60_000,
+      silent: true,
+    });
+  } catch {
+    // It was terminated, as intended.
+  }
+}
+
+function describe(frame: inspector.Debugger.CallFrame): PausedFunction {
+  const { callFrameId, scopeChain } = frame;
+  const set = (scopeNumber: number, variableName: string, newValue: inspector.Runtime.CallArgument): void => {
+    inspect("Debugger.setVariableValue", { scopeNumber, variableName, newValue, callFrameId });
+  };
+  const evaluate = (expression: string): unknown => {
+    const { result } = inspect<inspector.Debugger.EvaluateOnCallFrameReturnType>("Debugger.evaluateOnCallFrame", {
+      callFrameId,
+      expression,
+      silent: true,
+      objectGroup: PAUSED_GROUP,
+    });
+    const value = liveValue(result);
+    inspect("Runtime.releaseObjectGroup", { objectGroup: PAUSED_GROUP });
+    return value;
+  };
+  return {
+    receiver: () => evaluate("this"),
+    reader: (name) => {
+      const reader = evaluate(`() => ${name}`);
+      if (!isReader(reader)) throw new TypeError("the engine does not evaluate code in a paused function");
+      return reader;
+    },
+    withVariable: (name, value, previous, body) => {
+      const scopeNumber = scopeChain.findIndex((scope) => scope.type !== "global" && holds(scope, name));
+      if (scopeNumber < 0) return false;
+      try {
+        set(scopeNumber, name, { value });
+        body();
+      } finally {
+        withArgument(previous, (argument) => set(scopeNumber, name, argument));
+      }
+      return true;
+    },
+  };
+}
+
+function isReader(value: unknown): value is () => unknown {
+  return typeof value === "function";
+}
+
+function holds({ object }: inspector.Debugger.Scope, name: string): boolean {
+  if (object.objectId === undefined) return false;
+  const { result } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+    objectId: object.objectId,
+    ownProperties: true,
+  });
+  return result.some((property) => property.name === name);
+}
+
+function withArgument(value: unknown, body: (argument: inspector.Runtime.CallArgument) => void): void {
+  if ((typeof value === "object" && value !== null) || typeof value === "function" || typeof value === "symbol") {
+    withRemoteObject(value, (objectId) => body({ objectId }));
+  } else if (typeof value === "bigint") body({ unserializableValue: `${value}n` });
+  else if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) {
+    body({ unserializableValue: Object.is(value, -0) ? "-0" : String(value) });
+  } else if (value === undefined) body({});
+  else body({ value });
+}
+
+/** How the function at a site can be entered without running anything of the user's; undefined when it cannot. */
+export function entryTo({ unit }: CodeSite): Entry | undefined {
+  const { node } = unit;
+  const fn = isFunctionNode(node) ? node : constructorOf(node);
+  const params = fn?.params ?? [];
+  if (params.some(hasComputedKey)) return undefined;
+  const way = isClassNode(node) ? "construct" : fn?.generator === true ? "iterate" : "call";
+  return { parameterCount: params.length, way };
+}
+
+function constructorOf(node: AnyNode): FunctionExpression | undefined {
+  if (!isClassNode(node)) return undefined;
+  for (const member of node.body.body) {
+    if (member.type === "MethodDefinition" && member.kind === "constructor") return member.value;
+  }
+  return undefined;
+}
+
+function hasComputedKey(node: AnyNode): boolean {
+  if (isFunctionNode(node)) return false;
+  if (node.type === "Property" && node.computed) return true;
+  for (const child of childrenOf(node)) if (hasComputedKey(child)) return true;
+  return false;
+}

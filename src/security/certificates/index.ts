@@ -1,0 +1,8 @@
+export { checkName, readNames } from "./alternative-names.ts";
+export {
+  CertificateAuthority,
+  type IssueOptions,
+  type KeyAndCertificate,
+  type Validity,
+} from "./certificate-authority.ts";
+export { type CertificateRole, roleOf } from "./issue-certificate.ts";
