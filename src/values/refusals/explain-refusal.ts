@@ -4,6 +4,7 @@ import { arrayIndex } from "../array-index.ts";
 import { type FunctionPort, isCell } from "../function-port.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
+import { internalStateOf } from "../slots/index.ts";
 import { travellerKind, travellerKindOf } from "../traveller.ts";
 import { bundleAdvice } from "./bundle-advice.ts";
 
@@ -116,6 +117,7 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
     follow("", value.v);
     return;
   }
+  for (const lead of leadsOf(value)) follow(lead.label, lead.value);
   if (types.isMap(value)) followMap(value, follow);
   if (types.isSet(value))
     [...Set.prototype.values.call(value)].forEach((item, index) => follow(`.values()[${index}]`, item));
@@ -125,6 +127,15 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
   follow(".constructor", ownProperty(prototype, "constructor")?.value);
   followPrivates(value, port, follow);
   follow(".__proto__", prototype);
+}
+
+function leadsOf(value: object): readonly { readonly label: string; readonly value: unknown }[] {
+  try {
+    return internalStateOf(value).leads?.(value) ?? [];
+  } catch {
+    // State that cannot be seen leads nowhere.
+    return [];
+  }
 }
 
 function followPrivates(value: object, port: FunctionPort, follow: Follow): void {
