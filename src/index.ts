@@ -77,6 +77,7 @@ export {
   type CredentialsLike,
   type CredentialsMaterial,
   type PEM,
+  type PeerIdentity,
   type ProviderOptions,
   WorkerCredentials,
   WorkerCredentialsProvider,
@@ -84,6 +85,8 @@ export {
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
+  type AuthorizeContext,
+  type AuthorizeLike,
   type BackpressureContext,
   type BackpressureLike,
   LocalWorker,
