@@ -9,7 +9,7 @@ import {
   type ServerStream,
   StatusCode,
 } from "../../grpc/index.ts";
-import { fileRealm } from "../../host/index.ts";
+import { payloadFiles } from "../../host/index.ts";
 import {
   BatchWriter,
   CancelField,
@@ -300,7 +300,7 @@ export class WorkerService {
     refuseMore(frame);
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
-    const sharesFiles = realm !== "" && realm === fileRealm();
+    const sharesFiles = realm !== "" && realm === payloadFiles.realm;
     thread.tell({ kind: "open", session: session.number, callerId, sharesFiles });
     const writer = new BatchWriter(GRPC_PREFIX_BYTES);
     writeWelcome(writer, {

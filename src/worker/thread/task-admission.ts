@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { StatusCode } from "../../grpc/index.ts";
 import type { BackpressureLike } from "../shared/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import { dropArguments, type ReadyTask, type TaskRunner } from "./task-runner.ts";
+import type { ReadyTask, TaskRunner } from "./task-runner.ts";
 
 /** What an admission needs of its executor. */
 export interface AdmissionOwner {
@@ -58,7 +58,7 @@ export class TaskAdmission {
       this.#refuse(ready, StatusCode.RESOURCE_EXHAUSTED, "its backpressure hook refused the task");
     } else if (refuses !== false) {
       this.#failed(ready, new TypeError(`it returned ${inspect(refuses)}, not true or false`));
-    } else if (ready.task.state === "ended") dropArguments(ready);
+    } else if (ready.task.state === "ended") ready.args.drop();
     else this.#owner.runner.take(ready);
   }
 
@@ -70,7 +70,7 @@ export class TaskAdmission {
   #refuse(ready: ReadyTask, status: number, message: string): void {
     const { task } = ready;
     // One that was cancelled meanwhile has been answered.
-    if (task.state === "ended") return dropArguments(ready);
+    if (task.state === "ended") return ready.args.drop();
     const { session, wireId } = task;
     session.tasks.delete(wireId);
     task.wireId = -1;

@@ -2,7 +2,7 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
-import { usePayloadDirectory } from "../../host/index.ts";
+import { payloadFiles } from "../../host/index.ts";
 import { markTaskThread } from "../../routine/index.ts";
 import {
   type FromThread,
@@ -81,7 +81,8 @@ function receive(message: ArrayBuffer | ToThread): void {
   switch (message.kind) {
     case "open": {
       const { session, callerId, sharesFiles } = message;
-      executor.open(session, callerId, sharesFiles, { send: (outgoing) => send(session, outgoing) });
+      const store = sharesFiles ? payloadFiles : undefined;
+      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) });
       break;
     }
     case "close":
@@ -152,7 +153,7 @@ function spin(): void {
 containStrayErrors();
 markTaskThread();
 configureRoot(config.root);
-usePayloadDirectory(config.payloadDirectory);
+payloadFiles.useDirectory(config.payloadDirectory);
 // Keeps the thread alive. What it is handed waits until all is there that tasks count on.
 port.ref();
 try {
