@@ -10,6 +10,7 @@ import {
   StatusCode,
 } from "../../grpc/index.ts";
 import { payloadFiles } from "../../host/index.ts";
+import { peerIdentity } from "../../security/index.ts";
 import {
   BatchWriter,
   CancelField,
@@ -301,7 +302,9 @@ export class WorkerService {
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
     const sharesFiles = realm !== "" && realm === payloadFiles.realm;
-    thread.tell({ kind: "open", session: session.number, callerId, sharesFiles });
+    const { peerCertificate } = stream;
+    const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
+    thread.tell({ kind: "open", session: session.number, callerId, sharesFiles, peer });
     const writer = new BatchWriter(GRPC_PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,
