@@ -2,12 +2,13 @@ import { checkFunction, checkOptions, describeValue, must } from "../checks/inde
 import { InvalidArgument } from "../errors.ts";
 import { currentCallContext, extendCallContext } from "../routine/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
+import { declareOnce, packageOf, placeOfCall } from "./declaration.ts";
 
 /** How a context variable is made. */
 export interface ContextVarOptions<T> {
-  /** What `get` returns when nobody has set the variable. It does not travel: each process has its own. */
+  /** What `get` returns when nobody has set the variable. */
   readonly default?: T;
-  /** Keeps variables of the same name in different libraries apart. Default: none. */
+  /** Keeps variables of the same name apart. Default: the package that declares the variable. */
   readonly namespace?: string;
 }
 
@@ -18,24 +19,29 @@ const CHECKS = {
 
 /**
  * A variable that follows the flow of calls: set for a scope by the caller, seen by the tasks that it calls and by
- * what those call. Like any asynchronous context nothing flows back. Two variables of the same name and namespace are
- * the same variable.
+ * what those call. Like any asynchronous context nothing flows back. A name belongs to one declaration in each
+ * namespace; evaluating that declaration again gives the same variable.
  */
 export class ContextVar<T> {
   readonly name: string;
-  readonly namespace: string | undefined;
-  /** Holds the default, if there is one. */
+  readonly namespace: string;
+  /** @internal Holds the default, if there is one. */
   readonly fallback: readonly [] | readonly [T];
 
-  /** Throws `InvalidArgument` when the name is empty or an option is wrong. */
+  /**
+   * Throws `InvalidArgument` when the name is empty or an option is wrong, and when the name is declared at another
+   * place of the same namespace.
+   */
   constructor(name: string, options: ContextVarOptions<T> = {}) {
     if (typeof name !== "string" || name === "") {
       throw new InvalidArgument(`a ContextVar needs a name that is not empty, not ${describeValue(name)}`);
     }
     checkOptions(options, CHECKS, "new ContextVar()");
+    const place = placeOfCall(new.target);
     this.name = name;
-    this.namespace = options.namespace;
+    this.namespace = options.namespace ?? (place === undefined ? "" : packageOf(place.file));
     this.fallback = "default" in options ? [options.default as T] : [];
+    if (place !== undefined) declareOnce(keyOf(this), place, () => describe(this));
   }
 
   /** The value in force, else the default. Throws `InvalidArgument` when there is neither. */
@@ -58,13 +64,18 @@ export class ContextVar<T> {
     return extendCallContext({ variables }, fn);
   }
 
+  /** @internal */
   get [traveller](): string {
     return "context-var";
   }
 }
 
-function keyOf(variable: { name: string; namespace: string | undefined }): string {
-  return variable.namespace === undefined ? variable.name : `${variable.namespace}\u0000${variable.name}`;
+function keyOf({ name, namespace }: Pick<ContextVar<unknown>, "name" | "namespace">): string {
+  return `${namespace}\u0000${name}`;
+}
+
+function describe({ name, namespace }: Pick<ContextVar<unknown>, "name" | "namespace">): string {
+  return `the context variable "${name}"${namespace === "" ? "" : ` of namespace "${namespace}"`}`;
 }
 
 registerTraveller("context-var", {

@@ -62,9 +62,14 @@ export function markTaskThread(): void {
   runtime.isTaskThread = true;
 }
 
+/** True in a thread of a worker that runs tasks. */
+export function isInTaskThread(): boolean {
+  return runtime.isTaskThread === true;
+}
+
 /** True in a thread of a worker for code that no task runs: that of a module which is being loaded, and its callbacks. */
 export function isOutsideTasks(): boolean {
-  return runtime.isTaskThread === true && currentCallContext()?.task === undefined;
+  return isInTaskThread() && currentCallContext()?.task === undefined;
 }
 
 /** Makes a pool the one that calls outside of any scope use. */

@@ -181,10 +181,11 @@ describe("ContextVar", () => {
     expect(here).toEqual({ max: 1 });
   });
 
-  test("is told apart by namespace, and shared by name", async () => {
-    const mine = new ContextVar<number>("shared name", { namespace: "a", default: 0 });
+  test("is told apart by namespace, and shared by what evaluates its declaration again", async () => {
+    const declare = (fallback: number) => new ContextVar<number>("shared name", { namespace: "a", default: fallback });
+    const mine = declare(0);
     const other = new ContextVar<number>("shared name", { namespace: "b", default: 0 });
-    const again = new ContextVar<number>("shared name", { namespace: "a", default: -1 });
+    const again = declare(-1);
     const read = routine(async () => [mine.get(), other.get(), again.get()]);
     expect(await mine.run(5, () => read())).toEqual([5, 0, 5]);
   });
