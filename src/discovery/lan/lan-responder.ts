@@ -78,7 +78,7 @@ export class LanResponder {
     if (known !== undefined) {
       this.#replace(known, { ...known.service, worker });
       if (known.state === "probing") return this.#claimed(known);
-      this.#tell([known], this.#ttl);
+      await this.#tell([known], this.#ttl);
       this.#repeat(known);
       return;
     }
