@@ -44,8 +44,6 @@ const CANCEL_TAG = (RequestField.cancel << 3) | 2;
 const LAST_OUTPUT_MS = 1000;
 /** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
 const LAST_OUTPUT_BUSY_MS = 250;
-/** How often a session that was held up looks whether it may go on, in milliseconds. */
-const HELD_UP_MS = 5;
 
 /** How a service is set up. */
 export interface WorkerServiceOptions {
@@ -88,6 +86,8 @@ export class WorkerService {
   readonly #reader = new FrameReader(LAST_REQUEST_FIELD);
   readonly #sessions = new Map<number, ServedSession>();
   readonly #drained: (() => void)[] = [];
+  /** For each thread the sessions that nothing is read from until it has caught up. */
+  readonly #heldUp: Set<ServedSession>[] = [];
   #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
   #credentials: ProcessCredentials | undefined;
@@ -206,6 +206,7 @@ export class WorkerService {
         malformed: (session, reason) => this.#expel(session, reason),
         finished: (session) => this.#finished(session),
         drained: () => this.#drained[lane]?.(),
+        caughtUp: () => this.#letGoOn(lane),
         room: () => {
           this.#lookAfter(lane);
           this.#threads[lane]?.tell({ kind: "look" });
@@ -216,6 +217,7 @@ export class WorkerService {
     this.#threads[lane] = thread;
     if (this.#credentials !== undefined) thread.tell({ kind: "credentials", credentials: this.#credentials });
     this.#handed[lane] = new HandedMessages();
+    this.#heldUp[lane] = new Set();
     this.#watchdogs[lane] = new ThreadWatchdog(thread, (reason) => {
       // Only when it has ended is it certain what it has not taken in.
       void thread.terminate().then(() => this.#lostThread(lane, reason));
@@ -227,6 +229,7 @@ export class WorkerService {
   #lostThread(lane: number, reason: string): void {
     this.#drained[lane]?.();
     this.#watchdogs[lane]?.close();
+    this.#letGoOn(lane);
     this.#slots?.reclaim(lane);
     this.#lookAfter(lane);
     const untaken = this.#handed[lane]?.untaken(this.#threads[lane]?.board.consumed ?? 0);
@@ -342,12 +345,19 @@ export class WorkerService {
 
   /** Reads no more from a caller whose task thread does not keep up, so that memory stays bounded. */
   #holdUp(session: ServedSession, thread: TaskThread): void {
+    const heldUp = this.#heldUp[session.lane];
+    // One that has ended is replaced in a moment.
+    if (heldUp === undefined || thread.hasEnded) return;
+    if (heldUp.size === 0) thread.tell({ kind: "catch-up" });
+    heldUp.add(session);
     session.stream.pause();
-    const look = setInterval(() => {
-      if (!thread.keepsUp && !thread.hasEnded && !session.stream.closed) return;
-      clearInterval(look);
-      session.stream.resume();
-    }, HELD_UP_MS);
+  }
+
+  /** Reads again from the callers that were held up. */
+  #letGoOn(lane: number): void {
+    const heldUp = this.#heldUp[lane];
+    for (const session of heldUp ?? []) session.stream.resume();
+    heldUp?.clear();
   }
 
   #toCaller(memory: ArrayBuffer): void {
@@ -383,6 +393,7 @@ export class WorkerService {
 
   #forget(session: ServedSession): void {
     this.#sessions.delete(session.number);
+    this.#heldUp[session.lane]?.delete(session);
     this.#threads[session.lane]?.tell({ kind: "close", session: session.number });
     this.#watchdogs[session.lane]?.abandoned(session.number);
   }

@@ -17,6 +17,8 @@ export type ToThread =
   | { readonly kind: "cancel" }
   /** Report when everything that was printed has reached the gRPC thread. */
   | { readonly kind: "flush" }
+  /** Report when all that was handed over before has been taken in: now. */
+  | { readonly kind: "catch-up" }
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
   /** Show this number on the board. */
@@ -36,6 +38,8 @@ export type FromThread =
   | { readonly kind: "flushed" }
   /** After `finish`: everything that there was to send to the caller has been handed over. */
   | { readonly kind: "finished"; readonly session: number }
+  /** After `catch-up`: all that was handed over before it has been taken in. */
+  | { readonly kind: "caught-up" }
   /** There is room for tasks that wait in other threads. */
   | { readonly kind: "room" }
   /** A caller sent what the protocol does not allow. */

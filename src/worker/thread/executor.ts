@@ -42,6 +42,8 @@ export interface ExecutorOptions {
   readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
   /** The way to the pool that a task came from. */
   readonly carrierFor: (pool: Uint8Array) => CallCarrier;
+  /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
+  readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
   /** Called when it has been told to stop and no task is left. */
@@ -65,7 +67,10 @@ export class Executor {
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbound: Inbound[] = [];
   readonly #readers: FrameReader[] = [];
+  /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** Sessions whose callers send nothing more. */
+  readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
   #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
@@ -106,7 +111,14 @@ export class Executor {
 
   /** A caller opened a session. `store`: shared with the caller, for large payloads. */
   open(session: number, callerId: string, store: PayloadStore | undefined, sink: MessageSink): void {
-    this.#sessions.set(session, new ExecutorSession(session, callerId, store, sink));
+    const opened: ExecutorSession = new ExecutorSession(session, callerId, store, {
+      send: (message) => {
+        const isWritable = sink.send(message);
+        if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+        return isWritable;
+      },
+    });
+    this.#sessions.set(session, opened);
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -114,20 +126,18 @@ export class Executor {
     const closed = this.#sessions.get(session);
     if (closed === undefined) return;
     this.#sessions.delete(session);
+    this.#finishing.delete(closed);
     closed.outbox.close();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
     this.#reportIfDrained();
   }
 
-  /**
-   * Whether a session from which nothing more comes has nothing left to send. Generators that wait to be asked for more
-   * do so in vain then.
-   */
-  isFinished(session: number): boolean {
-    const asked = this.#sessions.get(session);
-    if (asked === undefined) return true;
-    if (this.#touched.has(asked) || this.#inbound.some((inbound) => inbound.session === asked)) return false;
-    return asked.outbox.isEmpty && asked.tasks.list().every(({ run }) => run !== undefined && !run.isStepping);
+  /** The caller sends nothing more: `finished` is called when everything that it asked for has been sent. */
+  finish(session: number): void {
+    const finishing = this.#sessions.get(session);
+    if (finishing === undefined) return;
+    this.#finishing.add(finishing);
+    this.#reportIfFinished(finishing);
   }
 
   /** Large messages of a session have gone out. */
@@ -174,6 +184,7 @@ export class Executor {
       }
       this.#inbound.shift();
       this.#readers.push(inbound.reader);
+      if (this.#finishing.size > 0) this.#reportIfFinished(inbound.session);
     }
   }
 
@@ -337,6 +348,18 @@ export class Executor {
     this.#options.drained();
   }
 
+  /**
+   * To be called wherever a session may have sent its last message: after messages that were read or sent. Generators that
+   * wait to be asked for more wait in vain then.
+   */
+  #reportIfFinished(session: ExecutorSession): void {
+    if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
+    if (this.#inbound.some((inbound) => inbound.session === session)) return;
+    if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
+    this.#finishing.delete(session);
+    this.#options.finished(session.number);
+  }
+
   /** Something is to be sent: at once when nothing else goes on, else together with what comes next. */
   #touch(session: ExecutorSession): void {
     this.#touched.add(session);
@@ -357,6 +380,7 @@ export class Executor {
       session.flush();
     }
     this.#touched.clear();
+    for (const session of this.#finishing) this.#reportIfFinished(session);
   }
 }
 

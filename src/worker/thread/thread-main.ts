@@ -26,8 +26,6 @@ const SPIN_MS = 0.25;
 const MOST_PASSES = 255;
 /** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
 const PULSE_BYTES = 96;
-/** How often a session that its caller sends nothing more in looks whether it is finished, in milliseconds. */
-const FINISH_LOOK_MS = 5;
 /** Bytes of large messages that may be on their way out of a session. */
 const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
@@ -48,6 +46,7 @@ const executor = new Executor({
       ? undefined
       : { slots: new TaskSlots(config.slots), lane: config.lane, announce: () => tell({ kind: "room" }) },
   carrierFor: (pool) => proxies.carrier(pool),
+  finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
 });
@@ -90,7 +89,7 @@ function receive(message: ArrayBuffer | ToThread): void {
       unsent.delete(message.session);
       break;
     case "finish":
-      finish(message.session);
+      executor.finish(message.session);
       break;
     case "sent": {
       const outgoing = (unsent.get(message.session) ?? 0) - message.bytes;
@@ -107,6 +106,9 @@ function receive(message: ArrayBuffer | ToThread): void {
     case "flush":
       void Promise.allSettled([written(process.stdout), written(process.stderr)]).then(() => tell({ kind: "flushed" }));
       break;
+    case "catch-up":
+      tell({ kind: "caught-up" });
+      break;
     case "look":
       executor.runner.look();
       break;
@@ -117,12 +119,6 @@ function receive(message: ArrayBuffer | ToThread): void {
       board.answered = message.ping;
       break;
   }
-}
-
-/** Rare enough, and over soon enough, to look for it now and then. */
-function finish(session: number): void {
-  if (executor.isFinished(session)) tell({ kind: "finished", session });
-  else setTimeout(finish, FINISH_LOOK_MS, session);
 }
 
 /**
