@@ -15,7 +15,6 @@ import { PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
-  type CallCarrier,
   type CallOptions,
   currentCallContext,
   dispatchThrough,
@@ -47,7 +46,7 @@ let makePool: (options: PoolOptions) => WorkerPool;
  * Workers to run routines on: started, found, used and stopped together.
  * `starting`, `open`, `stopping`: takes no new calls, `stopped`.
  */
-export class WorkerPool implements CallCarrier, AsyncDisposable {
+export class WorkerPool implements AsyncDisposable {
   readonly #directory: PoolDirectory;
   readonly #options: PoolOptions;
   readonly #deadline = new Deadline();

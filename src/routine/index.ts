@@ -11,10 +11,15 @@ export {
   removeOpenPool,
   runInCallContext,
 } from "./call-context.ts";
-export { CALL_CHECKS, type CallOptions, type RoutineOptions } from "./options.ts";
+export { CALL_CHECKS, type CallOptions, type PoolLike, type RoutineOptions } from "./options.ts";
 export type { Route } from "./route.ts";
 export {
+  type AsyncFunction,
+  type AsyncGeneratorFunctionLike,
+  type AsyncMethod,
   dispatchThrough,
+  type FunctionGiving,
+  type MethodContext,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,

@@ -41,18 +41,20 @@ export type RoutineOf<F> = F & {
  * Any function that gives `R`. The second signature, which every such function fulfils as well, keeps the first from
  * giving types to the parameters of a function literal: `(x = 5) => x` is to have a number for `x`, and not `never`.
  */
-interface FunctionGiving<R> {
+export interface FunctionGiving<R> {
   (...args: never[]): R;
   <T extends never>(...args: T[]): R;
 }
 
-type AsyncFunction = FunctionGiving<Promise<unknown>>;
-type AsyncGeneratorFunctionLike = FunctionGiving<AsyncGenerator<unknown, unknown, never>>;
+/** An asynchronous function. */
+export type AsyncFunction = FunctionGiving<Promise<unknown>>;
+/** An asynchronous generator function. */
+export type AsyncGeneratorFunctionLike = FunctionGiving<AsyncGenerator<unknown, unknown, never>>;
 /** A method that can be a routine and keep its type: its calls give promises or asynchronous generators already. */
-type AsyncMethod = (...args: never[]) => Promise<unknown> | AsyncGenerator<unknown, unknown, never>;
+export type AsyncMethod = (...args: never[]) => Promise<unknown> | AsyncGenerator<unknown, unknown, never>;
 
 /** What a decorator of the standard kind is told of a method. */
-interface MethodContext {
+export interface MethodContext {
   readonly kind: "method";
   readonly name: string | symbol;
   readonly static: boolean;

@@ -42,6 +42,10 @@ export class LocalWorker extends Worker {
   /** The port that the system gave to the first process, for those that follow it. */
   #port: number | undefined;
 
+  /** Throws `InvalidArgument` for options that are wrong. */
+  constructor(options?: WorkerOptions);
+  /** @internal */
+  constructor(options: WorkerOptions, placement: LocalWorkerPlacement);
   constructor(options: WorkerOptions = {}, placement: LocalWorkerPlacement = {}) {
     super(options);
     this.#placement = placement;
@@ -75,13 +79,14 @@ export class LocalWorker extends Worker {
     void this.#process?.stop(timeout);
   }
 
-  /** The process ended although nobody stopped this worker. */
+  /** @internal The process ended although nobody stopped this worker. */
   protected processEnded(end: ProcessEnd, _lastWords: string): void {
     const { metadata } = this;
     if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason: end.reason, final: true });
   }
 
   /**
+   * @internal
    * Starts a process and waits until it takes tasks; leaves none behind when that fails. While one starts in the
    * background, the program may end.
    */

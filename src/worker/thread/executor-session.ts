@@ -94,8 +94,8 @@ export class ExecutorSession {
       return;
     }
     const rootName = ROOT_NAMES.get(frame) ?? "result";
-    const bytes =
-      serializer === undefined ? encoder.encodeInParts(value, rootName) : dumpWith(serializer, value, rootName);
+    const encode = frame === ResponseField.raised ? "encodeThrown" : "encodeInParts";
+    const bytes = serializer === undefined ? encoder[encode](value, rootName) : dumpWith(serializer, value, rootName);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
     if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
