@@ -47,8 +47,6 @@ export type FromThread =
 
 /** Bytes in front of a message between the threads: the session's number. */
 export const SESSION_PREFIX_BYTES = 4;
-/** Bytes that gRPC puts in front of a message. */
-export const GRPC_PREFIX_BYTES = 5;
 /** Messages to callers above this size are reported with `sent` when they have gone out. */
 export const LARGE_MESSAGE_BYTES = 16 * 1024;
 
@@ -61,8 +59,8 @@ export interface ThreadConfig {
   readonly backpressure?: ShippedHook;
   /** The thread's number. */
   readonly lane: number;
-  /** The memory of the worker's `TaskSlots`; nothing if any number of tasks may run at once. */
-  readonly slots: SharedArrayBuffer | undefined;
+  /** The memory of the worker's `ConcurrencyPermits`; nothing if any number of tasks may run at once. */
+  readonly permits: SharedArrayBuffer | undefined;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
   /** Where payload files go; the owner of the pool removes it. */

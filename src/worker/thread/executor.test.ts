@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { encodeContext } from "../../context/context-codec.ts";
 import { ContextVar } from "../../context/context-var.ts";
 import { TaskCancelled } from "../../errors.ts";
-import { StatusCode } from "../../grpc/index.ts";
+import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
 import { currentCallContext } from "../../routine/call-context.ts";
 import { RoutineSpec } from "../../routine/routine-spec.ts";
 import { currentTask } from "../../routine/task.ts";
@@ -24,9 +24,9 @@ import {
   writeTask,
 } from "../../wire/request-frames.ts";
 import { OutcomeField, RejectedField } from "../../wire/response-frames.ts";
-import { TaskSlots } from "../shared/task-slots.ts";
+import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
 import { ThreadBoard } from "../shared/thread-board.ts";
-import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
+import { SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
 import { Executor } from "./executor.ts";
 
 /** What routines do is decided here: their code travels, so they reach it by a name that everybody knows. */
@@ -107,7 +107,7 @@ class Caller {
   #read(message: Buffer): boolean {
     const frame = new FrameReader(LAST_RESPONSE_FIELD).open(
       Buffer.from(message),
-      SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES,
+      SESSION_PREFIX_BYTES + PREFIX_BYTES,
       message.length,
     );
     for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
@@ -136,7 +136,7 @@ let drained: number;
 let entered: string[];
 let gates: Map<string, () => void>;
 
-function setUp(maxConcurrency: number, slots = TaskSlots.of(maxConcurrency, 1)): void {
+function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcurrency, 1)): void {
   board = new ThreadBoard();
   malformed = [];
   finished = [];
@@ -153,7 +153,7 @@ function setUp(maxConcurrency: number, slots = TaskSlots.of(maxConcurrency, 1)):
   executor = new Executor({
     uid: "w-1",
     board,
-    slots: maxConcurrency === 0 ? undefined : { slots, lane: 0, announce: () => expect.unreachable() },
+    concurrency: maxConcurrency === 0 ? undefined : { permits, lane: 0, announce: () => expect.unreachable() },
     carrierFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
     finished: (session) => finished.push(session),
     malformed: (...told) => malformed.push(told),
@@ -503,9 +503,9 @@ describe("stopping", () => {
     ["has lost its caller", () => executor.close(1)],
     ["is cancelled with all others", () => executor.cancelAll()],
   ])("reports when a task that waits for another thread %s", async (_what, leave) => {
-    const slots = TaskSlots.of(1, 2);
-    slots.take(1);
-    setUp(1, slots);
+    const permits = ConcurrencyPermits.of(1, 2);
+    permits.take(1);
+    setUp(1, permits);
     caller.task(0, 1, ["waiting"]).send();
     executor.stop();
     await settle();

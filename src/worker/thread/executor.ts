@@ -39,7 +39,7 @@ export interface ExecutorOptions {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
-  readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
+  readonly concurrency: TaskParkingOptions | undefined;
   /** The way to the pool that a task came from. */
   readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
@@ -83,9 +83,9 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { slots } = options;
+    const { concurrency } = options;
     this.runner = new TaskRunner({
-      parking: slots === undefined ? undefined : new TaskParking(slots),
+      parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       carrierFor: options.carrierFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),

@@ -5,12 +5,12 @@ import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import { markTaskThread } from "../../routine/index.ts";
 import {
+  ConcurrencyPermits,
   type FromThread,
   LARGE_MESSAGE_BYTES,
   preload,
   receiveHook,
   SESSION_PREFIX_BYTES,
-  TaskSlots,
   ThreadBoard,
   type ThreadConfig,
   type ToThread,
@@ -41,10 +41,10 @@ const proxies = new ProxyCache(config.proxyPoolTtl);
 const executor = new Executor({
   uid: config.uid,
   board,
-  slots:
-    config.slots === undefined
+  concurrency:
+    config.permits === undefined
       ? undefined
-      : { slots: new TaskSlots(config.slots), lane: config.lane, announce: () => tell({ kind: "room" }) },
+      : { permits: new ConcurrencyPermits(config.permits), lane: config.lane, announce: () => tell({ kind: "room" }) },
   carrierFor: (pool) => proxies.carrier(pool),
   finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
