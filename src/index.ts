@@ -88,6 +88,7 @@ export {
   type CredentialsLike,
   type CredentialsMaterial,
   type PEM,
+  type PeerIdentity,
   type ProviderOptions,
   WorkerCredentials,
   WorkerCredentialsProvider,
@@ -95,6 +96,8 @@ export {
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
+  type AuthorizeContext,
+  type AuthorizeLike,
   type BackpressureContext,
   type BackpressureLike,
   LocalWorker,

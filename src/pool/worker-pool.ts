@@ -29,8 +29,7 @@ import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
-import { SpawnedWorkers } from "./spawned-workers.ts";
-import { makeWorker } from "./worker-shape.ts";
+import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;

@@ -11,6 +11,7 @@ import {
   StatusCode,
 } from "../../grpc/index.ts";
 import { payloadFiles } from "../../host/index.ts";
+import { peerIdentity } from "../../security/index.ts";
 import {
   BatchWriter,
   encodeDescribeResponse,
@@ -246,7 +247,9 @@ export class WorkerService {
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
     const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
-    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles });
+    const { peerCertificate } = stream;
+    const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
+    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, peer });
     const writer = new BatchWriter(PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,

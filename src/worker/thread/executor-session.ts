@@ -1,5 +1,6 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
+import type { PeerIdentity } from "../../security/index.ts";
 import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
 import {
   INLINE_LIMIT_BYTES,
@@ -35,6 +36,8 @@ export class ExecutorSession {
   /** Names the session within its worker; from 1. */
   readonly number: number;
   readonly callerId: string;
+  /** Who the caller proved to be with a certificate. */
+  readonly peer: PeerIdentity | undefined;
   readonly routes = new Map<number, RemoteRoutine>();
   /** The encoded descriptions of the pools that tasks come from, by number. */
   readonly pools = new Map<number, Uint8Array>();
@@ -54,8 +57,15 @@ export class ExecutorSession {
   #unaccepted: RunningTask[] = [];
 
   /** `store`: shared with the caller; nothing when it shares none. */
-  constructor(number: number, callerId: string, store: PayloadStore | undefined, sink: MessageSink) {
+  constructor(
+    number: number,
+    callerId: string,
+    store: PayloadStore | undefined,
+    sink: MessageSink,
+    peer: PeerIdentity | undefined,
+  ) {
     this.number = number;
+    this.peer = peer;
     this.callerId = callerId;
     // What came from the caller goes back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));

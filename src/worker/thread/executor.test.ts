@@ -516,7 +516,7 @@ describe("stopping", () => {
 
   it("refuses what its hook still thinks about, and does not run it when the hook has made up its mind", async () => {
     let decide: (refuses: boolean) => void = () => undefined;
-    executor.askFirst(() => new Promise((resolve) => (decide = resolve)));
+    executor.askFirst({ backpressure: () => new Promise((resolve) => (decide = resolve)) });
     caller.task(0, 1, ["now"]).send();
     await settle();
     expect(caller.answers).toEqual([]);

@@ -1,6 +1,7 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import type { CallCarrier } from "../../routine/index.ts";
+import type { PeerIdentity } from "../../security/index.ts";
 import {
   AbortField,
   ARGUMENT_FIELDS,
@@ -20,13 +21,13 @@ import {
   TaskField,
   writePace,
 } from "../../wire/index.ts";
-import type { BackpressureLike, ThreadBoard } from "../shared/index.ts";
+import type { ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
-import { TaskAdmission } from "./task-admission.ts";
+import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
 import { type ReadyTask, TaskRunner } from "./task-runner.ts";
@@ -96,9 +97,9 @@ export class Executor {
     });
   }
 
-  /** Has a hook decide which of the tasks that arrive from now on are taken. */
-  askFirst(hook: BackpressureLike): void {
-    this.#admission = new TaskAdmission(hook, {
+  /** Has hooks decide which of the tasks that arrive from now on are taken. */
+  askFirst(hooks: AdmissionHooks): void {
+    this.#admission = new TaskAdmission(hooks, {
       runner: this.runner,
       refuse: (session, id, status, message) => this.#reject(session, id, status, message),
     });
@@ -109,15 +110,20 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
   }
 
-  /** A caller opened a session. `store`: shared with the caller, for large payloads. */
-  open(session: number, callerId: string, store: PayloadStore | undefined, sink: MessageSink): void {
-    const opened: ExecutorSession = new ExecutorSession(session, callerId, store, {
-      send: (message) => {
-        const isWritable = sink.send(message);
-        if (this.#finishing.size > 0) this.#reportIfFinished(opened);
-        return isWritable;
-      },
-    });
+  /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
+  open(
+    session: number,
+    callerId: string,
+    store: PayloadStore | undefined,
+    sink: MessageSink,
+    peer?: PeerIdentity,
+  ): void {
+    const send = (message: Buffer): boolean => {
+      const isWritable = sink.send(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+      return isWritable;
+    };
+    const opened = new ExecutorSession(session, callerId, store, { send }, peer);
     this.#sessions.set(session, opened);
   }
 

@@ -11,6 +11,7 @@ import {
   preload,
   receiveHook,
   SESSION_PREFIX_BYTES,
+  type ShippedHook,
   ThreadBoard,
   type ThreadConfig,
   type ToThread,
@@ -79,9 +80,9 @@ function receive(message: ArrayBuffer | ToThread): void {
   }
   switch (message.kind) {
     case "open": {
-      const { session, callerId, sharesFiles } = message;
+      const { session, callerId, sharesFiles, peer } = message;
       const store = sharesFiles ? payloadFiles : undefined;
-      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) });
+      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer);
       break;
     }
     case "close":
@@ -158,12 +159,18 @@ try {
   fail("a module to preload could not be loaded", error);
 }
 try {
-  if (config.backpressure !== undefined) executor.askFirst(await receiveHook(config.backpressure));
+  if (config.authorize !== undefined || config.backpressure !== undefined) {
+    executor.askFirst({ authorize: await hookOf(config.authorize), backpressure: await hookOf(config.backpressure) });
+  }
 } catch (error) {
-  fail("the backpressure hook could not be loaded", error);
+  fail("the authorize or the backpressure hook could not be loaded", error);
 }
 tell({ kind: "ready" });
 port.on("message", receive);
+
+async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefined> {
+  return shipped === undefined ? undefined : await receiveHook<H>(shipped);
+}
 
 /** Only the first thing that is told counts. */
 function fail(what: string, error: unknown): void {
