@@ -1,0 +1,1 @@
+export { EtcdDiscovery, type EtcdDiscoveryOptions } from "./etcd-discovery.ts";
