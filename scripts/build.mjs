@@ -14,6 +14,7 @@ import { dts } from "rollup-plugin-dts";
 const PUBLIC_ENTRIES = {
   index: "src/index.ts",
   etcd: "src/discovery/etcd/index.ts",
+  redis: "src/discovery/redis/index.ts",
 };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -44,6 +45,8 @@ async function writeEmbeddedWorker() {
     minify: true,
     // Names of classes and functions show in errors and stacks.
     keepNames: true,
+    // An optional package of the user's.
+    external: ["@redis/client"],
     metafile: true,
     write: false,
     plugins: [embeddedWorkerAside],

@@ -70,6 +70,16 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
     params: ["ttl", "connectTimeout", "ca", "cert", "key"],
     parse: (parts) => etcdUrl(parts, true),
   },
+  redis: {
+    form: "redis://HOST:PORT/PREFIX",
+    params: ["ttl", "connectTimeout", "database", "ca", "cert", "key"],
+    parse: (parts) => redisUrl(parts, false),
+  },
+  rediss: {
+    form: "rediss://HOST:PORT/PREFIX",
+    params: ["ttl", "connectTimeout", "database", "ca", "cert", "key"],
+    parse: (parts) => redisUrl(parts, true),
+  },
   static: {
     form: "static:HOST:PORT,...",
     params: ["secure"],
@@ -159,6 +169,25 @@ function etcdUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike>
     ...tlsOf(parts, secure),
   };
   return async () => new (await import("./etcd/index.ts")).EtcdDiscovery(options);
+}
+
+function redisUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike> {
+  const { username, password, hosts, prefix } = serverOf(parts, "6379");
+  const [address, other] = hosts;
+  if (other !== undefined) {
+    throw new InvalidArgument(
+      `discovery URL ${JSON.stringify(parts.shown)} names more than one Redis server: give one`,
+    );
+  }
+  const options = {
+    ...(address === undefined ? {} : { address }),
+    ...(prefix === "" ? {} : { prefix }),
+    ...(username === "" ? {} : { username }),
+    ...(password === "" ? {} : { password }),
+    ...numbersOf(parts, "ttl", "connectTimeout", "database"),
+    ...tlsOf(parts, secure),
+  };
+  return async () => new (await import("./redis/index.ts")).RedisDiscovery(options);
 }
 
 /** The server that a URL names. */

@@ -56,6 +56,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   /** Found in the registry. */
   readonly #found = new Map<string, { readonly text: string; readonly worker: WorkerMetadata | undefined }>();
   readonly #sinks = new Set<WorkerSink>();
+  readonly #turns = new Map<string, Promise<void>>();
   readonly #backoff = new Backoff();
   readonly #warned = new Set<string>();
   #state: "idle" | "connecting" | "connected" | "waiting" | "disposed" = "idle";
@@ -148,7 +149,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     for (;;) {
       const session = await this.#connected(deadline, worker);
       try {
-        await this.#put(session, worker);
+        await this.#put(session, worker.uid);
         return;
       } catch (error) {
         // It failed with the session: the next one writes all entries.
@@ -157,17 +158,35 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     }
   }
 
-  async #put(session: RegistrySession, worker: WorkerMetadata): Promise<void> {
-    const text = JSON.stringify(workerToJson(advertisedWorker(worker, session.localAddress)));
-    const before = await session.put(worker.uid, text);
-    if (before !== undefined && before !== text) this.#warnOfTwin(worker, before, session);
+  /** Writes what is published of a worker by the time that it has its turn. */
+  async #put(session: RegistrySession, uid: string): Promise<void> {
+    await this.#inTurn(uid, async () => {
+      const worker = this.#own.get(uid);
+      if (worker === undefined) return;
+      const text = JSON.stringify(workerToJson(advertisedWorker(worker, session.localAddress)));
+      const before = await session.put(uid, text);
+      if (before !== undefined && before !== text) this.#warnOfTwin(worker, before, session);
+    });
+  }
+
+  /** Writes of one entry follow each other: a server may serve two that are under way in any order. */
+  #inTurn(uid: string, operation: () => Promise<void>): Promise<void> {
+    const turn = (this.#turns.get(uid) ?? Promise.resolve()).then(operation);
+    const over = turn
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#turns.get(uid) === over) this.#turns.delete(uid);
+      });
+    this.#turns.set(uid, over);
+    return turn;
   }
 
   async #withdraw(uid: string): Promise<void> {
     this.#own.delete(uid);
     for (const sink of this.#sinks) this.#tell(sink, uid);
     // Out of reach, the entry ends by itself.
-    await this.#session?.remove(uid).catch(() => undefined);
+    const session = this.#session;
+    await this.#inTurn(uid, async () => await session?.remove(uid)).catch(() => undefined);
     await this.#rest();
   }
 
@@ -223,7 +242,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   async #restore(session: RegistrySession): Promise<void> {
     try {
       const others = Array.from(this.#own.values()).filter((worker) => this.#isForOthers(worker));
-      await Promise.all(others.map((worker) => this.#put(session, worker)));
+      await Promise.all(others.map(({ uid }) => this.#put(session, uid)));
       if (this.#session !== session) return;
       this.#failure = undefined;
       this.#backoff.reset();

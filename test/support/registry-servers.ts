@@ -154,5 +154,30 @@ export async function etcdctl(server: TestServer, args: readonly string[], tls?:
   return stdout;
 }
 
+/** A Redis server; with `certificates` it speaks TLS only. */
+export async function startRedis(
+  options: { readonly password?: string; readonly certificates?: (folder: string) => TestCertificates } = {},
+): Promise<TestServer> {
+  const { password, certificates } = options;
+  const server = await TestServer.prepare(({ folder, port }) => {
+    const made = certificates?.(folder);
+    const tls =
+      made === undefined
+        ? ["--port", String(port)]
+        : ["--port", "0", "--tls-port", String(port), "--tls-cert-file", made.cert, "--tls-key-file", made.key];
+    const authority = made === undefined ? [] : ["--tls-ca-cert-file", made.ca, "--tls-auth-clients", "optional"];
+    const guard = password === undefined ? [] : ["--requirepass", password];
+    const quiet = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+    return ["redis-server", ...tls, ...authority, ...guard, ...quiet];
+  });
+  return await server.start();
+}
+
+/** Runs redis-cli against a server and returns what it printed. */
+export async function redisCli(server: TestServer, ...args: string[]): Promise<string> {
+  const { stdout } = await run("redis-cli", ["-p", String(server.port), ...args]);
+  return stdout.trim();
+}
+
 const succeeded = (): boolean => true;
 const failed = (): boolean => false;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 /** What tests need of the machine besides Node.js, and what says that it is there. */
 const NEEDS = {
   etcd: () => hasProgram("etcd") ?? hasProgram("etcdctl"),
-  "redis-server": () => hasProgram("redis-server"),
+  "redis-server": () => hasProgram("redis-server") ?? hasProgram("redis-cli"),
   "avahi-daemon": () => hasProgram("avahi-daemon") ?? hasProgram("avahi-browse") ?? hasProgram("dbus-daemon"),
   dnsmasq: () => hasProgram("dnsmasq"),
   openssl: () => hasProgram("openssl"),
