@@ -234,7 +234,7 @@ export class Scheduler implements CallOwner, LinkListener {
       return;
     }
     if (this.#failIfHopeless()) return;
-    this.#placements.distribute();
+    if (this.#placements.waitForWorkers) this.#placements.distribute();
     if (balancer.levels === true) {
       this.#runs.distribute(balancer, this.context);
       return;
