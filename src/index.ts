@@ -40,6 +40,8 @@ export {
   LocalDiscovery,
   type LocalDiscoveryOptions,
   StaticDiscovery,
+  type StaticDiscoveryOptions,
+  type WorkerFilter,
   type WorkerMetadata,
 } from "./discovery/index.ts";
 export * from "./errors.ts";
@@ -47,7 +49,9 @@ export {
   type ExplainedPart,
   type ExplainOptions,
   type Explanation,
+  type ModulePattern,
   type Refusal,
+  type Stability,
   shipping,
 } from "./functions/index.ts";
 export type { MapOptions, PoolOptions, Progress } from "./pool/index.ts";
@@ -62,12 +66,19 @@ export {
   type WorkerProxyOptions,
   type WorkerStats,
 } from "./proxy/index.ts";
-export type { CallOptions, RoutineOptions } from "./routine/index.ts";
 export {
+  type AsyncFunction,
+  type AsyncGeneratorFunctionLike,
+  type AsyncMethod,
+  type CallOptions,
   currentTask,
+  type FunctionGiving,
+  type MethodContext,
+  type PoolLike,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,
+  type RoutineOptions,
   routine,
   type StreamRoutine,
   type Task,
@@ -77,6 +88,7 @@ export {
   type CredentialsLike,
   type CredentialsMaterial,
   type PEM,
+  type PeerIdentity,
   type ProviderOptions,
   WorkerCredentials,
   WorkerCredentialsProvider,
@@ -84,6 +96,8 @@ export {
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
+  type AuthorizeContext,
+  type AuthorizeLike,
   type BackpressureContext,
   type BackpressureLike,
   LocalWorker,

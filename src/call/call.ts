@@ -1,8 +1,8 @@
 import { WorkerLost } from "../errors.ts";
 import type { Dependency } from "../functions/index.ts";
-import { dropPayloadFile } from "../host/index.ts";
 import type { Route } from "../routine/index.ts";
 import type { Serializer } from "../values/index.ts";
+import { Payload } from "../wire/index.ts";
 import type { CallGroup } from "./call-group.ts";
 import type { LiveSignal } from "./live-signals.ts";
 import { RemoteFailure } from "./remote-failure.ts";
@@ -103,7 +103,6 @@ export interface StreamSink {
  */
 export type CallState = "created" | "waiting" | "sent" | "running" | "settling" | "ended";
 
-const NOTHING = new Uint8Array(0);
 let lastSequence = 0;
 
 /** The name of a task in the whole system. */
@@ -119,12 +118,8 @@ export class Call {
   route: Route;
   pool: PoolReference | undefined;
   extras: CallExtras | undefined;
-  /** The encoded arguments are a part of this buffer, or have this length in a file. */
-  args: Uint8Array = NOTHING;
-  argsStart = 0;
-  argsEnd = 0;
-  /** The encoded arguments are in this file instead, from the call on. */
-  file: string | undefined;
+  /** The encoded arguments. */
+  args: Payload = Payload.EMPTY;
   /** Signals among the arguments, by their numbers. */
   signals: readonly LiveSignal[] | undefined;
   /** Takes the steps, if the routine is a generator. */
@@ -288,9 +283,7 @@ export class Call {
     }
     if (before === "waiting") this.#owner?.withdraw(this);
     // No worker has read them.
-    if ((before === "waiting" || before === "created") && this.file !== undefined) {
-      dropPayloadFile(this.file, this.argsEnd);
-    }
+    if (before === "waiting" || before === "created") this.args.drop();
     this.#resolve = ignore;
     this.#reject = ignore;
     this.remake = undefined;

@@ -2,18 +2,19 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { Call, type CallExtras, type PoolReference, type StreamSink } from "../call/call.ts";
 import { CallGroup } from "../call/call-group.ts";
-import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../host/index.ts";
+import { PoolDirectory, payloadFiles } from "../host/index.ts";
 import type { Route } from "../routine/route.ts";
 import { decode } from "../values/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
+import { Payload } from "../wire/payload.ts";
 import {
   CancelField,
   CreditField,
   DependencyField,
+  PoolReferenceField,
   RouteField,
-  ScopeField,
   StepField,
   TaskField,
 } from "../wire/request-frames.ts";
@@ -40,16 +41,14 @@ function route(number: number, changes: Partial<Route> = {}): Route {
   };
 }
 
-function makeCall(of: Route, bytes: Uint8Array, start = 0, end = bytes.length): Call {
+function makeCall(of: Route, args: Payload): Call {
   const call = new Call(
     of,
     new CallGroup(),
     () => undefined,
     () => undefined,
   );
-  call.args = bytes;
-  call.argsStart = start;
-  call.argsEnd = end;
+  call.args = args;
   return call;
 }
 
@@ -86,7 +85,7 @@ function makeSender() {
       pool?: PoolReference,
       stream?: StreamSink,
     ): SentTask {
-      const made = makeCall(of, bytes);
+      const made = makeCall(of, Payload.inMemory(bytes));
       made.extras = extras;
       made.pool = pool;
       made.stream = stream;
@@ -151,8 +150,9 @@ describe("RequestSender", () => {
     call(route(1), undefined, undefined, pool);
     call(route(1), undefined, { timeout: 5 }, pool);
     const seen = frames((kind, frame) => {
-      if (kind === "scope") return [frame.integer(ScopeField.number), frame.text(ScopeField.pool)];
-      return kind === "task" ? frame.integer(TaskField.scope) : kind;
+      if (kind === "pool")
+        return [frame.integer(PoolReferenceField.number), frame.text(PoolReferenceField.description)];
+      return kind === "task" ? frame.integer(TaskField.pool) : kind;
     });
     expect(seen).toEqual(["route", [7, "pool"], 7, 7]);
   });
@@ -187,7 +187,7 @@ describe("RequestSender", () => {
 
   it("sends only the arguments' part of their buffer", () => {
     const { sender, frames } = makeSender();
-    const made = makeCall(route(1), Uint8Array.of(0, 1, 2, 3, 4), 1, 4);
+    const made = makeCall(route(1), Payload.inMemory(Uint8Array.of(0, 1, 2, 3, 4), 1, 4));
     const task = taskOf(made, 5);
     sender.task(task, made);
     const tasks = frames((kind, frame) => [kind, frame.integer(TaskField.id), [...frame.view(TaskField.args)]]);
@@ -286,26 +286,24 @@ describe("RequestSender", () => {
     ]);
   });
 
-  it.skipIf(fileRealm() === "")("arguments in a file are the same at the second worker", () => {
-    usePayloadDirectory(directory.bulkDirectory());
+  it.skipIf(payloadFiles.realm === "")("arguments in a file are the same at the second worker", () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
     const bytes = new Uint8Array(100_000).fill(7);
-    const made = makeCall(route(1), new Uint8Array(0), 0, bytes.length);
-    made.file = writePayloadFile(bytes);
+    const made = makeCall(route(1), Payload.inStore(payloadFiles, payloadFiles.put(bytes) ?? "", bytes.length));
     const sent = ["refuses", "takes"].map(() => {
       const { sender, frames } = makeSender();
       sender.task(taskOf(made, 0), made);
       // Files that were read are written again.
-      writePayloadFile(new Uint8Array(bytes.length).fill(8));
+      payloadFiles.put(new Uint8Array(bytes.length).fill(8));
       return frames((kind, frame) => (kind === "task" ? Buffer.from(frame.view(TaskField.args)) : kind)).at(-1);
     });
     expect(sent.map((args) => Buffer.compare(Buffer.from(args ?? ""), bytes))).toEqual([0, 0]);
   });
 
-  it.skipIf(fileRealm() === "")("names the file of arguments to a worker that can read it", () => {
+  it.skipIf(payloadFiles.realm === "")("names the file of arguments to a worker that can read it", () => {
     const { outbox, sender, frames } = makeSender();
-    outbox.writeFile = () => undefined;
-    const made = makeCall(route(1), new Uint8Array(0), 0, 100_000);
-    made.file = "/somewhere/file";
+    outbox.store = payloadFiles;
+    const made = makeCall(route(1), Payload.inStore(payloadFiles, "/somewhere/file", 100_000));
     sender.task(taskOf(made, 0), made);
     expect(
       frames((kind, frame) => [kind, frame.text(TaskField.file), frame.integer(TaskField.chunked)]).at(-1),

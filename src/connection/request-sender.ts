@@ -1,19 +1,18 @@
 import type { Call, EarlyValue, LiveSignal } from "../call/index.ts";
-import { takePayloadFile } from "../host/index.ts";
 import { dumpWith, ValueEncoder } from "../values/index.ts";
 import {
-  FILE_FROM_BYTES,
   type Outbox,
   type PayloadPlace,
   RequestField,
   SentDependencies,
+  STORE_FROM_BYTES,
   type StepKind,
   writeAbort,
   writeCancel,
   writeCredit,
   writePlainTask,
+  writePoolReference,
   writeRoute,
-  writeScope,
   writeStep,
   writeTask,
 } from "../wire/index.ts";
@@ -51,18 +50,18 @@ export class RequestSender {
     if (!this.#routes.has(route.number)) this.#announceRoute(call);
     if (pool !== undefined && !this.#pools.has(pool.number)) {
       this.#pools.add(pool.number);
-      writeScope(writer, pool.number, pool.description);
+      writePoolReference(writer, pool.number, pool.description);
     }
-    const { args, argsStart, argsEnd, sequence } = call;
+    const { args, sequence } = call;
     const poolNumber = pool?.number ?? 0;
     if (
-      call.file === undefined &&
+      !args.isStored &&
       extras === undefined &&
       call.signals === undefined &&
       call.stream === undefined &&
-      argsEnd - argsStart <= FILE_FROM_BYTES
+      args.length <= STORE_FROM_BYTES
     ) {
-      writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, poolNumber);
+      writePlainTask(writer, id, route.number, args.buffer, args.start, args.end, sequence, poolNumber);
       task.isWritten = true;
       this.#window.sent(1);
       return;
@@ -75,9 +74,8 @@ export class RequestSender {
         timeout,
         caller,
         context,
-        prefetch,
         key,
-        scope: poolNumber,
+        pool: poolNumber,
         needs,
       });
       task.isWritten = true;
@@ -93,16 +91,11 @@ export class RequestSender {
   }
 
   #placeArgs(id: number, call: Call, write: (place: PayloadPlace) => void): void {
-    if (call.file !== undefined && this.#outbox.writeFile === undefined) {
-      // A worker that reads no files: the arguments go the long way, now and if they are sent again.
-      call.args = takePayloadFile(call.file, call.argsEnd - call.argsStart);
-      call.argsEnd -= call.argsStart;
-      call.argsStart = 0;
-      call.file = undefined;
-    }
-    const { file, args, argsStart, argsEnd } = call;
-    if (file === undefined) this.#outbox.place(id, args.subarray(argsStart, argsEnd), write);
-    else write({ file, chunked: argsEnd - argsStart });
+    // To a worker that shares no store the arguments go the long way, now and if they are sent again.
+    if (this.#outbox.store === undefined) call.args = call.args.intoMemory();
+    const { args } = call;
+    if (args.isStored) write(args.place);
+    else this.#outbox.place(id, args.buffer.subarray(args.start, args.end), write);
   }
 
   /**

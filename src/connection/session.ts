@@ -1,8 +1,8 @@
 import type { Call, EarlyValue, Recipient } from "../call/index.ts";
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
-import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
-import { dropPayloadFile, fileRealm, writePayloadFile } from "../host/index.ts";
+import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
+import { payloadFiles } from "../host/index.ts";
 import {
   ChunkField,
   FrameReader,
@@ -28,7 +28,6 @@ import { RequestSender } from "./request-sender.ts";
 import { SentTask, type TaskSession } from "./sent-task.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
-const GRPC_PREFIX_BYTES = 5;
 
 /** What the owner of a session is told. */
 export interface SessionEvents {
@@ -83,7 +82,7 @@ export class Session implements TaskSession {
       drain: () => this.#outbox.drained(),
       status: (status) => this.#ended(status),
     });
-    this.#outbox = new Outbox(this.#stream, GRPC_PREFIX_BYTES, RequestField.chunk);
+    this.#outbox = new Outbox(this.#stream, PREFIX_BYTES, RequestField.chunk);
     this.#sender = new RequestSender(this.#outbox, this.window);
     writeHello(this.#outbox.writer, {
       version: PROTOCOL_VERSION,
@@ -91,7 +90,7 @@ export class Session implements TaskSession {
       // Tasks are called by it and their sequence number, and code that comes back from a worker is known by it.
       callerId: processId,
       lane,
-      fileRealm: address.startsWith("unix:") ? fileRealm() : "",
+      fileRealm: address.startsWith("unix:") ? payloadFiles.realm : "",
     });
     this.#outbox.flush();
   }
@@ -154,7 +153,7 @@ export class Session implements TaskSession {
     const unstarted = task.state === "sent";
     task.state = "abandoned";
     task.call = undefined;
-    this.#outcomes.chunks.drop(task.id);
+    this.#outcomes.payloads.dropChunks(task.id);
     this.#sender.cancel(task, reason);
     if (unstarted) this.window.started(1);
     // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
@@ -204,7 +203,7 @@ export class Session implements TaskSession {
           break;
         case ResponseField.chunk:
           // Pieces of what nobody wants any more may still be under way.
-          if (this.#tasks[frame.integer(ChunkField.id)]?.call !== undefined) this.#outcomes.chunks.add(frame);
+          if (this.#tasks[frame.integer(ChunkField.id)]?.call !== undefined) this.#outcomes.payloads.addChunk(frame);
           break;
         case ResponseField.rejected:
           started += this.#rejected(frame);
@@ -230,7 +229,10 @@ export class Session implements TaskSession {
   #open(frame: FrameReader): void {
     if (this.#state !== "opening") return;
     this.#state = "open";
-    if (frame.integer(WelcomeField.sharesFiles) === 1) this.#outbox.writeFile = writePayloadFile;
+    if (frame.integer(WelcomeField.sharesFiles) === 1) {
+      this.#outbox.store = payloadFiles;
+      this.#outcomes.payloads.store = payloadFiles;
+    }
     this.#welcomed?.({
       version: frame.integer(WelcomeField.version),
       workerUid: frame.text(WelcomeField.workerUid),
@@ -267,18 +269,7 @@ export class Session implements TaskSession {
     const { call } = task;
     this.#release(task);
     if (call === undefined) return counts;
-    if (frame.has(RejectedField.error)) {
-      const from = frame.start(RejectedField.error);
-      this.#outcomes.deliver(
-        call,
-        ResponseField.raised,
-        frame.buffer,
-        from,
-        frame.end(RejectedField.error),
-        false,
-        true,
-      );
-    } else if (frame.has(RejectedField.codeWanted)) {
+    if (frame.has(RejectedField.codeWanted)) {
       this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
@@ -290,7 +281,7 @@ export class Session implements TaskSession {
   }
 
   #codeWanted(call: Call, hashes: readonly string[], message: string): void {
-    const { file, argsEnd } = call;
+    const { args } = call;
     let remade = false;
     try {
       remade = call.remake?.(hashes, message) === true;
@@ -298,7 +289,7 @@ export class Session implements TaskSession {
       call.fail(error);
       return;
     } finally {
-      if (file !== undefined && !(remade && call.file === file)) dropPayloadFile(file, argsEnd);
+      if (!remade || call.args !== args) args.drop();
     }
     if (remade) call.owner?.remade(call);
     else call.fail(new CodeUnavailable(`worker ${this.#address}: ${message}`));
@@ -336,7 +327,7 @@ export class Session implements TaskSession {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
-    this.#outcomes.chunks.clear();
+    this.#outcomes.payloads.clear();
     if (opening) {
       // Whoever opened the session may be gone; the failure reaches the calls through `closed`.
       this.welcome.catch(() => undefined);

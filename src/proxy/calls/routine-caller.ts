@@ -13,16 +13,14 @@ import {
 } from "../../call/index.ts";
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
-import { writePayloadFile } from "../../host/index.ts";
+import { payloadFiles } from "../../host/index.ts";
 import { type CallContext, type CallOptions, currentCallContext, type RoutineSpec } from "../../routine/index.ts";
 import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
-import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../../wire/index.ts";
+import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { DirectCall } from "./direct-call.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
-
-const NOTHING = new Uint8Array(0);
 
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
@@ -139,7 +137,8 @@ export class RoutineCaller {
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, sent.dependencies);
-    setArguments(call, sent);
+    call.args = sent.args;
+    call.signals = sent.signals;
     if (route.dependencies.length > 0 || sent.dependencies.length > 0) {
       let isRemade = false;
       call.remake = (unavailable, why) => {
@@ -168,17 +167,23 @@ export class RoutineCaller {
     const sent = this.#encode(spec, args, options);
     // Its time runs from the call on.
     call.extras = { ...makeExtras(spec, context, options, sent.dependencies), acceptBy: extras.acceptBy };
-    setArguments(call, sent);
+    call.args = sent.args;
+    call.signals = sent.signals;
     if (sent.signals !== undefined) followSignals(call, sent.signals);
   }
 
   /**
-   * Puts large arguments into a file at once where every worker can read it, so that they are copied once and wait in no
-   * heap. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read the file.
+   * Stores large arguments at once where every worker can read them, so that they are copied once and wait in no heap.
+   * Not for calls that may be tried again after a worker was lost: nobody knows whether it has read them.
    */
-  #file(bytes: EncodedValue, options: CallOptions | undefined): string | undefined {
-    if (!isFileSize(bytes.length) || options?.idempotent === true || !this.#scheduler.sharesFiles) return undefined;
-    return writePayloadFile(bytes);
+  #keep(bytes: EncodedValue, options: CallOptions | undefined): Payload {
+    if (bytes.length > STORE_FROM_BYTES && options?.idempotent !== true && this.#scheduler.sharesFiles) {
+      const stored = storePayload(payloadFiles, bytes);
+      if (stored !== undefined) return stored;
+    }
+    this.#staging.store(bytes);
+    const { slab, start, end } = this.#staging;
+    return Payload.inMemory(slab, start, end);
   }
 
   #encode(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): SentArguments {
@@ -193,34 +198,15 @@ export class RoutineCaller {
       signals = closeSignals();
     }
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    const file = this.#file(bytes, options);
-    if (file !== undefined) return { args: NOTHING, start: 0, end: bytes.length, file, dependencies, signals };
-    this.#staging.store(bytes);
-    const { slab, start, end } = this.#staging;
-    return { args: slab, start, end, file, dependencies, signals };
+    return { args: this.#keep(bytes, options), dependencies, signals };
   }
 }
 
-/** Encoded arguments: a part of a buffer, or of such a length in a file. */
+/** Encoded arguments. */
 interface SentArguments {
-  readonly args: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-  readonly file: string | undefined;
+  readonly args: Payload;
   readonly dependencies: readonly Dependency[];
   readonly signals: readonly LiveSignal[] | undefined;
-}
-
-function setArguments(call: Call, { args, start, end, file, signals }: SentArguments): void {
-  call.args = args;
-  call.argsStart = start;
-  call.argsEnd = end;
-  call.file = file;
-  call.signals = signals;
-}
-
-function isFileSize(length: number): boolean {
-  return length > FILE_FROM_BYTES && length <= FILE_LIMIT_BYTES;
 }
 
 /** Has a call followed by its signals, its limits and whoever observes the calls of a task. */

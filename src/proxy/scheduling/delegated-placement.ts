@@ -1,7 +1,7 @@
 import type { LoadBalancerLike } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
 import { describeValue } from "../../checks/index.ts";
-import { InvalidArgument, TaskTimeout, TransientRpcError } from "../../errors.ts";
+import { InvalidArgument, TaskTimeout } from "../../errors.ts";
 import { Timer } from "../../time/index.ts";
 import type { Member } from "../members/index.ts";
 import { Offers } from "./offers.ts";
@@ -65,13 +65,11 @@ export class DelegatedPlacement extends Placement {
   }
 
   override rejected(call: Call, error: Error): void {
-    const { members, evict } = this.placements.options;
     const uid = call.recipient?.uid ?? "";
     call.waitAgain(this, "rejected");
     noteRefusal(call, uid, error);
     this.#askSoon();
-    const member = members.get(uid);
-    if (member !== undefined && !(error instanceof TransientRpcError)) evict(member, error);
+    this.placements.refusedBy(uid, error);
   }
 
   override returned(call: Call): void {

@@ -81,10 +81,8 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
   }
 
   override rejected(call: Call, error: Error): void {
-    const { members, evict } = this.placements.options;
-    const member = members.get(call.recipient?.uid ?? "");
     call.waitAgain(this, "rejected");
-    if (member !== undefined && !(error instanceof TransientRpcError)) evict(member, error);
+    this.placements.refusedBy(call.recipient?.uid ?? "", error);
     this.#refused(error);
   }
 

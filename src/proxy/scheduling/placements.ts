@@ -1,6 +1,6 @@
 import type { LoadBalancerContextView } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
-import { RpcError, TransientRpcError } from "../../errors.ts";
+import { PermissionDenied, RpcError, TransientRpcError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import type { Connector, Member } from "../members/index.ts";
 import type { Placement } from "./placement.ts";
@@ -117,6 +117,14 @@ export class Placements {
       session.send(this.#take(queue, count), member, true);
     }
     this.#miss(member, Array.from(queue.impatient));
+  }
+
+  /** A worker refused a call. It leaves the pool if no other call could do better there. */
+  refusedBy(uid: string, error: Error): void {
+    const member = this.options.members.get(uid);
+    // What one caller may not run says nothing about other calls.
+    const isTaskOnly = error instanceof TransientRpcError || error instanceof PermissionDenied;
+    if (member !== undefined && !isTaskOnly) this.options.evict(member, error);
   }
 
   /** Gives back every call that waits for a worker. */
