@@ -1,6 +1,6 @@
 import * as balancing from "./balancing/index.ts";
 import { ContextVar, runtimeContext } from "./context/index.ts";
-import { LocalDiscovery, StaticDiscovery } from "./discovery/index.ts";
+import { LanDiscovery, LocalDiscovery, openDiscovery, StaticDiscovery } from "./discovery/index.ts";
 import * as errors from "./errors.ts";
 import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
 import { WorkerPool } from "./pool/index.ts";
@@ -37,9 +37,14 @@ export {
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
   type Factory,
+  LanDiscovery,
+  type LanDiscoveryOptions,
   LocalDiscovery,
   type LocalDiscoveryOptions,
+  openDiscovery,
   StaticDiscovery,
+  type StaticDiscoveryOptions,
+  type WorkerFilter,
   type WorkerMetadata,
 } from "./discovery/index.ts";
 export * from "./errors.ts";
@@ -47,7 +52,9 @@ export {
   type ExplainedPart,
   type ExplainOptions,
   type Explanation,
+  type ModulePattern,
   type Refusal,
+  type Stability,
   shipping,
 } from "./functions/index.ts";
 export type { MapOptions, PoolOptions, Progress } from "./pool/index.ts";
@@ -62,12 +69,19 @@ export {
   type WorkerProxyOptions,
   type WorkerStats,
 } from "./proxy/index.ts";
-export type { CallOptions, RoutineOptions } from "./routine/index.ts";
 export {
+  type AsyncFunction,
+  type AsyncGeneratorFunctionLike,
+  type AsyncMethod,
+  type CallOptions,
   currentTask,
+  type FunctionGiving,
+  type MethodContext,
+  type PoolLike,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,
+  type RoutineOptions,
   routine,
   type StreamRoutine,
   type Task,
@@ -77,6 +91,7 @@ export {
   type CredentialsLike,
   type CredentialsMaterial,
   type PEM,
+  type PeerIdentity,
   type ProviderOptions,
   WorkerCredentials,
   WorkerCredentialsProvider,
@@ -84,6 +99,8 @@ export {
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
+  type AuthorizeContext,
+  type AuthorizeLike,
   type BackpressureContext,
   type BackpressureLike,
   LocalWorker,
@@ -105,8 +122,10 @@ registerRuntimeExports("wool-ts", {
   ContextVar,
   currentTask,
   events,
+  LanDiscovery,
   LocalDiscovery,
   LocalWorker,
+  openDiscovery,
   ResilientWorker,
   routine,
   runtimeContext,

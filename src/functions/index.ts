@@ -39,6 +39,7 @@ export {
   type Dismantled,
   IS_BUNDLED,
   isClass,
+  type ModulePattern,
   OWN_URL,
   type PlainData,
   PortableIds,

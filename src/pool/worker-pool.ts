@@ -15,7 +15,6 @@ import { PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
-  type CallCarrier,
   type CallOptions,
   currentCallContext,
   dispatchThrough,
@@ -26,12 +25,11 @@ import {
   runInCallContext,
 } from "../routine/index.ts";
 import { Deadline } from "../time/index.ts";
-import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
-import { SpawnedWorkers } from "./spawned-workers.ts";
-import { makeWorker } from "./worker-shape.ts";
+import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
@@ -47,7 +45,7 @@ let makePool: (options: PoolOptions) => WorkerPool;
  * Workers to run routines on: started, found, used and stopped together.
  * `starting`, `open`, `stopping`: takes no new calls, `stopped`.
  */
-export class WorkerPool implements CallCarrier, AsyncDisposable {
+export class WorkerPool implements AsyncDisposable {
   readonly #directory: PoolDirectory;
   readonly #options: PoolOptions;
   readonly #deadline = new Deadline();
@@ -74,7 +72,7 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
    */
   static async start(options: PoolOptions = {}): Promise<WorkerPool> {
     checkPoolOptions(options);
-    refuseBesidesTasks("WorkerPool.start()");
+    refuseOutsideTasks("WorkerPool.start()");
     const pool = makePool(options);
     try {
       await pool.#start();

@@ -18,7 +18,6 @@ import {
 } from "../discovery/index.ts";
 import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import {
-  type CallCarrier,
   type CallOptions,
   dispatchThrough,
   extendCallContext,
@@ -68,7 +67,7 @@ export interface PoolStats extends WorkerStats {
  * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none.
  * `idle`: not used yet. `starting`: waits for its quorum. `open`. `closed`.
  */
-export class WorkerProxy implements CallCarrier, AsyncDisposable {
+export class WorkerProxy implements AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;

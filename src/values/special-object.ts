@@ -153,13 +153,17 @@ function prototypeOfClass(origin: unknown): object {
 
 function writtenProperties(writer: GraphWriter, value: object, state: InternalState): KeyedProperty[] {
   if (state.hasOnlyState?.(value) === true) return [];
+  const { omissions } = writer;
   const properties: KeyedProperty[] = [];
   for (const key of Reflect.ownKeys(value)) {
     const property = ownProperty(value, key);
     if (property === undefined || state.implies?.(value, key, property) === true) continue;
+    if (omissions?.has(value, key) === true) continue;
     properties.push({ key, property: state.present?.(writer.port, value, key, property) ?? property });
   }
-  return properties;
+  const addition = omissions?.additionTo(value);
+  if (addition === undefined) return properties;
+  return [...properties.filter(({ key }) => key !== addition.key), addition];
 }
 
 /**

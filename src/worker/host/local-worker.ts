@@ -15,7 +15,7 @@ import {
 import { PACKAGE_VERSION } from "../../wire/index.ts";
 import { type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { isLoopback } from "./loopback.ts";
-import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
+import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -42,6 +42,10 @@ export class LocalWorker extends Worker {
   /** The port that the system gave to the first process, for those that follow it. */
   #port: number | undefined;
 
+  /** Throws `InvalidArgument` for options that are wrong. */
+  constructor(options?: WorkerOptions);
+  /** @internal */
+  constructor(options: WorkerOptions, placement: LocalWorkerPlacement);
   constructor(options: WorkerOptions = {}, placement: LocalWorkerPlacement = {}) {
     super(options);
     this.#placement = placement;
@@ -49,7 +53,7 @@ export class LocalWorker extends Worker {
 
   protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     refuseSingleExecutable();
-    refuseBesidesTasks(`${this.constructor.name}.start()`);
+    refuseOutsideTasks(`${this.constructor.name}.start()`);
     try {
       const metadata = await this.launch(timeout, "foreground");
       this.#warnIfExposed();
@@ -75,13 +79,14 @@ export class LocalWorker extends Worker {
     void this.#process?.stop(timeout);
   }
 
-  /** The process ended although nobody stopped this worker. */
+  /** @internal The process ended although nobody stopped this worker. */
   protected processEnded(end: ProcessEnd, _lastWords: string): void {
     const { metadata } = this;
     if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason: end.reason, final: true });
   }
 
   /**
+   * @internal
    * Starts a process and waits until it takes tasks; leaves none behind when that fails. While one starts in the
    * background, the program may end.
    */
@@ -91,7 +96,9 @@ export class LocalWorker extends Worker {
     const channel = { ...options.channel };
     const { spin = threads < availableParallelism() } = this.#placement;
     // What cannot travel is found out before there is anything to clean up.
-    const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
+    const backpressure =
+      options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
+    const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
     const directory = this.#directory();
     // Only the embedded entry has to be waited for.
     const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
@@ -110,6 +117,7 @@ export class LocalWorker extends Worker {
           listen: this.#listenAddress(directory),
           threads,
           maxConcurrency: options.maxConcurrency ?? 0,
+          ...(authorize === undefined ? {} : { authorize }),
           ...(backpressure === undefined ? {} : { backpressure }),
           ...(credentials === undefined ? {} : { credentials }),
           preload: (options.preload ?? []).map(preloadSpecifier),
