@@ -130,14 +130,18 @@ export async function startEtcd(certificates?: (folder: string) => TestCertifica
         made === undefined
           ? []
           : ["--cert-file", made.cert, "--key-file", made.key, "--trusted-ca-file", made.ca, "--client-cert-auth"];
-      return [
-        "etcd",
-        ...["--data-dir", join(folder, "data"), "--name", "test", "--log-level", "error"],
-        ...["--listen-client-urls", `${scheme}://${address}`, "--advertise-client-urls", `${scheme}://${address}`],
-        ...["--listen-peer-urls", `http://127.0.0.1:${peerPort}`],
-        ...["--initial-advertise-peer-urls", `http://127.0.0.1:${peerPort}`],
-        ...["--initial-cluster", `test=http://127.0.0.1:${peerPort}`, ...tls],
-      ];
+      const [clients, peers] = [`${scheme}://${address}`, `http://127.0.0.1:${peerPort}`];
+      const settings = {
+        "data-dir": join(folder, "data"),
+        name: "test",
+        "log-level": "error",
+        "listen-client-urls": clients,
+        "advertise-client-urls": clients,
+        "listen-peer-urls": peers,
+        "initial-advertise-peer-urls": peers,
+        "initial-cluster": `test=${peers}`,
+      };
+      return ["etcd", ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]), ...tls];
     },
     async (each) => await etcdctl(each, ["endpoint", "health"], made).then(succeeded, failed),
   );

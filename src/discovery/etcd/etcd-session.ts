@@ -158,7 +158,7 @@ export class EtcdSession implements RegistrySession {
       },
       this.#headers,
     );
-    const keep = (): void => void send(stream, LeaseKeepAliveRequestSchema, { id });
+    const keep = (): void => send(stream, LeaseKeepAliveRequestSchema, { id });
     this.#keepAlive = setInterval(keep, (Number(ttl) * 1000) / 3).unref();
     return id;
   }
