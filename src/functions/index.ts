@@ -8,6 +8,7 @@ export {
   stability,
   writtenName,
 } from "./capture/index.ts";
+export { beginCapture, endCapture } from "./engine/index.ts";
 export {
   type ExplainedPart,
   type ExplainOptions,

@@ -1,5 +1,5 @@
 import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
-import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
+import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Refusal } from "./refusal.ts";
 import { explainRefusal } from "./refusals/index.ts";
@@ -61,6 +61,7 @@ export class ValueEncoder {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
+    beginCapture();
     try {
       const payload = list === undefined ? writer.write(value) : writer.writeList(list);
       this.#parts = writer.takeParts(payload);
@@ -69,6 +70,7 @@ export class ValueEncoder {
     } catch (error) {
       throw error instanceof Refusal ? explainRefusal(error, value, rootName, this.#port) : error;
     } finally {
+      endCapture();
       writer.clear();
       this.#idle = writer;
     }
