@@ -32,6 +32,17 @@ export function knownLiveVariables(fn: object): Accessors | undefined {
   return known.get(fn);
 }
 
+/** What `this` means in a function that has none of its own; undefined when the function cannot be entered. */
+export function outerReceiver(fn: object, site: CodeSite): { readonly value: unknown } | undefined {
+  if (isDebuggerAttached()) return undefined;
+  if (isQuicklyEntered(site) && worksQuickly()) {
+    const taken = takeQuickly(fn, "[this]", site);
+    if (Array.isArray(taken)) return { value: taken[0] };
+  }
+  const entry = entryTo(site);
+  return entry === undefined ? undefined : pauseIn(fn, entry, (paused) => ({ value: paused.receiver() }));
+}
+
 function accessorText(names: readonly string[]): string {
   return `[${names.map((name) => `[()=>${name},v=>{${name}=v}]`).join()}]`;
 }
@@ -73,10 +84,10 @@ const ENTER = Symbol.for("wool-ts.functions.enter");
 
 /**
  * Stopping at each function and describing the whole stack costs milliseconds. A breakpoint with a condition costs a
- * tenth: the condition is evaluated inside of the function, hands the accessors over and ends the call. When anything
+ * tenth: the condition is evaluated inside of the function, hands what is wanted over and ends the call. When anything
  * goes wrong in it, the breakpoint stops the function instead.
  */
-function enterQuickly(fn: object, names: readonly string[], site?: CodeSite): Accessors | undefined {
+function takeQuickly(fn: object, expression: string, site: CodeSite | undefined): unknown {
   if (!isFunction(fn)) return undefined;
   const { length } = fn;
   const fill = new Array<undefined>(length).fill(undefined);
@@ -87,7 +98,7 @@ function enterQuickly(fn: object, names: readonly string[], site?: CodeSite): Ac
     return false;
   };
   withDebugger(() => {
-    if (site === undefined || armed?.site !== site || armed.names !== names.join()) arm(fn, names, site);
+    if (site === undefined || armed?.site !== site || armed.expression !== expression) arm(fn, expression, site);
     // The condition sees the user's names, so it needs one that no program has. It is gone before anything else runs.
     Object.defineProperty(globalThis, TAKER, { value: take, configurable: true });
     Object.defineProperty(inspector, ENTER, { value: () => fn(...fill), configurable: true });
@@ -99,19 +110,25 @@ function enterQuickly(fn: object, names: readonly string[], site?: CodeSite): Ac
       afterCapture(disarm);
     }
   });
-  return toAccessors(names, taken);
+  return taken;
+}
+
+function enterQuickly(fn: object, names: readonly string[], site?: CodeSite): Accessors | undefined {
+  return toAccessors(names, takeQuickly(fn, accessorText(names), site));
 }
 
 /** The functions made at one place have their breakpoint in common, so it stays until another one is needed. */
-let armed: { readonly site: CodeSite | undefined; readonly names: string; readonly breakpointId: string } | undefined;
+let armed:
+  | { readonly site: CodeSite | undefined; readonly expression: string; readonly breakpointId: string }
+  | undefined;
 
-function arm(fn: object, names: readonly string[], site: CodeSite | undefined): void {
+function arm(fn: object, expression: string, site: CodeSite | undefined): void {
   disarm();
-  const condition = `(()=>{try{return ${TAKER}(${accessorText(names)})}catch{return true}})()`;
+  const condition = `(()=>{try{return ${TAKER}(${expression})}catch{return true}})()`;
   const { breakpointId } = withRemoteObject(fn, (objectId) =>
     inspect<{ breakpointId: string }>("Debugger.setBreakpointOnFunctionCall", { objectId, condition }),
   );
-  armed = { site, names: names.join(), breakpointId };
+  armed = { site, expression, breakpointId };
 }
 
 function disarm(): void {

@@ -67,9 +67,9 @@ export function asOneCapture<T>(body: () => T): T {
   }
 }
 
-/** Names the capture that is under way, so that one can tell whether a mark was left in it. */
-export function captureNumber(): number {
-  return lastCapture;
+/** The number of the capture that is under way; undefined when there is none. */
+export function captureNumber(): number | undefined {
+  return captures === 0 ? undefined : lastCapture;
 }
 
 function cleanUp(): void {
