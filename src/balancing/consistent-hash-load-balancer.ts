@@ -1,5 +1,4 @@
-import { describeValue } from "../checks/index.ts";
-import { InvalidArgument } from "../errors.ts";
+import { checkOption, must } from "../checks/index.ts";
 import { HashRing } from "./hash-ring.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 import { PowerOfTwoLoadBalancer } from "./power-of-two-load-balancer.ts";
@@ -34,12 +33,7 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
   /** Throws `InvalidArgument` when `points` is no whole number from 1 to 4096. */
   constructor(options: ConsistentHashOptions = {}) {
     const { points = DEFAULT_POINTS } = options;
-    if (!Number.isInteger(points) || points < 1 || points > MOST_POINTS) {
-      throw new InvalidArgument(
-        `ConsistentHashLoadBalancer: option "points" must be a whole number from 1 to ${MOST_POINTS}, ` +
-          `not ${describeValue(points)}`,
-      );
-    }
+    checkOption(points, must.wholeNumber(1, MOST_POINTS), "ConsistentHashLoadBalancer", "points");
     this.#points = points;
   }
 

@@ -1,8 +1,11 @@
 import type { WorkerMetadata } from "../discovery/index.ts";
 import type { LoadBalancerContextView } from "./load-balancer.ts";
+import { ReadOnlyMap } from "./read-only-map.ts";
 
 /** The workers of one pool. Exported for those who write or test a balancer. */
 export class LoadBalancerContext implements LoadBalancerContextView {
+  /** The workers that can be chosen, by uid: a live view that cannot be changed. */
+  readonly workers: ReadonlyMap<string, WorkerMetadata>;
   readonly #workers = new Map<string, WorkerMetadata>();
   readonly #load: (uid: string) => number;
   #version = 0;
@@ -10,10 +13,7 @@ export class LoadBalancerContext implements LoadBalancerContextView {
   /** `load` tells how many tasks a worker has; without it every worker is idle. */
   constructor(load: (uid: string) => number = () => 0) {
     this.#load = load;
-  }
-
-  get workers(): ReadonlyMap<string, WorkerMetadata> {
-    return this.#workers;
+    this.workers = new ReadOnlyMap(this.#workers);
   }
 
   get version(): number {

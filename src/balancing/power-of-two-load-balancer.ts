@@ -1,4 +1,4 @@
-import { describeValue } from "../checks/index.ts";
+import { checkOption, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 
@@ -25,11 +25,7 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
   /** Throws `InvalidArgument` when `random` is no function. */
   constructor(options: PowerOfTwoOptions = {}) {
     const { random = Math.random } = options;
-    if (typeof random !== "function") {
-      throw new InvalidArgument(
-        `PowerOfTwoLoadBalancer: option "random" must be a function, not ${describeValue(random)}`,
-      );
-    }
+    checkOption(random, must.callable(), "PowerOfTwoLoadBalancer", "random");
     this.#random = random;
   }
 

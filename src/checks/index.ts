@@ -1,2 +1,5 @@
-export { checkFunction } from "./check-function.ts";
+export { checkFunction, checkOption, checkOptions } from "./check-options.ts";
+export type { Check } from "./checks.ts";
+export * as must from "./checks.ts";
 export { describeValue } from "./describe-value.ts";
+export { nearestName } from "./nearest-name.ts";

@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { nearestName } from "../checks/index.ts";
 import { configureEntry, configureRoot } from "../functions/index.ts";
 import { type Explanation, shipping } from "../index.ts";
 import { type Command, EXIT } from "./command.ts";
 import { exportNames, type FoundExport, findExport, listExports } from "./find-export.ts";
 import { formatExplanation } from "./format-explanation.ts";
 import { loadModule } from "./load-module.ts";
-import { nearestName } from "./nearest-name.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../checks/index.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** A function, class or routine that a module exports. */

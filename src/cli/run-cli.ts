@@ -1,6 +1,6 @@
+import { nearestName } from "../checks/index.ts";
 import { type CommandEntry, EXIT } from "./command.ts";
 import { commands } from "./commands.ts";
-import { nearestName } from "./nearest-name.ts";
 import { packageVersion } from "./package-version.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";

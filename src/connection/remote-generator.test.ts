@@ -1,11 +1,11 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import type { Call } from "../call/call.ts";
+import { RemoteFailure } from "../call/remote-failure.ts";
 import { InvalidArgument, SerializationError, TaskTimeout } from "../errors.ts";
 import type { StepKind } from "../wire/fields.ts";
 import { GeneratorRun } from "../worker/thread/generator-run.ts";
-import type { Call } from "./call.ts";
-import { RemoteFailure } from "./remote-failure.ts";
 import { RemoteGenerator } from "./remote-generator.ts";
 import type { Session } from "./session.ts";
 

@@ -1,8 +1,7 @@
+import { type Call, RemoteFailure, type StreamSink, throwAtCallSite } from "../call/index.ts";
 import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/index.ts";
 import { StepKind } from "../wire/index.ts";
-import type { Call, StreamSink } from "./call.ts";
-import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
 import { type EncodedValue, encodeEarly } from "./request-sender.ts";
 import type { Session } from "./session.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SerializationError } from "../errors.ts";
-import { currentFrame, type Frame, runWithFrame } from "../routine/frame.ts";
+import { type CallContext, currentCallContext, runInCallContext } from "../routine/call-context.ts";
 import { ValueDecoder } from "../values/index.ts";
 import { decodeContext, encodeContext } from "./context-codec.ts";
 import { ContextVar } from "./context-var.ts";
@@ -9,8 +9,8 @@ import { runtimeContext } from "./runtime-context.ts";
 
 const decoder = new ValueDecoder();
 
-function roundTrip(frame: Frame): Frame {
-  const encoded = encodeContext(frame);
+function roundTrip(context: CallContext): CallContext {
+  const encoded = encodeContext(context);
   if (encoded === undefined) return {};
   const padded = Buffer.concat([Buffer.from([255, 255]), encoded.bytes, Buffer.from([255])]);
   return decodeContext(decoder, padded, 2, padded.length - 1);
@@ -19,8 +19,8 @@ function roundTrip(frame: Frame): Frame {
 describe("the context of a call", () => {
   it("is nothing when nothing was set", () => {
     const signal = new AbortController().signal;
-    for (const frame of [{}, { variables: new Map() }, { ambient: {} }, { ambient: { signal, timeout: 5 } }]) {
-      expect(encodeContext(frame)).toBeUndefined();
+    for (const context of [{}, { variables: new Map() }, { ambient: {} }, { ambient: { signal, timeout: 5 } }]) {
+      expect(encodeContext(context)).toBeUndefined();
     }
   });
 
@@ -40,11 +40,11 @@ describe("the context of a call", () => {
   it("can be set on the other side", () => {
     const user = new ContextVar("user", { default: "nobody" });
     const arrived = user.run("ann", () =>
-      runtimeContext.run({ dispatchTimeout: 5 }, () => roundTrip(currentFrame() ?? {})),
+      runtimeContext.run({ dispatchTimeout: 5 }, () => roundTrip(currentCallContext() ?? {})),
     );
-    runWithFrame(arrived, () => {
+    runInCallContext(arrived, () => {
       expect(user.get()).toBe("ann");
-      expect(currentFrame()?.ambient).toEqual({ dispatchTimeout: 5 });
+      expect(currentCallContext()?.ambient).toEqual({ dispatchTimeout: 5 });
     });
   });
 

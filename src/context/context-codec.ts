@@ -1,8 +1,8 @@
 import type { Dependency } from "../functions/index.ts";
-import type { CallOptions, Frame } from "../routine/index.ts";
+import type { CallContext, CallOptions } from "../routine/index.ts";
 import { type ValueDecoder, ValueEncoder } from "../values/index.ts";
 
-/** The part of a frame that travels with a call. */
+/** The part of a context that travels with a call. */
 export interface EncodedContext {
   readonly bytes: Uint8Array;
   readonly dependencies: readonly Dependency[];
@@ -11,9 +11,9 @@ export interface EncodedContext {
 const encoder = new ValueEncoder();
 
 /** Encodes the context variables and ambient options in force, or nothing when there are none. */
-export function encodeContext(frame: Frame): EncodedContext | undefined {
-  const variables = frame.variables;
-  const dispatchTimeout = frame.ambient?.dispatchTimeout;
+export function encodeContext(context: CallContext): EncodedContext | undefined {
+  const variables = context.variables;
+  const dispatchTimeout = context.ambient?.dispatchTimeout;
   if ((variables === undefined || variables.size === 0) && dispatchTimeout === undefined) return undefined;
   const bytes = Uint8Array.from(encoder.encode([variables, dispatchTimeout], "context"));
   return { bytes, dependencies: encoder.dependencies };

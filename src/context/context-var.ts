@@ -1,46 +1,52 @@
-import { checkFunction, describeValue } from "../checks/index.ts";
+import { checkFunction, checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkOptions, currentFrame, runInFrame } from "../routine/index.ts";
+import { currentCallContext, extendCallContext } from "../routine/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
+import { declareOnce, packageOf, placeOfCall } from "./declaration.ts";
 
 /** How a context variable is made. */
 export interface ContextVarOptions<T> {
-  /** What `get` returns when nobody has set the variable. It does not travel: each process has its own. */
+  /** What `get` returns when nobody has set the variable. */
   readonly default?: T;
-  /** Keeps variables of the same name in different libraries apart. Default: none. */
+  /** Keeps variables of the same name apart. Default: the package that declares the variable. */
   readonly namespace?: string;
 }
 
 const CHECKS = {
-  default: () => undefined,
-  namespace: (value: unknown) => (typeof value === "string" ? undefined : "a string"),
+  default: must.anything,
+  namespace: must.text,
 };
 
 /**
  * A variable that follows the flow of calls: set for a scope by the caller, seen by the tasks that it calls and by
- * what those call. Like any asynchronous context nothing flows back. Two variables of the same name and namespace are
- * the same variable.
+ * what those call. Like any asynchronous context nothing flows back. A name belongs to one declaration in each
+ * namespace; evaluating that declaration again gives the same variable.
  */
 export class ContextVar<T> {
   readonly name: string;
-  readonly namespace: string | undefined;
-  /** Holds the default, if there is one. */
+  readonly namespace: string;
+  /** @internal Holds the default, if there is one. */
   readonly fallback: readonly [] | readonly [T];
 
-  /** Throws `InvalidArgument` when the name is empty or an option is wrong. */
+  /**
+   * Throws `InvalidArgument` when the name is empty or an option is wrong, and when the name is declared at another
+   * place of the same namespace.
+   */
   constructor(name: string, options: ContextVarOptions<T> = {}) {
     if (typeof name !== "string" || name === "") {
       throw new InvalidArgument(`a ContextVar needs a name that is not empty, not ${describeValue(name)}`);
     }
     checkOptions(options, CHECKS, "new ContextVar()");
+    const place = placeOfCall(new.target);
     this.name = name;
-    this.namespace = options.namespace;
+    this.namespace = options.namespace ?? (place === undefined ? "" : packageOf(place.file));
     this.fallback = "default" in options ? [options.default as T] : [];
+    if (place !== undefined) declareOnce(keyOf(this), place, () => describe(this));
   }
 
   /** The value in force, else the default. Throws `InvalidArgument` when there is neither. */
   get(): T {
-    const variables = currentFrame()?.variables;
+    const variables = currentCallContext()?.variables;
     const key = keyOf(this);
     if (variables?.has(key) === true) return variables.get(key) as T;
     if (this.fallback.length === 1) return this.fallback[0];
@@ -53,18 +59,23 @@ export class ContextVar<T> {
   /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. Throws `InvalidArgument` for what is no function. */
   run<R>(value: T, fn: () => R): R {
     checkFunction(fn, "run() of a ContextVar", "a value and a function to run with it");
-    const variables = new Map(currentFrame()?.variables);
+    const variables = new Map(currentCallContext()?.variables);
     variables.set(keyOf(this), value);
-    return runInFrame({ variables }, fn);
+    return extendCallContext({ variables }, fn);
   }
 
+  /** @internal */
   get [traveller](): string {
     return "context-var";
   }
 }
 
-function keyOf(variable: { name: string; namespace: string | undefined }): string {
-  return variable.namespace === undefined ? variable.name : `${variable.namespace}\u0000${variable.name}`;
+function keyOf({ name, namespace }: Pick<ContextVar<unknown>, "name" | "namespace">): string {
+  return `${namespace}\u0000${name}`;
+}
+
+function describe({ name, namespace }: Pick<ContextVar<unknown>, "name" | "namespace">): string {
+  return `the context variable "${name}"${namespace === "" ? "" : ` of namespace "${namespace}"`}`;
 }
 
 registerTraveller("context-var", {

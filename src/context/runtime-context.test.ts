@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { InvalidArgument } from "../errors.ts";
-import { currentFrame, runInFrame } from "../routine/frame.ts";
+import { currentCallContext, extendCallContext } from "../routine/call-context.ts";
 import { runtimeContext } from "./runtime-context.ts";
 
-const ambient = () => currentFrame()?.ambient;
+const ambient = () => currentCallContext()?.ambient;
 
 describe("runtimeContext", () => {
   it("sets options for what is called inside, and gives back what that gives", async () => {
@@ -29,10 +29,10 @@ describe("runtimeContext", () => {
     ]);
   });
 
-  it("keeps the rest of the frame", () => {
+  it("keeps the rest of the context", () => {
     const variables = new Map([["a", 1]]);
-    runInFrame({ variables }, () => {
-      runtimeContext.run({ dispatchTimeout: 1 }, () => expect(currentFrame()?.variables).toBe(variables));
+    extendCallContext({ variables }, () => {
+      runtimeContext.run({ dispatchTimeout: 1 }, () => expect(currentCallContext()?.variables).toBe(variables));
     });
   });
 

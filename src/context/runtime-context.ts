@@ -1,5 +1,5 @@
-import { checkFunction } from "../checks/index.ts";
-import { type CallOptions, checkOptions, currentFrame, runInFrame } from "../routine/index.ts";
+import { checkFunction, checkOptions, must } from "../checks/index.ts";
+import { type CallOptions, currentCallContext, extendCallContext } from "../routine/index.ts";
 
 /** Call options for every call of a scope. */
 export interface AmbientOptions {
@@ -9,11 +9,7 @@ export interface AmbientOptions {
   readonly signal?: AbortSignal;
 }
 
-const CHECKS = {
-  dispatchTimeout: (value: unknown) =>
-    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
-  signal: (value: unknown) => (value instanceof AbortSignal ? undefined : "an AbortSignal"),
-};
+const CHECKS = { dispatchTimeout: must.duration, signal: must.abortSignal };
 
 /** The call options in force for a scope. They reach the calls that tasks of the scope make, too. */
 export const runtimeContext = {
@@ -21,7 +17,7 @@ export const runtimeContext = {
   run<R>(options: AmbientOptions, fn: () => R): R {
     checkOptions(options, CHECKS, "runtimeContext.run()");
     checkFunction(fn, "runtimeContext.run()", "options and a function to run with them");
-    const ambient: CallOptions = { ...currentFrame()?.ambient, ...options };
-    return runInFrame({ ambient }, fn);
+    const ambient: CallOptions = { ...currentCallContext()?.ambient, ...options };
+    return extendCallContext({ ambient }, fn);
   },
 } as const;

@@ -1,4 +1,5 @@
-import type { WorkerMetadata } from "./worker-metadata.ts";
+import { checkOption, must } from "../checks/index.ts";
+import { checkWorker, type WorkerMetadata } from "./worker-metadata.ts";
 
 /** What happened to a worker. */
 export type DiscoveryEventType = "worker-added" | "worker-dropped" | "worker-updated";
@@ -27,4 +28,15 @@ export interface DiscoveryLike {
   readonly publisher?: DiscoveryPublisherLike;
   /** Changes of the workers that pass `filter`; one that begins or ceases to pass is added or dropped. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike;
+}
+
+const TYPES = must.oneOf("worker-added", "worker-updated", "worker-dropped");
+
+/**
+ * Makes sure that subscribers can read what is about to be published.
+ * @throws InvalidArgument when the type is unknown or the metadata is malformed.
+ */
+export function checkPublication(type: DiscoveryEventType, worker: WorkerMetadata): void {
+  checkOption(type, TYPES, "publish()", "type");
+  checkWorker(worker);
 }

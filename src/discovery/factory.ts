@@ -1,6 +1,7 @@
 import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { DiscoveryLike } from "./discovery.ts";
+import { openDiscovery } from "./discovery-url.ts";
 
 /**
  * An instance, a promise of one, or a function that returns either. What of those is `AsyncDisposable` or
@@ -34,11 +35,14 @@ export async function resolveFactory<T extends object>(factory: Factory<T>, what
 }
 
 /**
- * Gets the discovery out of a factory.
+ * Gets the discovery out of a factory, or makes the one that a URL stands for.
  * @throws InvalidArgument when it yields something else; what the factory throws otherwise.
  */
-export async function resolveDiscovery(factory: Factory<DiscoveryLike>): Promise<Resolved<DiscoveryLike>> {
-  const resolved = await resolveFactory(factory, "discovery");
+export async function resolveDiscovery(factory: Factory<DiscoveryLike> | string): Promise<Resolved<DiscoveryLike>> {
+  const resolved = await resolveFactory<DiscoveryLike>(
+    typeof factory === "string" ? openDiscovery(factory) : factory,
+    "discovery",
+  );
   const problem = discoveryProblem(resolved.value);
   if (problem === undefined) return resolved;
   await resolved.dispose();

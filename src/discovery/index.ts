@@ -1,3 +1,4 @@
+export { announcingBeside } from "./announcing-beside.ts";
 export { type ChannelOptions, parseChannelOptions } from "./channel-options.ts";
 export type {
   DiscoveryEvent,
@@ -7,17 +8,18 @@ export type {
   DiscoverySubscriberLike,
   WorkerFilter,
 } from "./discovery.ts";
+export { checkDiscoveryUrl, discoveryUrlForms, openDiscovery, POOL_NAMESPACE, POOL_SCHEME } from "./discovery-url.ts";
 export { EventQueue, type EventSink, type Release } from "./event-queue.ts";
 export { type Factory, isDiscoveryLike, type Resolved, resolveDiscovery, resolveFactory } from "./factory.ts";
-export { LocalDiscovery, type LocalDiscoveryOptions } from "./local-discovery.ts";
-export { checkPublication } from "./publication.ts";
+export { LanDiscovery, type LanDiscoveryOptions } from "./lan/index.ts";
+export { LocalDiscovery, type LocalDiscoveryOptions } from "./local/index.ts";
 export { StaticDiscovery, type StaticDiscoveryOptions } from "./static-discovery.ts";
 export { addressProblem } from "./worker-address.ts";
-export { diffWorkers, mapWorkers, type WorkerMap } from "./worker-diff.ts";
 export {
   checkWorker,
   equalWorkers,
   type ParsedWorker,
+  type WorkerDescription,
   type WorkerMetadata,
   type WorkerMetadataJson,
   workerFromJson,

@@ -16,11 +16,11 @@ const described: WorkerMetadata = {
 
 describe("StaticDiscovery", () => {
   it("adds its workers and then waits", async () => {
-    const events = new StaticDiscovery([described, "10.0.0.1:50051"]).subscribe()[Symbol.asyncIterator]();
+    const events = new StaticDiscovery([described, "127.0.0.1:1"]).subscribe()[Symbol.asyncIterator]();
     expect((await events.next()).value).toEqual({ type: "worker-added", worker: described });
     expect((await events.next()).value).toMatchObject({
       type: "worker-added",
-      worker: { uid: "10.0.0.1:50051", address: "10.0.0.1:50051", secure: false },
+      worker: { uid: "127.0.0.1:1", address: "127.0.0.1:1", secure: false },
     });
     const pending = events.next();
     await events.return?.();
@@ -35,9 +35,9 @@ describe("StaticDiscovery", () => {
   });
 
   it("refuses what is no address or worker", () => {
-    expect(() => new StaticDiscovery(["host"])).toThrow('The worker address "host" is neither');
+    expect(() => new StaticDiscovery(["host"])).toThrow('the worker address "host" is neither');
     expect(() => new StaticDiscovery([{ ...described, pid: -1 }])).toThrow(InvalidArgument);
     // @ts-expect-error A list is needed also for one worker.
-    expect(() => new StaticDiscovery("host:1")).toThrow("give an array");
+    expect(() => new StaticDiscovery("host:1")).toThrow("takes an array of addresses");
   });
 });

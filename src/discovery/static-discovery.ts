@@ -1,5 +1,6 @@
-import { describeValue } from "../checks/index.ts";
+import { checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { AddressedWorkers, workerAt } from "./addressed-workers.ts";
 import type { DiscoveryLike, DiscoverySubscriberLike, WorkerFilter } from "./discovery.ts";
 import { addressProblem } from "./worker-address.ts";
 import { checkWorker, type WorkerMetadata } from "./worker-metadata.ts";
@@ -11,35 +12,44 @@ export interface StaticDiscoveryOptions {
   readonly secure?: boolean;
 }
 
-/** A fixed list of workers, which nobody announces and which never changes. */
+/**
+ * A fixed list of workers, which nobody announces. One given by address is asked for its uid, version, tags and the rest;
+ * while it cannot be asked it has its address for a uid.
+ */
 export class StaticDiscovery implements DiscoveryLike {
-  /** The workers, in the order given. One given by address has that as its uid; what else it is remains unknown. */
+  /** The workers as they were given; for one given by address nothing else is known here. */
   readonly workers: readonly WorkerMetadata[];
+  readonly #described: readonly WorkerMetadata[];
+  readonly #addresses: readonly string[];
+  readonly #secure: boolean;
 
   /** @throws InvalidArgument when an item is neither metadata nor `host:port`, `[ipv6]:port` or `unix:path`. */
   constructor(workers: readonly (WorkerMetadata | string)[], options: StaticDiscoveryOptions = {}) {
     if (!Array.isArray(workers)) {
       throw new InvalidArgument(
-        `StaticDiscovery got ${describeValue(workers)}: give an array of addresses or worker metadata.`,
+        `StaticDiscovery takes an array of addresses or worker metadata, not ${describeValue(workers)}`,
       );
     }
-    const secure = options.secure ?? false;
-    this.workers = workers.map((item) => (typeof item === "string" ? workerAt(item, secure) : checkWorker(item)));
+    checkOptions(options, { secure: must.flag }, "StaticDiscovery");
+    this.#secure = options.secure ?? false;
+    this.#described = workers.filter((item) => typeof item !== "string").map(checkWorker);
+    this.#addresses = workers.filter((item) => typeof item === "string").map(checkAddress);
+    this.workers = workers.map((item) => (typeof item === "string" ? workerAt(item, this.#secure) : item));
   }
 
   /** Adds each worker that passes `filter`, and then waits until the iteration is closed. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
     return subscribeToWorkers((sink) => {
-      sink.update(this.workers);
-      return () => {};
+      for (const worker of this.#described) sink.change(worker);
+      const addressed = new AddressedWorkers(sink, { secure: this.#secure });
+      addressed.set(this.#addresses);
+      return () => addressed.close();
     }, filter);
   }
 }
 
-function workerAt(address: string, secure: boolean): WorkerMetadata {
+function checkAddress(address: string): string {
   const problem = addressProblem(address);
-  if (problem !== undefined) {
-    throw new InvalidArgument(`The worker address ${JSON.stringify(address)} ${problem}.`);
-  }
-  return { uid: address, address, pid: 0, version: "", tags: new Set(), extra: {}, secure, channel: {} };
+  if (problem === undefined) return address;
+  throw new InvalidArgument(`the worker address ${JSON.stringify(address)} ${problem}`);
 }

@@ -25,6 +25,9 @@ export interface WorkerMetadataJson extends Omit<WorkerMetadata, "tags"> {
   readonly tags: readonly string[];
 }
 
+/** What a worker can tell of itself wherever it is reached. */
+export type WorkerDescription = Omit<WorkerMetadataJson, "uid" | "address" | "pid">;
+
 /** A worker, or why the value that was read is none. */
 export type ParsedWorker =
   | { readonly worker: WorkerMetadata; readonly reason?: undefined }

@@ -8,7 +8,7 @@ export {
   stability,
   writtenName,
 } from "./capture/index.ts";
-export { beginCapture, endCapture } from "./engine/index.ts";
+export { beginCapture, endCapture, type PromiseView, viewPromise } from "./engine/index.ts";
 export {
   type ExplainedPart,
   type ExplainOptions,
@@ -27,6 +27,7 @@ export {
   configureRoot,
   importFrom,
   isTypeScript,
+  pathOf,
   prepareForTypeScript,
   projectRoot,
 } from "./modules/index.ts";
@@ -38,6 +39,7 @@ export {
   type Dismantled,
   IS_BUNDLED,
   isClass,
+  type ModulePattern,
   OWN_URL,
   type PlainData,
   PortableIds,

@@ -1,7 +1,7 @@
-import { describeValue } from "../checks/index.ts";
-import { fromCaller, placed } from "../connection/index.ts";
+import { fromCaller, placed } from "../call/index.ts";
+import { checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { CALL_CHECKS, type CallOptions, checkOptions } from "../routine/index.ts";
+import { CALL_CHECKS, type CallOptions } from "../routine/index.ts";
 
 /** How far a `map` has come. */
 export interface Progress {
@@ -32,11 +32,10 @@ export interface MapOptions extends CallOptions {
 
 const CHECKS = {
   ...CALL_CHECKS,
-  concurrency: (value: unknown) =>
-    typeof value === "number" && Number.isInteger(value) && value >= 1 ? undefined : "a whole number, 1 or more",
-  ordered: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
-  onProgress: (value: unknown) => (typeof value === "function" ? undefined : "a function"),
-  stopOnError: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
+  concurrency: must.wholeNumber(1),
+  ordered: must.flag,
+  onProgress: must.callable(),
+  stopOnError: must.flag,
 };
 
 /** Parts the options of `map` itself from those of its calls. Throws `InvalidArgument` for wrong ones. */

@@ -1,9 +1,10 @@
 import { availableParallelism } from "node:os";
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
-import type { DiscoveryLike, Factory, WorkerFilter } from "../discovery/index.ts";
+import { checkOptions, must } from "../checks/index.ts";
+import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
-import { checkOptions } from "../routine/index.ts";
+import type { CredentialsLike } from "../security/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
 /** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */
@@ -12,14 +13,19 @@ export interface PoolOptions {
   readonly size?: number;
   /** Put on spawned workers; of discovered ones only those with one of these are used. Default: none, all are used. */
   readonly tags?: readonly string[];
-  /** Where workers are announced and found. Default: a private place for this pool. */
-  readonly discovery?: Factory<DiscoveryLike>;
+  /** Where workers are announced and found: a discovery, or its URL, such as `"lan:render"`. Default: a private place for this pool. */
+  readonly discovery?: Factory<DiscoveryLike> | string;
   /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
   readonly loadBalancer?: Factory<LoadBalancerLike | DispatchingLoadBalancerLike>;
   /** Makes the workers that are spawned. Default: `LocalWorker`. */
   readonly worker?: WorkerFactory;
   /** For the workers that are spawned. */
   readonly workerOptions?: WorkerOptions;
+  /**
+   * Used by the workers that are spawned, unless `workerOptions` has others, and to connect to workers: with credentials
+   * only to those with TLS, without only to those without. Default: none.
+   */
+  readonly credentials?: CredentialsLike;
   /** Most discovered workers used beyond those spawned. Default: no limit. */
   readonly lease?: number;
   /** Which of the workers found are used. Default: all. */
@@ -35,20 +41,25 @@ export interface PoolOptions {
 }
 
 const CHECKS = {
-  size: (value: unknown) =>
-    typeof value === "number" && Number.isInteger(value) && value >= 0 ? undefined : "a whole number, zero or more",
-  tags: (value: unknown) =>
-    Array.isArray(value) && value.every((tag) => typeof tag === "string") ? undefined : "an array of strings",
-  worker: (value: unknown) => (typeof value === "function" ? undefined : "a function that makes a worker"),
-  workerOptions: (value: unknown) => (typeof value === "object" && value !== null ? undefined : "an object"),
+  size: must.wholeNumber(0),
+  tags: must.texts,
+  worker: must.callable("a function that makes a worker"),
+  workerOptions: must.object,
   ...SHARED_CHECKS,
 };
 
 /** Throws `InvalidArgument` for an option that is unknown or of the wrong kind, and for a pool that could never have its workers. */
 export function checkPoolOptions(options: unknown): asserts options is PoolOptions {
   checkOptions(options, CHECKS, "WorkerPool.start()");
-  const { size, discovery, quorum = 0, workerOptions } = options as PoolOptions;
+  const { size, discovery, quorum = 0, workerOptions, credentials } = options as PoolOptions;
   if (workerOptions !== undefined) checkWorkerOptions(workerOptions, "WorkerPool.start() workerOptions");
+  if (workerOptions?.credentials !== undefined && credentials === undefined) {
+    throw new InvalidArgument(
+      "WorkerPool.start(): workerOptions has credentials and the pool has none, so that it could not use its own " +
+        "workers: give the pool credentials, which its workers use then, too",
+    );
+  }
+  if (typeof discovery === "string") checkDiscoveryUrl(discovery);
   if (discovery !== undefined) return;
   if (size === 0) {
     throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");

@@ -1,41 +1,35 @@
 import { availableParallelism } from "node:os";
+import { fromCaller } from "../call/index.ts";
 import { checkFunction } from "../checks/index.ts";
-import { fromCaller } from "../connection/index.ts";
 import {
+  announcingBeside,
   type DiscoveryLike,
   type DiscoveryPublisherLike,
   LocalDiscovery,
-  type WorkerMetadata,
-} from "../discovery/index.ts";
-import { InvalidArgument, NoWorkersAvailable, PoolClosed } from "../errors.ts";
-import { PoolDirectory } from "../host/index.ts";
-import {
-  type BroadcastResult,
   POOL_NAMESPACE,
   POOL_SCHEME,
-  type PoolStats,
-  WorkerProxy,
-  type WorkerProxyOptions,
-} from "../proxy/index.ts";
+  type WorkerMetadata,
+} from "../discovery/index.ts";
+import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { PoolDirectory } from "../host/index.ts";
+import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
-  addOpenDispatcher,
+  addOpenPool,
   type CallOptions,
-  currentFrame,
-  type Dispatcher,
+  currentCallContext,
   dispatchThrough,
+  extendCallContext,
   type RoutineSpec,
-  removeOpenDispatcher,
+  removeOpenPool,
   requireFunctionRoutine,
-  runInFrame,
-  runWithFrame,
+  runInCallContext,
 } from "../routine/index.ts";
-import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
-import { Deadline } from "./deadline.ts";
+import { Deadline } from "../time/index.ts";
+import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
-import { SpawnedWorkers } from "./spawned-workers.ts";
-import { makeWorker } from "./worker-shape.ts";
+import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
@@ -51,7 +45,7 @@ let makePool: (options: PoolOptions) => WorkerPool;
  * Workers to run routines on: started, found, used and stopped together.
  * `starting`, `open`, `stopping`: takes no new calls, `stopped`.
  */
-export class WorkerPool implements Dispatcher, AsyncDisposable {
+export class WorkerPool implements AsyncDisposable {
   readonly #directory: PoolDirectory;
   readonly #options: PoolOptions;
   readonly #deadline = new Deadline();
@@ -78,7 +72,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
    */
   static async start(options: PoolOptions = {}): Promise<WorkerPool> {
     checkPoolOptions(options);
-    refuseBesidesTasks("WorkerPool.start()");
+    refuseOutsideTasks("WorkerPool.start()");
     const pool = makePool(options);
     try {
       await pool.#start();
@@ -90,12 +84,17 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     return pool;
   }
 
-  /** How a `WorkerProxy` in another process of this machine and user finds this pool. */
+  /**
+   * How a `WorkerProxy` in another process finds the workers of this pool: the URL of its discovery if it was given one,
+   * else a place that processes of this machine and user can look into.
+   */
   get uri(): string {
+    const { discovery } = this.#options;
+    if (typeof discovery === "string") return discovery;
     return `${POOL_SCHEME}${this.#directory.path}`;
   }
 
-  /** The workers of the pool, by uid: a live view. */
+  /** The workers of the pool, by uid: a live view that cannot be changed. */
   get workers(): ReadonlyMap<string, WorkerMetadata> {
     return this.#proxy?.workers ?? new Map();
   }
@@ -103,7 +102,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   /** Runs `fn`: routines called inside use this pool. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
     checkFunction(fn, "pool.run()", "a function to run");
-    return runInFrame({ dispatcher: this }, fn);
+    return extendCallContext({ carrier: this }, fn);
   }
 
   /** Calls a routine on this pool, wherever the call is made. */
@@ -123,11 +122,11 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     const concurrency =
       own.concurrency ?? Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
     // What is in force for the calls is what was when they were asked for, wherever the results are taken.
-    const frame = currentFrame() ?? {};
-    const outer = call.signal ?? frame.ambient?.signal;
+    const context = currentCallContext() ?? {};
+    const outer = call.signal ?? context.ambient?.signal;
     const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
       const signal = outer === undefined ? cancel : AbortSignal.any([outer, cancel]);
-      return runWithFrame(frame, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
+      return runInCallContext(context, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
     };
     return mapConcurrently(items, callItem, own, concurrency, {
       signal: outer,
@@ -192,18 +191,24 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
-    const lost = size > 0 ? await this.#spawn(size, proxy, publisher) : [];
+    const lost = publisher !== undefined && size > 0 ? await this.#spawn(size, proxy, publisher) : [];
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
-    addOpenDispatcher(this);
+    addOpenPool(this);
     this.#forgetLeftOpen = warnIfLeftOpen(this.workers.size);
   }
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
+    const { credentials } = this.#options;
     const wanted = new Set(tags);
     return {
-      discovery: discovery ?? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path }),
+      discovery:
+        discovery === undefined
+          ? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path })
+          : size === 0
+            ? discovery
+            : announcingBeside(discovery),
       filter: (worker) =>
         (wanted.size === 0 || [...worker.tags].some((tag) => wanted.has(tag))) && (filter?.(worker) ?? true),
       quorum: Math.max(quorum, size),
@@ -212,6 +217,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
       ...(lazy === undefined ? {} : { lazy }),
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
+      ...(credentials === undefined ? {} : { credentials }),
     };
   }
 
@@ -235,16 +241,14 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
   }
 
   /** Starts workers. What is returned rejects when one of them is lost for good. */
-  async #spawn(
-    size: number,
-    proxy: WorkerProxy,
-    publisher: DiscoveryPublisherLike | undefined,
-  ): Promise<[Promise<never>]> {
-    if (publisher === undefined) {
-      throw new InvalidArgument("a pool that spawns workers needs a discovery with a publisher to announce them");
-    }
+  async #spawn(size: number, proxy: WorkerProxy, publisher: DiscoveryPublisherLike): Promise<[Promise<never>]> {
     const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
-    const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
+    const { credentials } = this.#options;
+    const options: WorkerOptions = {
+      ...(credentials === undefined ? {} : { credentials }),
+      ...workerOptions,
+      tags: [...tags, ...(workerOptions.tags ?? [])],
+    };
     const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
     const { promise: lost, reject } = withReject();
     this.#spawned = new SpawnedWorkers({
@@ -271,7 +275,7 @@ export class WorkerPool implements Dispatcher, AsyncDisposable {
     this.#state = "stopping";
     for (const changed of this.#closeWatchers) changed();
     this.#forgetLeftOpen?.();
-    removeOpenDispatcher(this);
+    removeOpenPool(this);
     await this.#drain();
     this.#proxy?.close();
     const failures: unknown[] = [];

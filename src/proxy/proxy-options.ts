@@ -1,15 +1,23 @@
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
-import type { DiscoveryLike, Factory, WorkerFilter, WorkerMetadata } from "../discovery/index.ts";
+import { checkOptions, must } from "../checks/index.ts";
+import {
+  checkDiscoveryUrl,
+  type DiscoveryLike,
+  type Factory,
+  type WorkerFilter,
+  type WorkerMetadata,
+} from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkOptions } from "../routine/index.ts";
+import { type CredentialsLike, credentialsProblem } from "../security/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
-  /** The `uri` of a pool of this machine. */
+  /** The `uri` of a pool, or any discovery URL. */
   readonly poolUri?: string;
   /** The namespace of a `LocalDiscovery`. */
   readonly namespace?: string;
-  readonly discovery?: Factory<DiscoveryLike>;
+  /** Where workers are found: a discovery, or its URL, such as `"lan:render"`. */
+  readonly discovery?: Factory<DiscoveryLike> | string;
   /** A fixed list: metadata, or addresses such as `host:port`. */
   readonly workers?: readonly (WorkerMetadata | string)[];
   /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
@@ -26,34 +34,26 @@ export interface WorkerProxyOptions {
   readonly quorumTimeout?: number;
   /** Most calls that wait for room. Default: no limit. */
   readonly maxPending?: number;
+  /** With credentials only workers with TLS are used, without only those without. Default: none. */
+  readonly credentials?: CredentialsLike;
 }
-
-/** What pool URIs begin with: the rest is the pool's directory. */
-export const POOL_SCHEME = "pool:";
-
-const count = (minimum: number) => (value: unknown) =>
-  (typeof value === "number" && Number.isInteger(value) && value >= minimum) || value === Number.POSITIVE_INFINITY
-    ? undefined
-    : `a whole number, ${minimum} or more`;
-const anything = (): undefined => undefined;
 
 /** What each option that pools and proxies share must be. */
 export const SHARED_CHECKS = {
-  discovery: anything,
-  loadBalancer: anything,
-  lease: count(0),
-  filter: (value: unknown) => (typeof value === "function" ? undefined : "a function"),
-  lazy: (value: unknown) => (typeof value === "boolean" ? undefined : "true or false"),
-  quorum: count(0),
-  quorumTimeout: (value: unknown) =>
-    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
-  maxPending: count(0),
+  discovery: must.anything,
+  loadBalancer: must.anything,
+  lease: must.limit(0),
+  filter: must.callable(),
+  lazy: must.flag,
+  quorum: must.limit(0),
+  quorumTimeout: must.duration,
+  maxPending: must.limit(0),
+  credentials: credentialsProblem,
 };
 
 const CHECKS = {
-  poolUri: (value: unknown) =>
-    typeof value === "string" && value.startsWith(POOL_SCHEME) ? undefined : "the uri of a pool",
-  namespace: (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a string that is not empty"),
+  poolUri: (value: unknown) => (typeof value === "string" ? undefined : "the uri of a pool, or a discovery URL"),
+  namespace: must.filledText,
   workers: (value: unknown) => (Array.isArray(value) ? undefined : "an array of workers"),
   ...SHARED_CHECKS,
 };
@@ -70,7 +70,8 @@ export function checkProxyOptions(options: WorkerProxyOptions): void {
       `a WorkerProxy takes exactly one of poolUri, namespace, discovery and workers, not ${found}`,
     );
   }
-  const { workers, quorum = 1 } = options;
+  const { poolUri, discovery, workers, quorum = 1 } = options;
+  for (const url of [poolUri, discovery]) if (typeof url === "string") checkDiscoveryUrl(url);
   if (workers !== undefined && quorum > workers.length) {
     throw new InvalidArgument(
       `WorkerProxy: a quorum of ${quorum} cannot be reached with a list of ${workers.length} workers: ` +

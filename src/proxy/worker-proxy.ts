@@ -8,6 +8,8 @@ import { checkFunction, describeValue } from "../checks/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
+  POOL_NAMESPACE,
+  POOL_SCHEME,
   type Resolved,
   resolveDiscovery,
   resolveFactory,
@@ -17,15 +19,15 @@ import {
 import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import {
   type CallOptions,
-  type Dispatcher,
   dispatchThrough,
+  extendCallContext,
   type RoutineSpec,
   requireFunctionRoutine,
-  runInFrame,
 } from "../routine/index.ts";
+import { providerOf } from "../security/index.ts";
 import { Dispatching } from "./calls/index.ts";
-import { Membership, makeScope, POOL_NAMESPACE, type PoolAddress } from "./members/index.ts";
-import { checkProxyOptions, POOL_SCHEME, type WorkerProxyOptions } from "./proxy-options.ts";
+import { Membership, makeScope, type PoolAddress } from "./members/index.ts";
+import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
@@ -65,7 +67,7 @@ export interface PoolStats extends WorkerStats {
  * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none.
  * `idle`: not used yet. `starting`: waits for its quorum. `open`. `closed`.
  */
-export class WorkerProxy implements Dispatcher, AsyncDisposable {
+export class WorkerProxy implements AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
@@ -73,6 +75,8 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   readonly #reserved = new Set<string>();
   /** Uids of workers that come back by themselves when they are lost. */
   readonly #returning = new Set<string>();
+  /** Uids of workers with TLS for a proxy without credentials, or the reverse. */
+  readonly #passedOver = new Set<string>();
   /** How tasks find the workers, when that is known before the discovery is. */
   readonly #fixedAddress: PoolAddress | undefined;
   readonly #dispatching: Dispatching;
@@ -90,14 +94,19 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   constructor(options: WorkerProxyOptions) {
     checkProxyOptions(options);
     this.#options = options;
-    this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers]);
+    const credentials = options.credentials === undefined ? undefined : providerOf(options.credentials);
+    // An address says nothing about security: what this proxy has decides, and the handshake.
+    const listed = { secure: credentials !== undefined };
+    this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers], listed);
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
       evict: (member, reason) => this.#membership.evict(member, reason),
       returns: (uid) => this.#returning.has(uid),
     });
     this.#membership = new Membership(this.#scheduler, {
-      filter: (worker) => !worker.secure && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
+      filter: (worker) =>
+        this.#isOfItsKind(worker) && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
+      credentials,
       reserved: this.#reserved,
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {
@@ -148,7 +157,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
   /** Runs `fn`: routines called inside go through this proxy. Throws `InvalidArgument` for what is no function. */
   run<T>(fn: () => T): T {
     checkFunction(fn, "proxy.run()", "a function to run");
-    return runInFrame({ dispatcher: this }, fn);
+    return extendCallContext({ carrier: this }, fn);
   }
 
   /** Calls a routine through this proxy, wherever the call is made. */
@@ -297,8 +306,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     if (discovery !== undefined) return await resolveDiscovery(discovery);
     if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
     if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
-    const directory = (poolUri ?? "").slice(POOL_SCHEME.length);
-    return await resolveDiscovery(new LocalDiscovery(POOL_NAMESPACE, { directory }));
+    return await resolveDiscovery(poolUri ?? "");
   }
 
   /** How tasks of this proxy find its workers. */
@@ -306,6 +314,24 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
     return (
       this.#fixedAddress ?? addressOf(this.#discovery?.value) ?? { kind: "static", workers: [...this.workers.values()] }
     );
+  }
+
+  /** Who has credentials uses workers with TLS and no others, who has none only those without. */
+  #isOfItsKind({ uid, secure }: WorkerMetadata): boolean {
+    const fits = secure === (this.#options.credentials !== undefined);
+    if (fits) this.#passedOver.delete(uid);
+    else this.#passedOver.add(uid);
+    return fits;
+  }
+
+  #describePassedOver(): string {
+    const count = this.#passedOver.size;
+    if (count === 0) return "";
+    const [kind, why] =
+      this.#options.credentials === undefined
+        ? ["with", "credentials are missing here"]
+        : ["without", "there are credentials here"];
+    return ` (${count} ${kind} TLS ${count === 1 ? "was" : "were"} passed over, since ${why})`;
   }
 
   /** Waits until there are enough workers. Rejects with `NoWorkersAvailable` when that takes too long. */
@@ -320,7 +346,8 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
         reject(
           new NoWorkersAvailable(
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
-              "start workers, or check that they announce themselves where this discovery looks",
+              "start workers, or check that they announce themselves where this discovery looks" +
+              this.#describePassedOver(),
           ),
         );
       }, limit);
@@ -340,7 +367,7 @@ export class WorkerProxy implements Dispatcher, AsyncDisposable {
 
 function fixedAddress({ poolUri, namespace, discovery }: WorkerProxyOptions): PoolAddress | undefined {
   if (namespace !== undefined) return { kind: "local", namespace, directory: undefined };
-  if (poolUri === undefined) return addressOf(discovery);
+  if (poolUri === undefined || !poolUri.startsWith(POOL_SCHEME)) return addressOf(discovery);
   return { kind: "local", namespace: POOL_NAMESPACE, directory: poolUri.slice(POOL_SCHEME.length) };
 }
 

@@ -1,26 +1,31 @@
-export type { Dispatcher } from "./dispatcher.ts";
+export type { CallCarrier } from "./call-carrier.ts";
 export {
-  addOpenDispatcher,
+  addOpenPool,
+  type CallContext,
   type CallObserver,
-  currentFrame,
-  type Frame,
-  isBesidesTasks,
+  currentCallContext,
+  extendCallContext,
+  isInTaskThread,
+  isOutsideTasks,
   markTaskThread,
-  removeOpenDispatcher,
-  runInFrame,
-  runWithFrame,
-} from "./frame.ts";
-export { CALL_CHECKS, type CallOptions, type Check, checkOptions, type RoutineOptions } from "./options.ts";
+  removeOpenPool,
+  runInCallContext,
+} from "./call-context.ts";
+export { CALL_CHECKS, type CallOptions, type PoolLike, type RoutineOptions } from "./options.ts";
 export type { Route } from "./route.ts";
 export {
-  dispatchThrough,
+  type AsyncFunction,
+  type AsyncGeneratorFunctionLike,
+  type AsyncMethod,
+  type FunctionGiving,
+  type MethodContext,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,
-  requireFunctionRoutine,
   routine,
   type StreamRoutine,
 } from "./routine.ts";
+export { dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
-export { isRuntimeFrame, setStack, trimStack } from "./runtime-frames.ts";
-export { currentTask, type Task } from "./task.ts";
+export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
+export { currentTask, type Task, type TaskRecord } from "./task.ts";

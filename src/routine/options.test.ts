@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeValue } from "../checks/describe-value.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkCallOptions, checkOptions, checkRoutineOptions } from "./options.ts";
+import { checkCallOptions, checkRoutineOptions } from "./options.ts";
 
-const dispatcher = { call: () => Promise.resolve(), stream: () => undefined, run: () => undefined };
+const carrier = { call: () => Promise.resolve(), stream: () => undefined, run: () => undefined };
 const serializer = { dumps: () => new Uint8Array(0), loads: () => undefined };
 
 interface Case {
@@ -53,7 +53,7 @@ const CALL_CASES: readonly Case[] = [
   },
   {
     option: "pool",
-    right: [dispatcher],
+    right: [carrier],
     wrong: [{}, { call: 1, stream: 1 }, null],
     must: "a WorkerPool or WorkerProxy",
   },
@@ -139,11 +139,5 @@ describe("options of a routine and of a call", () => {
         },
       ),
     );
-  });
-
-  it("are checked against any table", () => {
-    const table = { even: (value: unknown) => (Number(value) % 2 === 0 ? undefined : "even") };
-    expect(() => checkOptions({ even: 2 }, table, "f()")).not.toThrow();
-    expect(() => checkOptions({ even: 3 }, table, "f()")).toThrow(/^f\(\): option "even" must be even, not 3$/);
   });
 });

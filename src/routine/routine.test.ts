@@ -2,10 +2,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { InvalidArgument } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { ValueDecoder, ValueEncoder } from "../values/index.ts";
-import type { Dispatcher } from "./dispatcher.ts";
-import { addOpenDispatcher, removeOpenDispatcher, runInFrame } from "./frame.ts";
+import type { CallCarrier } from "./call-carrier.ts";
+import { addOpenPool, extendCallContext, removeOpenPool } from "./call-context.ts";
 import type { CallOptions } from "./options.ts";
-import { dispatchThrough, requireFunctionRoutine, routine } from "./routine.ts";
+import { routine } from "./routine.ts";
+import { dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 import type { RoutineSpec } from "./routine-spec.ts";
 
@@ -17,7 +18,7 @@ interface Sent {
 }
 
 /** Keeps what it is given. */
-class FakePool implements Dispatcher {
+class FakePool implements CallCarrier {
   readonly sent: Sent[] = [];
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
@@ -36,7 +37,7 @@ class FakePool implements Dispatcher {
   }
 
   run<T>(fn: () => T): T {
-    return runInFrame({ dispatcher: this }, fn);
+    return extendCallContext({ carrier: this }, fn);
   }
 
   get last(): Sent {
@@ -51,7 +52,7 @@ const untyped = routine as unknown as (...args: unknown[]) => unknown;
 
 const opened: FakePool[] = [];
 afterEach(() => {
-  for (const pool of opened.splice(0)) removeOpenDispatcher(pool);
+  for (const pool of opened.splice(0)) removeOpenPool(pool);
 });
 
 describe("routine()", () => {
@@ -118,7 +119,7 @@ describe("a call", () => {
   it("goes to the scope's pool, else to the newest open one", async () => {
     const [scope, older, newer] = [new FakePool(), new FakePool(), new FakePool()];
     opened.push(older, newer);
-    for (const pool of opened) addOpenDispatcher(pool);
+    for (const pool of opened) addOpenPool(pool);
     const add = routine(async (a: number, b: number) => a + b);
     expect(await add(1, 2)).toBe("remote");
     await scope.run(() => add(3, 4));

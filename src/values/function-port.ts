@@ -17,6 +17,7 @@ import {
   restorePrivates,
   ShippingError,
   type ShippingPolicy,
+  viewPromise,
 } from "../functions/index.ts";
 
 export {
@@ -30,6 +31,7 @@ export {
   PortableIds,
   type PrivateState,
   ShippingError,
+  viewPromise,
 };
 
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */

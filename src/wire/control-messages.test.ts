@@ -1,8 +1,15 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { IdleResponseSchema, StopRequestSchema } from "../gen/wool/v1/worker_pb.ts";
-import { encodeIdleResponse, encodeStopRequest, readIdleResponse, readStopRequest } from "./control-messages.ts";
+import { DescribeResponseSchema, IdleResponseSchema, StopRequestSchema } from "../gen/wool/v1/worker_pb.ts";
+import {
+  encodeDescribeResponse,
+  encodeIdleResponse,
+  encodeStopRequest,
+  readDescribeResponse,
+  readIdleResponse,
+  readStopRequest,
+} from "./control-messages.ts";
 import { MalformedFrame } from "./frame-reader.ts";
 
 it.each([0, 1, 63, 64, 60_000, 2 ** 40, -1])(
@@ -20,6 +27,17 @@ it("an infinite timeout means to wait for all", () => {
 it.each([0, 0.25, 1e6])("an idle time of %s seconds is what the generated code reads and writes", (seconds) => {
   expect(fromBinary(IdleResponseSchema, encodeIdleResponse(seconds)).seconds).toBe(seconds);
   expect(readIdleResponse(toBinary(IdleResponseSchema, create(IdleResponseSchema, { seconds })))).toBe(seconds);
+});
+
+it("a description is what the generated code reads and writes", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 400 }), (metadata) => {
+      expect(fromBinary(DescribeResponseSchema, encodeDescribeResponse(metadata)).metadata).toBe(metadata);
+      const generated = toBinary(DescribeResponseSchema, create(DescribeResponseSchema, { metadata }));
+      expect(readDescribeResponse(generated)).toBe(metadata);
+    }),
+  );
+  expect(() => readDescribeResponse(encodeIdleResponse(1))).toThrow(MalformedFrame);
 });
 
 describe("fields that are not known", () => {

@@ -10,6 +10,8 @@ const MAX_TAG = 0xffff_ffffn;
 const MAX_TAG_BYTES = 5;
 /** The only field of either message: `timeout_ms`, a varint. */
 const STOP_TIMEOUT_TAG = (1 << 3) | VARINT;
+/** `metadata`, a string. */
+const DESCRIBE_METADATA_TAG = (1 << 3) | BYTES;
 /** `seconds`, a double. */
 const IDLE_SECONDS_TAG = (1 << 3) | FIXED64;
 
@@ -49,6 +51,26 @@ export function readIdleResponse(bytes: Uint8Array): number {
     seconds = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(start, true);
   });
   return seconds;
+}
+
+/** Encodes `DescribeResponse`. */
+export function encodeDescribeResponse(metadata: string): Uint8Array {
+  const text = Buffer.from(metadata, "utf8");
+  const writer = new BatchWriter(0);
+  writer.reserve(16);
+  writer.byte(DESCRIBE_METADATA_TAG);
+  writer.varint(text.length);
+  return Buffer.concat([writer.take(), text]);
+}
+
+/** The metadata of a `DescribeResponse`. Throws {@link MalformedFrame} for other bytes. */
+export function readDescribeResponse(bytes: Uint8Array): string {
+  let metadata = "";
+  readField(bytes, DESCRIBE_METADATA_TAG, (start) => {
+    const { value, end } = readVarint(bytes, start);
+    metadata = Buffer.from(bytes.subarray(end, end + Number(value))).toString("utf8");
+  });
+  return metadata;
 }
 
 /**

@@ -1,5 +1,15 @@
+import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ContextVar, currentTask, InvalidArgument, routine, runtimeContext, TaskTimeout, WorkerPool } from "wool-ts";
+import {
+  ContextVar,
+  currentTask,
+  InvalidArgument,
+  routine,
+  runtimeContext,
+  type Task,
+  TaskTimeout,
+  WorkerPool,
+} from "wool-ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -54,6 +64,28 @@ describe("currentTask", () => {
     expect(first.id).not.toBe(second.id);
     expect(first.deadline).toBeGreaterThan(first.now);
     expect(first.deadline).toBeLessThanOrEqual(first.now + 30_000);
+  });
+
+  test("is a frozen plain object that a task can print and return", async () => {
+    const look = routine(async () => {
+      const task = currentTask() as Task;
+      const { signal: _signal, ...plain } = task;
+      return [plain, Object.isFrozen(task), Object.getPrototypeOf(task) === Object.prototype, inspect(task)] as const;
+    });
+    const [uid = ""] = pool.workers.keys();
+    const [plain, isFrozen, isPlain, printed] = await look.with({ key: "shard-7" })();
+    expect([isFrozen, isPlain]).toEqual([true, true]);
+    expect(plain).toEqual({
+      id: expect.any(String),
+      caller: undefined,
+      name: "look",
+      tag: `look@${uid}`,
+      worker: uid,
+      deadline: undefined,
+      key: "shard-7",
+    });
+    expect(printed).not.toMatch(/session/i);
+    expect((await look())[0].key).toBeUndefined();
   });
 
   test("has no deadline without a timeout, and is not there outside of tasks", async () => {
@@ -149,10 +181,11 @@ describe("ContextVar", () => {
     expect(here).toEqual({ max: 1 });
   });
 
-  test("is told apart by namespace, and shared by name", async () => {
-    const mine = new ContextVar<number>("shared name", { namespace: "a", default: 0 });
+  test("is told apart by namespace, and shared by what evaluates its declaration again", async () => {
+    const declare = (fallback: number) => new ContextVar<number>("shared name", { namespace: "a", default: fallback });
+    const mine = declare(0);
     const other = new ContextVar<number>("shared name", { namespace: "b", default: 0 });
-    const again = new ContextVar<number>("shared name", { namespace: "a", default: -1 });
+    const again = declare(-1);
     const read = routine(async () => [mine.get(), other.get(), again.get()]);
     expect(await mine.run(5, () => read())).toEqual([5, 0, 5]);
   });

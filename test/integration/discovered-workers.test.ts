@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   currentTask,
-  InvalidArgument,
   LocalDiscovery,
   LocalWorker,
   NoWorkersAvailable,
@@ -184,11 +183,14 @@ describe("a hybrid pool", () => {
     expect(pidsOf(pool).filter((one) => workers.some((worker) => worker.metadata?.pid === one))).toEqual([]);
   });
 
-  test("needs a discovery that workers can be announced to", async () => {
-    const worker = await announce();
-    const error = await reasonOf(WorkerPool.start({ size: 1, discovery: new StaticDiscovery([worker.address]) }));
-    expect(error).toBeInstanceOf(InvalidArgument);
-    expect(error).toMatchObject({ message: expect.stringContaining("needs a discovery with a publisher") });
+  test("mixes its own workers with a list, which nobody can announce to", async () => {
+    const listed = await announce({ tags: ["listed"] });
+    await using pool = await WorkerPool.start({ size: 2, discovery: new StaticDiscovery([listed.address]), quorum: 3 });
+    expect(pool.workers.get(listed.uid)?.tags).toEqual(new Set(["listed"]));
+    const answers = await pool.broadcast(pid);
+    expect(answers.map((answer) => answer.status)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
+    expect(answers.find(({ uid }) => uid === listed.uid)).toMatchObject({ value: listed.pid });
+    expect(new Set(await Promise.all(Array.from({ length: 30 }, () => nested()))).size).toBeGreaterThan(0);
   });
 });
 

@@ -46,6 +46,15 @@ describe("modes", () => {
     expect(found.every(isRunning)).toBe(true);
   });
 
+  test("the view of its workers cannot be changed from outside", async () => {
+    const workers = pool.workers as Map<string, unknown>;
+    const [uid = ""] = workers.keys();
+    expect(() => workers.delete(uid)).toThrow(TypeError);
+    expect(() => workers.clear()).toThrow(TypeError);
+    expect(() => workers.set("another", workers.get(uid))).toThrow(TypeError);
+    expect([pool.workers.size, pool.workers.has(uid)]).toEqual([Object.keys(pool.stats().workers).length, true]);
+  });
+
   test("workers listen on private sockets unless a host is given, then on TCP", async () => {
     for (const { address } of pool.workers.values()) expect(address).toMatch(/^unix:\//);
     await using own = await WorkerPool.start({ size: 1, workerOptions: { host: "127.0.0.1" } });

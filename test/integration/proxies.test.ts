@@ -172,7 +172,7 @@ describe("a WorkerProxy", () => {
   test("takes exactly one source", () => {
     expect(() => new WorkerProxy({})).toThrow(InvalidArgument);
     expect(() => new WorkerProxy({ namespace: "a", workers: [] })).toThrow(/exactly one.*namespace and workers/);
-    expect(() => new WorkerProxy({ poolUri: "http://somewhere" })).toThrow(/poolUri/);
+    expect(() => new WorkerProxy({ poolUri: "http://somewhere" })).toThrow(/there is no discovery "http:"/);
     expect(() => new WorkerProxy({ workers: "a" as unknown as string[] })).toThrow(/workers/);
     expect(() => new WorkerProxy({ workers: [] })).toThrow(/quorum of 1 cannot be reached with a list of 0 workers/);
   });

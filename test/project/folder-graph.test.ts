@@ -12,17 +12,20 @@ const ORDER = [
   "worker",
   "proxy",
   "connection",
+  "call",
   "context",
   "routine",
   "balancing",
   "telemetry",
   "discovery",
   "host",
+  "security",
   "wire",
   "grpc",
   "values",
   "functions",
   "checks",
+  "time",
   "gen",
 ];
 
@@ -30,6 +33,8 @@ const ORDER = [
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   functions: ["explain", "revive", "capture", "emit", "modules", "engine", "syntax", "shipment"],
   values: ["refusals", "slots", "bytes"],
+  security: ["certificates"],
+  discovery: ["lan", "local"],
   proxy: ["calls", "scheduling", "members"],
   worker: ["service", "thread", "host", "shared"],
 };

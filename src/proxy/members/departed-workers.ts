@@ -1,4 +1,4 @@
-import type { Call } from "../../connection/index.ts";
+import type { Call } from "../../call/index.ts";
 import type { Member } from "./member.ts";
 
 /** What became of calls at workers. */

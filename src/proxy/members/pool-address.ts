@@ -1,4 +1,4 @@
-import type { Scope } from "../../connection/index.ts";
+import type { Scope } from "../../call/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
@@ -13,9 +13,6 @@ import { UnexpectedResponse } from "../../errors.ts";
 export type PoolAddress =
   | { readonly kind: "local"; readonly namespace: string; readonly directory: string | undefined }
   | { readonly kind: "static"; readonly workers: readonly WorkerMetadata[] };
-
-/** The namespace of a pool's workers, in the pool's own directory. */
-export const POOL_NAMESPACE = "pool";
 
 let lastNumber = 0;
 

@@ -1,6 +1,6 @@
 import type { DispatchOutcome, LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
+import type { AttemptListener, Call } from "../../call/index.ts";
 import { describeValue } from "../../checks/index.ts";
-import type { AttemptListener, Call } from "../../connection/index.ts";
 import { follow } from "./hand-over.ts";
 
 const warned = new WeakSet<LoadBalancerLike>();

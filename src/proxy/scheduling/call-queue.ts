@@ -1,4 +1,4 @@
-import type { Call } from "../../connection/index.ts";
+import type { Call } from "../../call/index.ts";
 
 /** Calls that were handed out are forgotten when they are no fewer than this. */
 const LONG = 1024;

@@ -20,10 +20,10 @@ import {
   RoundRobinLoadBalancer,
   type TaskInfo,
 } from "../../balancing/index.ts";
-import type { Call } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
+import type { Call } from "../../call/call.ts";
+import { controlCall } from "../../call/call-limits.ts";
+import { RemoteFailure } from "../../call/remote-failure.ts";
 import { InvalidArgument, NoWorkersAvailable, RpcError, TaskTimeout, TransientRpcError } from "../../errors.ts";
-import { controlCall } from "../calls/call-controls.ts";
 
 const BUSY = new TransientRpcError("busy", 8);
 const NONSENSE = new RpcError("nonsense", 13);

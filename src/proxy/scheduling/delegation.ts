@@ -1,6 +1,6 @@
 import type { LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
+import type { Call, WaitingPlace } from "../../call/index.ts";
 import { describeValue } from "../../checks/index.ts";
-import type { Call, WaitingPlace } from "../../connection/index.ts";
 import { InvalidArgument, TaskTimeout } from "../../errors.ts";
 import type { Connector, Member } from "../members/index.ts";
 import { reportAttempts } from "./attempt-report.ts";

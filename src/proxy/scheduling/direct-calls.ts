@@ -1,4 +1,5 @@
-import { type Call, type CallOwner, RemoteFailure, type Session } from "../../connection/index.ts";
+import { type Call, type CallOwner, RemoteFailure } from "../../call/index.ts";
+import type { Session } from "../../connection/index.ts";
 import { PoolClosed } from "../../errors.ts";
 import type { Member } from "../members/index.ts";
 

@@ -1,4 +1,5 @@
-import type { Call, Session } from "../../connection/index.ts";
+import type { Call } from "../../call/index.ts";
+import type { Session } from "../../connection/index.ts";
 import type { Member } from "../members/index.ts";
 
 /** Notes on a call which worker gets it. It must be sent right after. */

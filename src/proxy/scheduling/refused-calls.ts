@@ -1,4 +1,4 @@
-import type { Call } from "../../connection/index.ts";
+import type { Call } from "../../call/index.ts";
 import type { Member, ReturningWorkers } from "../members/index.ts";
 import { failCall, noWorkers } from "./fail-call.ts";
 import { handOver } from "./hand-over.ts";

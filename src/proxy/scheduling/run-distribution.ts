@@ -1,5 +1,6 @@
 import type { LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
-import type { Call, Session } from "../../connection/index.ts";
+import type { Call } from "../../call/index.ts";
+import type { Session } from "../../connection/index.ts";
 import type { Member } from "../members/index.ts";
 import { reportAttempts } from "./attempt-report.ts";
 import type { CallQueue } from "./call-queue.ts";

@@ -17,7 +17,7 @@ import {
   settle,
 } from "../../../test/support/fake-workers.ts";
 import { LeastLoadedLoadBalancer, RoundRobinLoadBalancer } from "../../balancing/index.ts";
-import type { Call } from "../../connection/call.ts";
+import type { Call } from "../../call/call.ts";
 import { NoWorkersAvailable, PoolSaturated, RpcError, TransientRpcError, WorkerLost } from "../../errors.ts";
 import { Scheduler } from "./scheduler.ts";
 

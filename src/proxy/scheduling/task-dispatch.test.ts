@@ -16,8 +16,9 @@ import type {
   DispatchOptions,
   ResultStream,
 } from "../../balancing/index.ts";
-import type { Call } from "../../connection/call.ts";
-import { RemoteFailure } from "../../connection/remote-failure.ts";
+import type { Call } from "../../call/call.ts";
+import { controlCall } from "../../call/call-limits.ts";
+import { RemoteFailure } from "../../call/remote-failure.ts";
 import {
   InvalidArgument,
   NoWorkersAvailable,
@@ -26,7 +27,6 @@ import {
   TransientRpcError,
   WorkerLost,
 } from "../../errors.ts";
-import { controlCall } from "../calls/call-controls.ts";
 
 const BUSY = new TransientRpcError("busy", 8);
 const NONSENSE = new RpcError("nonsense", 13);

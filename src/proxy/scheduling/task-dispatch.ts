@@ -6,8 +6,8 @@ import type {
   ResultStream,
   SendOptions,
 } from "../../balancing/index.ts";
+import { type AttemptListener, type Call, RemoteFailure, type WaitingPlace } from "../../call/index.ts";
 import { describeValue } from "../../checks/index.ts";
-import { type AttemptListener, type Call, RemoteFailure, type WaitingPlace } from "../../connection/index.ts";
 import { InvalidArgument, TaskCancelled, TransientRpcError, type WoolError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import type { Connector, Member } from "../members/index.ts";

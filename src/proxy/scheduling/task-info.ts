@@ -1,5 +1,5 @@
 import type { TaskInfo } from "../../balancing/index.ts";
-import type { Call } from "../../connection/index.ts";
+import type { Call } from "../../call/index.ts";
 
 /** What balancers are told of a call. */
 export function taskInfo(call: Call): TaskInfo {

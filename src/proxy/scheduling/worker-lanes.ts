@@ -1,4 +1,4 @@
-import type { Call, WaitingPlace } from "../../connection/index.ts";
+import type { Call, WaitingPlace } from "../../call/index.ts";
 import type { Member } from "../members/index.ts";
 import { assign } from "./hand-over.ts";
 

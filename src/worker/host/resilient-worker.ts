@@ -1,5 +1,6 @@
+import { checkOptions, must } from "../../checks/index.ts";
+import type { WorkerMetadata } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
-import { checkOptions } from "../../routine/index.ts";
 import { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
 import { type RestartOptions, RestartPolicy } from "./restart-policy.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -16,13 +17,10 @@ const milliseconds = (value: unknown): string | undefined =>
 const CHECKS = {
   firstDelay: milliseconds,
   longestDelay: milliseconds,
-  crashLimit: (value: unknown) =>
-    typeof value === "number" && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY) && value >= 1
-      ? undefined
-      : "a whole number, 1 or more",
+  crashLimit: must.limit(1),
   window: milliseconds,
-  directory: () => undefined,
-  spin: () => undefined,
+  directory: must.anything,
+  spin: must.anything,
 };
 
 /**
@@ -40,13 +38,16 @@ export class ResilientWorker extends LocalWorker {
   #startLimit = START_LIMIT_MS;
 
   /** Throws `InvalidArgument` for options that are wrong. */
+  constructor(options?: WorkerOptions, restart?: RestartOptions);
+  /** @internal */
+  constructor(options: WorkerOptions, restart: RestartOptions & LocalWorkerPlacement);
   constructor(options: WorkerOptions = {}, restart: RestartOptions & LocalWorkerPlacement = {}) {
     super(options, restart);
     checkOptions(restart, CHECKS, new.target.name);
     this.#policy = new RestartPolicy(restart);
   }
 
-  protected override async onStart(timeout: number): ReturnType<LocalWorker["onStart"]> {
+  protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     if (Number.isFinite(timeout)) this.#startLimit = timeout;
     return await super.onStart(timeout);
   }
@@ -58,6 +59,7 @@ export class ResilientWorker extends LocalWorker {
     await this.#restarting;
   }
 
+  /** @internal */
   protected override processEnded(end: ProcessEnd, lastWords: string): void {
     if (this.#state !== "steady") return;
     if (end.orderly) {

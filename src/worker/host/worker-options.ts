@@ -1,8 +1,9 @@
 import type { ResourceLimits } from "node:worker_threads";
+import { type Check, checkOptions, must } from "../../checks/index.ts";
 import type { ChannelOptions } from "../../discovery/index.ts";
 import { InvalidArgument } from "../../errors.ts";
-import { type Check, checkOptions } from "../../routine/index.ts";
-import type { BackpressureLike } from "../shared/index.ts";
+import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
+import type { AuthorizeLike, BackpressureLike } from "../shared/index.ts";
 
 /** How a worker is set up. */
 export interface WorkerOptions {
@@ -14,10 +15,17 @@ export interface WorkerOptions {
   readonly host?: string;
   /** The port to listen on; needs `host`. Default: 0, any free one. */
   readonly port?: number;
+  /** With credentials the worker takes callers with TLS and no others. Default: none. */
+  readonly credentials?: CredentialsLike;
   /** Task threads in the process. Default: 1. */
   readonly threads?: number;
   /** Tasks running at once in the process, in all of its threads together. Default: no limit. */
   readonly maxConcurrency?: number;
+  /**
+   * Asked for each task that arrives, in the worker: who sent it, and what is it? True lets it run, false refuses it with
+   * `PermissionDenied`. Default: none, whoever may connect may run tasks.
+   */
+  readonly authorize?: AuthorizeLike;
   /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
   readonly backpressure?: BackpressureLike;
   /** Modules imported before the first task: packages of the project, URLs or paths from the working directory. */
@@ -36,15 +44,6 @@ export interface WorkerOptions {
   readonly channel?: ChannelOptions;
 }
 
-const strings = (value: unknown): string | undefined =>
-  Array.isArray(value) && value.every((item) => typeof item === "string") ? undefined : "an array of strings";
-const record = (value: unknown): string | undefined =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  Object.values(value).every((item) => typeof item === "string")
-    ? undefined
-    : "an object with strings for values";
 /** What is handed to a process ends at the first NUL. */
 const withoutNul =
   (check: Check): Check =>
@@ -54,52 +53,40 @@ const withoutNul =
     const texts = Object.entries(value as object).flat() as string[];
     return texts.some((text) => text.includes("\0")) ? "without NUL characters" : undefined;
   };
-const atLeast = (minimum: number) => (value: unknown) =>
-  typeof value === "number" && Number.isInteger(value) && value >= minimum
-    ? undefined
-    : `a whole number, ${minimum} or more`;
-const milliseconds = (value: unknown): string | undefined =>
-  typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more";
-const above = (unit: string) => (value: unknown) =>
-  typeof value === "number" && Number.isFinite(value) && value > 0 ? undefined : `a number of ${unit} above zero`;
-const object = (value: unknown): string | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "an object";
 
 const CHECKS = {
-  tags: strings,
-  extra: record,
-  host: (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a host name or address"),
-  port: (value: unknown) =>
-    typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 65_535
-      ? undefined
-      : "a whole number from 0 to 65535",
-  threads: atLeast(1),
-  maxConcurrency: atLeast(1),
-  backpressure: (value: unknown) =>
-    typeof value === "function" ? undefined : "a function that is told of a task and returns whether to refuse it",
-  preload: strings,
-  env: withoutNul(record),
-  execArgv: withoutNul(strings),
-  resourceLimits: object,
-  proxyPoolTtl: milliseconds,
-  shutdownGracePeriod: milliseconds,
-  channel: object,
+  tags: must.texts,
+  extra: must.textRecord,
+  host: (value: unknown) => (must.filledText(value) === undefined ? undefined : "a host name or address"),
+  port: must.wholeNumber(0, 65_535),
+  credentials: credentialsProblem,
+  threads: must.wholeNumber(1),
+  maxConcurrency: must.wholeNumber(1),
+  authorize: must.callable("a function that is told of a caller and its task and returns whether it may run"),
+  backpressure: must.callable("a function that is told of a task and returns whether to refuse it"),
+  preload: must.texts,
+  env: withoutNul(must.textRecord),
+  execArgv: withoutNul(must.texts),
+  resourceLimits: must.object,
+  proxyPoolTtl: must.duration,
+  shutdownGracePeriod: must.duration,
+  channel: must.object,
 };
 
 const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
-  maxMessageBytes: atLeast(1),
-  keepaliveInterval: above("milliseconds"),
-  keepaliveTimeout: above("milliseconds"),
-  maxConcurrency: atLeast(1),
-  threads: atLeast(1),
-  compression: (value) => (value === "none" ? undefined : '"none"'),
+  maxMessageBytes: must.wholeNumber(1),
+  keepaliveInterval: must.aboveZero("milliseconds"),
+  keepaliveTimeout: must.aboveZero("milliseconds"),
+  maxConcurrency: must.wholeNumber(1),
+  threads: must.wholeNumber(1),
+  compression: must.oneOf("none"),
 };
 
 const LIMIT_CHECKS: Record<keyof ResourceLimits, Check> = {
-  maxOldGenerationSizeMb: above("megabytes"),
-  maxYoungGenerationSizeMb: above("megabytes"),
-  codeRangeSizeMb: above("megabytes"),
-  stackSizeMb: above("megabytes"),
+  maxOldGenerationSizeMb: must.aboveZero("megabytes"),
+  maxYoungGenerationSizeMb: must.aboveZero("megabytes"),
+  codeRangeSizeMb: must.aboveZero("megabytes"),
+  stackSizeMb: must.aboveZero("megabytes"),
 };
 
 /** Throws `InvalidArgument` for an option that is unknown, of the wrong kind, or without one that it needs. */

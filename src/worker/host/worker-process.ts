@@ -8,11 +8,12 @@ import {
   ControlLines,
   type ProcessCommand,
   type ProcessConfig,
+  type ProcessCredentials,
   type ProcessReport,
   type ProcessWord,
 } from "../shared/index.ts";
 import { OutputRelay } from "./output-relay.ts";
-import { ProcessVigil } from "./process-vigil.ts";
+import { ProcessWatchdog } from "./process-watchdog.ts";
 
 /** How long a process may take to end beyond the time its tasks were given, in milliseconds. */
 const STOP_GRACE_MS = 3000;
@@ -53,7 +54,7 @@ export class WorkerProcess {
   #reported: (report: ProcessReport) => void = () => undefined;
   #killAt = Number.POSITIVE_INFINITY;
   #killer: NodeJS.Timeout | undefined;
-  #vigil: ProcessVigil | undefined;
+  #watchdog: ProcessWatchdog | undefined;
 
   constructor(options: SpawnOptions) {
     const child = spawn(process.execPath, [...options.execArgv, options.file], {
@@ -139,12 +140,17 @@ export class WorkerProcess {
       this.#tell({ stop: Number.isFinite(timeout) ? timeout : -1 });
       if (Number.isFinite(timeout)) this.#killIn(timeout + this.#cancelGrace + STOP_GRACE_MS);
       else
-        this.#vigil ??= new ProcessVigil(
+        this.#watchdog ??= new ProcessWatchdog(
           () => this.#tell({ ping: 0 }),
           () => this.kill(),
         );
     }
     await this.exited;
+  }
+
+  /** Has the process use other credentials for new connections. To be called after `start`. */
+  useCredentials(credentials: ProcessCredentials): void {
+    if (this.#end === undefined) this.#tell({ credentials });
   }
 
   /** An idle worker does not keep the program alive. */
@@ -165,7 +171,7 @@ export class WorkerProcess {
   }
 
   #hear(word: ProcessWord): void {
-    this.#vigil?.heard();
+    this.#watchdog?.heard();
     if ("ready" in word) this.#reported(word);
   }
 
@@ -180,7 +186,7 @@ export class WorkerProcess {
   async #ended(end: ProcessEnd): Promise<ProcessEnd> {
     this.#end = end;
     clearTimeout(this.#killer);
-    this.#vigil?.close();
+    this.#watchdog?.close();
     const { stdout, stderr } = this.#child;
     const enough = setTimeout(() => {
       // What is in the pipes already is read first.

@@ -1,4 +1,4 @@
-import { checkOptions } from "../../routine/index.ts";
+import { checkOptions, must } from "../../checks/index.ts";
 
 /** How long running tasks may go on when what runs them is stopped. */
 export interface StopOptions {
@@ -9,14 +9,8 @@ export interface StopOptions {
 /** Longest delay that a timer takes, in milliseconds. Whoever asks for more has no limit. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-const STOP_CHECKS = {
-  timeout: (value: unknown) =>
-    typeof value === "number" && !Number.isNaN(value) ? undefined : "a number of milliseconds",
-};
-const START_CHECKS = {
-  timeout: (value: unknown) =>
-    typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more",
-};
+const STOP_CHECKS = { timeout: must.signedDuration };
+const START_CHECKS = { timeout: must.duration };
 
 /** The time that a stop gives to running tasks, in milliseconds; `Infinity` for all that they need. */
 export function stopTimeout(options: StopOptions | undefined, what: string): number {

@@ -1,46 +1,50 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import { checkPayloadFile } from "../../host/index.ts";
-import type { Dispatcher } from "../../routine/index.ts";
+import type { CallCarrier } from "../../routine/index.ts";
+import type { PeerIdentity } from "../../security/index.ts";
 import {
   AbortField,
+  ARGUMENT_FIELDS,
   CancelField,
   CreditField,
   FrameReader,
   LAST_REQUEST_FIELD,
   MalformedFrame,
   type MessageSink,
+  Payload,
+  type PayloadStore,
+  PoolReferenceField,
   RequestField,
   RouteField,
-  ScopeField,
   StepField,
   StepKind,
   TaskField,
   writePace,
 } from "../../wire/index.ts";
-import type { BackpressureLike, ThreadBoard } from "../shared/index.ts";
+import type { ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
-import { TaskAdmission } from "./task-admission.ts";
+import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
-import { type Payload, type ReadyTask, readPayload, TaskRunner } from "./task-runner.ts";
+import { type ReadyTask, TaskRunner } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
-const STEP_PAYLOAD = { args: StepField.value, chunked: StepField.chunked, file: StepField.file };
 
 /** How an executor is set up. */
 export interface ExecutorOptions {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
-  readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
+  readonly concurrency: TaskParkingOptions | undefined;
   /** The way to the pool that a task came from. */
-  readonly dispatcherFor: (pool: Uint8Array) => Dispatcher;
+  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
+  /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
+  readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
   /** Called when it has been told to stop and no task is left. */
@@ -64,7 +68,10 @@ export class Executor {
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbound: Inbound[] = [];
   readonly #readers: FrameReader[] = [];
+  /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** Sessions whose callers send nothing more. */
+  readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
   #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
@@ -77,10 +84,10 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { slots } = options;
+    const { concurrency } = options;
     this.runner = new TaskRunner({
-      parking: slots === undefined ? undefined : new TaskParking(slots),
-      dispatcherFor: options.dispatcherFor,
+      parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
+      carrierFor: options.carrierFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
       ended: () => {
@@ -90,9 +97,9 @@ export class Executor {
     });
   }
 
-  /** Has a hook decide which of the tasks that arrive from now on are taken. */
-  askFirst(hook: BackpressureLike): void {
-    this.#admission = new TaskAdmission(hook, {
+  /** Has hooks decide which of the tasks that arrive from now on are taken. */
+  askFirst(hooks: AdmissionHooks): void {
+    this.#admission = new TaskAdmission(hooks, {
       runner: this.runner,
       refuse: (session, id, status, message) => this.#reject(session, id, status, message),
     });
@@ -103,9 +110,21 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
   }
 
-  /** A caller opened a session. `sharesFiles`: large payloads may go through files. */
-  open(session: number, callerId: string, sharesFiles: boolean, sink: MessageSink): void {
-    this.#sessions.set(session, new ExecutorSession(session, callerId, sharesFiles, sink));
+  /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
+  open(
+    session: number,
+    callerId: string,
+    store: PayloadStore | undefined,
+    sink: MessageSink,
+    peer?: PeerIdentity,
+  ): void {
+    const send = (message: Buffer): boolean => {
+      const isWritable = sink.send(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+      return isWritable;
+    };
+    const opened = new ExecutorSession(session, callerId, store, { send }, peer);
+    this.#sessions.set(session, opened);
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -113,20 +132,18 @@ export class Executor {
     const closed = this.#sessions.get(session);
     if (closed === undefined) return;
     this.#sessions.delete(session);
+    this.#finishing.delete(closed);
     closed.outbox.close();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
     this.#reportIfDrained();
   }
 
-  /**
-   * Whether a session from which nothing more comes has nothing left to send. Generators that wait to be asked for more
-   * do so in vain then.
-   */
-  isFinished(session: number): boolean {
-    const asked = this.#sessions.get(session);
-    if (asked === undefined) return true;
-    if (this.#touched.has(asked) || this.#inbound.some((inbound) => inbound.session === asked)) return false;
-    return asked.outbox.isEmpty && asked.tasks.list().every(({ run }) => run !== undefined && !run.isStepping);
+  /** The caller sends nothing more: `finished` is called when everything that it asked for has been sent. */
+  finish(session: number): void {
+    const finishing = this.#sessions.get(session);
+    if (finishing === undefined) return;
+    this.#finishing.add(finishing);
+    this.#reportIfFinished(finishing);
   }
 
   /** Large messages of a session have gone out. */
@@ -173,6 +190,7 @@ export class Executor {
       }
       this.#inbound.shift();
       this.#readers.push(inbound.reader);
+      if (this.#finishing.size > 0) this.#reportIfFinished(inbound.session);
     }
   }
 
@@ -217,7 +235,7 @@ export class Executor {
           this.#abort(session, reader);
           break;
         case RequestField.chunk:
-          session.chunks.add(reader);
+          session.payloads.addChunk(reader);
           break;
         case RequestField.route:
           session.routes.delete(reader.integer(RouteField.replaces));
@@ -229,8 +247,11 @@ export class Executor {
         case RequestField.dependency:
           session.received.add(reader);
           break;
-        case RequestField.scope:
-          session.scopes.set(reader.integer(ScopeField.number), Uint8Array.from(reader.view(ScopeField.pool)));
+        case RequestField.pool:
+          session.pools.set(
+            reader.integer(PoolReferenceField.number),
+            Uint8Array.from(reader.view(PoolReferenceField.description)),
+          );
           break;
       }
     }
@@ -246,7 +267,7 @@ export class Executor {
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }
-    const args = locatePayload(session, frame, id, TaskField);
+    const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
     const timeout = frame.integer(TaskField.timeout);
     const task = new RunningTask(
       session,
@@ -256,6 +277,7 @@ export class Executor {
       frame.integer(TaskField.sequence),
       frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
       timeout,
+      frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
     );
     session.tasks.set(id, task);
     if (session.earlyAborts.size > 0) {
@@ -265,7 +287,7 @@ export class Executor {
     const ready: ReadyTask = {
       task,
       args,
-      pool: session.scopes.get(frame.integer(TaskField.scope)),
+      pool: session.pools.get(frame.integer(TaskField.pool)),
       context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
       loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
       timeout,
@@ -278,8 +300,7 @@ export class Executor {
     const id = frame.integer(StepField.id);
     const kind = frame.integer(StepField.kind) as StepKind;
     const after = frame.integer(StepField.after);
-    const isGiven = frame.has(StepField.value) || frame.has(StepField.chunked);
-    const value = locatePayload(session, frame, id, STEP_PAYLOAD);
+    const value = session.payloads.take(frame, id, StepField);
     const needs = frame.integers(StepField.needs);
     const task = session.tasks.get(id);
     if (task === undefined) return;
@@ -288,7 +309,7 @@ export class Executor {
       const advance = (): void => {
         let sent: unknown;
         try {
-          sent = isGiven ? readPayload(task, value) : undefined;
+          sent = value.read(session.decoder, task.routine.serializer());
         } catch (error) {
           run.step(StepKind.throw, error, after);
           return;
@@ -302,7 +323,7 @@ export class Executor {
 
   #cancel(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(CancelField.id);
-    session.chunks.drop(id);
+    session.payloads.dropChunks(id);
     const task = session.tasks.get(id);
     if (task === undefined) return;
     const reason = readReason(session, frame, CancelField);
@@ -319,7 +340,7 @@ export class Executor {
 
   /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
-    session.chunks.drop(id);
+    session.payloads.dropChunks(id);
     session.earlyAborts.delete(id);
     session.reject(id, status, message);
     this.#touch(session);
@@ -331,6 +352,18 @@ export class Executor {
     this.#state = "drained";
     this.#flush();
     this.#options.drained();
+  }
+
+  /**
+   * To be called wherever a session may have sent its last message: after messages that were read or sent. Generators that
+   * wait to be asked for more wait in vain then.
+   */
+  #reportIfFinished(session: ExecutorSession): void {
+    if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
+    if (this.#inbound.some((inbound) => inbound.session === session)) return;
+    if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
+    this.#finishing.delete(session);
+    this.#options.finished(session.number);
   }
 
   /** Something is to be sent: at once when nothing else goes on, else together with what comes next. */
@@ -353,6 +386,7 @@ export class Executor {
       session.flush();
     }
     this.#touched.clear();
+    for (const session of this.#finishing) this.#reportIfFinished(session);
   }
 }
 
@@ -378,23 +412,4 @@ function toGenerator(task: RunningTask | undefined, step: (run: GeneratorRun) =>
     task.early ??= [];
     task.early.push(step);
   }
-}
-
-function locatePayload(
-  session: ExecutorSession,
-  frame: FrameReader,
-  id: number,
-  fields: { readonly args: number; readonly chunked: number; readonly file: number },
-): Payload {
-  const chunked = frame.integer(fields.chunked);
-  if (frame.has(fields.file)) {
-    const file = checkPayloadFile(frame.text(fields.file), chunked);
-    return { file, buffer: frame.buffer, start: 0, end: chunked, owned: false };
-  }
-  if (chunked === 0) {
-    const start = frame.start(fields.args);
-    return { file: undefined, buffer: frame.buffer, start, end: frame.end(fields.args), owned: false };
-  }
-  const buffer = session.chunks.take(id, chunked);
-  return { file: undefined, buffer, start: 0, end: buffer.length, owned: true };
 }

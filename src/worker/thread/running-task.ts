@@ -1,6 +1,6 @@
-import { taskId } from "../../connection/index.ts";
+import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
-import type { Task } from "../../routine/index.ts";
+import type { TaskRecord } from "../../routine/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
@@ -8,7 +8,7 @@ import type { RemoteRoutine } from "./remote-routine.ts";
 /**
  * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it
  * made itself. `resting`: a generator that nobody has asked for more. `due`: one that was, and waits until it may run.
- * `ended`. Only what is `running` has a slot.
+ * `ended`. Only what is `running` has a permit.
  */
 export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
 
@@ -19,7 +19,7 @@ export interface AbortedSignal {
 }
 
 /** A task on its worker, from its arrival to its end. */
-export class RunningTask implements Task {
+export class RunningTask implements TaskRecord {
   readonly session: ExecutorSession;
   readonly routine: RemoteRoutine;
   readonly worker: string;
@@ -28,6 +28,7 @@ export class RunningTask implements Task {
   readonly sequence: number;
   readonly caller: string | undefined;
   readonly deadline: number | undefined;
+  readonly key: string | undefined;
   state: TaskState = "parked";
   /** Calls that the task has made and that have not ended. */
   nested = 0;
@@ -52,6 +53,7 @@ export class RunningTask implements Task {
     sequence: number,
     caller: string | undefined,
     timeout: number,
+    key?: string,
   ) {
     this.session = session;
     this.routine = routine;
@@ -59,6 +61,7 @@ export class RunningTask implements Task {
     this.wireId = wireId;
     this.sequence = sequence;
     this.caller = caller;
+    this.key = key;
     this.deadline = timeout > 0 ? Date.now() + timeout : undefined;
   }
 

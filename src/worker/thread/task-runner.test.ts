@@ -3,12 +3,13 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../../errors.ts";
-import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../../host/index.ts";
-import { currentFrame } from "../../routine/frame.ts";
+import { PoolDirectory, payloadFiles } from "../../host/index.ts";
+import { currentCallContext } from "../../routine/call-context.ts";
 import { currentTask } from "../../routine/task.ts";
 import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
-import { TaskSlots } from "../shared/task-slots.ts";
+import { Payload } from "../../wire/payload.ts";
+import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
@@ -54,7 +55,7 @@ function setUp(maxConcurrency = 0) {
     enter: () => void shown.entered++,
     leave: () => void shown.left++,
   };
-  const dispatcher = { call: () => Promise.resolve(), stream: async function* () {} };
+  const carrier = { call: () => Promise.resolve(), stream: async function* () {} };
   const session = {
     callerId: "caller",
     tasks: new TaskTable(),
@@ -72,11 +73,11 @@ function setUp(maxConcurrency = 0) {
       maxConcurrency === 0
         ? undefined
         : new TaskParking({
-            slots: TaskSlots.of(maxConcurrency, 1),
+            permits: ConcurrencyPermits.of(maxConcurrency, 1),
             lane: 0,
             announce: () => expect.unreachable(),
           }),
-    dispatcherFor: () => dispatcher,
+    carrierFor: () => carrier,
     touched: () => undefined,
     occupancy,
     ended: () => counts.ended++,
@@ -98,13 +99,10 @@ function setUp(maxConcurrency = 0) {
     const buffer = Buffer.from(setup.serializer?.dumps(args) ?? encode(args));
     const ready: ReadyTask = {
       task,
-      args: {
-        file: setup.file === true ? writePayloadFile(buffer) : undefined,
-        buffer: setup.file === true ? Buffer.alloc(0) : buffer,
-        start: 0,
-        end: buffer.length,
-        owned: false,
-      },
+      args:
+        setup.file === true
+          ? Payload.inStore(payloadFiles, payloadFiles.put(buffer) ?? "", buffer.length)
+          : Payload.inMemory(buffer),
       pool: setup.pool,
       context: undefined,
       loading: setup.loading,
@@ -113,7 +111,7 @@ function setUp(maxConcurrency = 0) {
     runner.take(ready);
     return task;
   };
-  return { runner, session, sent, abandoned, counts, shown, dispatcher, take };
+  return { runner, session, sent, abandoned, counts, shown, carrier, take };
 }
 
 /** Tasks that wait to be ended. */
@@ -150,20 +148,20 @@ describe("a task", () => {
   });
 
   it("knows itself, and the pool that it came from", async () => {
-    const { sent, take, dispatcher } = setUp();
-    let frame: ReturnType<typeof currentFrame>;
+    const { sent, take, carrier } = setUp();
+    let frame: ReturnType<typeof currentCallContext>;
     const task = take(
       async () => {
         await turn();
-        frame = currentFrame();
+        frame = currentCallContext();
         return currentTask()?.id;
       },
       { pool: Uint8Array.of(1) },
     );
     while (sent.length === 0) await turn();
     expect(sent).toEqual([["result", 0, "caller-0"]]);
-    expect([frame?.task, frame?.dispatcher]).toEqual([task, dispatcher]);
-    expect(currentFrame()).toBeUndefined();
+    expect([frame?.task, frame?.carrier]).toEqual([task, carrier]);
+    expect(currentCallContext()).toBeUndefined();
   });
 
   it("of a method runs on its object", () => {
@@ -468,11 +466,11 @@ describe("a generator", () => {
   });
 });
 
-describe.skipIf(fileRealm() === "")("arguments in a file", () => {
+describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
   const stored = () => readdirSync(directory.bulkDirectory()).filter((name) => name !== "owner.json");
 
   it("are read when the task is run, and stay right after others have been", () => {
-    usePayloadDirectory(directory.bulkDirectory());
+    payloadFiles.useDirectory(directory.bulkDirectory());
     const { sent, take } = setUp();
     const kept: Uint8Array[] = [];
     const keep = (bytes: Uint8Array) => void kept.push(bytes);
@@ -493,7 +491,7 @@ describe.skipIf(fileRealm() === "")("arguments in a file", () => {
   it.each(["parked", "loading"])(
     "of tasks that are cancelled while %s are taken over, to be written again",
     async (state) => {
-      usePayloadDirectory(directory.bulkDirectory());
+      payloadFiles.useDirectory(directory.bulkDirectory());
       const { runner, take } = setUp(state === "parked" ? 1 : 0);
       const gates = new Gates();
       take(gates.enter, { args: [0] });
@@ -510,7 +508,7 @@ describe.skipIf(fileRealm() === "")("arguments in a file", () => {
       loaded();
       await turn();
       expect(runner.live).toBe(0);
-      for (const _ of tasks) writePayloadFile(new Uint8Array(10));
+      for (const _ of tasks) payloadFiles.put(new Uint8Array(10));
       expect(stored().length).toBe(files);
     },
   );
@@ -563,7 +561,7 @@ describe("maxConcurrency", () => {
     const { take, sent } = setUp(1);
     const gates = new Gates();
     take(async () => {
-      const calls = currentFrame()?.calls;
+      const calls = currentCallContext()?.calls;
       calls?.made();
       calls?.made();
       await gates.enter(0);
@@ -592,7 +590,7 @@ describe("maxConcurrency", () => {
     const gates = new Gates();
     let ended: (() => void) | undefined;
     take(() => {
-      const calls = currentFrame()?.calls;
+      const calls = currentCallContext()?.calls;
       calls?.made();
       ended = () => calls?.ended();
       return "over";
@@ -672,7 +670,7 @@ describe("maxConcurrency", () => {
       let ended: (() => void) | undefined;
       const stream = take(
         async function* () {
-          const calls = currentFrame()?.calls;
+          const calls = currentCallContext()?.calls;
           calls?.made();
           ended = () => calls?.ended();
           yield 1;

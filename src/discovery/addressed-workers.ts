@@ -1,0 +1,111 @@
+import { type ClientTls, GrpcStatusError, StatusCode } from "../grpc/index.ts";
+import { Backoff } from "./backoff.ts";
+import { describeWorker } from "./describe-worker.ts";
+import type { WorkerMetadata } from "./worker-metadata.ts";
+import type { WorkerSink } from "./worker-subscription.ts";
+
+/** How long a worker has to say what it is before it is announced by its address alone, in milliseconds. */
+const PATIENCE_MS = 2000;
+
+/** How workers are reached of which the address is known. */
+export interface AddressedWorkersOptions {
+  /** Whether they listen with TLS. */
+  readonly secure: boolean;
+  /** What it takes to ask them then; without it they are announced by their address alone. */
+  readonly tls?: ClientTls | undefined;
+}
+
+interface Place {
+  /** What is announced of it; `undefined` before anything is. */
+  worker: WorkerMetadata | undefined;
+  retry: NodeJS.Timeout | undefined;
+  readonly backoff: Backoff;
+}
+
+/**
+ * Workers that are known by nothing but their addresses: asks each one what it is, and tells a subscription.
+ *
+ * One that does not answer is announced as well, with its address for a uid, so that calls to it fail with what is wrong,
+ * and is asked again with backoff. One that answers and does not know the question is announced like that for good.
+ */
+export class AddressedWorkers {
+  readonly #sink: Pick<WorkerSink, "change" | "drop">;
+  readonly #options: AddressedWorkersOptions;
+  readonly #places = new Map<string, Place>();
+  /** The same worker may be found at several addresses: the first one is used. */
+  readonly #byUid = new Map<string, Set<Place>>();
+
+  constructor(sink: Pick<WorkerSink, "change" | "drop">, options: AddressedWorkersOptions) {
+    this.#sink = sink;
+    this.#options = options;
+  }
+
+  /** These are the addresses from now on. */
+  set(addresses: Iterable<string>): void {
+    const wanted = new Set(addresses);
+    for (const address of Array.from(this.#places.keys())) if (!wanted.has(address)) this.#remove(address);
+    for (const address of wanted) if (!this.#places.has(address)) this.#add(address);
+  }
+
+  /** Asks nobody any more. */
+  close(): void {
+    for (const { retry } of this.#places.values()) clearTimeout(retry);
+    this.#places.clear();
+  }
+
+  #add(address: string): void {
+    const place: Place = { worker: undefined, retry: undefined, backoff: new Backoff() };
+    this.#places.set(address, place);
+    const { secure, tls } = this.#options;
+    if (secure && tls === undefined) this.#announce(place, workerAt(address, secure));
+    else void this.#ask(address, place);
+  }
+
+  async #ask(address: string, place: Place): Promise<void> {
+    const { secure, tls } = this.#options;
+    let worker: WorkerMetadata;
+    try {
+      worker = await describeWorker(address, { timeout: PATIENCE_MS, tls });
+    } catch (error) {
+      if (this.#places.get(address) !== place) return;
+      if (place.worker === undefined) this.#announce(place, workerAt(address, secure));
+      if (error instanceof GrpcStatusError && error.code === StatusCode.UNIMPLEMENTED) return;
+      place.retry = setTimeout(() => void this.#ask(address, place), place.backoff.next()).unref();
+      return;
+    }
+    if (this.#places.get(address) === place) this.#announce(place, worker);
+  }
+
+  #announce(place: Place, worker: WorkerMetadata): void {
+    this.#withdraw(place);
+    place.worker = worker;
+    const places = (this.#byUid.get(worker.uid) ?? new Set()).add(place);
+    this.#byUid.set(worker.uid, places);
+    if (places.size === 1) this.#sink.change(worker);
+  }
+
+  #remove(address: string): void {
+    const place = this.#places.get(address);
+    if (place === undefined) return;
+    this.#places.delete(address);
+    clearTimeout(place.retry);
+    this.#withdraw(place);
+  }
+
+  #withdraw(place: Place): void {
+    const { worker } = place;
+    const places = worker === undefined ? undefined : this.#byUid.get(worker.uid);
+    if (worker === undefined || places === undefined) return;
+    places.delete(place);
+    place.worker = undefined;
+    const [other] = places;
+    if (other?.worker !== undefined) return this.#sink.change(other.worker);
+    this.#byUid.delete(worker.uid);
+    this.#sink.drop(worker.uid);
+  }
+}
+
+/** What is known of a worker of which only the address is. */
+export function workerAt(address: string, secure: boolean): WorkerMetadata {
+  return { uid: address, address, pid: 0, version: "", tags: new Set(), extra: {}, secure, channel: {} };
+}

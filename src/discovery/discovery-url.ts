@@ -1,0 +1,159 @@
+import { describeValue, nearestName } from "../checks/index.ts";
+import { InvalidArgument } from "../errors.ts";
+import type { DiscoveryLike } from "./discovery.ts";
+import { LanDiscovery } from "./lan/index.ts";
+import { LocalDiscovery } from "./local/index.ts";
+import { StaticDiscovery } from "./static-discovery.ts";
+
+/** What follows the scheme of a discovery URL. */
+interface UrlParts {
+  /** The URL as it is shown: without a password. */
+  readonly shown: string;
+  /** Between the scheme and the parameters. */
+  readonly body: string;
+  readonly params: URLSearchParams;
+}
+
+interface Scheme {
+  /** How such a URL is written. */
+  readonly form: string;
+  /** Names of the parameters that it takes. */
+  readonly params: readonly string[];
+  /** Makes the discovery. What is wrong with the URL is thrown before anything is loaded. */
+  readonly parse: (parts: UrlParts) => () => DiscoveryLike | Promise<DiscoveryLike>;
+}
+
+/** What the URI of a pool begins with that has its own place for its workers: the rest is the pool's directory. */
+export const POOL_SCHEME = "pool:";
+/** The namespace of such a pool's workers, in the pool's directory. */
+export const POOL_NAMESPACE = "pool";
+
+const SCHEMES: Readonly<Record<string, Scheme>> = {
+  local: {
+    form: "local:NAME",
+    params: [],
+    parse: (parts) => {
+      const name = decoded(required(parts, "a name"), parts);
+      return () => new LocalDiscovery(name);
+    },
+  },
+  pool: {
+    form: "pool:DIRECTORY",
+    params: [],
+    parse: (parts) => {
+      const directory = required(parts, "the directory of a pool");
+      return () => new LocalDiscovery(POOL_NAMESPACE, { directory });
+    },
+  },
+  lan: {
+    form: "lan:NAME",
+    params: ["interface", "port", "ttl"],
+    parse: (parts) => {
+      const { body, params } = parts;
+      const interfaces = params.getAll("interface");
+      const discovery = new LanDiscovery(body === "" ? undefined : decoded(body, parts), {
+        ...(interfaces.length === 0 ? {} : { interfaces }),
+        ...numbersOf(parts, "port", "ttl"),
+      });
+      return () => discovery;
+    },
+  },
+  static: {
+    form: "static:HOST:PORT,...",
+    params: ["secure"],
+    parse: (parts) => {
+      const addresses = required(parts, "at least one address").split(",");
+      const discovery = new StaticDiscovery(addresses, { secure: flagOf(parts, "secure") });
+      return () => discovery;
+    },
+  },
+};
+
+/**
+ * Makes the discovery that a URL stands for.
+ * @throws InvalidArgument when it is no discovery URL.
+ */
+export async function openDiscovery(url: string): Promise<DiscoveryLike> {
+  return await parseUrl(url)();
+}
+
+/**
+ * Looks at a discovery URL without opening anything.
+ * @throws InvalidArgument that says what is wrong with it.
+ */
+export function checkDiscoveryUrl(url: string): void {
+  parseUrl(url);
+}
+
+/** The forms of discovery URLs, for help texts. */
+export function discoveryUrlForms(): string[] {
+  return Object.entries(SCHEMES).flatMap(([name, { form }]) => (name === "pool" ? [] : [form]));
+}
+
+function parseUrl(url: unknown): () => DiscoveryLike | Promise<DiscoveryLike> {
+  const [, name, rest = ""] = typeof url === "string" ? (/^([a-z]+):(.*)$/is.exec(url) ?? []) : [];
+  if (typeof url !== "string" || name === undefined) {
+    throw new InvalidArgument(`${describeValue(url)} is not a discovery URL: ${formsHint()}`);
+  }
+  const scheme = Object.hasOwn(SCHEMES, name) ? SCHEMES[name] : undefined;
+  if (scheme === undefined) {
+    const near = nearestName(name, Object.keys(SCHEMES));
+    const hint = near === undefined ? formsHint() : `did you mean "${near}:"? ${formsHint()}`;
+    throw new InvalidArgument(`there is no discovery "${name}:" for ${JSON.stringify(withoutPassword(url))}; ${hint}`);
+  }
+  const [body = "", query = ""] = rest.split(/\?(.*)/s);
+  const parts: UrlParts = { shown: withoutPassword(url), body, params: new URLSearchParams(query) };
+  for (const param of parts.params.keys()) {
+    if (scheme.params.includes(param)) continue;
+    const known = scheme.params.length === 0 ? "it takes none" : `it takes ${scheme.params.join(", ")}`;
+    throw new InvalidArgument(
+      `discovery URL ${JSON.stringify(parts.shown)} has the unknown parameter "${param}"; ${known}`,
+    );
+  }
+  return scheme.parse(parts);
+}
+
+function formsHint(): string {
+  return `write ${discoveryUrlForms().join(", ")}`;
+}
+
+function required({ body, shown }: UrlParts, what: string): string {
+  if (body !== "") return body;
+  throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)} is incomplete: it needs ${what} after the colon`);
+}
+
+function decoded(text: string, { shown }: UrlParts): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)} has a "%" that no two hexadecimal digits follow`);
+  }
+}
+
+function flagOf({ params, shown }: UrlParts, name: string): boolean {
+  const value = params.get(name);
+  if (value === null || value === "false") return false;
+  if (value === "true") return true;
+  throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)}: ${name} must be true or false, not "${value}"`);
+}
+
+/** Those of these parameters that are given, as numbers. */
+function numbersOf<Name extends string>({ params, shown }: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+  const found: { [K in Name]?: number } = {};
+  for (const name of names) {
+    const value = params.get(name);
+    if (value === null) continue;
+    if (!/^\d+$/.test(value)) {
+      throw new InvalidArgument(
+        `discovery URL ${JSON.stringify(shown)}: ${name} must be a whole number, not "${value}"`,
+      );
+    }
+    found[name] = Number(value);
+  }
+  return found;
+}
+
+/** The URL for messages. */
+function withoutPassword(url: string): string {
+  return url.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, "$1:***@");
+}

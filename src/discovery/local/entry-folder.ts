@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { areProcessesAlive, errorCode, identifyProcess, uniqueName } from "../../host/index.ts";
+import { type LocalEntry, parseEntry } from "./local-entry.ts";
+
+const UNFINISHED = /^\.(\d+)\.[0-9a-z]+$/;
+
+/** A name for an entry that is still being written; it tells by whom. */
+export function unfinishedName(): string {
+  return `.${process.pid}.${uniqueName()}`;
+}
+
+/** What a look at a folder has found. */
+export interface EntryChanges {
+  readonly added: readonly LocalEntry[];
+  readonly removed: readonly LocalEntry[];
+}
+
+/**
+ * The entries in a folder, as they were at the last look. Each file is read once: its content never changes.
+ *
+ * The files are few and tiny and lie on a local disk or in memory: reading one at once costs less than going through the
+ * thread pool.
+ */
+export class EntryFolder {
+  /** By file name; `undefined` for a file that is no entry. */
+  #entries = new Map<string, LocalEntry | undefined>();
+
+  /**
+   * Looks for new and missing files; none are there when the folder does not exist. Files of dead processes are removed:
+   * of those that are new, and with `all` of all.
+   * @throws what the file system throws, unless it is just that a file or the folder is gone.
+   */
+  look(directory: string, all: boolean): EntryChanges {
+    const files = listFiles(directory);
+    const found = new Map<string, LocalEntry | undefined>();
+    const fresh: string[] = [];
+    for (const file of files) {
+      if (file.startsWith(".")) {
+        if (all) removeUnfinished(directory, file);
+      } else if (file.endsWith(".json")) {
+        if (!this.#entries.has(file)) fresh.push(file);
+        else found.set(file, this.#entries.get(file));
+      }
+    }
+    for (const file of fresh) {
+      const text = unlessMissing(() => readFileSync(join(directory, file), "utf8"));
+      if (text !== undefined) found.set(file, parseEntry(text));
+    }
+    for (const file of deadEntries(found, all ? found.keys() : fresh)) {
+      found.delete(file);
+      removeFile(join(directory, file));
+    }
+    const before = this.#entries;
+    this.#entries = found;
+    return {
+      added: fresh.map((file) => found.get(file)).filter((entry) => entry !== undefined),
+      removed: [...before].filter(([file]) => !found.has(file)).flatMap(([, entry]) => entry ?? []),
+    };
+  }
+}
+
+/** The names of the files in `directory`; none when it does not exist. */
+export function listFiles(directory: string): string[] {
+  return unlessMissing(() => readdirSync(directory)) ?? [];
+}
+
+/** Removes a file unless it is gone already. */
+export function removeFile(path: string): void {
+  unlessMissing(() => unlinkSync(path));
+}
+
+/** Removes a directory if it exists and nothing is in it. */
+export function removeEmptyDirectory(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== "ENOENT" && code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+  }
+}
+
+/** Those of these files whose publisher or worker does not run any more. */
+function deadEntries(entries: ReadonlyMap<string, LocalEntry | undefined>, files: Iterable<string>): string[] {
+  const checked = Array.from(files, (file) => ({ file, processes: entries.get(file)?.processes ?? [] }));
+  const alive = areProcessesAlive(checked.flatMap(({ processes }) => processes)).values();
+  return checked
+    .filter(({ processes }) => {
+      // No short circuit: each process takes its answer off the iterator.
+      const dead = processes.filter(() => alive.next().value !== true);
+      return dead.length > 0;
+    })
+    .map(({ file }) => file);
+}
+
+function removeUnfinished(directory: string, file: string): void {
+  const writer = UNFINISHED.exec(file)?.[1];
+  if (writer !== undefined && identifyProcess(Number(writer)) === undefined) removeFile(join(directory, file));
+}
+
+function unlessMissing<T>(operation: () => T): T | undefined {
+  try {
+    return operation();
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

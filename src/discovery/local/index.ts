@@ -1,0 +1,1 @@
+export { LocalDiscovery, type LocalDiscoveryOptions } from "./local-discovery.ts";

@@ -1,0 +1,131 @@
+import { join } from "node:path";
+import { checkOption, checkOptions, must } from "../../checks/index.ts";
+import { WoolError } from "../../errors.ts";
+import { cleanUpAtExit, runtimeDirectory } from "../../host/index.ts";
+import {
+  checkPublication,
+  type DiscoveryEventType,
+  type DiscoveryLike,
+  type DiscoveryPublisherLike,
+  type DiscoverySubscriberLike,
+  type WorkerFilter,
+} from "../discovery.ts";
+import type { WorkerMetadata } from "../worker-metadata.ts";
+import { subscribeToWorkers } from "../worker-subscription.ts";
+import { EntryFolder, listFiles, removeEmptyDirectory } from "./entry-folder.ts";
+import { isNamespaceFolder } from "./local-entry.ts";
+import { LocalNamespace } from "./local-namespace.ts";
+import { LocalSubscription } from "./local-subscription.ts";
+
+/** Options of `LocalDiscovery`. */
+export interface LocalDiscoveryOptions {
+  /** An existing private directory that holds the namespace; default: the runtime directory of the user. */
+  readonly directory?: string;
+  /** Milliseconds between looks for workers whose process died, and for changes where the system reports none; default 1000. */
+  readonly pollInterval?: number;
+}
+
+const CHECKS = {
+  directory: must.filledText,
+  pollInterval: must.wholeNumber(1, 2 ** 31 - 1),
+};
+
+/**
+ * Workers of this user on this machine that share a namespace, announced as files in a private directory.
+ * An entry vanishes with the process that published it, and with the worker's own.
+ */
+export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
+  readonly namespace: string;
+  /** The directory given in the options. */
+  readonly directory: string | undefined;
+  readonly publisher: DiscoveryPublisherLike;
+  readonly #files: LocalNamespace;
+  readonly #pollInterval: number;
+  readonly #subscriptions = new Set<LocalSubscription>();
+  #cancelExitCleanup: (() => void) | undefined;
+  #state: "open" | "disposed" = "open";
+
+  /** @throws InvalidArgument when the namespace is empty, or an option is out of range, or unknown. */
+  constructor(namespace: string, options: LocalDiscoveryOptions = {}) {
+    checkOption(namespace, must.filledText, "LocalDiscovery", "namespace");
+    checkOptions(options, CHECKS, "LocalDiscovery");
+    const { directory, pollInterval = 1000 } = options;
+    this.namespace = namespace;
+    this.directory = directory;
+    this.publisher = { publish: (type, worker) => this.#publish(type, worker) };
+    this.#files = new LocalNamespace(namespace, directory);
+    this.#pollInterval = pollInterval;
+  }
+
+  /** Changes of the workers in the namespace, beginning with those that exist. */
+  subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
+    return subscribeToWorkers((sink) => {
+      if (this.#state === "disposed") {
+        sink.end();
+        return () => {};
+      }
+      this.#sweep();
+      const subscription = new LocalSubscription(this.#files, sink, this.#pollInterval);
+      this.#subscriptions.add(subscription);
+      return () => {
+        this.#subscriptions.delete(subscription);
+        subscription.close();
+      };
+    }, filter);
+  }
+
+  /** The workers in the namespace now. */
+  async snapshot(): Promise<WorkerMetadata[]> {
+    const workers = this.#files.reader().changes(true).values();
+    return [...workers].filter((worker) => worker !== undefined);
+  }
+
+  /** Ends the subscriptions and removes the entries published here, and the namespace's directory if it is empty then. */
+  async dispose(): Promise<void> {
+    this.#state = "disposed";
+    this.#cancelExitCleanup?.();
+    for (const subscription of this.#subscriptions) subscription.close();
+    this.#subscriptions.clear();
+    this.#files.removeOwn();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  async #publish(type: DiscoveryEventType, worker: WorkerMetadata): Promise<void> {
+    checkPublication(type, worker);
+    if (type === "worker-dropped") {
+      this.#files.remove(worker.uid);
+    } else if (this.#state === "open") {
+      this.#sweep();
+      this.#cancelExitCleanup ??= cleanUpAtExit(() => this.#files.removeOwn());
+      this.#files.write(worker);
+    } else {
+      throw new WoolError(
+        `worker ${worker.uid} cannot be announced: this LocalDiscovery(${JSON.stringify(this.namespace)}) was disposed of`,
+      );
+    }
+  }
+
+  #sweep(): void {
+    if (this.directory === undefined) sweepOnce();
+  }
+}
+
+let sweptRoot: string | undefined;
+
+/** Removes what dead processes left in the local namespaces of this user: once per process, and never fails. */
+function sweepOnce(): void {
+  try {
+    const root = runtimeDirectory();
+    if (sweptRoot === root) return;
+    sweptRoot = root;
+    for (const folder of listFiles(root).filter(isNamespaceFolder)) {
+      new EntryFolder().look(join(root, folder), true);
+      removeEmptyDirectory(join(root, folder));
+    }
+  } catch {
+    // Tidying up is a courtesy: whoever needs the directory learns what is wrong with it.
+  }
+}

@@ -1,0 +1,88 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { CallCarrier } from "./call-carrier.ts";
+import type { CallOptions } from "./options.ts";
+import type { TaskRecord } from "./task.ts";
+
+/** What is in force for the code that runs now, and for what it calls. Immutable: a scope makes a new one. */
+export interface CallContext {
+  /** The pool or proxy that routines are dispatched through. */
+  readonly carrier?: CallCarrier | undefined;
+  /** The task that is running. */
+  readonly task?: TaskRecord | undefined;
+  /** Context variables that were set, by key. */
+  readonly variables?: ReadonlyMap<string, unknown> | undefined;
+  /** Call options in force for every call made in this scope. */
+  readonly ambient?: CallOptions | undefined;
+  /** Told of the calls that are made. */
+  readonly calls?: CallObserver | undefined;
+}
+
+/** Told when a call is made, and when it has ended. */
+export interface CallObserver {
+  made(): void;
+  ended(): void;
+}
+
+interface SharedRuntime {
+  readonly contexts: AsyncLocalStorage<CallContext>;
+  /** Started pools that are still open, the newest last. */
+  readonly open: CallCarrier[];
+  /** Set where a worker runs tasks. */
+  isTaskThread?: boolean;
+}
+
+const SHARED = Symbol.for("wool-ts.runtime.v2");
+
+/** One for the process, also when two copies of the package are loaded: their scopes must see each other. */
+function sharedRuntime(): SharedRuntime {
+  const holder = globalThis as { [SHARED]?: SharedRuntime };
+  holder[SHARED] ??= { contexts: new AsyncLocalStorage<CallContext>(), open: [] };
+  return holder[SHARED];
+}
+
+const runtime = sharedRuntime();
+
+export function currentCallContext(): CallContext | undefined {
+  return runtime.contexts.getStore();
+}
+
+/** Runs `fn` with the current context changed by `changes`. */
+export function extendCallContext<R>(changes: CallContext, fn: () => R): R {
+  const current = runtime.contexts.getStore();
+  return runtime.contexts.run(current === undefined ? changes : { ...current, ...changes }, fn);
+}
+
+/** Runs `fn` with exactly this context. */
+export function runInCallContext<A extends unknown[], R>(context: CallContext, fn: (...args: A) => R, ...args: A): R {
+  return runtime.contexts.run(context, fn, ...args);
+}
+
+/** Makes this thread one that runs the tasks of a worker, and nothing else. */
+export function markTaskThread(): void {
+  runtime.isTaskThread = true;
+}
+
+/** True in a thread of a worker that runs tasks. */
+export function isInTaskThread(): boolean {
+  return runtime.isTaskThread === true;
+}
+
+/** True in a thread of a worker for code that no task runs: that of a module which is being loaded, and its callbacks. */
+export function isOutsideTasks(): boolean {
+  return isInTaskThread() && currentCallContext()?.task === undefined;
+}
+
+/** Makes a pool the one that calls outside of any scope use. */
+export function addOpenPool(carrier: CallCarrier): void {
+  runtime.open.push(carrier);
+}
+
+export function removeOpenPool(carrier: CallCarrier): void {
+  const index = runtime.open.indexOf(carrier);
+  if (index >= 0) runtime.open.splice(index, 1);
+}
+
+/** The pool of the innermost scope, else the most recently started one that is open, else none. */
+export function currentPool(context: CallContext | undefined): CallCarrier | undefined {
+  return context?.carrier ?? runtime.open[runtime.open.length - 1];
+}

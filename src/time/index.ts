@@ -1,0 +1,2 @@
+export { Deadline } from "./deadline.ts";
+export { Timer } from "./timer.ts";
