@@ -1,10 +1,10 @@
 import {
   type CodeSite,
   captureNumber,
-  type LiveVariable,
   liveVariables,
   markVariable,
   type ScopeView,
+  type VariableAccess,
   viewFunction,
 } from "../engine/index.ts";
 import { type Cell, ShippingError } from "../shipment/index.ts";
@@ -34,7 +34,7 @@ export class Activation {
   /** Set when it turned out to be another one. */
   same: Activation | undefined;
   readonly #members: Member[] = [];
-  #live: LiveVariable | undefined;
+  #live: VariableAccess | undefined;
 
   add({ fn, site, binding }: Captor): void {
     this.#members.push({ fn: new WeakRef(fn), site, name: binding.name });
@@ -54,7 +54,7 @@ export class Activation {
     }
   }
 
-  #findVariable(): LiveVariable | undefined {
+  #findVariable(): VariableAccess | undefined {
     for (const { fn, site, name } of this.#members) {
       const member = fn.deref();
       const live = member === undefined ? undefined : liveVariables(member, site, [name])?.get(name);

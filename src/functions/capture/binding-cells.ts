@@ -1,4 +1,5 @@
-import type { CodeSite } from "../engine/index.ts";
+import { type CodeSite, sourceFileOf } from "../engine/index.ts";
+import type { LiveVariable } from "../modules/index.ts";
 import { Cell } from "../shipment/index.ts";
 import type { Scope } from "../syntax/index.ts";
 import { type Activation, ActivationIndex, type Captor } from "./activation-index.ts";
@@ -11,6 +12,12 @@ const permanent = new Map<string, Cell>();
 /** The cell that stands for a user's own global variable. */
 export function globalCell(name: string, value: unknown): Cell {
   return cellIn(permanent, `global:${name}`, value);
+}
+
+/** The cell that stands for a variable of a module, which is evaluated once. */
+export function moduleCell({ script, local }: LiveVariable, value: unknown): Cell {
+  const { program } = sourceFileOf(script.id) ?? {};
+  return cellIn(permanent, `${script.id}:${program?.start}:${program?.end}:top:${local}`, value);
 }
 
 function cellIn(cells: Map<string, Cell>, key: string, value: unknown): Cell {

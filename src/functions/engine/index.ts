@@ -21,7 +21,7 @@ export {
   beginCapture,
   captureNumber,
   endCapture,
-  type LiveVariable,
   markVariable,
   unmarked,
+  type VariableAccess,
 } from "./variable-marks.ts";

@@ -2,9 +2,9 @@ import inspector from "node:inspector";
 import type { CodeSite } from "./code-site.ts";
 import { inspect, listening, withDebugger, withRemoteObject } from "./inspector-session.ts";
 import { entryTo, isDebuggerAttached, pauseIn } from "./paused-function.ts";
-import { afterCapture, type LiveVariable, unmarked } from "./variable-marks.ts";
+import { afterCapture, unmarked, type VariableAccess } from "./variable-marks.ts";
 
-type Accessors = ReadonlyMap<string, LiveVariable>;
+type Accessors = ReadonlyMap<string, VariableAccess>;
 
 // An accessor keeps the variables alive that it reads, so it lives no longer than the function it was made for.
 const known = new WeakMap<object, Accessors>();
@@ -49,7 +49,7 @@ function accessorText(names: readonly string[]): string {
 
 function toAccessors(names: readonly string[], made: unknown): Accessors | undefined {
   if (!Array.isArray(made) || made.length !== names.length) return undefined;
-  const accessors = new Map<string, LiveVariable>();
+  const accessors = new Map<string, VariableAccess>();
   for (const [index, name] of names.entries()) {
     const pair: unknown = made[index];
     const [get, set]: unknown[] = Array.isArray(pair) ? pair : [];

@@ -1,5 +1,5 @@
 /** Access to a variable around a function as it is at any time. */
-export interface LiveVariable {
+export interface VariableAccess {
   get(): unknown;
   set(value: unknown): void;
 }
@@ -16,7 +16,7 @@ class Mark {
 }
 
 let atEnd: (() => void)[] = [];
-let marked: { readonly variable: LiveVariable; readonly value: unknown }[] = [];
+let marked: { readonly variable: VariableAccess; readonly value: unknown }[] = [];
 let captures = 0;
 let lastCapture = 0;
 
@@ -24,7 +24,7 @@ let lastCapture = 0;
  * Puts a mark into a variable, so that every function that shares the variable shows the same owner. Nothing of the
  * user's runs before the mark is gone again. False when the variable cannot be assigned to.
  */
-export function markVariable(variable: LiveVariable, owner: object): boolean {
+export function markVariable(variable: VariableAccess, owner: object): boolean {
   try {
     const value = variable.get();
     variable.set(new Mark(owner, value));
