@@ -60,6 +60,21 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
       return () => discovery;
     },
   },
+  dns: {
+    form: "dns:NAME[:PORT]",
+    params: ["server", "secure", "minInterval", "maxInterval", "timeout"],
+    parse: (parts) => {
+      const [, name = "", port] = /^(.*?)(?::(\d+))?$/.exec(required(parts, "a name")) ?? [];
+      const servers = parts.params.getAll("server");
+      const options = {
+        ...(port === undefined ? {} : { port: Number(port) }),
+        ...(servers.length === 0 ? {} : { servers }),
+        ...numbersOf(parts, "minInterval", "maxInterval", "timeout"),
+        secure: flagOf(parts, "secure"),
+      };
+      return async () => new (await import("./dns/index.ts")).DnsDiscovery(name, options);
+    },
+  },
   etcd: {
     form: "etcd://HOST:PORT/PREFIX",
     params: ["ttl", "connectTimeout", "ca", "cert", "key"],
