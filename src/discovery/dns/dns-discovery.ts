@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { checkOption, checkOptions, must } from "../../checks/index.ts";
 import { InvalidArgument } from "../../errors.ts";
+import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
 import { AddressedWorkers } from "../addressed-workers.ts";
 import { Backoff } from "../backoff.ts";
 import type { DiscoveryLike, DiscoverySubscriberLike, WorkerFilter } from "../discovery.ts";
@@ -22,8 +23,10 @@ export interface DnsDiscoveryOptions {
   readonly maxInterval?: number;
   /** How long name servers have for an answer, in milliseconds; 5,000 by default. */
   readonly timeout?: number;
-  /** Whether the workers listen with TLS; default false. */
+  /** Whether the workers listen with TLS; by default if there are credentials. */
   readonly secure?: boolean;
+  /** For asking workers with TLS who they are. */
+  readonly credentials?: CredentialsLike;
 }
 
 const CHECKS = {
@@ -33,6 +36,7 @@ const CHECKS = {
   maxInterval: must.wholeNumber(1, 2 ** 31 - 1),
   timeout: must.wholeNumber(1, 2 ** 31 - 1),
   secure: must.flag,
+  credentials: credentialsProblem,
 };
 
 /**
@@ -77,8 +81,9 @@ export class DnsDiscovery implements DiscoveryLike {
   }
 
   #follow(sink: WorkerSink): () => void {
-    const { minInterval = 1000, maxInterval = 30_000, secure = false } = this.#options;
-    const workers = new AddressedWorkers(sink, { secure });
+    const { minInterval = 1000, maxInterval = 30_000, credentials } = this.#options;
+    const { secure = credentials !== undefined } = this.#options;
+    const workers = new AddressedWorkers(sink, { secure, credentials });
     const backoff = new Backoff();
     let state: "open" | "closed" = "open";
     let timer: NodeJS.Timeout | undefined;
