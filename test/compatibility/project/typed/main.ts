@@ -6,7 +6,6 @@ import {
   type LoadBalancerLike,
   RoundRobinLoadBalancer,
   routine,
-  type Task,
   WorkerPool,
 } from "wool-ts";
 
@@ -23,7 +22,7 @@ async function main(): Promise<void> {
   const pool = await WorkerPool.start({ size: 1, loadBalancer });
   const [sum, who] = await user.run("ada", () => add.with(options)(1, 2));
   for await (const n of count(3)) seen.push(n);
-  const task: Task | undefined = currentTask();
+  const task = currentTask();
   console.log(sum, who, seen.join(), task === undefined);
   await pool.stop();
 }
