@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
@@ -127,13 +127,13 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
   "RestartOptions.window": ["src/worker/host/restart-policy.test.ts", "does not count crashes of long ago"],
   "ConsistentHashOptions.points": ["src/balancing/load-balancers.test.ts", "works with few points as well"],
   "PowerOfTwoOptions.random": ["src/balancing/load-balancers.test.ts", "draws every pair"],
-  "SendOptions.timeout": ["src/proxy/scheduling/task-dispatch.test.ts", "or has no room in time"],
+  "SendOptions.timeout": ["src/proxy/scheduling/dispatched-placement.test.ts", "or has no room in time"],
   "DispatchOptions.context": [
-    "src/proxy/scheduling/task-dispatch.test.ts",
+    "src/proxy/scheduling/dispatched-placement.test.ts",
     "gets each task with the workers and the time left",
   ],
   "DispatchOptions.timeout": [
-    "src/proxy/scheduling/task-dispatch.test.ts",
+    "src/proxy/scheduling/dispatched-placement.test.ts",
     "gets each task with the workers and the time left",
   ],
   "ExplainOptions.holder": ["src/routine/explanation.test.ts", "lets a method that uses private names be explained"],
@@ -157,7 +157,9 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
 const root = new URL("../../", import.meta.url);
 
 function declaredOptions(): string[] {
-  const text = readFileSync(new URL("dist/index.d.ts", root), "utf8");
+  const dist = new URL("dist/", root);
+  const files = readdirSync(dist).filter((file) => /^(?:index|wool-.*)\.d\.ts$/.test(file));
+  const text = files.map((file) => readFileSync(new URL(file, dist), "utf8")).join("\n");
   const interfaces = text.matchAll(/^interface (\w*Options)(?:<[^>]*>)?(?: extends [\w, ]+)? \{(.*?)^\}/gms);
   return Array.from(interfaces, ([, name = "", body = ""]) =>
     Array.from(body.matchAll(/^ {4}readonly (\w+)\??:/gm), ([, option = ""]) => `${name}.${option}`),
