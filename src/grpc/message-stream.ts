@@ -21,12 +21,17 @@ export abstract class MessageStream {
   protected state: "open" | "ending" | "closed" = "open";
   protected readonly http2Stream: Http2Stream;
   protected readonly deframer: Deframer;
+  /** A whole message has come. */
+  protected hasReceived = false;
   #handlers: MessageHandlers | undefined;
   #blocked = false;
 
   protected constructor(http2Stream: Http2Stream, maxMessageBytes: number) {
     this.http2Stream = http2Stream;
-    this.deframer = new Deframer((buffer, start, end) => this.#handlers?.message(buffer, start, end), maxMessageBytes);
+    this.deframer = new Deframer((buffer, start, end) => {
+      this.hasReceived = true;
+      this.#handlers?.message(buffer, start, end);
+    }, maxMessageBytes);
     // Each cause arrives a second time, as the stream's close with its code.
     http2Stream.on("error", () => {});
     http2Stream.on("drain", () => this.#drained());
@@ -60,6 +65,11 @@ export abstract class MessageStream {
     if (stream.writableLength < HIGH_WATER_BYTES) return true;
     this.#blocked = true;
     return false;
+  }
+
+  /** Bytes that were sent and that the peer has not made room for. */
+  get unreadBytes(): number {
+    return this.http2Stream.writableLength;
   }
 
   /** Stops reading, so that the peer can send no more than the flow-control window. Messages of a chunk already read still arrive. */
