@@ -107,6 +107,7 @@ export {
   type WorkerChange,
   type WorkerFactory,
   type WorkerLike,
+  type WorkerLimits,
   type WorkerListener,
   type WorkerOptions,
 } from "./worker/index.ts";

@@ -25,6 +25,7 @@ export abstract class MessageStream {
   protected hasReceived = false;
   #handlers: MessageHandlers | undefined;
   #blocked = false;
+  #pauses = 0;
 
   protected constructor(http2Stream: Http2Stream, maxMessageBytes: number) {
     this.http2Stream = http2Stream;
@@ -74,12 +75,12 @@ export abstract class MessageStream {
 
   /** Stops reading, so that the peer can send no more than the flow-control window. Messages of a chunk already read still arrive. */
   pause(): void {
-    this.http2Stream.pause();
+    if (this.#pauses++ === 0) this.http2Stream.pause();
   }
 
-  /** Reads again after `pause`. */
+  /** Reads again when it was called as often as `pause`. */
   resume(): void {
-    this.http2Stream.resume();
+    if (this.#pauses > 0 && --this.#pauses === 0) this.http2Stream.resume();
   }
 
   /** Ends the stream because of a fault on this side or in what the peer sent. */

@@ -1,5 +1,11 @@
 export { BatchWriter } from "./batch-writer.ts";
 export {
+  type CompleteLimits,
+  type ConnectionLimits,
+  DEFAULT_LIMITS,
+  LimitExceeded,
+} from "./connection-limits.ts";
+export {
   encodeDescribeResponse,
   encodeIdleResponse,
   encodeStopRequest,
@@ -20,6 +26,7 @@ export {
   CancelField,
   ChunkField,
   CreditField,
+  DependencyField,
   HelloField,
   PoolReferenceField,
   RouteField,

@@ -3,6 +3,7 @@ import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
 import type { ShippedHook } from "./shipped-hook.ts";
+import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
 /** The credentials of a worker, in its process. They come through the control pipe, which nobody else can read. */
 export interface ProcessCredentials extends CredentialsText {
@@ -23,6 +24,7 @@ export interface ProcessConfig {
   readonly credentials?: ProcessCredentials;
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
+  readonly limits: CompleteWorkerLimits;
   readonly root: string;
   readonly proxyPoolTtl: number;
   readonly shutdownGracePeriod: number;

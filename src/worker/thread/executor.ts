@@ -6,26 +6,28 @@ import {
   AbortField,
   ARGUMENT_FIELDS,
   CancelField,
+  type CompleteLimits,
   CreditField,
+  DependencyField,
   FrameReader,
   LAST_REQUEST_FIELD,
+  LimitExceeded,
   MalformedFrame,
   type MessageSink,
   Payload,
   type PayloadStore,
-  PoolReferenceField,
   RequestField,
-  RouteField,
   StepField,
   StepKind,
   TaskField,
   writePace,
 } from "../../wire/index.ts";
 import type { ThreadBoard } from "../shared/index.ts";
+import { EarlySteps } from "./early-steps.ts";
 import { ExecutorSession } from "./executor-session.ts";
+import { FairInbox } from "./fair-inbox.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
-import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
 import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
@@ -47,14 +49,14 @@ export interface ExecutorOptions {
   readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
+  /** Called for a session whose caller took more than it may. */
+  readonly exhausted: (session: number, reason: string) => void;
+  /** Called when nothing more should be read from the caller of a session, and when again. */
+  readonly hold: (session: number, isHeld: boolean) => void;
+  /** What a caller may take; the default limits if nothing is given. */
+  readonly limits?: CompleteLimits;
   /** Called when it has been told to stop and no task is left. */
   readonly drained: () => void;
-}
-
-interface Inbound {
-  readonly number: number;
-  readonly session: ExecutorSession;
-  readonly reader: FrameReader;
 }
 
 /**
@@ -66,7 +68,7 @@ export class Executor {
   readonly runner: TaskRunner;
   readonly #options: ExecutorOptions;
   readonly #sessions = new Map<number, ExecutorSession>();
-  readonly #inbound: Inbound[] = [];
+  readonly #inbox: FairInbox<ExecutorSession>;
   readonly #readers: FrameReader[] = [];
   /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
@@ -85,6 +87,7 @@ export class Executor {
   constructor(options: ExecutorOptions) {
     this.#options = options;
     const { concurrency } = options;
+    this.#inbox = new FairInbox((session, isHeld) => options.hold(session.number, isHeld));
     this.runner = new TaskRunner({
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       carrierFor: options.carrierFor,
@@ -107,7 +110,7 @@ export class Executor {
 
   /** Nothing runs and nothing waits to be sent. */
   get isIdle(): boolean {
-    return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
+    return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
   }
 
   /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
@@ -123,7 +126,16 @@ export class Executor {
       if (this.#finishing.size > 0) this.#reportIfFinished(opened);
       return isWritable;
     };
-    const opened = new ExecutorSession(session, callerId, store, { send }, peer);
+    const opened = new ExecutorSession({
+      number: session,
+      callerId,
+      store,
+      sink: { send },
+      peer,
+      limits: this.#options.limits,
+      relieved: () => this.#relieved(opened),
+      stalled: () => this.#stalled(opened),
+    });
     this.#sessions.set(session, opened);
   }
 
@@ -133,7 +145,10 @@ export class Executor {
     if (closed === undefined) return;
     this.#sessions.delete(session);
     this.#finishing.delete(closed);
+    this.#inbox.drop(closed);
     closed.outbox.close();
+    closed.unread.close();
+    closed.payloads.clear();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
     this.#reportIfDrained();
   }
@@ -146,9 +161,10 @@ export class Executor {
     this.#reportIfFinished(finishing);
   }
 
-  /** Large messages of a session have gone out. */
-  drained(session: number): void {
-    this.#sessions.get(session)?.outbox.drained();
+  /** Messages of a session have gone out: this many bytes. */
+  sent(session: number, bytes: number): void {
+    const target = this.#sessions.get(session);
+    if (target?.unread.took(bytes) === true) target.outbox.drained();
   }
 
   /** Takes a message of a session. */
@@ -156,7 +172,7 @@ export class Executor {
     const target = this.#sessions.get(session);
     if (target === undefined) return;
     const reader = this.#readers.pop() ?? new FrameReader(LAST_REQUEST_FIELD);
-    this.#inbound.push({ number: session, session: target, reader: reader.open(buffer, start, end) });
+    this.#inbox.add(target, reader.open(buffer, start, end));
     if (!this.#workScheduled) this.#work();
   }
 
@@ -182,80 +198,92 @@ export class Executor {
   #work(): void {
     this.#workScheduled = false;
     this.#sliceEnd = performance.now() + SLICE_MS;
-    for (let inbound = this.#inbound[0]; inbound !== undefined; inbound = this.#inbound[0]) {
-      if (!this.#readSafely(inbound)) {
-        this.#workScheduled = true;
-        setImmediate(this.#workNow);
+    for (let session = this.#inbox.current; session !== undefined; session = this.#inbox.current) {
+      const [message] = session.inbox.messages;
+      if (message === undefined || session.unread.isCongested) {
+        this.#inbox.suspend();
+        continue;
+      }
+      if (!this.#readSafely(session, message)) {
+        this.#inbox.yieldTurn();
+        this.#schedule();
         return;
       }
-      this.#inbound.shift();
-      this.#readers.push(inbound.reader);
-      if (this.#finishing.size > 0) this.#reportIfFinished(inbound.session);
+      // It is not when its session was closed meanwhile.
+      if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
+      this.#readers.push(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
   }
 
-  /** A caller that sends nonsense loses its session; others notice nothing. */
-  #readSafely(inbound: Inbound): boolean {
-    // What a caller sent before it went is not to be run any more.
-    if (this.#sessions.get(inbound.number) !== inbound.session) return true;
+  #schedule(): void {
+    if (this.#workScheduled) return;
+    this.#workScheduled = true;
+    setImmediate(this.#workNow);
+  }
+
+  /** A caller has read enough for its tasks to be started again. */
+  #relieved(session: ExecutorSession): void {
+    this.#inbox.wake(session);
+    this.#schedule();
+  }
+
+  #stalled(session: ExecutorSession): void {
+    const { maxUnreadBytes, stallTimeout } = session.limits;
+    const reason = `nothing was read for ${stallTimeout} ms while more than ${maxUnreadBytes} bytes waited to be read`;
+    this.#options.exhausted(session.number, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
+    this.close(session.number);
+  }
+
+  /** A caller that sends nonsense, or takes too much, loses its session; others notice nothing. */
+  #readSafely(session: ExecutorSession, message: FrameReader): boolean {
     try {
-      return this.#readFrames(inbound);
+      return this.#readFrames(session, message);
     } catch (error) {
-      this.#options.malformed(inbound.number, error instanceof Error ? error.message : String(error));
-      this.close(inbound.number);
+      const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);
+      else this.#options.malformed(session.number, reason);
+      this.close(session.number);
       return true;
     }
   }
 
   /** False when the slice is over before the message is. */
-  #readFrames({ session, reader }: Inbound): boolean {
+  #readFrames(session: ExecutorSession, reader: FrameReader): boolean {
     for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
-      switch (kind) {
-        case RequestField.hello:
-          throw new MalformedFrame("a hello is allowed in the first message of a session only");
-        case RequestField.task:
-          this.#task(session, reader);
-          if (performance.now() > this.#sliceEnd) {
-            this.#touch(session);
-            return false;
-          }
-          break;
-        case RequestField.credit: {
-          const steps = reader.integer(CreditField.steps);
-          toGenerator(session.tasks.get(reader.integer(CreditField.id)), (run) => run.credit(steps));
-          break;
-        }
-        case RequestField.step:
-          this.#step(session, reader);
-          break;
-        case RequestField.cancel:
-          this.#cancel(session, reader);
-          break;
-        case RequestField.abort:
-          this.#abort(session, reader);
-          break;
-        case RequestField.chunk:
-          session.payloads.addChunk(reader);
-          break;
-        case RequestField.route:
-          session.routes.delete(reader.integer(RouteField.replaces));
-          session.routes.set(
-            reader.integer(RouteField.number),
-            new RemoteRoutine(reader, session.decoder, session.received),
-          );
-          break;
-        case RequestField.dependency:
-          session.received.add(reader);
-          break;
-        case RequestField.pool:
-          session.pools.set(
-            reader.integer(PoolReferenceField.number),
-            Uint8Array.from(reader.view(PoolReferenceField.description)),
-          );
-          break;
+      this.#readFrame(session, reader, kind);
+      if (performance.now() > this.#sliceEnd) {
+        this.#touch(session);
+        return false;
       }
     }
     return true;
+  }
+
+  #readFrame(session: ExecutorSession, reader: FrameReader, kind: number): void {
+    switch (kind) {
+      case RequestField.hello:
+        throw new MalformedFrame("a hello is allowed in the first message of a session only");
+      case RequestField.task:
+        return this.#task(session, reader);
+      case RequestField.credit:
+        return this.#credit(session, reader);
+      case RequestField.step:
+        return this.#step(session, reader);
+      case RequestField.cancel:
+        return this.#cancel(session, reader);
+      case RequestField.abort:
+        return this.#abort(session, reader);
+      case RequestField.chunk:
+        return session.payloads.addChunk(reader);
+      case RequestField.route:
+        return session.addRoute(reader);
+      case RequestField.dependency:
+        session.announce(1, reader.end(DependencyField.data) - reader.start(DependencyField.data));
+        return session.received.add(reader);
+      case RequestField.pool:
+        return session.addPool(reader);
+    }
   }
 
   #task(session: ExecutorSession, frame: FrameReader): void {
@@ -266,6 +294,10 @@ export class Executor {
       return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
+    }
+    const { maxLiveTasks } = session.limits;
+    if (session.tasks.size >= maxLiveTasks || session.live >= maxLiveTasks) {
+      throw new LimitExceeded("maxLiveTasks", maxLiveTasks, "tasks that have not ended");
     }
     const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
     const timeout = frame.integer(TaskField.timeout);
@@ -280,9 +312,8 @@ export class Executor {
       frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
     );
     session.tasks.set(id, task);
-    if (session.earlyAborts.size > 0) {
-      for (const aborted of session.earlyAborts.get(id) ?? []) task.abortSignal(aborted);
-      session.earlyAborts.delete(id);
+    if (session.hasEarlyAborts) {
+      for (const aborted of session.takeEarlyAborts(id)) task.abortSignal(aborted);
     }
     const ready: ReadyTask = {
       task,
@@ -304,7 +335,7 @@ export class Executor {
     const needs = frame.integers(StepField.needs);
     const task = session.tasks.get(id);
     if (task === undefined) return;
-    toGenerator(task, (run) => {
+    this.#toGenerator(task, (run) => {
       const loading = session.received.ready(needs);
       const advance = (): void => {
         let sent: unknown;
@@ -321,6 +352,40 @@ export class Executor {
     });
   }
 
+  /** Allows a generator plain steps, now or when it is there. */
+  #credit(session: ExecutorSession, frame: FrameReader): void {
+    const task = session.tasks.get(frame.integer(CreditField.id));
+    if (task === undefined) return;
+    const steps = frame.integer(CreditField.steps);
+    let allowed: number;
+    if (task.run === undefined) {
+      task.early ??= new EarlySteps();
+      const before = task.early.size;
+      allowed = task.early.addCredit(steps);
+      if (task.early.size > before) session.addEarlyFrame();
+    } else {
+      task.run.credit(steps);
+      allowed = task.run.allowed;
+    }
+    const { maxCredit } = session.limits;
+    if (allowed > maxCredit) throw new LimitExceeded("maxCredit", maxCredit, "steps of a generator in advance");
+  }
+
+  #toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void {
+    const { session, run } = task;
+    if (run === undefined) {
+      session.addEarlyFrame();
+      task.early ??= new EarlySteps();
+      task.early.add(step);
+      return;
+    }
+    const { maxEarlyFrames } = session.limits;
+    if (run.queued >= maxEarlyFrames) {
+      throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps that a generator has not come to");
+    }
+    step(run);
+  }
+
   #cancel(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(CancelField.id);
     session.payloads.dropChunks(id);
@@ -335,13 +400,13 @@ export class Executor {
     const id = frame.integer(AbortField.id);
     const aborted = { number: frame.integer(AbortField.signal), reason: readReason(session, frame, AbortField) };
     if (frame.integer(AbortField.early) === 0) session.tasks.get(id)?.abortSignal(aborted);
-    else session.earlyAborts.set(id, [...(session.earlyAborts.get(id) ?? []), aborted]);
+    else session.addEarlyAbort(id, aborted);
   }
 
   /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
     session.payloads.dropChunks(id);
-    session.earlyAborts.delete(id);
+    session.takeEarlyAborts(id);
     session.reject(id, status, message);
     this.#touch(session);
   }
@@ -360,7 +425,7 @@ export class Executor {
    */
   #reportIfFinished(session: ExecutorSession): void {
     if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
-    if (this.#inbound.some((inbound) => inbound.session === session)) return;
+    if (session.inbox.messages.length > 0) return;
     if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
     this.#finishing.delete(session);
     this.#options.finished(session.number);
@@ -371,7 +436,7 @@ export class Executor {
     this.#touched.add(session);
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
-    if (this.runner.live === 0 && this.#inbound.length <= 1) process.nextTick(this.#flushNow);
+    if (this.runner.live === 0 && this.#inbox.size <= 1) process.nextTick(this.#flushNow);
     else setImmediate(this.#flushNow);
   }
 
@@ -402,14 +467,5 @@ function readReason(
     return session.decoder.decode(frame.view(fields.reason));
   } catch {
     return undefined;
-  }
-}
-
-function toGenerator(task: RunningTask | undefined, step: (run: GeneratorRun) => void): void {
-  if (task === undefined) return;
-  if (task.run !== undefined) step(task.run);
-  else {
-    task.early ??= [];
-    task.early.push(step);
   }
 }

@@ -1,6 +1,7 @@
 import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { TaskRecord } from "../../routine/index.ts";
+import type { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
@@ -38,7 +39,7 @@ export class RunningTask implements TaskRecord {
   /** Set for generators once their arguments have been read. */
   run: GeneratorRun | undefined;
   /** Steps that came before the generator was there. */
-  early: ((run: GeneratorRun) => void)[] | undefined;
+  early: EarlySteps | undefined;
   /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
   #signals: ReadonlyMap<number, AbortController> | undefined;
   #abortedEarly: AbortedSignal[] | undefined;
