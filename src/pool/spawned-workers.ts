@@ -43,8 +43,8 @@ export class SpawnedWorkers {
   readonly #announced = new Map<string, WorkerMetadata>();
   readonly #bound = new Deadline();
   #state: "starting" | "running" | "stopping" = "starting";
-  /** Announcements follow each other, so that the last one is the one that counts. */
-  #announcing: Promise<void> = Promise.resolve();
+  /** Announcements of a worker follow each other, so that the last one is the one that counts. */
+  readonly #announcing = new Map<string, Promise<void>>();
 
   constructor(options: SpawnedWorkersOptions) {
     this.#options = options;
@@ -151,8 +151,12 @@ export class SpawnedWorkers {
   }
 
   #announce(type: DiscoveryEventType, metadata: WorkerMetadata): Promise<void> {
-    const announcement = this.#announcing.then(() => this.#options.publisher.publish(type, metadata));
-    this.#announcing = announcement.catch(() => undefined);
+    const before = this.#announcing.get(metadata.uid) ?? Promise.resolve();
+    const announcement = before.then(() => this.#options.publisher.publish(type, metadata));
+    this.#announcing.set(
+      metadata.uid,
+      announcement.catch(() => undefined),
+    );
     if (type === "worker-dropped") this.#announced.delete(metadata.uid);
     else this.#announced.set(metadata.uid, metadata);
     return announcement;

@@ -1,38 +1,24 @@
 import { TaskCancelled } from "../../errors.ts";
-import { StatusCode } from "../../grpc/index.ts";
 import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
-  AbortField,
-  ARGUMENT_FIELDS,
-  CancelField,
   type CompleteLimits,
-  CreditField,
-  DependencyField,
   FrameReader,
   LAST_REQUEST_FIELD,
   LimitExceeded,
-  MalformedFrame,
   type MessageSink,
-  Payload,
   type PayloadStore,
-  RequestField,
-  StepField,
-  StepKind,
-  TaskField,
   writePace,
 } from "../../wire/index.ts";
 import type { ThreadBoard } from "../shared/index.ts";
-import { EarlySteps } from "./early-steps.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import { FairInbox } from "./fair-inbox.ts";
-import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
-import { RunningTask } from "./running-task.ts";
-import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
+import { RequestHandler } from "./request-handler.ts";
+import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
-import { type ReadyTask, TaskRunner } from "./task-runner.ts";
+import { TaskRunner } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
@@ -67,6 +53,7 @@ export class Executor {
   /** Runs the tasks. */
   readonly runner: TaskRunner;
   readonly #options: ExecutorOptions;
+  readonly #requests: RequestHandler;
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbox: FairInbox<ExecutorSession>;
   readonly #readers: FrameReader[] = [];
@@ -80,7 +67,6 @@ export class Executor {
   #flushScheduled = false;
   #sliceEnd = 0;
   #endedSinceFlush = 0;
-  #admission: TaskAdmission | undefined;
   readonly #workNow = (): void => this.#work();
   readonly #flushNow = (): void => this.#flush();
 
@@ -98,14 +84,15 @@ export class Executor {
         this.#reportIfDrained();
       },
     });
+    this.#requests = new RequestHandler(options.uid, this.runner, {
+      touched: (session) => this.#touch(session),
+      dismissed: () => this.#reportIfDrained(),
+    });
   }
 
   /** Has hooks decide which of the tasks that arrive from now on are taken. */
   askFirst(hooks: AdmissionHooks): void {
-    this.#admission = new TaskAdmission(hooks, {
-      runner: this.runner,
-      refuse: (session, id, status, message) => this.#reject(session, id, status, message),
-    });
+    this.#requests.askFirst(hooks);
   }
 
   /** Nothing runs and nothing waits to be sent. */
@@ -179,7 +166,7 @@ export class Executor {
   /** Takes no new tasks from now on. */
   stop(): void {
     this.#state = "stopping";
-    this.#admission?.stop();
+    this.#requests.stop();
     this.#reportIfDrained();
   }
 
@@ -238,7 +225,7 @@ export class Executor {
   /** A caller that sends nonsense, or takes too much, loses its session; others notice nothing. */
   #readSafely(session: ExecutorSession, message: FrameReader): boolean {
     try {
-      return this.#readFrames(session, message);
+      return this.#requests.handle(session, message, this.#sliceEnd);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);
@@ -246,169 +233,6 @@ export class Executor {
       this.close(session.number);
       return true;
     }
-  }
-
-  /** False when the slice is over before the message is. */
-  #readFrames(session: ExecutorSession, reader: FrameReader): boolean {
-    for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
-      this.#readFrame(session, reader, kind);
-      if (performance.now() > this.#sliceEnd) {
-        this.#touch(session);
-        return false;
-      }
-    }
-    return true;
-  }
-
-  #readFrame(session: ExecutorSession, reader: FrameReader, kind: number): void {
-    switch (kind) {
-      case RequestField.hello:
-        throw new MalformedFrame("a hello is allowed in the first message of a session only");
-      case RequestField.task:
-        return this.#task(session, reader);
-      case RequestField.credit:
-        return this.#credit(session, reader);
-      case RequestField.step:
-        return this.#step(session, reader);
-      case RequestField.cancel:
-        return this.#cancel(session, reader);
-      case RequestField.abort:
-        return this.#abort(session, reader);
-      case RequestField.chunk:
-        return session.payloads.addChunk(reader);
-      case RequestField.route:
-        return session.addRoute(reader);
-      case RequestField.dependency:
-        session.announce(1, reader.end(DependencyField.data) - reader.start(DependencyField.data));
-        return session.received.add(reader);
-      case RequestField.pool:
-        return session.addPool(reader);
-    }
-  }
-
-  #task(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(TaskField.id);
-    const routine = session.routes.get(frame.integer(TaskField.route));
-    if (this.#state !== "running") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
-    if (routine === undefined)
-      return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
-    if (session.tasks.get(id) !== undefined) {
-      return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
-    }
-    const { maxLiveTasks } = session.limits;
-    if (session.tasks.size >= maxLiveTasks || session.live >= maxLiveTasks) {
-      throw new LimitExceeded("maxLiveTasks", maxLiveTasks, "tasks that have not ended");
-    }
-    const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
-    const timeout = frame.integer(TaskField.timeout);
-    const task = new RunningTask(
-      session,
-      routine,
-      this.#options.uid,
-      id,
-      frame.integer(TaskField.sequence),
-      frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
-      timeout,
-      frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
-    );
-    session.tasks.set(id, task);
-    if (session.hasEarlyAborts) {
-      for (const aborted of session.takeEarlyAborts(id)) task.abortSignal(aborted);
-    }
-    const ready: ReadyTask = {
-      task,
-      args,
-      pool: session.pools.get(frame.integer(TaskField.pool)),
-      context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
-      loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
-      timeout,
-    };
-    if (this.#admission === undefined) this.runner.take(ready);
-    else this.#admission.ask(ready);
-  }
-
-  #step(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(StepField.id);
-    const kind = frame.integer(StepField.kind) as StepKind;
-    const after = frame.integer(StepField.after);
-    const value = session.payloads.take(frame, id, StepField);
-    const needs = frame.integers(StepField.needs);
-    const task = session.tasks.get(id);
-    if (task === undefined) return;
-    this.#toGenerator(task, (run) => {
-      const loading = session.received.ready(needs);
-      const advance = (): void => {
-        let sent: unknown;
-        try {
-          sent = value.read(session.decoder, task.routine.serializer());
-        } catch (error) {
-          run.step(StepKind.throw, error, after);
-          return;
-        }
-        run.step(kind, sent, after);
-      };
-      if (loading === undefined) advance();
-      else loading.then(advance, (error: unknown) => run.step(StepKind.throw, error, after));
-    });
-  }
-
-  /** Allows a generator plain steps, now or when it is there. */
-  #credit(session: ExecutorSession, frame: FrameReader): void {
-    const task = session.tasks.get(frame.integer(CreditField.id));
-    if (task === undefined) return;
-    const steps = frame.integer(CreditField.steps);
-    let allowed: number;
-    if (task.run === undefined) {
-      task.early ??= new EarlySteps();
-      const before = task.early.size;
-      allowed = task.early.addCredit(steps);
-      if (task.early.size > before) session.addEarlyFrame();
-    } else {
-      task.run.credit(steps);
-      allowed = task.run.allowed;
-    }
-    const { maxCredit } = session.limits;
-    if (allowed > maxCredit) throw new LimitExceeded("maxCredit", maxCredit, "steps of a generator in advance");
-  }
-
-  #toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void {
-    const { session, run } = task;
-    if (run === undefined) {
-      session.addEarlyFrame();
-      task.early ??= new EarlySteps();
-      task.early.add(step);
-      return;
-    }
-    const { maxEarlyFrames } = session.limits;
-    if (run.queued >= maxEarlyFrames) {
-      throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps that a generator has not come to");
-    }
-    step(run);
-  }
-
-  #cancel(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(CancelField.id);
-    session.payloads.dropChunks(id);
-    const task = session.tasks.get(id);
-    if (task === undefined) return;
-    const reason = readReason(session, frame, CancelField);
-    this.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
-    this.#reportIfDrained();
-  }
-
-  #abort(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(AbortField.id);
-    const aborted = { number: frame.integer(AbortField.signal), reason: readReason(session, frame, AbortField) };
-    if (frame.integer(AbortField.early) === 0) session.tasks.get(id)?.abortSignal(aborted);
-    else session.addEarlyAbort(id, aborted);
-  }
-
-  /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
-  #reject(session: ExecutorSession, id: number, status: number, message: string): void {
-    session.payloads.dropChunks(id);
-    session.takeEarlyAborts(id);
-    session.reject(id, status, message);
-    this.#touch(session);
   }
 
   /** To be called wherever the last task may have gone: one that waited goes without having been run. */
@@ -452,20 +276,5 @@ export class Executor {
     }
     this.#touched.clear();
     for (const session of this.#finishing) this.#reportIfFinished(session);
-  }
-}
-
-/** A reason that cannot be read is none: what it is the reason of counts all the same. */
-function readReason(
-  session: ExecutorSession,
-  frame: FrameReader,
-  fields: { readonly reason: number; readonly needs: number },
-): unknown {
-  try {
-    if (session.received.ready(frame.integers(fields.needs)) !== undefined || !frame.has(fields.reason))
-      return undefined;
-    return session.decoder.decode(frame.view(fields.reason));
-  } catch {
-    return undefined;
   }
 }

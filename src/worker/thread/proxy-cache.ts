@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
 import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
+import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
 
 /** The worker's own credentials, as its proxies ask for them. */
@@ -73,7 +74,6 @@ class PoolCarrier implements CallCarrier {
   readonly #ttl: number;
   readonly #credentials: OwnCredentials;
   #proxy: WorkerProxy | undefined;
-  #expiry: NodeJS.Timeout | undefined;
   #usedAt = 0;
 
   constructor(pool: Uint8Array, ttl: number, credentials: OwnCredentials) {
@@ -108,7 +108,7 @@ class PoolCarrier implements CallCarrier {
   }
 
   #expireIn(delay: number): void {
-    this.#expiry = setTimeout(() => {
+    new Timer(delay, () => {
       const proxy = this.#proxy;
       if (proxy === undefined) return;
       const idle = performance.now() - this.#usedAt;
@@ -119,7 +119,6 @@ class PoolCarrier implements CallCarrier {
       }
       this.#proxy = undefined;
       void proxy.stop();
-    }, delay);
-    this.#expiry.unref();
+    }).unref();
   }
 }
