@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
+import { discoveryFor, readPoolAddress, WorkerProxy } from "../../proxy/index.ts";
 import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
 import { Timer } from "../../time/index.ts";
@@ -99,7 +99,7 @@ class PoolCarrier implements CallCarrier {
     if (this.#proxy === undefined) {
       const { provider } = this.#credentials;
       this.#proxy = new WorkerProxy({
-        discovery: discoveryFor(readScope(this.#pool)),
+        discovery: discoveryFor(readPoolAddress(this.#pool)),
         ...(provider === undefined ? {} : { credentials: provider }),
       });
       this.#expireIn(this.#ttl);
