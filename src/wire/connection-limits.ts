@@ -27,6 +27,12 @@ export interface ConnectionLimits {
   readonly maxCredit?: number;
 }
 
+/** What a worker may take of its caller through one connection. Crossing a limit ends that connection. */
+export type CallerLimits = Pick<
+  ConnectionLimits,
+  "maxUnfinishedBytes" | "maxUnfinishedPayloads" | "maxAnnouncements" | "maxAnnouncedBytes"
+>;
+
 /** The same, each with a value. */
 export type CompleteLimits = Required<ConnectionLimits>;
 

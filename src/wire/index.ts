@@ -1,5 +1,6 @@
 export { BatchWriter } from "./batch-writer.ts";
 export {
+  type CallerLimits,
   type CompleteLimits,
   type ConnectionLimits,
   DEFAULT_LIMITS,
