@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
-import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
+import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Omissions } from "./omissions.ts";
 import { Refusal } from "./refusal.ts";
@@ -112,6 +112,7 @@ export class ValueEncoder {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
+    beginCapture();
     writer.omissions = omissions;
     try {
       const payload = list === undefined ? writer.write(value) : writer.writeList(list);
@@ -119,6 +120,7 @@ export class ValueEncoder {
       this.#dependencies = writer.takeDependencies();
       return payload;
     } finally {
+      endCapture();
       writer.clear();
       this.#idle = writer;
     }

@@ -87,7 +87,7 @@ export class ExecutorSession {
   readonly #sent = new SentDependencies();
   #announcements = 0;
   #announcedBytes = 0;
-  /** Tasks started since the last message, which may not have ended when the next one goes out. */
+  /** Tasks started since the last message. The caller is told of those that still run when the next one goes out. */
   #unaccepted: RunningTask[] = [];
 
   constructor(options: ExecutorSessionOptions) {
@@ -104,7 +104,7 @@ export class ExecutorSession {
       relieved: () => options.relieved(this),
       stalled: () => options.stalled(this),
     });
-    // What came from the caller goes back by name.
+    // Functions and classes that came from the caller go back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
     const send = (message: Buffer): boolean => {
       const isWritable = this.unread.sent(message.length);
@@ -205,7 +205,7 @@ export class ExecutorSession {
   }
 
   /**
-   * Encodes what a task gave back. Throws when it cannot travel. What is undefined is not a serializer's business.
+   * Encodes what a task gave back. Throws when it cannot travel. Serializers never get `undefined`.
    *
    * @param flag - see `writeOutcome`
    */
@@ -228,7 +228,7 @@ export class ExecutorSession {
     }
     const needs =
       dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
-    // The outcome may be long on its way; that the task was started is not to wait for it.
+    // A large outcome takes a while to go out. The caller learns before it that the task was started.
     if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
       writeOutcome(writer, frame, id, place, needs, flag);
@@ -240,7 +240,7 @@ export class ExecutorSession {
     writeRejected(this.outbox.writer, id, { status, message });
   }
 
-  /** The task was not run, for want of modules: their code may be sent instead. */
+  /** The task was not run because modules are missing: the caller may send their code instead. */
   wantCode(id: number, message: string, hashes: readonly string[]): void {
     writeRejected(this.outbox.writer, id, { status: StatusCode.NOT_FOUND, message, codeWanted: hashes });
   }

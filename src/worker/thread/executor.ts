@@ -235,7 +235,7 @@ export class Executor {
     }
   }
 
-  /** To be called wherever the last task may have gone: one that waited goes without having been run. */
+  /** To be called wherever the last task may have gone, also one that waited and was never run. */
   #reportIfDrained(): void {
     if (this.#state !== "stopping" || this.runner.live > 0 || this.runner.waiting > 0) return;
     this.#state = "drained";

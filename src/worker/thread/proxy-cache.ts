@@ -30,7 +30,7 @@ class OwnCredentials {
   }
 }
 
-/** The ways from a worker back to the pools that its tasks came from; one that is not used for a while is closed. */
+/** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
   /** By the hash of what describes the pool. A carrier is there as long as a session knows the pool, or a proxy is open. */
@@ -39,7 +39,7 @@ export class ProxyCache {
     if (this.#carriers.get(key)?.deref() === undefined) this.#carriers.delete(key);
   });
   readonly #credentials = new OwnCredentials();
-  /** The same by the very bytes that a session announced, which need no comparison. */
+  /** The same by the identity of the bytes that a session announced, which saves comparing them. */
   readonly #byBytes = new WeakMap<Uint8Array, PoolCarrier>();
 
   /** `ttl`: milliseconds without use after which a proxy is closed. */
