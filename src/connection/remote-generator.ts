@@ -2,7 +2,7 @@ import { type Call, RemoteFailure, type StreamSink, throwAtCallSite } from "../c
 import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/index.ts";
 import { StepKind } from "../wire/index.ts";
-import { type EncodedValue, encodeEarly } from "./request-sender.ts";
+import { type EarlyValue, encodeEarly } from "./request-sender.ts";
 import type { Session } from "./session.ts";
 
 /** Timers may be early by that. */
@@ -12,7 +12,7 @@ interface StepRequest {
   readonly kind: StepKind;
   readonly value: unknown;
   /** The value as it was when the step was asked for, if it had to wait. */
-  readonly encoded?: EncodedValue;
+  readonly encoded?: EarlyValue;
   /** Plain steps that were asked for before this one. */
   readonly after: number;
   readonly resolve: (result: IteratorResult<unknown, unknown>) => void;
@@ -191,7 +191,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     // What is neither does not change.
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return request;
     try {
-      return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer) };
+      return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer, this.#call?.route.weak) };
     } catch (error) {
       request.reject(new RemoteFailure(error));
       return undefined;

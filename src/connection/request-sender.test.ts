@@ -32,6 +32,7 @@ function route(number: number, changes: Partial<Route> = {}): Route {
     name: `r${number}`,
     code,
     dependencies: [],
+    weak: [],
     streams: false,
     method: false,
     serializer: undefined,

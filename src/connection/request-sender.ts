@@ -1,6 +1,6 @@
 import type { Call, LiveSignal } from "../call/index.ts";
 import type { Dependency } from "../functions/index.ts";
-import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
+import { copyPayload, dumpWith, type Serializer, ValueEncoder, type WeakCollection } from "../values/index.ts";
 import {
   type Outbox,
   type PayloadPlace,
@@ -27,18 +27,22 @@ const encoder = new ValueEncoder();
 const FREE_TRANSFERS = 4;
 
 /** A value that was encoded before it could be sent, for whichever session that will be. */
-export interface EncodedValue {
+export interface EarlyValue {
   readonly bytes: Uint8Array;
   readonly dependencies: readonly Dependency[];
 }
 
 /** Encodes a value that has to wait, as it is now. Throws when it cannot travel. */
-export function encodeEarly(value: unknown, serializer: Serializer | undefined): EncodedValue {
+export function encodeEarly(
+  value: unknown,
+  serializer: Serializer | undefined,
+  weak: readonly WeakCollection[] | undefined,
+): EarlyValue {
   if (serializer !== undefined) {
     // Who wrote the serializer may use its buffer again.
     return { bytes: Uint8Array.from(dumpWith(serializer, value, "value")), dependencies: [] };
   }
-  const bytes = encoder.keep(encoder.encode(value, "value"));
+  const bytes = copyPayload(encoder.encodeInParts(value, "value", weak));
   return { bytes, dependencies: encoder.dependencies };
 }
 
@@ -133,7 +137,7 @@ export class RequestSender {
   }
 
   /** `encoded`: the value, when it has been encoded already. */
-  step(call: Call, kind: StepKind, value: unknown, after: number, idle: boolean, encoded?: EncodedValue): void {
+  step(call: Call, kind: StepKind, value: unknown, after: number, idle: boolean, encoded?: EarlyValue): void {
     const { writer } = this.#outbox;
     const { id } = call;
     const serializer = call.extras?.serializer;
@@ -146,7 +150,9 @@ export class RequestSender {
     }
     const bytes =
       encoded?.bytes ??
-      (serializer === undefined ? encoder.encodeInParts(value, "value") : dumpWith(serializer, value, "value"));
+      (serializer === undefined
+        ? encoder.encodeInParts(value, "value", call.route.weak)
+        : dumpWith(serializer, value, "value"));
     const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
     const needs = this.#sent.announce(writer, RequestField.dependency, dependencies);
     this.#outbox.place(id, bytes, (place) => {

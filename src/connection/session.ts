@@ -24,7 +24,7 @@ import {
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
 import { OutcomeDelivery } from "./outcome-delivery.ts";
-import { type EncodedValue, RequestSender } from "./request-sender.ts";
+import { type EarlyValue, RequestSender } from "./request-sender.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 const GRPC_PREFIX_BYTES = 5;
@@ -130,7 +130,7 @@ export class Session {
    * Advances a generator with a value, an error or a request to return. Throws when the value cannot travel.
    * `encoded`: the value, when it has been encoded already.
    */
-  step(call: Call, kind: StepKind, value: unknown, after: number, encoded?: EncodedValue): void {
+  step(call: Call, kind: StepKind, value: unknown, after: number, encoded?: EarlyValue): void {
     if (call.session === this) this.#sender.step(call, kind, value, after, this.#inFlight <= 1, encoded);
   }
 

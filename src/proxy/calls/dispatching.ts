@@ -21,6 +21,7 @@ import {
   type CallObserver,
   type CallOptions,
   currentCallContext,
+  type Route,
   type RoutineSpec,
 } from "../../routine/index.ts";
 import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
@@ -170,7 +171,7 @@ export class Dispatching {
     }
     const self = spec.method ? args[0] : undefined;
     const route = spec.route(self, this.#unavailable.size === 0 ? undefined : this.#unavailable);
-    const sent = (first === undefined ? undefined : sentArguments(first)) ?? this.#encode(spec, args, effective);
+    const sent = (first === undefined ? undefined : sentArguments(first)) ?? this.#encode(spec, route, args, effective);
     const { dependencies, signals } = sent;
     const extras = makeExtras(spec, frame, effective, dependencies);
     this.#scope ??= this.#makeScope();
@@ -190,14 +191,19 @@ export class Dispatching {
     return call;
   }
 
-  #encode(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): SentArguments {
+  #encode(
+    spec: RoutineSpec,
+    { weak }: Route,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): SentArguments {
     const encoder = this.#encoder;
     const serializer = spec.options.serializer;
     let bytes: EncodedValue;
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args") : dumpWith(serializer, args, "args");
+      bytes = serializer === undefined ? encoder.encodeList(args, "args", weak) : dumpWith(serializer, args, "args");
     } finally {
       signals = closeSignals();
     }

@@ -4,6 +4,7 @@ import { decodeContext } from "../../context/index.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { NO_COLLECTIONS } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -147,6 +148,7 @@ export class TaskRunner {
     let promise: Promise<unknown> | undefined;
     try {
       const args = payload.read(session.decoder, routine.serializer()) as unknown[];
+      const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
       const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
@@ -157,6 +159,7 @@ export class TaskRunner {
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
       result = runInCallContext(frame, Reflect.apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, frame);
@@ -211,7 +214,7 @@ export class TaskRunner {
     if (task.wireId < 0) return;
     const { session, routine } = task;
     try {
-      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
+      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
       void task.run?.close();
       this.#raise(task, undumpable(task, error));
@@ -223,7 +226,7 @@ export class TaskRunner {
   #return(task: RunningTask, value: unknown): void {
     if (task.wireId >= 0) {
       try {
-        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
+        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false, task.weak);
       } catch (error) {
         this.#raise(task, undumpable(task, error));
         return;
@@ -248,10 +251,10 @@ export class TaskRunner {
       // What the runtime has to say is not for a serializer of the user's, who need not expect it.
       const byRuntime = routine.hasSerializer && isWoolError(error);
       const serializer = byRuntime ? undefined : routine.serializer();
-      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
+      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
-      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer);
+      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer, NO_COLLECTIONS);
     }
   }
 
