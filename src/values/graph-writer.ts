@@ -108,8 +108,10 @@ export class GraphWriter extends ByteWriter {
     this.forgetLeft();
     this.#unnamed = undefined;
     this.#dependencies = undefined;
-    this.#collections = undefined;
-    this.#hasEntries = false;
+    if (this.#collections !== undefined) {
+      this.#collections = undefined;
+      this.#hasEntries = false;
+    }
   }
 
   value(value: unknown): void {
@@ -130,10 +132,6 @@ export class GraphWriter extends ByteWriter {
     if (this.refer(value)) return;
     if (isProxy(value)) throw proxyRefusal(value);
     const prototype: object | null = getPrototypeOf(value);
-    if (this.omissions?.concern(value) === true) {
-      writeSpecialObject(this, value, prototype);
-      return;
-    }
     if (prototype === Object.prototype) {
       if (this.#plainObject(value)) return;
     } else if (prototype === Array.prototype && Array.isArray(value) && isPlainArray(value)) {
@@ -198,7 +196,7 @@ export class GraphWriter extends ByteWriter {
   }
 
   #finish(): Buffer {
-    this.#writeLater();
+    if (this.#later.length > 0) this.#writeLater();
     if (this.#collections !== undefined) this.#writeEntries(this.#collections);
     let header = FORMAT;
     if (this.#hasEntries) header |= HAS_WEAK_ENTRIES;
@@ -215,7 +213,7 @@ export class GraphWriter extends ByteWriter {
     // Writing what was put off may put off more.
     const later = this.#later;
     for (let index = 0; index < later.length; index++) later[index]?.();
-    if (later.length > 0) this.#later = [];
+    this.#later = [];
   }
 
   /** Writes what the collections hold for objects of the payload. That may bring more objects, and more collections. */
@@ -244,7 +242,7 @@ export class GraphWriter extends ByteWriter {
       this.value(collection);
       this.value(key);
       if (types.isWeakMap(collection)) this.value(heldFor(collection, key));
-      this.#writeLater();
+      if (this.#later.length > 0) this.#writeLater();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       throw new Refusal(key, error.message, error.fix, ["its value in a WeakMap", ...error.steps], error.cause);
@@ -286,6 +284,7 @@ export class GraphWriter extends ByteWriter {
   /** False when the object is not as plain as its prototype says. */
   #plainObject(value: object): boolean {
     if (!isExtensible(value) || getOwnPropertySymbols(value).length > 0) return false;
+    if (this.omissions !== undefined && this.omissions.concern(value)) return false;
     const keys = getOwnPropertyNames(value);
     const count = keys.length;
     const values: unknown[] = [];

@@ -69,7 +69,7 @@ export class ValueEncoder {
    */
   encodeThrown(value: unknown, rootName = "error", weak = NO_COLLECTIONS): EncodedValue {
     try {
-      return this.#joined(this.#write(value, undefined, true, weak, undefined));
+      return this.#joined(this.#encode(value, undefined, undefined, true, weak));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (typeof value !== "object" || value === null) throw explainRefusal(error, value, rootName, this.#port);
@@ -86,20 +86,6 @@ export class ValueEncoder {
     return this.#idle?.keep(payload) ?? payload;
   }
 
-  #encode(
-    value: unknown,
-    rootName: string,
-    list: readonly unknown[] | undefined,
-    inParts: boolean,
-    weak: readonly WeakCollection[],
-  ): Uint8Array {
-    try {
-      return this.#write(value, list, inParts, weak, undefined);
-    } catch (error) {
-      throw error instanceof Refusal ? explainRefusal(error, value, rootName, this.#port) : error;
-    }
-  }
-
   /** Leaves out one property after the other until the rest can travel. */
   #encodeWithout(first: Refusal, value: object, rootName: string, weak: readonly WeakCollection[]): Uint8Array {
     const omissions = new Omissions(value);
@@ -110,7 +96,7 @@ export class ValueEncoder {
       omitRefused(refusal, value, rootName, this.#port, omissions)
     ) {
       try {
-        return this.#write(value, undefined, true, weak, omissions);
+        return this.#encode(value, undefined, undefined, true, weak, omissions);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         refusal = error;
@@ -119,25 +105,29 @@ export class ValueEncoder {
     throw explainRefusal(refusal, value, rootName, this.#port, omissions);
   }
 
-  /** Throws `Refusal`. */
-  #write(
+  /** Throws `Refusal`, or with a `rootName` the error that the user sees. */
+  #encode(
     value: unknown,
+    rootName: string | undefined,
     list: readonly unknown[] | undefined,
     inParts: boolean,
     weak: readonly WeakCollection[],
-    omissions: Omissions | undefined,
+    omissions?: Omissions,
   ): Uint8Array {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
     writer.omissions = omissions;
-    for (const collection of weak) writer.noteCollection(collection);
+    if (weak.length > 0) for (const collection of weak) writer.noteCollection(collection);
     try {
       const payload = list === undefined ? writer.write(value) : writer.writeList(list);
       this.#parts = writer.takeParts(payload);
       this.#dependencies = writer.takeDependencies();
       this.#collections = writer.takeCollections();
       return payload;
+    } catch (error) {
+      const isExplained = rootName !== undefined && error instanceof Refusal;
+      throw isExplained ? explainRefusal(error, value, rootName, this.#port) : error;
     } finally {
       writer.clear();
       this.#idle = writer;
