@@ -1,6 +1,6 @@
 import * as balancing from "./balancing/index.ts";
 import { ContextVar, runtimeContext } from "./context/index.ts";
-import { LocalDiscovery, StaticDiscovery } from "./discovery/index.ts";
+import { LanDiscovery, LocalDiscovery, openDiscovery, StaticDiscovery } from "./discovery/index.ts";
 import * as errors from "./errors.ts";
 import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
 import { WorkerPool } from "./pool/index.ts";
@@ -37,8 +37,11 @@ export {
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
   type Factory,
+  LanDiscovery,
+  type LanDiscoveryOptions,
   LocalDiscovery,
   type LocalDiscoveryOptions,
+  openDiscovery,
   StaticDiscovery,
   type StaticDiscoveryOptions,
   type WorkerFilter,
@@ -88,6 +91,7 @@ export {
   type CredentialsLike,
   type CredentialsMaterial,
   type PEM,
+  type PeerIdentity,
   type ProviderOptions,
   WorkerCredentials,
   WorkerCredentialsProvider,
@@ -95,6 +99,8 @@ export {
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
+  type AuthorizeContext,
+  type AuthorizeLike,
   type BackpressureContext,
   type BackpressureLike,
   LocalWorker,
@@ -116,8 +122,10 @@ registerRuntimeExports("wool-ts", {
   ContextVar,
   currentTask,
   events,
+  LanDiscovery,
   LocalDiscovery,
   LocalWorker,
+  openDiscovery,
   ResilientWorker,
   routine,
   runtimeContext,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HandshakeError, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
+import { HandshakeError, PermissionDenied, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
 import { ChannelError, StatusCode } from "../grpc/index.ts";
 import { errorForConnect, errorForStatus } from "./error-classes.ts";
 
@@ -15,9 +15,11 @@ describe("errorForStatus", () => {
           ? VersionMismatch
           : code === StatusCode.UNAUTHENTICATED
             ? HandshakeError
-            : transient.includes(code)
-              ? TransientRpcError
-              : RpcError;
+            : code === StatusCode.PERMISSION_DENIED
+              ? PermissionDenied
+              : transient.includes(code)
+                ? TransientRpcError
+                : RpcError;
       expect(classOf(error)).toBe(expected);
       expect(error).toMatchObject({ status: code, message: "worker host:1: why" });
     }

@@ -1,4 +1,4 @@
-import { HandshakeError, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
+import { HandshakeError, PermissionDenied, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
 import { ChannelError, type GrpcStatus, StatusCode } from "../grpc/index.ts";
 
 const TRANSIENT: ReadonlySet<number> = new Set([
@@ -12,6 +12,7 @@ export function errorForStatus(status: GrpcStatus, address: string): RpcError {
   const message = `worker ${address}: ${status.message}`;
   if (status.code === StatusCode.FAILED_PRECONDITION) return new VersionMismatch(message, status.code);
   if (status.code === StatusCode.UNAUTHENTICATED) return new HandshakeError(message, status.code);
+  if (status.code === StatusCode.PERMISSION_DENIED) return new PermissionDenied(message, status.code);
   if (TRANSIENT.has(status.code)) return new TransientRpcError(message, status.code);
   return new RpcError(message, status.code);
 }

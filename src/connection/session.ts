@@ -1,7 +1,7 @@
 import { type Call, RemoteFailure, type Tally } from "../call/index.ts";
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
-import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
+import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
 import {
   ChunkField,
@@ -27,7 +27,6 @@ import { OutcomeDelivery } from "./outcome-delivery.ts";
 import { type EarlyValue, RequestSender } from "./request-sender.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
-const GRPC_PREFIX_BYTES = 5;
 
 /** What the owner of a session is told. */
 export interface SessionEvents {
@@ -80,7 +79,7 @@ export class Session {
       drain: () => this.#outbox.drained(),
       status: (status) => this.#ended(status),
     });
-    this.#outbox = new Outbox(this.#stream, GRPC_PREFIX_BYTES, RequestField.chunk);
+    this.#outbox = new Outbox(this.#stream, PREFIX_BYTES, RequestField.chunk);
     this.#sender = new RequestSender(this.#outbox, this.window);
     writeHello(this.#outbox.writer, {
       version: PROTOCOL_VERSION,

@@ -25,12 +25,11 @@ import {
   runInCallContext,
 } from "../routine/index.ts";
 import { Deadline } from "../time/index.ts";
-import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
-import { SpawnedWorkers } from "./spawned-workers.ts";
-import { makeWorker } from "./worker-shape.ts";
+import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
@@ -73,7 +72,7 @@ export class WorkerPool implements AsyncDisposable {
    */
   static async start(options: PoolOptions = {}): Promise<WorkerPool> {
     checkPoolOptions(options);
-    refuseBesidesTasks("WorkerPool.start()");
+    refuseOutsideTasks("WorkerPool.start()");
     const pool = makePool(options);
     try {
       await pool.#start();

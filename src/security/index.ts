@@ -1,7 +1,10 @@
 export {
   CertificateAuthority,
+  CertificateFolder,
+  type CertificateReport,
   type CertificateRole,
   checkName,
+  describeCertificate,
   type IssueOptions,
   type KeyAndCertificate,
   readNames,

@@ -5,4 +5,5 @@ export {
   type KeyAndCertificate,
   type Validity,
 } from "./certificate-authority.ts";
+export { CertificateFolder, type CertificateReport, describeCertificate } from "./certificate-folder.ts";
 export { type CertificateRole, roleOf } from "./issue-certificate.ts";

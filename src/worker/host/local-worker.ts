@@ -15,7 +15,7 @@ import {
 import { PACKAGE_VERSION } from "../../wire/index.ts";
 import { type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { isLoopback } from "./loopback.ts";
-import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
+import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -53,7 +53,7 @@ export class LocalWorker extends Worker {
 
   protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     refuseSingleExecutable();
-    refuseBesidesTasks(`${this.constructor.name}.start()`);
+    refuseOutsideTasks(`${this.constructor.name}.start()`);
     try {
       const metadata = await this.launch(timeout, "foreground");
       this.#warnIfExposed();
@@ -96,7 +96,9 @@ export class LocalWorker extends Worker {
     const channel = { ...options.channel };
     const { spin = threads < availableParallelism() } = this.#placement;
     // What cannot travel is found out before there is anything to clean up.
-    const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
+    const backpressure =
+      options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
+    const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
     const directory = this.#directory();
     // Only the embedded entry has to be waited for.
     const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
@@ -115,6 +117,7 @@ export class LocalWorker extends Worker {
           listen: this.#listenAddress(directory),
           threads,
           maxConcurrency: options.maxConcurrency ?? 0,
+          ...(authorize === undefined ? {} : { authorize }),
           ...(backpressure === undefined ? {} : { backpressure }),
           ...(credentials === undefined ? {} : { credentials }),
           preload: (options.preload ?? []).map(preloadSpecifier),

@@ -58,6 +58,7 @@ async function start(config: ProcessConfig): Promise<void> {
       thread: {
         root: config.root,
         preload: config.preload,
+        ...(config.authorize === undefined ? {} : { authorize: config.authorize }),
         ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
         proxyPoolTtl: config.proxyPoolTtl,
         spin: config.spin,

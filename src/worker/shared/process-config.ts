@@ -2,7 +2,7 @@ import type { ResourceLimits } from "node:worker_threads";
 import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
-import type { ShippedHook } from "./backpressure.ts";
+import type { ShippedHook } from "./shipped-hook.ts";
 
 /** The credentials of a worker, in its process. They come through the control pipe, which nobody else can read. */
 export interface ProcessCredentials extends CredentialsText {
@@ -18,6 +18,7 @@ export interface ProcessConfig {
   readonly listen: ListenAddress;
   readonly threads: number;
   readonly maxConcurrency: number;
+  readonly authorize?: ShippedHook;
   readonly backpressure?: ShippedHook;
   readonly credentials?: ProcessCredentials;
   readonly preload: readonly string[];

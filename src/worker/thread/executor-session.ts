@@ -1,5 +1,6 @@
 import { acceptDependency } from "../../functions/index.ts";
-import { StatusCode } from "../../grpc/index.ts";
+import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
+import type { PeerIdentity } from "../../security/index.ts";
 import {
   dumpWith,
   functionPort,
@@ -25,7 +26,7 @@ import {
   writePayloadFrame,
   writeRejected,
 } from "../../wire/index.ts";
-import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/index.ts";
+import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
@@ -42,6 +43,8 @@ export class ExecutorSession {
   /** Names the session within its worker; from 1. */
   readonly number: number;
   readonly callerId: string;
+  /** Who the caller proved to be with a certificate. */
+  readonly peer: PeerIdentity | undefined;
   readonly routes = new Map<number, RemoteRoutine>();
   /** The encoded descriptions of the pools that tasks come from, by number. */
   readonly pools = new Map<number, Uint8Array>();
@@ -61,12 +64,19 @@ export class ExecutorSession {
   #unaccepted: RunningTask[] = [];
 
   /** `store`: shared with the caller; nothing when it shares none. */
-  constructor(number: number, callerId: string, store: PayloadStore | undefined, sink: MessageSink) {
+  constructor(
+    number: number,
+    callerId: string,
+    store: PayloadStore | undefined,
+    sink: MessageSink,
+    peer: PeerIdentity | undefined,
+  ) {
     this.number = number;
+    this.peer = peer;
     this.callerId = callerId;
     // What came from the caller goes back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
-    this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES, ResponseField.chunk);
+    this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + PREFIX_BYTES, ResponseField.chunk);
     this.outbox.store = store;
     this.payloads.store = store;
   }

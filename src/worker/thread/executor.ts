@@ -1,6 +1,7 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import type { CallCarrier } from "../../routine/index.ts";
+import type { PeerIdentity } from "../../security/index.ts";
 import {
   AbortField,
   ARGUMENT_FIELDS,
@@ -20,13 +21,13 @@ import {
   TaskField,
   writePace,
 } from "../../wire/index.ts";
-import type { BackpressureLike, ThreadBoard } from "../shared/index.ts";
+import type { ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
-import { TaskAdmission } from "./task-admission.ts";
+import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
 import { type ReadyTask, TaskRunner } from "./task-runner.ts";
@@ -39,9 +40,11 @@ export interface ExecutorOptions {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
-  readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
+  readonly concurrency: TaskParkingOptions | undefined;
   /** The way to the pool that a task came from. */
   readonly carrierFor: (pool: Uint8Array) => CallCarrier;
+  /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
+  readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
   /** Called when it has been told to stop and no task is left. */
@@ -65,7 +68,10 @@ export class Executor {
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbound: Inbound[] = [];
   readonly #readers: FrameReader[] = [];
+  /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** Sessions whose callers send nothing more. */
+  readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
   #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
@@ -78,9 +84,9 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { slots } = options;
+    const { concurrency } = options;
     this.runner = new TaskRunner({
-      parking: slots === undefined ? undefined : new TaskParking(slots),
+      parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       carrierFor: options.carrierFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
@@ -91,9 +97,9 @@ export class Executor {
     });
   }
 
-  /** Has a hook decide which of the tasks that arrive from now on are taken. */
-  askFirst(hook: BackpressureLike): void {
-    this.#admission = new TaskAdmission(hook, {
+  /** Has hooks decide which of the tasks that arrive from now on are taken. */
+  askFirst(hooks: AdmissionHooks): void {
+    this.#admission = new TaskAdmission(hooks, {
       runner: this.runner,
       refuse: (session, id, status, message) => this.#reject(session, id, status, message),
     });
@@ -104,9 +110,21 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
   }
 
-  /** A caller opened a session. `store`: shared with the caller, for large payloads. */
-  open(session: number, callerId: string, store: PayloadStore | undefined, sink: MessageSink): void {
-    this.#sessions.set(session, new ExecutorSession(session, callerId, store, sink));
+  /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
+  open(
+    session: number,
+    callerId: string,
+    store: PayloadStore | undefined,
+    sink: MessageSink,
+    peer?: PeerIdentity,
+  ): void {
+    const send = (message: Buffer): boolean => {
+      const isWritable = sink.send(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+      return isWritable;
+    };
+    const opened = new ExecutorSession(session, callerId, store, { send }, peer);
+    this.#sessions.set(session, opened);
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -114,20 +132,18 @@ export class Executor {
     const closed = this.#sessions.get(session);
     if (closed === undefined) return;
     this.#sessions.delete(session);
+    this.#finishing.delete(closed);
     closed.outbox.close();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
     this.#reportIfDrained();
   }
 
-  /**
-   * Whether a session from which nothing more comes has nothing left to send. Generators that wait to be asked for more
-   * do so in vain then.
-   */
-  isFinished(session: number): boolean {
-    const asked = this.#sessions.get(session);
-    if (asked === undefined) return true;
-    if (this.#touched.has(asked) || this.#inbound.some((inbound) => inbound.session === asked)) return false;
-    return asked.outbox.isEmpty && asked.tasks.list().every(({ run }) => run !== undefined && !run.isStepping);
+  /** The caller sends nothing more: `finished` is called when everything that it asked for has been sent. */
+  finish(session: number): void {
+    const finishing = this.#sessions.get(session);
+    if (finishing === undefined) return;
+    this.#finishing.add(finishing);
+    this.#reportIfFinished(finishing);
   }
 
   /** Large messages of a session have gone out. */
@@ -174,6 +190,7 @@ export class Executor {
       }
       this.#inbound.shift();
       this.#readers.push(inbound.reader);
+      if (this.#finishing.size > 0) this.#reportIfFinished(inbound.session);
     }
   }
 
@@ -337,6 +354,18 @@ export class Executor {
     this.#options.drained();
   }
 
+  /**
+   * To be called wherever a session may have sent its last message: after messages that were read or sent. Generators that
+   * wait to be asked for more wait in vain then.
+   */
+  #reportIfFinished(session: ExecutorSession): void {
+    if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
+    if (this.#inbound.some((inbound) => inbound.session === session)) return;
+    if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
+    this.#finishing.delete(session);
+    this.#options.finished(session.number);
+  }
+
   /** Something is to be sent: at once when nothing else goes on, else together with what comes next. */
   #touch(session: ExecutorSession): void {
     this.#touched.add(session);
@@ -357,6 +386,7 @@ export class Executor {
       session.flush();
     }
     this.#touched.clear();
+    for (const session of this.#finishing) this.#reportIfFinished(session);
   }
 }
 

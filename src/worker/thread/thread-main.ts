@@ -5,12 +5,13 @@ import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import { markTaskThread } from "../../routine/index.ts";
 import {
+  ConcurrencyPermits,
   type FromThread,
   LARGE_MESSAGE_BYTES,
   preload,
   receiveHook,
   SESSION_PREFIX_BYTES,
-  TaskSlots,
+  type ShippedHook,
   ThreadBoard,
   type ThreadConfig,
   type ToThread,
@@ -26,8 +27,6 @@ const SPIN_MS = 0.25;
 const MOST_PASSES = 255;
 /** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
 const PULSE_BYTES = 96;
-/** How often a session that its caller sends nothing more in looks whether it is finished, in milliseconds. */
-const FINISH_LOOK_MS = 5;
 /** Bytes of large messages that may be on their way out of a session. */
 const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
@@ -43,11 +42,12 @@ const proxies = new ProxyCache(config.proxyPoolTtl);
 const executor = new Executor({
   uid: config.uid,
   board,
-  slots:
-    config.slots === undefined
+  concurrency:
+    config.permits === undefined
       ? undefined
-      : { slots: new TaskSlots(config.slots), lane: config.lane, announce: () => tell({ kind: "room" }) },
+      : { permits: new ConcurrencyPermits(config.permits), lane: config.lane, announce: () => tell({ kind: "room" }) },
   carrierFor: (pool) => proxies.carrier(pool),
+  finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
 });
@@ -80,9 +80,9 @@ function receive(message: ArrayBuffer | ToThread): void {
   }
   switch (message.kind) {
     case "open": {
-      const { session, callerId, sharesFiles } = message;
+      const { session, callerId, sharesFiles, peer } = message;
       const store = sharesFiles ? payloadFiles : undefined;
-      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) });
+      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer);
       break;
     }
     case "close":
@@ -90,7 +90,7 @@ function receive(message: ArrayBuffer | ToThread): void {
       unsent.delete(message.session);
       break;
     case "finish":
-      finish(message.session);
+      executor.finish(message.session);
       break;
     case "sent": {
       const outgoing = (unsent.get(message.session) ?? 0) - message.bytes;
@@ -107,6 +107,9 @@ function receive(message: ArrayBuffer | ToThread): void {
     case "flush":
       void Promise.allSettled([written(process.stdout), written(process.stderr)]).then(() => tell({ kind: "flushed" }));
       break;
+    case "catch-up":
+      tell({ kind: "caught-up" });
+      break;
     case "look":
       executor.runner.look();
       break;
@@ -117,12 +120,6 @@ function receive(message: ArrayBuffer | ToThread): void {
       board.answered = message.ping;
       break;
   }
-}
-
-/** Rare enough, and over soon enough, to look for it now and then. */
-function finish(session: number): void {
-  if (executor.isFinished(session)) tell({ kind: "finished", session });
-  else setTimeout(finish, FINISH_LOOK_MS, session);
 }
 
 /**
@@ -162,12 +159,18 @@ try {
   fail("a module to preload could not be loaded", error);
 }
 try {
-  if (config.backpressure !== undefined) executor.askFirst(await receiveHook(config.backpressure));
+  if (config.authorize !== undefined || config.backpressure !== undefined) {
+    executor.askFirst({ authorize: await hookOf(config.authorize), backpressure: await hookOf(config.backpressure) });
+  }
 } catch (error) {
-  fail("the backpressure hook could not be loaded", error);
+  fail("the authorize or the backpressure hook could not be loaded", error);
 }
 tell({ kind: "ready" });
 port.on("message", receive);
+
+async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefined> {
+  return shipped === undefined ? undefined : await receiveHook<H>(shipped);
+}
 
 /** Only the first thing that is told counts. */
 function fail(what: string, error: unknown): void {

@@ -1,22 +1,22 @@
 const TAKEN = 0;
 const LIMIT = 1;
-/** After these, for each thread: slots that it holds, tasks that wait in it. */
+/** After these, for each thread: permits that it holds, tasks that wait in it. */
 const FIRST_LANE = 2;
 const PER_LANE = 2;
 
 /**
- * How many tasks the threads of a worker run and how many may run at once, in memory that they share. Each thread takes
- * and gives back for itself; what a thread that ended still held is given back for it.
+ * Permits to run a task, in memory that the threads of a worker share: how many there are, and who holds them. Each thread
+ * takes and gives back its own; those that a thread still held when it ended are given back for it.
  */
-export class TaskSlots {
+export class ConcurrencyPermits {
   readonly memory: SharedArrayBuffer;
   readonly #counts: Int32Array;
 
   /** For `limit` tasks in `lanes` threads. */
-  static of(limit: number, lanes: number): TaskSlots {
+  static of(limit: number, lanes: number): ConcurrencyPermits {
     const memory = new SharedArrayBuffer((FIRST_LANE + lanes * PER_LANE) * 4);
     new Int32Array(memory)[LIMIT] = limit;
-    return new TaskSlots(memory);
+    return new ConcurrencyPermits(memory);
   }
 
   constructor(memory: SharedArrayBuffer) {
@@ -28,7 +28,7 @@ export class TaskSlots {
     return Atomics.load(this.#counts, TAKEN) < (this.#counts[LIMIT] ?? 0);
   }
 
-  /** Takes a slot if one is free. */
+  /** Takes a permit if one is free. */
   tryTake(lane: number): boolean {
     const counts = this.#counts;
     const limit = counts[LIMIT] ?? 0;
@@ -43,7 +43,7 @@ export class TaskSlots {
     return false;
   }
 
-  /** Takes a slot for a task that goes on, whether one is free or not. */
+  /** Takes a permit for a task that goes on, whether one is free or not. */
   take(lane: number): void {
     Atomics.add(this.#counts, TAKEN, 1);
     Atomics.add(this.#counts, heldBy(lane), 1);

@@ -5,7 +5,7 @@ import { isOutsideTasks } from "../../routine/index.ts";
  * Throws `WorkerStartError` in a worker where no task runs: a module that starts workers when it is loaded would do so in
  * each of them, which load it in turn, without end.
  */
-export function refuseBesidesTasks(what: string): void {
+export function refuseOutsideTasks(what: string): void {
   if (!isOutsideTasks()) return;
   throw new WorkerStartError(
     `${what} was called in a worker outside of any task: the worker was loading a module that starts workers when it is ` +

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BatchWriter } from "../../wire/batch-writer.ts";
 import { writeCancel, writePlainTask } from "../../wire/request-frames.ts";
-import { HandedMessages } from "./handed-messages.ts";
+import { UntakenMessages } from "./untaken-messages.ts";
 
 const NOTHING = new Uint8Array(0);
 
@@ -12,34 +12,34 @@ function message(...ids: number[]): Buffer {
   return writer.take();
 }
 
-describe("HandedMessages", () => {
+describe("UntakenMessages", () => {
   it("knows the tasks of messages that were not taken in", () => {
-    const handed = new HandedMessages();
+    const untaken = new UntakenMessages();
     let posted = 2 ** 31 - 20;
     const add = (session: number, consumed: number, ...ids: number[]): number => {
       const bytes = message(...ids);
       // The counters wrap around.
       posted = (posted + bytes.length) | 0;
-      handed.add(session, bytes, 0, bytes.length, posted, consumed);
+      untaken.add(session, bytes, 0, bytes.length, posted, consumed);
       return posted;
     };
     const first = add(1, posted, 1, 2);
     const second = add(2, posted - 1, 3);
     const third = add(1, first, 4, 5);
-    expect(handed.untaken(first)).toEqual(
+    expect(untaken.taskIds(first)).toEqual(
       new Map([
         [2, [3]],
         [1, [4, 5]],
       ]),
     );
-    expect(handed.untaken(second)).toEqual(new Map([[1, [4, 5]]]));
-    expect(handed.untaken(third)).toEqual(new Map());
+    expect(untaken.taskIds(second)).toEqual(new Map([[1, [4, 5]]]));
+    expect(untaken.taskIds(third)).toEqual(new Map());
   });
 
   it("takes what it can from a message that cannot be read to its end", () => {
-    const handed = new HandedMessages();
+    const untaken = new UntakenMessages();
     const bytes = Buffer.concat([message(7), Buffer.from([0xff, 0xff])]);
-    handed.add(1, bytes, 0, bytes.length, 10, 0);
-    expect(handed.untaken(0)).toEqual(new Map([[1, [7]]]));
+    untaken.add(1, bytes, 0, bytes.length, 10, 0);
+    expect(untaken.taskIds(0)).toEqual(new Map([[1, [7]]]));
   });
 });

@@ -4,7 +4,7 @@ const ASK_EVERY_MS = 5000;
 const SILENCE_LIMIT_MS = 30_000;
 
 /** Watches a process that has all the time it needs: one that gives no sign of life for long is frozen. */
-export class ProcessVigil {
+export class ProcessWatchdog {
   readonly #timer: NodeJS.Timeout;
   #lastSign = performance.now();
 

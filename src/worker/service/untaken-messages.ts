@@ -1,6 +1,6 @@
 import { FrameReader, LAST_REQUEST_FIELD, RequestField, TaskField } from "../../wire/index.ts";
 
-interface HandedMessage {
+interface UntakenMessage {
   readonly session: number;
   readonly buffer: Buffer;
   readonly start: number;
@@ -10,8 +10,8 @@ interface HandedMessage {
 }
 
 /** Messages that a task thread may not have taken in yet: if it ends, their tasks were not run. */
-export class HandedMessages {
-  readonly #messages: HandedMessage[] = [];
+export class UntakenMessages {
+  readonly #messages: UntakenMessage[] = [];
 
   /**
    * @param posted - bytes that the thread has been handed so far, this message included; wraps around
@@ -23,7 +23,7 @@ export class HandedMessages {
   }
 
   /** The ids of the tasks in messages that were not taken in, by session. */
-  untaken(consumed: number): Map<number, number[]> {
+  taskIds(consumed: number): Map<number, number[]> {
     this.#forget(consumed);
     const ids = new Map<number, number[]>();
     const reader = new FrameReader(LAST_REQUEST_FIELD);

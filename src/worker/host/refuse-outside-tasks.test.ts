@@ -4,11 +4,11 @@ import { WorkerStartError } from "../../errors.ts";
 import { extendCallContext, markTaskThread } from "../../routine/call-context.ts";
 import type { Task } from "../../routine/task.ts";
 import { LocalWorker } from "./local-worker.ts";
-import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
+import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { ResilientWorker } from "./resilient-worker.ts";
 
 const runtime = Reflect.get(globalThis, Symbol.for("wool-ts.runtime.v2")) as { isTaskThread?: boolean };
-const refuse = (): void => refuseBesidesTasks("this");
+const refuse = (): void => refuseOutsideTasks("this");
 
 afterEach(() => {
   delete runtime.isTaskThread;
