@@ -1,6 +1,7 @@
 import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { TaskRecord } from "../../routine/index.ts";
+import type { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS } from "../../values/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
@@ -37,7 +38,7 @@ export class RunningTask implements TaskRecord {
   /** The weak collections that its routine captured or that are among its arguments. */
   weak = NO_COLLECTIONS;
   /** Ends the task's time. */
-  timer: NodeJS.Timeout | undefined;
+  timer: Timer | undefined;
   /** Set for generators once their arguments have been read. */
   run: GeneratorRun | undefined;
   /** Steps that came before the generator was there. */
