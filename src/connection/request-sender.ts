@@ -132,7 +132,7 @@ export class RequestSender {
     const bytes =
       encoded?.bytes ??
       (serializer === undefined
-        ? encoder.encodeInParts(value, "value", call.route.weak)
+        ? encoder.encodeInParts(value, "value", task.call?.route.weak)
         : dumpWith(serializer, value, "value"));
     const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
     const needs = this.#sent.announce(writer, RequestField.dependency, dependencies);
