@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
-import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
+import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Omissions } from "./omissions.ts";
 import { Refusal } from "./refusal.ts";
@@ -117,6 +117,7 @@ export class ValueEncoder {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
+    beginCapture();
     writer.omissions = omissions;
     if (weak.length > 0) for (const collection of weak) writer.noteCollection(collection);
     try {
@@ -129,6 +130,7 @@ export class ValueEncoder {
       const isExplained = rootName !== undefined && error instanceof Refusal;
       throw isExplained ? explainRefusal(error, value, rootName, this.#port) : error;
     } finally {
+      endCapture();
       writer.clear();
       this.#idle = writer;
     }

@@ -2,7 +2,7 @@ import type { AnyFunction } from "../../routine/index.ts";
 import { isSerializer, NO_COLLECTIONS, type Serializer, type ValueDecoder } from "../../values/index.ts";
 import { type FrameReader, type ReceivedDependencies, RouteField } from "../../wire/index.ts";
 
-/** A routine as a session has announced it: `loading` until its code is there, then `ready`, or `failed`. */
+/** A routine as a session has announced it. It is decoded when the first task needs it. */
 export class RemoteRoutine {
   readonly name: string;
   readonly streams: boolean;

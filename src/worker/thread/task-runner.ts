@@ -37,7 +37,7 @@ export interface TaskRunnerOptions {
   readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
-  /** Told of everything that is run, before it is: the thread may not come back from it. */
+  /** Told of code before it is run: the thread may not come back from it. */
   readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
   /** Called after each task that has ended. */
   readonly ended: () => void;
@@ -81,7 +81,7 @@ export class TaskRunner {
     this.#parking?.look();
   }
 
-  /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
+  /** Answers for a task that is no longer wanted, and aborts its signal. The task may take its time to end. */
   dismiss(task: RunningTask, reason: unknown): void {
     if (task.wireId < 0) return;
     task.session.outbox.abandon(task.wireId);
@@ -129,7 +129,7 @@ export class TaskRunner {
     this.#options.touched(session);
   }
 
-  /** The task cannot be run with the modules that there are. When code is asked for the arguments remain the caller's. */
+  /** Modules that the task needs are missing. If their code is asked for, the arguments remain the caller's. */
   #unloadable(ready: ReadyTask, error: unknown): void {
     const { task } = ready;
     const { session, routine, wireId } = task;
@@ -179,7 +179,7 @@ export class TaskRunner {
       this.#return(task, result);
       return;
     }
-    // As `await` does: a promise may have been given a `then` of its own, which counts for nothing.
+    // As `await` does: a `then` that was put on a promise is ignored.
     void Reflect.apply(promiseThen, promise, [
       (value: unknown) => this.#return(task, value),
       (error: unknown) => this.#raise(task, error),
@@ -250,7 +250,7 @@ export class TaskRunner {
     const { session, routine, wireId } = task;
     try {
       trimStack(error);
-      // What the runtime has to say is not for a serializer of the user's, who need not expect it.
+      // The routine's serializer need not know the errors of the runtime.
       const byRuntime = routine.hasSerializer && isWoolError(error);
       const serializer = byRuntime ? undefined : routine.serializer();
       session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
@@ -282,7 +282,7 @@ export class TaskRunner {
   }
 }
 
-/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its call context. */
+/** What `await` would wait for. The `then` of anything but a promise is code of the task, and runs in its call context. */
 function promiseOf(value: object, callContext: CallContext): Promise<unknown> {
   if (types.isPromise(value) && value.constructor === Promise) return value;
   return runInCallContext(callContext, toPromise, value);
