@@ -1,7 +1,14 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
-import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
+import {
+  dumpWith,
+  functionPort,
+  type Serializer,
+  ValueDecoder,
+  ValueEncoder,
+  type WeakCollection,
+} from "../../values/index.ts";
 import {
   type CompleteLimits,
   DEFAULT_LIMITS,
@@ -209,7 +216,14 @@ export class ExecutorSession {
    *
    * @param flag - see `writeOutcome`
    */
-  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, flag: boolean): void {
+  outcome(
+    frame: OutcomeFrame,
+    id: number,
+    value: unknown,
+    serializer: Serializer | undefined,
+    flag: boolean,
+    weak: readonly WeakCollection[],
+  ): void {
     const { outbox } = this;
     const { writer } = outbox;
     const encoder = this.#encoder;
@@ -219,7 +233,8 @@ export class ExecutorSession {
     }
     const rootName = ROOT_NAMES.get(frame) ?? "result";
     const encode = frame === ResponseField.raised ? "encodeThrown" : "encodeInParts";
-    const bytes = serializer === undefined ? encoder[encode](value, rootName) : dumpWith(serializer, value, rootName);
+    const bytes =
+      serializer === undefined ? encoder[encode](value, rootName, weak) : dumpWith(serializer, value, rootName);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
     if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {

@@ -2,6 +2,7 @@ import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { TaskRecord } from "../../routine/index.ts";
 import type { Timer } from "../../time/index.ts";
+import { NO_COLLECTIONS } from "../../values/index.ts";
 import type { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
@@ -35,6 +36,8 @@ export class RunningTask implements TaskRecord {
   /** Calls that the task has made and that have not ended. */
   nested = 0;
   exception: unknown;
+  /** The weak collections that its routine captured or that are among its arguments. */
+  weak = NO_COLLECTIONS;
   /** Ends the task's time. */
   timer: Timer | undefined;
   /** Set for generators once their arguments have been read. */
