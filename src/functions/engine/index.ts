@@ -13,5 +13,5 @@ export {
 export { intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
 export { entryTo, isDebuggerAttached, pauseIn } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
-export { type Script, scriptFrom, scriptOf } from "./scripts.ts";
+export { loadedUrls, type Script, scriptFrom, scriptOf } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
