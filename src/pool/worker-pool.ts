@@ -34,8 +34,6 @@ import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
-/** How often a stop that waits looks whether the calls have ended, in milliseconds. */
-const DRAIN_LOOK_MS = 5;
 /** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
 const QUORUM_TIMEOUT_MS = 60_000;
 
@@ -299,8 +297,7 @@ export class WorkerPool implements AsyncDisposable {
 
   /** Waits for the calls made through this pool, as long as there is time. */
   async #drain(): Promise<void> {
-    const busy = (): boolean => this.#proxy?.isBusy === true;
-    while (busy() && this.#deadline.left > 0) await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    await Promise.race([this.#proxy?.drained(), this.#deadline.passed]);
   }
 
   #closedError(): PoolClosed {

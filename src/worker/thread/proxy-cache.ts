@@ -1,6 +1,7 @@
-import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
+import { discoveryFor, readPoolAddress, WorkerProxy } from "../../proxy/index.ts";
 import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
+import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
 
 /** The worker's own credentials, as its proxies ask for them. */
@@ -64,7 +65,6 @@ class PoolCarrier implements CallCarrier {
   readonly #ttl: number;
   readonly #credentials: OwnCredentials;
   #proxy: WorkerProxy | undefined;
-  #expiry: NodeJS.Timeout | undefined;
   #usedAt = 0;
 
   constructor(pool: Uint8Array, ttl: number, credentials: OwnCredentials) {
@@ -90,7 +90,7 @@ class PoolCarrier implements CallCarrier {
     if (this.#proxy === undefined) {
       const { provider } = this.#credentials;
       this.#proxy = new WorkerProxy({
-        discovery: discoveryFor(readScope(this.#pool)),
+        discovery: discoveryFor(readPoolAddress(this.#pool)),
         ...(provider === undefined ? {} : { credentials: provider }),
       });
       this.#expireIn(this.#ttl);
@@ -99,7 +99,7 @@ class PoolCarrier implements CallCarrier {
   }
 
   #expireIn(delay: number): void {
-    this.#expiry = setTimeout(() => {
+    new Timer(delay, () => {
       const proxy = this.#proxy;
       if (proxy === undefined) return;
       const idle = performance.now() - this.#usedAt;
@@ -110,7 +110,6 @@ class PoolCarrier implements CallCarrier {
       }
       this.#proxy = undefined;
       void proxy.stop();
-    }, delay);
-    this.#expiry.unref();
+    }).unref();
   }
 }

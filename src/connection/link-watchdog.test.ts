@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { LinkVigil } from "./link-vigil.ts";
+import { LinkWatchdog } from "./link-watchdog.ts";
 
 const LONG_MS = 10_000;
 
@@ -13,7 +13,7 @@ afterEach(() => {
 function setUp() {
   const changes: boolean[] = [];
   const connection = { messages: 0, answers: true, pings: 0, last: () => undefined as void };
-  const vigil = new LinkVigil(
+  const watchdog = new LinkWatchdog(
     {
       messages: () => connection.messages,
       ping(answered) {
@@ -24,17 +24,17 @@ function setUp() {
     },
     (responds) => changes.push(responds),
   );
-  return { changes, connection, vigil };
+  return { changes, connection, watchdog };
 }
 
 describe("a worker without calls", () => {
   it("is not watched", () => {
-    const { connection, vigil } = setUp();
+    const { connection, watchdog } = setUp();
     vi.advanceTimersByTime(LONG_MS);
     expect([connection.pings, vi.getTimerCount()]).toEqual([0, 0]);
-    vigil.busy = true;
+    watchdog.busy = true;
     vi.advanceTimersByTime(LONG_MS);
-    vigil.busy = false;
+    watchdog.busy = false;
     vi.advanceTimersByTime(LONG_MS);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -42,8 +42,8 @@ describe("a worker without calls", () => {
 
 describe("a worker with calls", () => {
   it("that says something is not asked", () => {
-    const { changes, connection, vigil } = setUp();
-    vigil.busy = true;
+    const { changes, connection, watchdog } = setUp();
+    watchdog.busy = true;
     for (let i = 0; i < 100; i++) {
       connection.messages++;
       vi.advanceTimersByTime(400);
@@ -52,20 +52,20 @@ describe("a worker with calls", () => {
   });
 
   it("that says nothing is asked, and left alone as long as it answers", () => {
-    const { changes, connection, vigil } = setUp();
-    vigil.busy = true;
+    const { changes, connection, watchdog } = setUp();
+    watchdog.busy = true;
     vi.advanceTimersByTime(LONG_MS);
     expect(connection.pings).toBeGreaterThan(1);
     expect(changes).toEqual([]);
   });
 
   it("that does not answer does not respond, until it does", () => {
-    const { changes, connection, vigil } = setUp();
+    const { changes, connection, watchdog } = setUp();
     connection.answers = false;
-    vigil.busy = true;
+    watchdog.busy = true;
     vi.advanceTimersByTime(LONG_MS);
     expect(changes).toEqual([false]);
-    vigil.busy = false;
+    watchdog.busy = false;
     vi.advanceTimersByTime(LONG_MS);
     expect(changes).toEqual([false]);
     connection.answers = true;
@@ -79,24 +79,24 @@ describe("a worker with calls", () => {
       (connection: ReturnType<typeof setUp>["connection"]) => void connection.messages++,
       (connection: ReturnType<typeof setUp>["connection"]) => connection.last(),
     ]) {
-      const { changes, connection, vigil } = setUp();
+      const { changes, connection, watchdog } = setUp();
       connection.answers = false;
-      vigil.busy = true;
+      watchdog.busy = true;
       vi.advanceTimersByTime(2500);
       expect(changes).toEqual([false]);
       revive(connection);
       vi.advanceTimersByTime(500);
       expect(changes).toEqual([false, true]);
-      vigil.close();
+      watchdog.close();
     }
   });
 
   it("is not watched any more when the connection is closed", () => {
-    const { changes, connection, vigil } = setUp();
+    const { changes, connection, watchdog } = setUp();
     connection.answers = false;
-    vigil.busy = true;
+    watchdog.busy = true;
     vi.advanceTimersByTime(600);
-    vigil.close();
+    watchdog.close();
     connection.last();
     vi.advanceTimersByTime(LONG_MS);
     expect([changes, vi.getTimerCount()]).toEqual([[], 0]);

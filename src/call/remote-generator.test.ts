@@ -7,7 +7,7 @@ import { InvalidArgument, SerializationError, TaskTimeout } from "../errors.ts";
 import type { StepKind } from "../wire/fields.ts";
 import { GeneratorRun } from "../worker/thread/generator-run.ts";
 import { RemoteGenerator } from "./remote-generator.ts";
-import type { Session } from "./session.ts";
+import type { RemoteTask } from "./remote-task.ts";
 
 type AnyStream = AsyncGenerator<unknown, unknown, unknown>;
 
@@ -38,7 +38,7 @@ class FakeWorker {
 
   constructor(shape: () => AnyStream, prefetch: number, turns: () => number = () => 0) {
     const [there, back] = [new Way(turns), new Way(turns)];
-    const call = { written: false } as Call;
+    const call: { task?: RemoteTask } = {};
     this.stream = new RemoteGenerator(prefetch, undefined, (stream) => {
       this.dispatches++;
       const run = new GeneratorRun(
@@ -50,27 +50,29 @@ class FakeWorker {
         },
         (step) => step(),
       );
-      const session = {
-        credit: (_call: Call, steps: number) => {
+      const task: RemoteTask = {
+        isWritten: true,
+        cancel: () => undefined,
+        abortSignal: () => undefined,
+        credit: (steps) => {
           this.credits.push(steps);
           there.send(() => run.credit(steps));
         },
-        step: (_call: Call, kind: StepKind, value: unknown, after: number) => {
+        step: (kind, value, after) => {
           if (value instanceof WeakMap) throw new SerializationError("a WeakMap cannot travel", "value");
           this.steps.push({ kind, value, after });
           there.send(() => run.step(kind, value, after));
         },
-        setWaitedFor: (_call: Call, isWaitedFor: boolean) => {
+        setWaitedFor: (isWaitedFor) => {
           this.isWaitedFor = isWaitedFor;
         },
-      } as unknown as Session;
+      };
       there.send(() => {
-        call.written = true;
-        call.session = session;
+        call.task = task;
         there.send(() => run.credit(1 + prefetch));
-        stream.opened(session, call);
+        stream.opened();
       });
-      return call;
+      return call as Call;
     });
   }
 }
@@ -287,10 +289,11 @@ describe("a remote generator", () => {
       { timeout: 1, values: 0 },
       { timeout: 60_000, values: 1 },
     ]) {
-      const call = { written: true, extras: { timeout } } as Call;
+      const task = { isWritten: true, setWaitedFor: () => undefined };
+      const call = { task, extras: { timeout } } as unknown as Call;
       const stream = new RemoteGenerator(5, undefined, () => call);
       const first = stream.next();
-      stream.opened({ setWaitedFor: () => undefined } as unknown as Session, call);
+      stream.opened();
       for (const value of [1, 2]) stream.yielded(value, false);
       await first;
       stream.failed(new RemoteFailure(new TaskTimeout("time")));
@@ -319,7 +322,7 @@ describe("a remote generator", () => {
   });
 
   it("that is lost fails the step that waits, and ends those behind it", async () => {
-    const stream = new RemoteGenerator(0, undefined, () => ({ written: false }) as Call);
+    const stream = new RemoteGenerator(0, undefined, () => ({}) as Call);
     const steps = [stream.next(), stream.next(), stream.return("r")];
     stream.failed(new RemoteFailure(new RangeError("lost")));
     stream.failed(new RemoteFailure(new RangeError("again")));
@@ -332,7 +335,7 @@ describe("a remote generator", () => {
 
   it("tells its observer of each step once, however it ends", async () => {
     const observer = { made: vi.fn(), ended: vi.fn() };
-    const stream = new RemoteGenerator(0, observer, () => ({ written: false }) as Call);
+    const stream = new RemoteGenerator(0, observer, () => ({}) as Call);
     const steps = [stream.next(), stream.next(), stream.next()];
     expect([observer.made.mock.calls.length, observer.ended.mock.calls.length]).toEqual([3, 0]);
     stream.yielded(1, false);
@@ -365,20 +368,23 @@ describe("a remote generator", () => {
     expect(other.isWaitedFor).toBe(false);
   });
 
-  it("whose call is made anew sends its steps with that, and those asked for before once more", async () => {
+  it("whose call a worker gives back sends its steps to the next, and those asked for before once more", async () => {
     const sent: unknown[] = [];
-    const session = {
-      credit: (call: Call, steps: number) => sent.push([call.id, "credit", steps]),
-      step: (call: Call, _kind: StepKind, value: unknown) => sent.push([call.id, "step", value]),
+    const taskOf = (id: number) => ({
+      isWritten: true,
+      credit: (steps: number) => sent.push([id, "credit", steps]),
+      step: (_kind: StepKind, value: unknown) => sent.push([id, "step", value]),
       setWaitedFor: () => undefined,
-    } as unknown as Session;
-    const [first, anew] = [0, 1].map((id) => ({ id, written: true, session }) as unknown as Call) as [Call, Call];
-    const stream = new RemoteGenerator(0, undefined, () => first);
+    });
+    const call: { task?: unknown } = {};
+    const stream = new RemoteGenerator(0, undefined, () => call as Call);
     const steps = [stream.next(), stream.next()];
-    stream.opened(session, first);
-    first.session = undefined;
+    call.task = taskOf(0);
+    stream.opened();
+    call.task = undefined;
     steps.push(stream.next("v"));
-    stream.opened(session, anew);
+    call.task = taskOf(1);
+    stream.opened();
     steps.push(stream.next());
     expect(sent).toEqual([
       [0, "credit", 1],

@@ -3,12 +3,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   ended,
   lose,
-  makeCall,
   makeMember,
   makeScheduler,
   numbers,
   refuse,
   settle,
+  workerOf,
 } from "../../../test/support/fake-workers.ts";
 import type {
   DispatchableTask,
@@ -17,8 +17,7 @@ import type {
   ResultStream,
 } from "../../balancing/index.ts";
 import type { Call } from "../../call/call.ts";
-import { controlCall } from "../../call/call-limits.ts";
-import { RemoteFailure } from "../../call/remote-failure.ts";
+import { limitCall } from "../../call/call-limits.ts";
 import {
   InvalidArgument,
   NoWorkersAvailable,
@@ -101,7 +100,7 @@ describe("a balancer that dispatches itself", () => {
       });
     await settle();
     expect(stream).toBeUndefined();
-    call?.onStarted?.();
+    call?.start();
     await sent;
     expect(stream?.uid).toBe("a");
     let over: unknown;
@@ -110,7 +109,7 @@ describe("a balancer that dispatches itself", () => {
     });
     await settle();
     expect(over).toBeUndefined();
-    call?.resolve(5);
+    call?.succeed(5);
     await settle();
     expect([over, call === undefined ? undefined : ended.get(call)]).toEqual([{ status: "done" }, 5]);
   });
@@ -122,8 +121,7 @@ describe("a balancer that dispatches itself", () => {
     if (first === undefined || second === undefined) throw new Error("no calls");
     await settle();
     expect([tasks.length, scheduler.queued]).toEqual([2, 2]);
-    scheduler.withdraw(first);
-    first.attempts?.ended("cancelled");
+    first.cancel("withdrawn");
     expect(scheduler.queued).toBe(1);
     expect(await outcome(at(tasks, 0).sendTo("a"))).toBeInstanceOf(TaskCancelled);
     const closed = new Error("closed");
@@ -154,7 +152,7 @@ describe("sendTo", () => {
     await settle();
     for (const task of tasks) void task.sendTo("a");
     expect([a.session.calls.length, scheduler.queued, scheduler.context.load("a")]).toEqual([1, 2, 3]);
-    a.session.window.room = 2;
+    a.session.room = 2;
     scheduler.progressed();
     expect(numbers(a.session.calls)).toEqual(numbers(calls));
   });
@@ -175,14 +173,14 @@ describe("sendTo", () => {
   it("rejects with what a worker said that refused the task, which may go to another then", async () => {
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9])];
     const { balancer, tasks } = inHand();
-    const { scheduler, submit, evicted } = makeScheduler([a, b], { balancer });
+    const { submit, evicted } = makeScheduler([a, b], { balancer });
     const call = at(submit(1), 0);
     await settle();
     const refused = outcome(at(tasks, 0).sendTo("a"));
-    refuse(scheduler, a, call, NONSENSE);
+    refuse(a, call, NONSENSE);
     expect([await refused, evicted]).toEqual([NONSENSE, ["a"]]);
     void at(tasks, 0).sendTo("b");
-    expect([call.worker, ended.size]).toEqual(["b", 0]);
+    expect([workerOf(call), ended.size]).toEqual(["b", 0]);
   });
 
   it("rejects when the worker is unknown, leaves, cannot be reached or has no room in time", async () => {
@@ -217,8 +215,8 @@ describe("sendTo", () => {
     for (const error of errors) expect(error).toBeInstanceOf(TransientRpcError);
     expect([scheduler.queued, vi.getTimerCount()]).toEqual([1, 0]);
     void task.sendTo("good", { timeout: 50 });
-    expect([call.worker, scheduler.queued, vi.getTimerCount()]).toEqual(["good", 0, 0]);
-    full.session.window.room = 5;
+    expect([workerOf(call), scheduler.queued, vi.getTimerCount()]).toEqual(["good", 0, 0]);
+    full.session.room = 5;
     scheduler.progressed();
     expect(full.session.calls).toEqual([]);
   });
@@ -244,7 +242,7 @@ describe("sendTo", () => {
     const call = at(submit(1), 0);
     await settle();
     void at(tasks, 0).sendTo("a");
-    if (accepted) call.onStarted?.();
+    if (accepted) call.start();
     const error = await outcome(at(tasks, 0).sendTo("b"));
     expect(error).toBeInstanceOf(InvalidArgument);
     expect(String(error)).toMatch(/add cannot be sent to worker "b": it has been sent to worker "a".*at most one/);
@@ -254,11 +252,11 @@ describe("sendTo", () => {
   it("rejects with WorkerLost when the worker vanishes, and the call with it", async () => {
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9])];
     const { balancer, tasks } = inHand();
-    const { scheduler, submit } = makeScheduler([a, b], { balancer });
+    const { submit } = makeScheduler([a, b], { balancer });
     const call = at(submit(1), 0);
     await settle();
     const sent = outcome(at(tasks, 0).sendTo("a"));
-    lose(scheduler, a, call);
+    lose(a, call);
     expect(await sent).toBeInstanceOf(WorkerLost);
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
     expect(await outcome(at(tasks, 0).sendTo("b"))).toBeInstanceOf(TaskCancelled);
@@ -272,14 +270,14 @@ describe("sendTo", () => {
       tasks.push(task);
       return task.sendTo(tasks.length === 1 ? "a" : "b");
     });
-    const { scheduler, submit } = makeScheduler(workers, { balancer });
+    const { submit } = makeScheduler(workers, { balancer });
     const call = at(submit(1, { idempotent: true }), 0);
     await settle();
-    lose(scheduler, at(workers, 0), call);
+    lose(at(workers, 0), call);
     await settle();
-    expect([ended.size, tasks.length, call.worker]).toEqual([0, 2, "b"]);
+    expect([ended.size, tasks.length, workerOf(call)]).toEqual([0, 2, "b"]);
     expect(await outcome(at(tasks, 0).sendTo("c"))).toBeInstanceOf(TaskCancelled);
-    lose(scheduler, at(workers, 1), call);
+    lose(at(workers, 1), call);
     await settle();
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
     expect(tasks).toHaveLength(2);
@@ -290,16 +288,14 @@ describe("sendTo", () => {
     const { balancer, tasks } = inHand();
     const { scheduler, submit } = makeScheduler([a], { balancer });
     const controller = new AbortController();
-    const calls = submit(2, undefined, (call) =>
-      controlCall(call, { signal: controller.signal }, (withdrawn) => scheduler.withdraw(withdrawn)),
-    );
+    const calls = submit(2, undefined, (call) => limitCall(call, { signal: controller.signal }));
     await settle();
     const sends = tasks.map((task) => outcome(task.sendTo("a")));
     const reason = new Error("enough");
     controller.abort(reason);
     for (const send of sends) expect(await send).toBeInstanceOf(TaskCancelled);
     expect(calls.map((call) => ended.get(call))).toEqual([reason, reason]);
-    expect(calls.map(({ state }) => state)).toEqual(["abandoned", "ended"]);
+    expect(a.session.cancelled).toEqual(calls.slice(0, 1));
     expect(scheduler.queued).toBe(0);
   });
 });
@@ -312,15 +308,15 @@ describe("a task that was accepted", () => {
       tasks.push(task);
       return task.sendTo(tasks.length === 1 ? "a" : "b");
     });
-    const { scheduler, submit } = makeScheduler([a, b], { balancer });
+    const { submit } = makeScheduler([a, b], { balancer });
     const call = at(submit(1, { idempotent: true }), 0);
     await settle();
-    call.onStarted?.();
+    call.start();
     await settle();
-    lose(scheduler, a, call);
-    expect([tasks.length, call.worker, ended.size]).toEqual([2, "b", 0]);
+    lose(a, call);
+    expect([tasks.length, workerOf(call), ended.size]).toEqual([2, "b", 0]);
     expect(await outcome(at(tasks, 0).sendTo("a"))).toBeInstanceOf(TaskCancelled);
-    call.resolve(3);
+    call.succeed(3);
     expect(ended.get(call)).toBe(3);
   });
 
@@ -331,21 +327,19 @@ describe("a task that was accepted", () => {
   ] as const)("and %s tells so", async (_what, status) => {
     const a = makeMember("a", [9]);
     const { balancer, tasks } = inHand();
-    const { scheduler, submit } = makeScheduler([a], { balancer });
+    const { submit } = makeScheduler([a], { balancer });
     const controller = new AbortController();
     const call = at(
-      submit(1, undefined, (made) =>
-        controlCall(made, { signal: controller.signal }, (withdrawn) => scheduler.withdraw(withdrawn)),
-      ),
+      submit(1, undefined, (made) => limitCall(made, { signal: controller.signal })),
       0,
     );
     await settle();
     const sent = at(tasks, 0).sendTo("a");
-    call.onStarted?.();
+    call.start();
     const { ended: over } = await sent;
-    if (status === "lost") lose(scheduler, a, call);
+    if (status === "lost") lose(a, call);
     else if (status === "cancelled") controller.abort(new Error("enough"));
-    else call.reject(new RemoteFailure(new Error("x")));
+    else call.raise(new Error("x"));
     expect(await over).toEqual({ status });
   });
 
@@ -356,25 +350,21 @@ describe("a task that was accepted", () => {
     const call = at(submit(1), 0);
     await settle();
     const sent = at(tasks, 0).sendTo("a");
-    call.resolve(1);
+    call.succeed(1);
     expect(await (await sent).ended).toEqual({ status: "done" });
   });
 
   it("is sent to the same worker again when that lacked its code", async () => {
     const a = makeMember("a", [9]);
     const { balancer, tasks } = inHand();
-    const { scheduler, submit } = makeScheduler([a], { balancer });
+    const { submit } = makeScheduler([a], { balancer });
     const call = at(submit(1), 0);
     await settle();
     const sent = at(tasks, 0).sendTo("a");
     a.session.over(call);
-    const remade = makeCall(scheduler);
-    remade.resolve = call.resolve;
-    remade.attempts = call.attempts;
-    remade.onStarted = call.onStarted;
-    scheduler.remade(remade);
-    expect([remade.worker, remade.state]).toEqual(["a", "sent"]);
-    remade.onStarted?.();
+    call.owner?.remade(call);
+    expect([workerOf(call), call.state, a.session.calls.length]).toEqual(["a", "sent", 2]);
+    call.start();
     expect((await sent).uid).toBe("a");
     expect(await outcome(at(tasks, 0).sendTo("a"))).toBeInstanceOf(InvalidArgument);
   });
@@ -430,10 +420,10 @@ describe("a dispatch that goes wrong", () => {
     const call = at(submit(1), 0);
     await settle();
     expect(ended.size).toBe(0);
-    call.onStarted?.();
+    call.start();
     await settle();
     expect(String(ended.get(call))).toMatch(/with undefined, with something else than its sendTo\(\) gave/);
-    expect(call.state).toBe("abandoned");
+    expect(a.session.cancelled).toEqual([call]);
   });
 
   it("because it fails while the task waits for room or is under way ends the task", async () => {
@@ -446,7 +436,7 @@ describe("a dispatch that goes wrong", () => {
     const calls = submit(2);
     await settle();
     for (const call of calls) expect(String(ended.get(call))).toBe("RangeError: changed my mind");
-    expect(calls.map(({ state }) => state)).toEqual(["abandoned", "ended"]);
+    expect(a.session.cancelled).toEqual(calls.slice(0, 1));
     expect(scheduler.queued).toBe(0);
   });
 
@@ -481,36 +471,27 @@ it("is at one worker at a time and ends once, whatever balancer and workers do",
       const calls = submit(4, { idempotent }, (call) => {
         const controller = new AbortController();
         controllers.push(controller);
-        const { resolve, reject } = call;
-        const once = (): void => void ends.set(call, (ends.get(call) ?? 0) + 1);
-        call.resolve = (value) => {
-          once();
-          resolve(value);
-        };
-        call.reject = (failure) => {
-          once();
-          reject(failure);
-        };
-        controlCall(call, { signal: controller.signal }, (withdrawn) => scheduler.withdraw(withdrawn));
+        call.watch({ ended: () => ends.set(call, (ends.get(call) ?? 0) + 1) });
+        limitCall(call, { signal: controller.signal });
       });
       await settle();
       for (const { what, task, worker } of steps) {
         const member = at(members, worker);
         const call = at(calls, task);
-        const holder = members.find(({ session }) => (session as unknown) === call.session);
-        const running = call.state === "sent" && holder !== undefined;
+        const holder = members.find(({ session }) => session.has(call));
+        const running = holder !== undefined;
         if (what === "send")
           at(tasks, task)
             .sendTo(member.uid)
             .catch(() => undefined);
-        else if (what === "accept" && running) call.onStarted?.();
-        else if (what === "refuse" && running) refuse(scheduler, holder, call, BUSY);
-        else if (what === "lose" && running) lose(scheduler, holder, call);
+        else if (what === "accept" && running) call.start();
+        else if (what === "refuse" && running) refuse(holder, call, BUSY);
+        else if (what === "lose" && running) lose(holder, call);
         else if (what === "answer" && running) {
           holder.session.over(call);
-          call.resolve(1);
+          call.succeed(1);
         } else if (what === "room") {
-          member.session.window.room++;
+          member.session.room++;
           scheduler.progressed();
         } else if (what === "leave" && scheduler.members.has(member.uid)) scheduler.remove(member);
         else if (what === "join" && !scheduler.members.has(member.uid)) scheduler.add(member);
@@ -520,7 +501,7 @@ it("is at one worker at a time and ends once, whatever balancer and workers do",
         for (const count of ends.values()) expect(count).toBe(1);
       }
       scheduler.failAll(new NoWorkersAvailable("over"));
-      for (const call of calls) if (call.state !== "sent") expect(ended.has(call)).toBe(true);
+      for (const call of calls) if (call.task === undefined) expect(ended.has(call)).toBe(true);
     }),
     { numRuns: 80 },
   );

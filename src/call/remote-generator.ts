@@ -1,9 +1,9 @@
-import { type Call, RemoteFailure, type StreamSink, throwAtCallSite } from "../call/index.ts";
 import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/index.ts";
 import { StepKind } from "../wire/index.ts";
-import { type EncodedValue, encodeEarly } from "./request-sender.ts";
-import type { Session } from "./session.ts";
+import type { Call, StreamSink } from "./call.ts";
+import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
+import { type EarlyValue, encodeEarly, type RemoteTask } from "./remote-task.ts";
 
 /** Timers may be early by that. */
 const TIMER_SLACK_MS = 2;
@@ -12,7 +12,7 @@ interface StepRequest {
   readonly kind: StepKind;
   readonly value: unknown;
   /** The value as it was when the step was asked for, if it had to wait. */
-  readonly encoded?: EncodedValue;
+  readonly encoded?: EarlyValue;
   /** Plain steps that were asked for before this one. */
   readonly after: number;
   readonly resolve: (result: IteratorResult<unknown, unknown>) => void;
@@ -37,7 +37,6 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #state: "fresh" | "running" | "ended" | "done" = "fresh";
   #ending: Ending | undefined;
   #call: Call | undefined;
-  #session: Session | undefined;
   /** Plain steps, those without a value, that were asked for since the beginning. */
   #asked = 0;
   /** Plain steps that the worker was allowed when it runs ahead. */
@@ -87,9 +86,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     await this.return();
   }
 
-  opened(session: Session, call: Call): void {
-    this.#session = session;
-    this.#call = call;
+  opened(): void {
     // What came with the task. Anything that a worker was allowed that gave the call back is gone.
     this.#granted = 1 + this.#prefetch;
     this.#openedAt = performance.now();
@@ -161,7 +158,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   #enqueue(asked: StepRequest): void {
-    const request = this.#isOpen ? asked : this.#snapshot(asked);
+    const request = this.#task !== undefined ? asked : this.#snapshot(asked);
     if (request === undefined) return;
     if (request.kind === StepKind.next) {
       if (request.value === undefined) this.#asked++;
@@ -176,13 +173,14 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     }
     this.#requests.push(request);
     this.#tellIfWaitedFor(true);
-    if (this.#isOpen) this.#sendStep(request);
+    this.#sendStep(request);
     if (request.kind !== StepKind.next) this.#prefetch = 0;
   }
 
-  /** Whether steps can be sent. */
-  get #isOpen(): boolean {
-    return this.#session !== undefined && this.#call?.session === this.#session && this.#call.written;
+  /** What takes steps; nothing before the worker has been sent all of the task. */
+  get #task(): RemoteTask | undefined {
+    const task = this.#call?.task;
+    return task?.isWritten === true ? task : undefined;
   }
 
   /** A step that has to wait, with its value as it is now; nothing when that cannot travel. */
@@ -199,20 +197,19 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   #tellIfWaitedFor(isWaitedFor: boolean): void {
-    if (this.#call !== undefined) this.#session?.setWaitedFor(this.#call, isWaitedFor);
+    this.#task?.setWaitedFor(isWaitedFor);
   }
 
   #sendStep(request: StepRequest): void {
-    const session = this.#session;
-    const call = this.#call;
-    if (session === undefined || call === undefined) return;
+    const task = this.#task;
+    if (task === undefined) return;
     if (request.kind === StepKind.next && request.value === undefined) {
       // A generator that runs ahead has been given its credit already.
-      if (this.#prefetch === 0) session.credit(call, 1);
+      if (this.#prefetch === 0) task.credit(1);
       return;
     }
     try {
-      session.step(call, request.kind, request.value, request.after, request.encoded);
+      task.step(request.kind, request.value, request.after, request.encoded);
     } catch (error) {
       this.#requests.splice(this.#requests.indexOf(request), 1);
       if (this.#requests.length === 0) this.#tellIfWaitedFor(false);
@@ -225,9 +222,10 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #replenish(): void {
     const owed = this.#asked + this.#prefetch - this.#granted;
     if (this.#prefetch === 0 || owed < Math.ceil(this.#prefetch / 2)) return;
-    if (this.#session === undefined || this.#call === undefined) return;
+    const task = this.#task;
+    if (task === undefined) return;
     this.#granted += owed;
-    this.#session.credit(this.#call, owed);
+    task.credit(owed);
   }
 
   /** Whether the worker says that the time is up, a moment before this process does: no error of the generator itself. */
@@ -242,7 +240,6 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     if (this.#state === "done" || this.#state === "ended") return;
     this.#state = "ended";
     this.#ending = ending;
-    this.#session = undefined;
     for (const request of this.#requests.splice(0)) this.#afterEnd(request);
   }
 

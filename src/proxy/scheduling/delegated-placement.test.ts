@@ -10,6 +10,7 @@ import {
   only,
   refuse,
   settle,
+  workerOf,
 } from "../../../test/support/fake-workers.ts";
 import {
   ConsistentHashLoadBalancer,
@@ -21,8 +22,7 @@ import {
   type TaskInfo,
 } from "../../balancing/index.ts";
 import type { Call } from "../../call/call.ts";
-import { controlCall } from "../../call/call-limits.ts";
-import { RemoteFailure } from "../../call/remote-failure.ts";
+import { limitCall } from "../../call/call-limits.ts";
 import { InvalidArgument, NoWorkersAvailable, RpcError, TaskTimeout, TransientRpcError } from "../../errors.ts";
 
 const BUSY = new TransientRpcError("busy", 8);
@@ -122,7 +122,7 @@ describe("a balancer of one's own", () => {
     const calls = submit(2);
     await settle();
     expect(scheduler.queued).toBe(2);
-    worker.session.window.room = 5;
+    worker.session.room = 5;
     scheduler.progressed();
     await settle();
     expect(numbers(worker.session.calls)).toEqual(numbers(calls));
@@ -176,7 +176,7 @@ describe("a balancer of one's own", () => {
     if (call === undefined) throw new Error("no call");
     await settle();
     expect(scheduler.queued).toBe(1);
-    scheduler.withdraw(call);
+    call.cancel("withdrawn");
     expect(scheduler.queued).toBe(0);
     decide();
     await settle();
@@ -190,18 +190,18 @@ describe("a balancer of one's own", () => {
       delegate: () => ["a"],
       settled: (uid: string, { status }: DispatchOutcome) => void heard.push(`${uid} ${status}`),
     };
-    const { scheduler, submit } = makeScheduler([worker], { balancer });
+    const { submit } = makeScheduler([worker], { balancer });
     const [done, failed, rejected, lost] = submit(4);
     if (done === undefined || failed === undefined || rejected === undefined || lost === undefined) {
       throw new Error("no calls");
     }
     await settle();
     for (const call of [done, failed]) worker.session.over(call);
-    done.resolve(1);
-    failed.reject(new RemoteFailure(new Error("x")));
-    lose(scheduler, worker, lost);
+    done.succeed(1);
+    failed.raise(new Error("x"));
+    lose(worker, lost);
     expect(heard).toEqual(["a done", "a failed", "a lost"]);
-    refuse(scheduler, worker, rejected, BUSY);
+    refuse(worker, rejected, BUSY);
     await settle();
     expect(heard).toEqual(["a done", "a failed", "a lost", "a rejected"]);
     expect(ended.get(rejected)).toBeInstanceOf(NoWorkersAvailable);
@@ -212,13 +212,13 @@ describe("a call that a worker refuses", () => {
   it("goes to whom the balancer offers next", async () => {
     const workers = ["a", "b", "c"].map((uid) => makeMember(uid, [9]));
     const [a, , c] = workers;
-    const { scheduler, submit } = makeScheduler(workers, { balancer: named(() => ["a", "c", "b"]) });
+    const { submit } = makeScheduler(workers, { balancer: named(() => ["a", "c", "b"]) });
     const call = only(submit(1));
     await settle();
     if (a === undefined || c === undefined) throw new Error("no workers");
-    refuse(scheduler, a, call, BUSY);
+    refuse(a, call, BUSY);
     await settle();
-    expect([call.worker, c.session.calls.length]).toEqual(["c", 1]);
+    expect([workerOf(call), c.session.calls.length]).toEqual(["c", 1]);
   });
 
   it("fails with what each one said when the balancer offers nobody else", async () => {
@@ -226,7 +226,7 @@ describe("a call that a worker refuses", () => {
     const { scheduler, submit, evicted } = makeScheduler([a, b], { balancer: named(() => ["a"]) });
     const call = only(submit(1));
     await settle();
-    refuse(scheduler, a, call, BUSY);
+    refuse(a, call, BUSY);
     await settle();
     const error = ended.get(call);
     expect(error).toBeInstanceOf(NoWorkersAvailable);
@@ -236,10 +236,10 @@ describe("a call that a worker refuses", () => {
 
   it("fails with what it said when the only worker leaves for it", async () => {
     const a = makeMember("a", [9]);
-    const { scheduler, submit, evicted } = makeScheduler([a], { balancer: named(() => ["a"]) });
+    const { submit, evicted } = makeScheduler([a], { balancer: named(() => ["a"]) });
     const call = only(submit(1));
     await settle();
-    refuse(scheduler, a, call, NONSENSE);
+    refuse(a, call, NONSENSE);
     await settle();
     expect(evicted).toEqual(["a"]);
     expect(ended.get(call)).toMatchObject({ name: "NoWorkersAvailable", errors: [NONSENSE] });
@@ -288,7 +288,7 @@ describe("a worker that cannot be reached", () => {
     expect(scheduler.queued).toBe(1);
     scheduler.remove(a);
     await settle();
-    expect([call.worker, scheduler.queued]).toEqual(["b", 0]);
+    expect([workerOf(call), scheduler.queued]).toEqual(["b", 0]);
   });
 });
 
@@ -307,7 +307,7 @@ describe("a task that waits for its worker", () => {
     expect(numbers(a.session.calls)).toEqual(numbers(keyed.slice(0, 1)));
     expect(numbers(b.session.calls)).toEqual(numbers([free]));
     expect([scheduler.queued, scheduler.context.load("a")]).toEqual([2, 3]);
-    a.session.window.room = 5;
+    a.session.room = 5;
     scheduler.progressed();
     expect(numbers(a.session.calls)).toEqual(numbers(keyed));
     expect(scheduler.queued).toBe(0);
@@ -319,9 +319,9 @@ describe("a task that waits for its worker", () => {
     const [first, second] = submit(2, { key: "a" });
     if (first === undefined || second === undefined) throw new Error("no calls");
     await settle();
-    scheduler.withdraw(first);
+    first.cancel("withdrawn");
     expect(scheduler.queued).toBe(1);
-    a.session.window.room = 5;
+    a.session.room = 5;
     scheduler.progressed();
     expect(numbers(a.session.calls)).toEqual(numbers([second]));
   });
@@ -332,12 +332,12 @@ describe("a task that waits for its worker", () => {
     const [first, second] = submit(2, { key: "a" });
     if (first === undefined || second === undefined) throw new Error("no calls");
     await settle();
-    refuse(scheduler, a, first, BUSY);
-    a.session.window.room = 0;
+    refuse(a, first, BUSY);
+    a.session.room = 0;
     await settle();
     scheduler.remove(a);
     await settle();
-    expect([first.worker, second.worker]).toEqual(["b", "b"]);
+    expect([workerOf(first), workerOf(second)]).toEqual(["b", "b"]);
   });
 
   it("is handed out evenly to the threads of its worker", async () => {
@@ -345,7 +345,7 @@ describe("a task that waits for its worker", () => {
     const { scheduler, submit } = makeScheduler([a, makeMember("b", [9])], { balancer: waiting });
     submit(8, { key: "a" });
     await settle();
-    for (const session of a.fake.sessions) session.window.room = 8;
+    for (const session of a.fake.sessions) session.room = 8;
     scheduler.progressed();
     const counts = a.fake.sessions.map((session) => session.calls.length);
     expect(counts.reduce((sum, count) => sum + count)).toBe(8);
@@ -482,7 +482,7 @@ describe("a balancer that does not do its part", () => {
     await settle();
     for (const call of calls) {
       worker.session.over(call);
-      call.resolve(1);
+      call.succeed(1);
     }
     expect(calls.map((call) => ended.get(call))).toEqual([1, 1]);
     expect(warning.mock.calls).toEqual([[expect.stringMatching(/settled\(\).*no score/), "WoolWarning"]]);
@@ -517,29 +517,29 @@ describe("feedback", () => {
           const controller = new AbortController();
           const call = only(
             submit(1, { idempotent }, (made) => {
-              controlCall(made, { signal: controller.signal }, (withdrawn) => scheduler.withdraw(withdrawn));
+              limitCall(made, { signal: controller.signal });
             }),
           );
           await settle();
-          const member = workers.find(({ uid }) => uid === call.worker);
+          const member = workers.find(({ uid }) => uid === workerOf(call));
           if (member === undefined) throw new Error("nobody took it");
-          expected.push(`${call.worker} ${status}`);
-          if (status === "rejected") refuse(scheduler, member, call, BUSY);
-          else if (status === "lost") lose(scheduler, member, call);
+          expected.push(`${workerOf(call)} ${status}`);
+          if (status === "rejected") refuse(member, call, BUSY);
+          else if (status === "lost") lose(member, call);
           else if (status === "cancelled") {
             controller.abort(new Error("enough"));
             member.session.over(call);
           } else {
             member.session.over(call);
-            if (status === "done") call.resolve(1);
-            else call.reject(new RemoteFailure(new Error("x")));
+            if (status === "done") call.succeed(1);
+            else call.raise(new Error("x"));
           }
           await settle();
           if (call.state === "sent") {
-            const second = workers.find(({ uid }) => uid === call.worker);
-            expected.push(`${call.worker} done`);
+            const second = workers.find(({ uid }) => uid === workerOf(call));
+            expected.push(`${workerOf(call)} done`);
             second?.session.over(call);
-            call.resolve(2);
+            call.succeed(2);
           }
           expect(heard).toEqual(expected);
         }
@@ -583,10 +583,10 @@ describe("the balancers of this package", () => {
         const answer = (most: number): void => {
           for (const { fake } of all) {
             for (const session of fake.sessions) {
-              const open = session.calls.filter((call) => call.session === (session as unknown));
+              const open = session.calls.filter((call) => session.has(call));
               for (const call of open.slice(0, most)) {
                 session.over(call);
-                call.resolve("answered");
+                call.succeed("answered");
               }
             }
           }
@@ -605,7 +605,7 @@ describe("the balancers of this package", () => {
           } else {
             const call = calls.filter(({ state }) => state === "waiting")[n];
             if (call === undefined) continue;
-            scheduler.withdraw(call);
+            call.cancel("withdrawn");
             ended.set(call, "withdrawn");
           }
           await settle();
@@ -613,7 +613,7 @@ describe("the balancers of this package", () => {
           expect(scheduler.queued).toBe(waiting.length);
         }
         for (let i = 0; ended.size < calls.length && i < 500; i++) {
-          for (const { fake } of all) for (const session of fake.sessions) session.window.room = 9;
+          for (const { fake } of all) for (const session of fake.sessions) session.room = 9;
           answer(9);
           await settle();
         }

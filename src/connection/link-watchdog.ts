@@ -3,7 +3,7 @@ const LOOK_MS = 500;
 /** Looks after which a question that has not been answered means that the worker does not respond. */
 const PATIENCE = 2;
 
-/** A connection as its vigil sees it. */
+/** A connection as its watchdog sees it. */
 export interface WatchedConnection {
   /** How many messages came from the worker. */
   messages(): number;
@@ -19,7 +19,7 @@ export interface WatchedConnection {
  * `resting`: no calls. `watching`: it has calls. `asking`: it was asked. `silent`: it did not answer, and is asked again
  * until it does. `closed`.
  */
-export class LinkVigil {
+export class LinkWatchdog {
   readonly #connection: WatchedConnection;
   readonly #changed: (responds: boolean) => void;
   #state: "resting" | "watching" | "asking" | "silent" | "closed" = "resting";
