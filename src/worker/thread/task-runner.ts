@@ -199,6 +199,7 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        relief: () => task.session.unread.relief(),
       },
       (step) => {
         this.#options.occupancy.enter(task);
@@ -211,8 +212,12 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    for (const step of task.early ?? []) step(run);
+    const { early } = task;
     task.early = undefined;
+    if (early !== undefined) {
+      task.session.dropEarlyFrames(early.size);
+      early.applyTo(run);
+    }
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
