@@ -99,6 +99,7 @@ export {
 } from "./security/index.ts";
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
+export type { CallerLimits, ConnectionLimits } from "./wire/index.ts";
 export {
   type AuthorizeContext,
   type AuthorizeLike,
@@ -111,6 +112,7 @@ export {
   type WorkerChange,
   type WorkerFactory,
   type WorkerLike,
+  type WorkerLimits,
   type WorkerListener,
   type WorkerOptions,
 } from "./worker/index.ts";

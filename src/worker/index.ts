@@ -19,4 +19,5 @@ export {
   type BackpressureContext,
   type BackpressureLike,
   stopTimeout,
+  type WorkerLimits,
 } from "./shared/index.ts";

@@ -5,6 +5,7 @@ import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
+import { NO_COLLECTIONS } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -143,12 +144,15 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
-  #run({ task, args: payload, pool, context }: ReadyTask): void {
+  #run(ready: ReadyTask): void {
+    const { task, args: payload, pool, context } = ready;
     const { session, routine } = task;
+    let isEntered = false;
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
       const args = payload.read(session.decoder, routine.serializer()) as unknown[];
+      const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
       const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
@@ -159,7 +163,9 @@ export class TaskRunner {
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
+      isEntered = true;
       result = runInCallContext(callContext, Reflect.apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -169,7 +175,9 @@ export class TaskRunner {
       }
     } catch (error) {
       this.#options.occupancy.leave();
-      this.#raise(task, error);
+      // A module may turn out not to be what the code asks for only when that is put together.
+      if (!isEntered && isA(ModuleUnavailable, error)) this.#unloadable(ready, error);
+      else this.#raise(task, error);
       return;
     }
     if (promise === undefined) {
@@ -191,6 +199,7 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        relief: () => task.session.unread.relief(),
       },
       (step) => {
         this.#options.occupancy.enter(task);
@@ -203,8 +212,12 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    for (const step of task.early ?? []) step(run);
+    const { early } = task;
     task.early = undefined;
+    if (early !== undefined) {
+      task.session.dropEarlyFrames(early.size);
+      early.applyTo(run);
+    }
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
@@ -213,7 +226,7 @@ export class TaskRunner {
     if (task.wireId < 0) return;
     const { session, routine } = task;
     try {
-      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
+      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
       void task.run?.close();
       this.#raise(task, undumpable(task.routine, error));
@@ -225,7 +238,7 @@ export class TaskRunner {
   #return(task: RunningTask, value: unknown): void {
     if (task.wireId >= 0) {
       try {
-        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
+        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false, task.weak);
       } catch (error) {
         this.#raise(task, undumpable(task.routine, error));
         return;
@@ -250,10 +263,10 @@ export class TaskRunner {
       // The routine's serializer need not know the errors of the runtime.
       const byRuntime = routine.hasSerializer && isWoolError(error);
       const serializer = byRuntime ? undefined : routine.serializer();
-      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
+      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
-      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer);
+      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer, NO_COLLECTIONS);
     }
   }
 
