@@ -25,8 +25,7 @@ describe("wool worker", () => {
   test("runs workers that pools find, with what they were told to be", async () => {
     await using command = await startWorkers([
       ...DISCOVERY,
-      ...["--workers", "2", "--tag", "gpu", "--tag", "big,fast", "--name", "render", "--extra", "rack=7"],
-      ...["--threads", "2", "--max-concurrency", "3"],
+      ..."--workers 2 --tag gpu --tag big,fast --name render --extra rack=7 --threads 2 --max-concurrency 3".split(" "),
     ]);
     await using pool = await WorkerPool.start({ discovery: "local:cli", quorum: 2, tags: ["gpu"] });
     const workers = [...pool.workers.values()];
@@ -54,7 +53,7 @@ describe("wool worker", () => {
     const port = await freePort();
     await using command = await startWorkers([
       ...DISCOVERY,
-      ...["--host", "127.0.0.1", "--port", String(port), "--advertise", "localhost"],
+      ...`--host 127.0.0.1 --port ${port} --advertise localhost`.split(" "),
     ]);
     expect(command.workers()[0]?.address).toBe(`127.0.0.1:${port}`);
     const { stdout, code } = await wool("ps", ...DISCOVERY, "--json");
