@@ -163,6 +163,10 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
     await caller.do("startPool", "pool", { discovery: "lan:far", quorum: 2 });
     const used = await Promise.all(Array.from({ length: 20 }, () => caller.do("call", "pool", "nap", {}, 5)));
     expect(new Set(used)).toEqual(new Set([worker.uid]));
+    const told = () => caller.stderr.split("worker unreachable is announced at 10.77.0.99:7001").length - 1;
+    await until(() => told() > 0, "it is told of");
+    for (let i = 0; i < 5; i++) await caller.do("call", "pool", "nap", {}, 500);
+    expect(told()).toBe(1);
   }, 90_000);
 
   test("the doctor sees what works, and says what to do about what does not", async () => {
