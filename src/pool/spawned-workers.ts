@@ -55,7 +55,9 @@ export class SpawnedWorkers {
     for (let i = 0; i < size; i++) {
       const worker = this.#options.make();
       if (this.#workers.has(worker.uid)) {
-        throw new InvalidArgument(`option "worker" returned worker ${worker.uid} twice: it must make a new one each time`);
+        throw new InvalidArgument(
+          `option "worker" returned worker ${worker.uid} twice: it must make a new one each time`,
+        );
       }
       this.#workers.set(worker.uid, worker);
       this.#options.made(worker);
