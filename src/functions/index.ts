@@ -1,5 +1,6 @@
 export {
   dismantle,
+  functionState,
   privatesOf,
   referenceOf,
   refuseSymbol,
