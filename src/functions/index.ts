@@ -1,4 +1,5 @@
 export {
+  countedFunctions,
   dismantle,
   functionState,
   privatesOf,

@@ -2,6 +2,7 @@ import { types } from "node:util";
 import { type Dependency, type ShippingPolicy, writtenName } from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
+import { warnOfLargeCapture } from "./large-capture.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
 
@@ -40,6 +41,7 @@ export class RoutineSpec {
   /** The name in the source, once that has been looked at. */
   #written: string | undefined;
   #captured: Captured | undefined;
+  #hasWarned = false;
   #encoder: ValueEncoder | undefined;
   /** The route for workers without some modules, and how many those were. */
   #without: { readonly size: number; readonly captured: Captured } | undefined;
@@ -130,6 +132,10 @@ export class RoutineSpec {
     }
     const code = Uint8Array.from(encoded);
     let dependencies: readonly Dependency[] = encoder.dependencies;
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      warnOfLargeCapture(this, own, encoder, code);
+    }
     let serializer: Uint8Array | undefined;
     if (this.options.serializer !== undefined) {
       serializer = Uint8Array.from(encoder.encode(this.options.serializer, `${this.name}.serializer`));

@@ -1,3 +1,4 @@
+export { countedFunctions } from "./capture-budget.ts";
 export { noteMembers } from "./class-members.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dismantle.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
