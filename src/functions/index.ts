@@ -8,6 +8,7 @@ export {
   restorePrivates,
   type Stability,
   stability,
+  usesReceiver,
   writtenName,
 } from "./capture/index.ts";
 export { beginCapture, endCapture, type PromiseView, viewPromise } from "./engine/index.ts";
