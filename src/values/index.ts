@@ -5,6 +5,7 @@ export { decode, encode } from "./codec.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
 export { Refusal } from "./refusal.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
-export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";
+export { setTraps } from "./traps.ts";
+export { registerTraveller, type TravellerKind, type TravellerShell, traveller, travellerKindOf } from "./traveller.ts";
 export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";

@@ -193,7 +193,8 @@ export class RoutineCaller {
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args") : dumpWith(serializer, args, "args");
+      if (serializer !== undefined) bytes = dumpWith(serializer, args, "args");
+      else bytes = spec.method ? encoder.encodeMethodCall(args, "args") : encoder.encodeList(args, "args");
     } finally {
       signals = closeSignals();
     }
