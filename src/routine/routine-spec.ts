@@ -132,6 +132,7 @@ export class RoutineSpec {
     }
     const code = Uint8Array.from(encoded);
     let dependencies: readonly Dependency[] = encoder.dependencies;
+    const weak = encoder.weakCollections;
     if (!this.#hasWarned) {
       this.#hasWarned = true;
       warnOfLargeCapture(this, own, encoder, code);
@@ -147,6 +148,7 @@ export class RoutineSpec {
       name: this.name,
       code,
       dependencies,
+      weak,
       streams: this.streams,
       method: this.method,
       serializer,

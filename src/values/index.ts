@@ -9,3 +9,4 @@ export { setTraps } from "./traps.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller, travellerKindOf } from "./traveller.ts";
 export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";
+export { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";

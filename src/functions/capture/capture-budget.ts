@@ -9,6 +9,8 @@ const MOST_OF_PACKAGES = 2000;
 let counted: number | undefined;
 let functions = 0;
 let ofPackages = 0;
+/** It is refused once: how the user gets there is found by going on. */
+let isRefused = false;
 
 /**
  * Counts a function that travels by value in the capture that is under way. Throws `ShippingError` when there are too
@@ -19,12 +21,14 @@ export function countFunction(fn: object, site: CodeSite | undefined): void {
   if (capture !== counted) {
     functions = 0;
     ofPackages = 0;
+    isRefused = false;
   }
   counted = capture;
   functions += 1;
   const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(site?.file.script.url ?? "") ?? [];
   if (name !== undefined) ofPackages += 1;
-  if (functions <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES) return;
+  if (isRefused || (functions <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES)) return;
+  isRefused = true;
   const most = functions > MOST_FUNCTIONS ? MOST_FUNCTIONS : MOST_OF_PACKAGES;
   const origin = name === undefined ? "" : ` of the package "${name}"`;
   throw new ShippingError(

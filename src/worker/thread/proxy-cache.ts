@@ -29,12 +29,12 @@ class OwnCredentials {
   }
 }
 
-/** The ways from a worker back to the pools that its tasks came from; one that is not used for a while is closed. */
+/** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
   readonly #carriers = new Map<string, PoolCarrier>();
   readonly #credentials = new OwnCredentials();
-  /** The same by the very bytes that a session announced, which need no comparison. */
+  /** The same by the identity of the bytes that a session announced, which saves comparing them. */
   readonly #byBytes = new WeakMap<Uint8Array, PoolCarrier>();
 
   /** `ttl`: milliseconds without use after which a proxy is closed. */
