@@ -29,6 +29,7 @@ export {
   configureEntry,
   configureRoot,
   importFrom,
+  indexImports,
   isTypeScript,
   pathOf,
   prepareForTypeScript,
