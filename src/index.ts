@@ -1,6 +1,6 @@
 import * as balancing from "./balancing/index.ts";
 import { ContextVar, runtimeContext } from "./context/index.ts";
-import { LocalDiscovery, StaticDiscovery } from "./discovery/index.ts";
+import { LanDiscovery, LocalDiscovery, openDiscovery, StaticDiscovery } from "./discovery/index.ts";
 import * as errors from "./errors.ts";
 import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
 import { WorkerPool } from "./pool/index.ts";
@@ -37,8 +37,11 @@ export {
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
   type Factory,
+  LanDiscovery,
+  type LanDiscoveryOptions,
   LocalDiscovery,
   type LocalDiscoveryOptions,
+  openDiscovery,
   StaticDiscovery,
   type StaticDiscoveryOptions,
   type WorkerFilter,
@@ -119,8 +122,10 @@ registerRuntimeExports("wool-ts", {
   ContextVar,
   currentTask,
   events,
+  LanDiscovery,
   LocalDiscovery,
   LocalWorker,
+  openDiscovery,
   ResilientWorker,
   routine,
   runtimeContext,

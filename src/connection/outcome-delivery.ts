@@ -1,4 +1,4 @@
-import { type Call, RemoteFailure } from "../call/index.ts";
+import type { Call } from "../call/index.ts";
 import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { ValueDecoder } from "../values/index.ts";
@@ -19,13 +19,13 @@ export class OutcomeDelivery {
   readonly payloads = new IncomingPayloads();
   /** Code that values need. */
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency, { importing: false }));
-  readonly #cancel: (call: Call, reason: Error) => void;
+  readonly #abandon: (call: Call, reason: Error) => void;
   /** Tail of the answers that wait for code to arrive; later ones keep their place behind it. */
   #delayed: Promise<void> | undefined;
 
-  /** `cancel` ends a call whose answer cannot be read. */
-  constructor(cancel: (call: Call, reason: Error) => void) {
-    this.#cancel = cancel;
+  /** `abandon` tells the worker that nobody waits for a call whose answer cannot be read. */
+  constructor(abandon: (call: Call, reason: Error) => void) {
+    this.#abandon = abandon;
   }
 
   /** Hands the payload of an outcome on, now or when the code that it needs is there. */
@@ -35,7 +35,7 @@ export class OutcomeDelivery {
     } catch (error) {
       // The session ends with this; a call that is no longer its own must be told here.
       const reason = error instanceof Error ? error.message : String(error);
-      if (call.session === undefined) call.reject(new RemoteFailure(unreadable(call, reason, error)));
+      if (call.task === undefined) call.fail(unreadable(call, reason, error));
       throw error;
     }
   }
@@ -65,8 +65,8 @@ export class OutcomeDelivery {
       value = payload.read(decoder, isForSerializer(kind, flag) ? call.extras?.serializer : undefined);
     } catch (cause) {
       const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
-      this.#cancel(call, error);
-      call.reject(new RemoteFailure(error));
+      this.#abandon(call, error);
+      call.fail(error);
       return;
     }
     settle(call, kind, value, flag);
@@ -93,13 +93,7 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
 
 /** Tells a call what came of it. */
 function settle(call: Call, kind: number, value: unknown, flag: boolean): void {
-  if (kind === ResponseField.result) {
-    if (call.tally !== undefined) call.tally.done++;
-    call.resolve(value);
-    call.release();
-  } else if (kind === ResponseField.raised) {
-    if (call.tally !== undefined) call.tally.failed++;
-    call.reject(new RemoteFailure(value));
-    call.release();
-  } else call.stream?.yielded(value, flag);
+  if (kind === ResponseField.result) call.succeed(value);
+  else if (kind === ResponseField.raised) call.raise(value);
+  else call.stream?.yielded(value, flag);
 }

@@ -1,6 +1,7 @@
 import { describeValue, nearestName } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { DiscoveryLike } from "./discovery.ts";
+import { LanDiscovery } from "./lan/index.ts";
 import { LocalDiscovery } from "./local/index.ts";
 import { StaticDiscovery } from "./static-discovery.ts";
 
@@ -42,6 +43,19 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
     parse: (parts) => {
       const directory = required(parts, "the directory of a pool");
       return () => new LocalDiscovery(POOL_NAMESPACE, { directory });
+    },
+  },
+  lan: {
+    form: "lan:NAME",
+    params: ["interface", "port", "ttl"],
+    parse: (parts) => {
+      const { body, params } = parts;
+      const interfaces = params.getAll("interface");
+      const discovery = new LanDiscovery(body === "" ? undefined : decoded(body, parts), {
+        ...(interfaces.length === 0 ? {} : { interfaces }),
+        ...numbersOf(parts, "port", "ttl"),
+      });
+      return () => discovery;
     },
   },
   static: {
@@ -121,6 +135,22 @@ function flagOf({ params, shown }: UrlParts, name: string): boolean {
   if (value === null || value === "false") return false;
   if (value === "true") return true;
   throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)}: ${name} must be true or false, not "${value}"`);
+}
+
+/** Those of these parameters that are given, as numbers. */
+function numbersOf<Name extends string>({ params, shown }: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+  const found: { [K in Name]?: number } = {};
+  for (const name of names) {
+    const value = params.get(name);
+    if (value === null) continue;
+    if (!/^\d+$/.test(value)) {
+      throw new InvalidArgument(
+        `discovery URL ${JSON.stringify(shown)}: ${name} must be a whole number, not "${value}"`,
+      );
+    }
+    found[name] = Number(value);
+  }
+  return found;
 }
 
 /** The URL for messages. */

@@ -14,7 +14,7 @@ export function parseTarget(text: string): Target {
     checkSocketPath(path);
     return { kind: "unix", path };
   }
-  const match = /^(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
+  const match = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
   if (host === undefined || port < 1 || port > 65_535) {

@@ -25,17 +25,14 @@ import {
   runInCallContext,
 } from "../routine/index.ts";
 import { Deadline } from "../time/index.ts";
-import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
-import { SpawnedWorkers } from "./spawned-workers.ts";
-import { makeWorker } from "./worker-shape.ts";
+import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
-/** How often a stop that waits looks whether the calls have ended, in milliseconds. */
-const DRAIN_LOOK_MS = 5;
 /** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
 const QUORUM_TIMEOUT_MS = 60_000;
 
@@ -73,7 +70,7 @@ export class WorkerPool implements AsyncDisposable {
    */
   static async start(options: PoolOptions = {}): Promise<WorkerPool> {
     checkPoolOptions(options);
-    refuseBesidesTasks("WorkerPool.start()");
+    refuseOutsideTasks("WorkerPool.start()");
     const pool = makePool(options);
     try {
       await pool.#start();
@@ -298,8 +295,7 @@ export class WorkerPool implements AsyncDisposable {
 
   /** Waits for the calls made through this pool, as long as there is time. */
   async #drain(): Promise<void> {
-    const busy = (): boolean => this.#proxy?.isBusy === true;
-    while (busy() && this.#deadline.left > 0) await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    await Promise.race([this.#proxy?.drained(), this.#deadline.passed]);
   }
 
   #closedError(): PoolClosed {

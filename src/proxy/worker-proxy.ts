@@ -25,8 +25,8 @@ import {
   requireFunctionRoutine,
 } from "../routine/index.ts";
 import { providerOf } from "../security/index.ts";
-import { Dispatching } from "./calls/index.ts";
-import { Membership, makeScope, type PoolAddress } from "./members/index.ts";
+import { RoutineCaller } from "./calls/index.ts";
+import { Membership, makePoolReference, type PoolAddress } from "./members/index.ts";
 import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
@@ -79,7 +79,7 @@ export class WorkerProxy implements AsyncDisposable {
   readonly #passedOver = new Set<string>();
   /** How tasks find the workers, when that is known before the discovery is. */
   readonly #fixedAddress: PoolAddress | undefined;
-  readonly #dispatching: Dispatching;
+  readonly #caller: RoutineCaller;
   /** The workers that were given as a list. */
   readonly #listed: StaticDiscovery | undefined;
   #discovery: Resolved<DiscoveryLike> | undefined;
@@ -111,11 +111,11 @@ export class WorkerProxy implements AsyncDisposable {
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {
         this.#membershipChanged?.();
-        if (this.#fixedAddress === undefined) this.#dispatching.rescope();
+        if (this.#fixedAddress === undefined) this.#caller.poolChanged();
       },
     });
     this.#fixedAddress = fixedAddress(options);
-    this.#dispatching = new Dispatching(this.#scheduler, () => makeScope(this.#address()));
+    this.#caller = new RoutineCaller(this.#scheduler, () => makePoolReference(this.#address()));
   }
 
   /** The workers that are used, by uid: a live view. */
@@ -142,9 +142,9 @@ export class WorkerProxy implements AsyncDisposable {
     this.#scheduler.returning.giveUp(uid);
   }
 
-  /** @internal Whether a call made through this proxy has not ended. */
-  get isBusy(): boolean {
-    return this.#scheduler.isBusy;
+  /** @internal Resolves as soon as every call made through this proxy has ended. */
+  drained(): Promise<void> {
+    return this.#scheduler.calls.empty();
   }
 
   /** Begins to look for workers and waits for the quorum. Happens by itself at the first call. */
@@ -168,8 +168,8 @@ export class WorkerProxy implements AsyncDisposable {
   /** @internal */
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
     const start = this.#startForCall();
-    if (start === undefined) return this.#dispatching.call(spec, args, options);
-    return start.then(() => this.#dispatching.call(spec, args, options));
+    if (start === undefined) return this.#caller.call(spec, args, options);
+    return start.then(() => this.#caller.call(spec, args, options));
   }
 
   /** @internal */
@@ -179,23 +179,26 @@ export class WorkerProxy implements AsyncDisposable {
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
     const start = this.#startForCall();
-    if (start === undefined) return this.#dispatching.stream(spec, args, options);
-    return streamAfter(start, () => this.#dispatching.stream(spec, args, options));
+    if (start === undefined) return this.#caller.stream(spec, args, options);
+    return streamAfter(start, () => this.#caller.stream(spec, args, options));
   }
 
-  /** Calls a routine once on every worker. Never rejects: each worker's outcome is in the list. */
+  /**
+   * Calls a routine once on every worker. Each worker's outcome is in the list, failures included. Throws
+   * `InvalidArgument` for what is no routine, and rejects when the proxy is closed or does not find its quorum.
+   */
   async broadcast<A extends unknown[], R>(
     routine: (...args: A) => Promise<R>,
     ...args: A
   ): Promise<BroadcastResult<R>[]> {
     const spec = requireFunctionRoutine(routine, "broadcast");
     await this.start();
-    const dispatching = this.#dispatching;
+    const caller = this.#caller;
     return await Promise.all(
       [...this.#scheduler.members.values()].map(async (member): Promise<BroadcastResult<R>> => {
         const { uid } = member;
         try {
-          return { uid, status: "fulfilled", value: (await dispatching.callOn(member, spec, args, undefined)) as R };
+          return { uid, status: "fulfilled", value: (await caller.callOn(member, spec, args, undefined)) as R };
         } catch (reason) {
           return { uid, status: "rejected", reason };
         }
@@ -207,10 +210,11 @@ export class WorkerProxy implements AsyncDisposable {
     let { inFlight, done, failed } = this.#scheduler.departed;
     const workers: Record<string, MemberStats> = {};
     for (const member of this.#scheduler.members.values()) {
-      workers[member.uid] = { inFlight: member.link.inFlight, ...member.tally, responds: member.link.responds };
-      inFlight += member.link.inFlight;
-      done += member.tally.done;
-      failed += member.tally.failed;
+      const { link, tally } = member;
+      workers[member.uid] = { ...tally, inFlight: link.inFlight, responds: link.responds };
+      inFlight += link.inFlight;
+      done += tally.done;
+      failed += tally.failed;
     }
     return { inFlight, queued: this.#scheduler.queued, done, failed, workers };
   }

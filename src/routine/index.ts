@@ -17,16 +17,15 @@ export {
   type AsyncFunction,
   type AsyncGeneratorFunctionLike,
   type AsyncMethod,
-  dispatchThrough,
   type FunctionGiving,
   type MethodContext,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,
-  requireFunctionRoutine,
   routine,
   type StreamRoutine,
 } from "./routine.ts";
+export { dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

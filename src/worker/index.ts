@@ -4,7 +4,7 @@ export {
   type LocalWorkerPlacement,
   ResilientWorker,
   type RestartOptions,
-  refuseBesidesTasks,
+  refuseOutsideTasks,
   Worker,
   type WorkerChange,
   type WorkerFactory,

@@ -1,4 +1,5 @@
-import type { CodeSite } from "../engine/index.ts";
+import { type CodeSite, sourceFileOf } from "../engine/index.ts";
+import type { LiveVariable } from "../modules/index.ts";
 import { Cell } from "../shipment/index.ts";
 import type { Binding } from "../syntax/index.ts";
 import { ActivationIndex, type Captor } from "./activation-index.ts";
@@ -11,6 +12,12 @@ const permanent = new Map<string, Cell>();
 /** The cell that stands for a user's own global variable. */
 export function globalCell(name: string, value: unknown): Cell {
   return permanentCell(`global:${name}`, value);
+}
+
+/** The cell that stands for a variable of a module, which is evaluated once. */
+export function moduleCell({ script, local }: LiveVariable, value: unknown): Cell {
+  const { program } = sourceFileOf(script.id) ?? {};
+  return permanentCell(`${script.id}:${program?.start}:${program?.end}:top:${local}`, value);
 }
 
 function permanentCell(key: string, value: unknown): Cell {

@@ -3,7 +3,7 @@ import { isFunction, isRecord, type PlainData, type ShippingPolicy } from "../sh
 import { usesAltered } from "./altered-functions.ts";
 import { dismantleWithReason } from "./dismantle.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
-import { Borrowed } from "./references.ts";
+import { Borrowed, SharedExport } from "./references.ts";
 
 /**
  * What a cached shipment of a function depends on. `constant`: nothing that can change. `compare`: data that may have
@@ -49,7 +49,7 @@ const MAX_DEPTH = 8;
 /** True for primitives, functions, references, and frozen data all the way down. */
 function isFixedValue(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return true;
-  if (value instanceof Borrowed || types.isModuleNamespaceObject(value)) return true;
+  if (value instanceof Borrowed || value instanceof SharedExport || types.isModuleNamespaceObject(value)) return true;
   if (depth === MAX_DEPTH || types.isProxy(value) || !Object.isFrozen(value) || isFunction(value)) return false;
   const prototype = Reflect.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype && prototype !== Array.prototype) return false;

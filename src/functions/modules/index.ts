@@ -1,19 +1,24 @@
 export { builtinAt, builtinExports, builtinPlaceOf } from "./builtin-modules.ts";
 export { type BundledOrigin, bundledOrigin } from "./bundled-origin.ts";
-export { isReplaceableImport } from "./export-places.ts";
+export { type LiveVariable, liveImport } from "./export-places.ts";
+export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { importFrom } from "./import-from.ts";
 export { isAsLoaded } from "./loaded-file.ts";
-export { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
+export { moduleFactsOf } from "./module-facts.ts";
+export { noteLoaded } from "./module-names.ts";
 export {
+  exportFrom,
   exportOf,
   importedAs,
+  isWholeModule,
   type ModuleReference,
   noteImport,
-  noteLoaded,
   noteShipped,
   requiredExport,
+  requiredModule,
   shippedExport,
 } from "./module-references.ts";
+export { resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,
   configureRoot,

@@ -1,7 +1,14 @@
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { intrinsicAt } from "../engine/index.ts";
-import { builtinAt, builtinExports, fromRootRelative, shippedExport } from "../modules/index.ts";
+import {
+  builtinAt,
+  builtinExports,
+  fromRootRelative,
+  openStandIn,
+  type StandInSource,
+  shippedExport,
+} from "../modules/index.ts";
 import {
   type Assembled,
   identified,
@@ -62,6 +69,9 @@ export function assemble(
       return assembleExport(head, false);
     case "wrapped":
       return assembleExport(head, true);
+    case "live":
+    case "interop":
+      return assembleStandIn(head, head["kind"]);
     case "bound":
       return assembleBound(head, isCall);
     case "function":
@@ -86,6 +96,21 @@ function prototypeOf(fn: unknown): object | undefined {
 
 function requireIn(directory: string): object {
   return createRequire(join(isAbsolute(directory) ? directory : fromRootRelative(directory), "shipped.js"));
+}
+
+function assembleStandIn(head: Head, form: StandInSource["form"]): Assembled {
+  const module = storedModule(String(head["module"]));
+  if (module.state === "unknown") {
+    throw new ModuleUnavailable("a module that this process has not loaded was named", module.dependency);
+  }
+  const source = {
+    form,
+    module: module.dependency,
+    path: isStringList(head["path"]) ? head["path"] : [],
+    hasDefault: head["hasDefault"] === true,
+    hasMembers: head["hasMembers"] === true,
+  };
+  return found(openStandIn(module.namespace, source), "");
 }
 
 function assembleExport(head: Head, isWrapped: boolean): Assembled {

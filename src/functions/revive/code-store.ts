@@ -9,6 +9,7 @@ import {
   isAsLoaded,
   noteLoaded,
   pathOf,
+  prepareForTypeScript,
   projectRoot,
   urlInRoot,
 } from "../modules/index.ts";
@@ -42,9 +43,9 @@ interface StoredCode {
   factory: CodeFactory | undefined;
 }
 
-/** A module that was asked for: its namespace, or why there is none. */
+/** A module that was asked for: its namespace, or what it exports as CommonJS, or why there is none. */
 export type StoredModule =
-  | { readonly state: "loaded"; readonly namespace: object }
+  | { readonly state: "loaded"; readonly namespace: object; readonly dependency: Dependency }
   | { readonly state: "unknown"; readonly dependency: Dependency };
 
 const MAX_CODES = 8192;
@@ -121,6 +122,8 @@ interface ModuleData {
   readonly importsContent: string | undefined;
   readonly packageName: string | undefined;
   readonly subpath: string | undefined;
+  /** It was required at the sender, not imported. */
+  readonly isCommonJs: boolean;
 }
 
 function moduleData({ data }: Dependency): ModuleData {
@@ -137,6 +140,7 @@ function moduleData({ data }: Dependency): ModuleData {
     importsContent: text("importsContent"),
     packageName: text("package"),
     subpath: text("subpath"),
+    isCommonJs: text("format") === "commonjs",
   };
 }
 
@@ -148,7 +152,7 @@ async function load(dependency: Dependency): Promise<void> {
   const data = moduleData(dependency);
   try {
     const namespace = await importModule(data);
-    modules.set(dependency.hash, { state: "loaded", namespace });
+    modules.set(dependency.hash, { state: "loaded", namespace, dependency });
   } catch (error) {
     if (error instanceof ModuleUnavailable) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -165,10 +169,24 @@ async function loadAsNamed(dependency: Dependency): Promise<void> {
 }
 
 async function importModule(data: ModuleData): Promise<object> {
-  if (data.specifier !== undefined) return importFrom(importerOf(data), data.specifier);
+  if (data.specifier !== undefined) return loadFrom(importerOf(data), data.specifier, data);
   const path = fileOf(data);
-  if (data.content !== undefined) checkContent(path, data.content, data);
-  return importFrom(importerOf(data), pathToFileURL(path).href);
+  if (data.content !== undefined) {
+    checkContent(path, data.content, data);
+    for (const file of [path, ...data.imports.map(fromRootRelative)]) {
+      await prepareForTypeScript(pathToFileURL(file).href);
+    }
+  }
+  return loadFrom(importerOf(data), data.isCommonJs ? path : pathToFileURL(path).href, data);
+}
+
+async function loadFrom(importer: string, specifier: string, { isCommonJs }: ModuleData): Promise<object> {
+  if (!isCommonJs) return await importFrom(importer, specifier);
+  const exports: unknown = createRequire(importer)(specifier);
+  if ((typeof exports !== "object" || exports === null) && typeof exports !== "function") {
+    throw new TypeError(`it exports ${String(exports)}`);
+  }
+  return exports;
 }
 
 /** What is loaded must be what the sender has: also where it was loaded before, and the file replaced since. */

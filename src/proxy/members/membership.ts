@@ -21,7 +21,7 @@ export interface MembershipOptions {
   readonly changed: () => void;
 }
 
-/** Keeps the workers of a pool up to date with what a discovery tells. */
+/** Keeps the workers of a pool as a discovery reports them. */
 export class Membership {
   readonly #scheduler: Scheduler;
   readonly #options: MembershipOptions;
@@ -125,7 +125,7 @@ export class Membership {
       this.#waiting.set(worker.uid, worker);
       return;
     }
-    scheduler.add(new Member(worker, scheduler, this.#options.credentials));
+    scheduler.add(Member.join(worker, scheduler, this.#options.credentials));
     this.#options.changed();
     emitWorkerEvent("worker-added", worker);
   }

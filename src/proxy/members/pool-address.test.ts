@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LocalDiscovery, StaticDiscovery, type WorkerMetadata } from "../../discovery/index.ts";
 import { UnexpectedResponse } from "../../errors.ts";
-import { discoveryFor, makeScope, type PoolAddress, readScope } from "./pool-address.ts";
+import { discoveryFor, makePoolReference, type PoolAddress, readPoolAddress } from "./pool-address.ts";
 
 const worker: fc.Arbitrary<WorkerMetadata> = fc.record({
   uid: fc.string({ minLength: 1 }),
@@ -25,14 +25,16 @@ describe("a pool address", () => {
     const fixed = fc.record({ kind: fc.constant("static" as const), workers: fc.array(worker) });
     fc.assert(
       fc.property(fc.oneof(local, fixed), (address: PoolAddress) => {
-        expect(readScope(makeScope(address).pool)).toEqual(address);
+        expect(readPoolAddress(makePoolReference(address).description)).toEqual(address);
       }),
     );
   });
 
   it("has a number of its own each time it is made", () => {
     const address: PoolAddress = { kind: "local", namespace: "n", directory: undefined };
-    const numbers = [makeScope(address), makeScope(address), makeScope(address)].map(({ number }) => number);
+    const numbers = [makePoolReference(address), makePoolReference(address), makePoolReference(address)].map(
+      ({ number }) => number,
+    );
     expect(new Set(numbers).size).toBe(3);
     expect(numbers).not.toContain(0);
   });
@@ -49,15 +51,15 @@ describe("a pool address", () => {
     "not json",
     "",
   ])("that is %s is refused", (text) => {
-    expect(() => readScope(Buffer.from(text))).toThrow(UnexpectedResponse);
+    expect(() => readPoolAddress(Buffer.from(text))).toThrow(UnexpectedResponse);
   });
 
   it("leaves out workers that it cannot read", () => {
     const [good] = fc.sample(worker, 1);
     if (good === undefined) throw new Error("no worker");
-    const json = JSON.parse(Buffer.from(makeScope({ kind: "static", workers: [good] }).pool).toString());
+    const json = JSON.parse(Buffer.from(makePoolReference({ kind: "static", workers: [good] }).description).toString());
     json.workers.push({ uid: 5 }, null);
-    expect(readScope(Buffer.from(JSON.stringify(json)))).toEqual({ kind: "static", workers: [good] });
+    expect(readPoolAddress(Buffer.from(JSON.stringify(json)))).toEqual({ kind: "static", workers: [good] });
   });
 
   it("becomes a discovery", () => {

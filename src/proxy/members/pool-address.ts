@@ -1,4 +1,4 @@
-import type { Scope } from "../../call/index.ts";
+import type { PoolReference } from "../../call/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
@@ -17,13 +17,13 @@ export type PoolAddress =
 let lastNumber = 0;
 
 /** A pool address as tasks carry it. */
-export function makeScope(address: PoolAddress): Scope {
+export function makePoolReference(address: PoolAddress): PoolReference {
   const json = address.kind === "local" ? address : { kind: address.kind, workers: address.workers.map(workerToJson) };
-  return { number: ++lastNumber, pool: Buffer.from(JSON.stringify(json), "utf8") };
+  return { number: ++lastNumber, description: Buffer.from(JSON.stringify(json), "utf8") };
 }
 
-/** What `makeScope` made, on the worker. Throws `UnexpectedResponse` for anything else. */
-export function readScope(bytes: Uint8Array): PoolAddress {
+/** Reads, on the worker, the description that `makePoolReference` made. Throws `UnexpectedResponse` for anything else. */
+export function readPoolAddress(bytes: Uint8Array): PoolAddress {
   const json = parse(Buffer.from(bytes).toString("utf8"));
   if (typeof json === "object" && json !== null && "kind" in json) {
     if (json.kind === "local" && "namespace" in json && typeof json.namespace === "string") {

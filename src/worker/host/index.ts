@@ -1,5 +1,5 @@
 export { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
-export { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
+export { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 export { ResilientWorker } from "./resilient-worker.ts";
 export type { RestartOptions } from "./restart-policy.ts";
 export { Worker, type WorkerFactory, type WorkerLike } from "./worker.ts";

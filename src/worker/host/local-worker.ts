@@ -15,7 +15,7 @@ import {
 import { PACKAGE_VERSION } from "../../wire/index.ts";
 import { type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { isLoopback } from "./loopback.ts";
-import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
+import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -53,7 +53,7 @@ export class LocalWorker extends Worker {
 
   protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     refuseSingleExecutable();
-    refuseBesidesTasks(`${this.constructor.name}.start()`);
+    refuseOutsideTasks(`${this.constructor.name}.start()`);
     try {
       const metadata = await this.launch(timeout, "foreground");
       this.#warnIfExposed();

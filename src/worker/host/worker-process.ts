@@ -13,7 +13,7 @@ import {
   type ProcessWord,
 } from "../shared/index.ts";
 import { OutputRelay } from "./output-relay.ts";
-import { ProcessVigil } from "./process-vigil.ts";
+import { ProcessWatchdog } from "./process-watchdog.ts";
 
 /** How long a process may take to end beyond the time its tasks were given, in milliseconds. */
 const STOP_GRACE_MS = 3000;
@@ -54,7 +54,7 @@ export class WorkerProcess {
   #reported: (report: ProcessReport) => void = () => undefined;
   #killAt = Number.POSITIVE_INFINITY;
   #killer: NodeJS.Timeout | undefined;
-  #vigil: ProcessVigil | undefined;
+  #watchdog: ProcessWatchdog | undefined;
 
   constructor(options: SpawnOptions) {
     const child = spawn(process.execPath, [...options.execArgv, options.file], {
@@ -140,7 +140,7 @@ export class WorkerProcess {
       this.#tell({ stop: Number.isFinite(timeout) ? timeout : -1 });
       if (Number.isFinite(timeout)) this.#killIn(timeout + this.#cancelGrace + STOP_GRACE_MS);
       else
-        this.#vigil ??= new ProcessVigil(
+        this.#watchdog ??= new ProcessWatchdog(
           () => this.#tell({ ping: 0 }),
           () => this.kill(),
         );
@@ -171,7 +171,7 @@ export class WorkerProcess {
   }
 
   #hear(word: ProcessWord): void {
-    this.#vigil?.heard();
+    this.#watchdog?.heard();
     if ("ready" in word) this.#reported(word);
   }
 
@@ -186,7 +186,7 @@ export class WorkerProcess {
   async #ended(end: ProcessEnd): Promise<ProcessEnd> {
     this.#end = end;
     clearTimeout(this.#killer);
-    this.#vigil?.close();
+    this.#watchdog?.close();
     const { stdout, stderr } = this.#child;
     const enough = setTimeout(() => {
       // What is in the pipes already is read first.

@@ -16,6 +16,8 @@ export interface TaskThreadEvents {
   finished(session: number): void;
   /** After `stop`: no task is left. */
   drained(): void;
+  /** After `catch-up`: the thread has taken in all that it was handed before. */
+  caughtUp(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
   /** The thread ended without being asked to, after it was ready. */
@@ -57,6 +59,7 @@ export class TaskThread {
         } else if (message.kind === "failed") reject(new Error(message.reason));
         else if (message.kind === "malformed") events.malformed(message.session, message.reason);
         else if (message.kind === "finished") events.finished(message.session);
+        else if (message.kind === "caught-up") events.caughtUp();
         else if (message.kind === "room") events.room();
         else if (message.kind === "flushed") this.#flushed();
         else events.drained();

@@ -24,6 +24,8 @@ export type ToThread =
   | { readonly kind: "cancel" }
   /** Report when everything that was printed has reached the gRPC thread. */
   | { readonly kind: "flush" }
+  /** Report when all that was handed over before has been taken in: now. */
+  | { readonly kind: "catch-up" }
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
   /** Show this number on the board. */
@@ -43,6 +45,8 @@ export type FromThread =
   | { readonly kind: "flushed" }
   /** After `finish`: everything that there was to send to the caller has been handed over. */
   | { readonly kind: "finished"; readonly session: number }
+  /** After `catch-up`: all that was handed over before it has been taken in. */
+  | { readonly kind: "caught-up" }
   /** There is room for tasks that wait in other threads. */
   | { readonly kind: "room" }
   /** A caller sent what the protocol does not allow. */
@@ -50,8 +54,6 @@ export type FromThread =
 
 /** Bytes in front of a message between the threads: the session's number. */
 export const SESSION_PREFIX_BYTES = 4;
-/** Bytes that gRPC puts in front of a message. */
-export const GRPC_PREFIX_BYTES = 5;
 /** Messages to callers above this size are reported with `sent` when they have gone out. */
 export const LARGE_MESSAGE_BYTES = 16 * 1024;
 
@@ -65,8 +67,8 @@ export interface ThreadConfig {
   readonly backpressure?: ShippedHook;
   /** The thread's number. */
   readonly lane: number;
-  /** The memory of the worker's `TaskSlots`; nothing if any number of tasks may run at once. */
-  readonly slots: SharedArrayBuffer | undefined;
+  /** The memory of the worker's `ConcurrencyPermits`; nothing if any number of tasks may run at once. */
+  readonly permits: SharedArrayBuffer | undefined;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
   /** Where payload files go; the owner of the pool removes it. */

@@ -1,5 +1,5 @@
 import { acceptDependency } from "../../functions/index.ts";
-import { StatusCode } from "../../grpc/index.ts";
+import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
 import {
@@ -19,7 +19,7 @@ import {
   writePayloadFrame,
   writeRejected,
 } from "../../wire/index.ts";
-import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/index.ts";
+import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
@@ -69,7 +69,7 @@ export class ExecutorSession {
     this.callerId = callerId;
     // What came from the caller goes back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
-    this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES, ResponseField.chunk);
+    this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + PREFIX_BYTES, ResponseField.chunk);
     this.outbox.store = store;
     this.payloads.store = store;
   }

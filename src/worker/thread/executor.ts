@@ -40,9 +40,11 @@ export interface ExecutorOptions {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
-  readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
+  readonly concurrency: TaskParkingOptions | undefined;
   /** The way to the pool that a task came from. */
   readonly carrierFor: (pool: Uint8Array) => CallCarrier;
+  /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
+  readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
   /** Called when it has been told to stop and no task is left. */
@@ -66,7 +68,10 @@ export class Executor {
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbound: Inbound[] = [];
   readonly #readers: FrameReader[] = [];
+  /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** Sessions whose callers send nothing more. */
+  readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
   #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
@@ -79,9 +84,9 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { slots } = options;
+    const { concurrency } = options;
     this.runner = new TaskRunner({
-      parking: slots === undefined ? undefined : new TaskParking(slots),
+      parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       carrierFor: options.carrierFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
@@ -113,7 +118,13 @@ export class Executor {
     sink: MessageSink,
     peer?: PeerIdentity,
   ): void {
-    this.#sessions.set(session, new ExecutorSession(session, callerId, store, sink, peer));
+    const send = (message: Buffer): boolean => {
+      const isWritable = sink.send(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+      return isWritable;
+    };
+    const opened = new ExecutorSession(session, callerId, store, { send }, peer);
+    this.#sessions.set(session, opened);
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -121,20 +132,18 @@ export class Executor {
     const closed = this.#sessions.get(session);
     if (closed === undefined) return;
     this.#sessions.delete(session);
+    this.#finishing.delete(closed);
     closed.outbox.close();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
     this.#reportIfDrained();
   }
 
-  /**
-   * Whether a session from which nothing more comes has nothing left to send. Generators that wait to be asked for more
-   * do so in vain then.
-   */
-  isFinished(session: number): boolean {
-    const asked = this.#sessions.get(session);
-    if (asked === undefined) return true;
-    if (this.#touched.has(asked) || this.#inbound.some((inbound) => inbound.session === asked)) return false;
-    return asked.outbox.isEmpty && asked.tasks.list().every(({ run }) => run !== undefined && !run.isStepping);
+  /** The caller sends nothing more: `finished` is called when everything that it asked for has been sent. */
+  finish(session: number): void {
+    const finishing = this.#sessions.get(session);
+    if (finishing === undefined) return;
+    this.#finishing.add(finishing);
+    this.#reportIfFinished(finishing);
   }
 
   /** Large messages of a session have gone out. */
@@ -181,6 +190,7 @@ export class Executor {
       }
       this.#inbound.shift();
       this.#readers.push(inbound.reader);
+      if (this.#finishing.size > 0) this.#reportIfFinished(inbound.session);
     }
   }
 
@@ -344,6 +354,18 @@ export class Executor {
     this.#options.drained();
   }
 
+  /**
+   * To be called wherever a session may have sent its last message: after messages that were read or sent. Generators that
+   * wait to be asked for more wait in vain then.
+   */
+  #reportIfFinished(session: ExecutorSession): void {
+    if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
+    if (this.#inbound.some((inbound) => inbound.session === session)) return;
+    if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
+    this.#finishing.delete(session);
+    this.#options.finished(session.number);
+  }
+
   /** Something is to be sent: at once when nothing else goes on, else together with what comes next. */
   #touch(session: ExecutorSession): void {
     this.#touched.add(session);
@@ -364,6 +386,7 @@ export class Executor {
       session.flush();
     }
     this.#touched.clear();
+    for (const session of this.#finishing) this.#reportIfFinished(session);
   }
 }
 

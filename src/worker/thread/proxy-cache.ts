@@ -1,4 +1,4 @@
-import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
+import { discoveryFor, readPoolAddress, WorkerProxy } from "../../proxy/index.ts";
 import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
@@ -90,7 +90,7 @@ class PoolCarrier implements CallCarrier {
     if (this.#proxy === undefined) {
       const { provider } = this.#credentials;
       this.#proxy = new WorkerProxy({
-        discovery: discoveryFor(readScope(this.#pool)),
+        discovery: discoveryFor(readPoolAddress(this.#pool)),
         ...(provider === undefined ? {} : { credentials: provider }),
       });
       this.#expireIn(this.#ttl);

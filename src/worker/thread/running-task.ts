@@ -8,7 +8,7 @@ import type { RemoteRoutine } from "./remote-routine.ts";
 /**
  * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it
  * made itself. `resting`: a generator that nobody has asked for more. `due`: one that was, and waits until it may run.
- * `ended`. Only what is `running` has a slot.
+ * `ended`. Only what is `running` has a permit.
  */
 export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
 

@@ -1,10 +1,10 @@
-import type { TaskSlots } from "../shared/index.ts";
+import type { ConcurrencyPermits } from "../shared/index.ts";
 import type { RunningTask } from "./running-task.ts";
 
-/** Something that waits for a slot. */
+/** Something that waits for a permit. */
 export interface ParkedTask {
   readonly task: RunningTask;
-  /** Called when it has got its slot. */
+  /** Called when it has got its permit. */
   start(): void;
   /** Called when it will not be started. */
   drop(): void;
@@ -12,7 +12,7 @@ export interface ParkedTask {
 
 /** What the tasks that wait in a thread need of their surroundings. */
 export interface TaskParkingOptions {
-  readonly slots: TaskSlots;
+  readonly permits: ConcurrencyPermits;
   /** The number of the thread. */
   readonly lane: number;
   /** Has `look` called in every other thread in which tasks wait, and then here. */
@@ -20,14 +20,14 @@ export interface TaskParkingOptions {
 }
 
 /**
- * Where tasks wait in a thread when no more may run at once in the worker. A slot that becomes free goes to the next task
+ * Where tasks wait in a thread when no more may run at once in the worker. A permit that becomes free goes to the next task
  * of the same thread, unless others wait elsewhere: then those are told first. One that does not listen, because a task
- * blocks its thread, cannot keep the slot from the rest.
+ * blocks its thread, cannot keep the permit from the rest.
  */
 export class TaskParking {
   readonly #options: TaskParkingOptions;
   readonly #parked: ParkedTask[] = [];
-  /** `announced`: `look` will be called. `overtaken`: another slot became free since. */
+  /** `announced`: `look` will be called. `overtaken`: another permit became free since. */
   #state: "quiet" | "announced" | "overtaken" = "quiet";
 
   constructor(options: TaskParkingOptions) {
@@ -41,12 +41,12 @@ export class TaskParking {
 
   /** Starts a task, or lets it wait. */
   take(parked: ParkedTask): void {
-    const { slots, lane } = this.#options;
-    if (this.#parked.length === 0 && !slots.doOthersWait(lane) && slots.tryTake(lane)) return parked.start();
+    const { permits, lane } = this.#options;
+    if (this.#parked.length === 0 && !permits.doOthersWait(lane) && permits.tryTake(lane)) return parked.start();
     this.#parked.push(parked);
     this.#show();
     // One may have become free before the others could see that a task waits here.
-    if (slots.isAnyFree) this.#freed();
+    if (permits.isAnyFree) this.#freed();
   }
 
   /** Takes out a task that will not be run. */
@@ -60,16 +60,16 @@ export class TaskParking {
 
   /** A task has ended, or waits: for a call of its own, or for its caller to ask for more. */
   giveBack(): void {
-    this.#options.slots.giveBack(this.#options.lane);
+    this.#options.permits.giveBack(this.#options.lane);
     this.#freed();
   }
 
   /** A task goes on after a call of its own, or cleans up: it does not wait again. */
   resume(): void {
-    this.#options.slots.take(this.#options.lane);
+    this.#options.permits.take(this.#options.lane);
   }
 
-  /** Starts what there are slots for. */
+  /** Starts what there are permits for. */
   look(): void {
     const overtaken = this.#state === "overtaken";
     this.#state = "quiet";
@@ -78,8 +78,8 @@ export class TaskParking {
   }
 
   #startNext(): void {
-    const { slots, lane } = this.#options;
-    while (this.#parked.length > 0 && slots.tryTake(lane)) {
+    const { permits, lane } = this.#options;
+    while (this.#parked.length > 0 && permits.tryTake(lane)) {
       const next = this.#parked.shift();
       this.#show();
       next?.start();
@@ -87,8 +87,8 @@ export class TaskParking {
   }
 
   #freed(): void {
-    const { slots, lane, announce } = this.#options;
-    if (!slots.doOthersWait(lane)) this.#startNext();
+    const { permits, lane, announce } = this.#options;
+    if (!permits.doOthersWait(lane)) this.#startNext();
     else if (this.#state === "quiet") {
       this.#state = "announced";
       announce();
@@ -96,6 +96,6 @@ export class TaskParking {
   }
 
   #show(): void {
-    this.#options.slots.setWaiting(this.#options.lane, this.#parked.length);
+    this.#options.permits.setWaiting(this.#options.lane, this.#parked.length);
   }
 }

@@ -9,7 +9,7 @@ import { currentTask } from "../../routine/task.ts";
 import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
-import { TaskSlots } from "../shared/task-slots.ts";
+import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
@@ -73,7 +73,7 @@ function setUp(maxConcurrency = 0) {
       maxConcurrency === 0
         ? undefined
         : new TaskParking({
-            slots: TaskSlots.of(maxConcurrency, 1),
+            permits: ConcurrencyPermits.of(maxConcurrency, 1),
             lane: 0,
             announce: () => expect.unreachable(),
           }),

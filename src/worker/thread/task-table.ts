@@ -25,6 +25,13 @@ export class TaskTable {
     else this.#sparse.delete(id);
   }
 
+  /** Whether `test` is true of all tasks. */
+  every(test: (task: RunningTask) => boolean): boolean {
+    for (const task of this.#dense) if (task !== undefined && !test(task)) return false;
+    for (const task of this.#sparse.values()) if (!test(task)) return false;
+    return true;
+  }
+
   /** All tasks at this moment. */
   list(): RunningTask[] {
     const dense = this.#dense.filter((task) => task !== undefined);

@@ -5,13 +5,13 @@ import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import { markTaskThread } from "../../routine/index.ts";
 import {
+  ConcurrencyPermits,
   type FromThread,
   LARGE_MESSAGE_BYTES,
   preload,
   receiveHook,
   SESSION_PREFIX_BYTES,
   type ShippedHook,
-  TaskSlots,
   ThreadBoard,
   type ThreadConfig,
   type ToThread,
@@ -27,8 +27,6 @@ const SPIN_MS = 0.25;
 const MOST_PASSES = 255;
 /** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
 const PULSE_BYTES = 96;
-/** How often a session that its caller sends nothing more in looks whether it is finished, in milliseconds. */
-const FINISH_LOOK_MS = 5;
 /** Bytes of large messages that may be on their way out of a session. */
 const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
@@ -44,11 +42,12 @@ const proxies = new ProxyCache(config.proxyPoolTtl);
 const executor = new Executor({
   uid: config.uid,
   board,
-  slots:
-    config.slots === undefined
+  concurrency:
+    config.permits === undefined
       ? undefined
-      : { slots: new TaskSlots(config.slots), lane: config.lane, announce: () => tell({ kind: "room" }) },
+      : { permits: new ConcurrencyPermits(config.permits), lane: config.lane, announce: () => tell({ kind: "room" }) },
   carrierFor: (pool) => proxies.carrier(pool),
+  finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
 });
@@ -91,7 +90,7 @@ function receive(message: ArrayBuffer | ToThread): void {
       unsent.delete(message.session);
       break;
     case "finish":
-      finish(message.session);
+      executor.finish(message.session);
       break;
     case "sent": {
       const outgoing = (unsent.get(message.session) ?? 0) - message.bytes;
@@ -108,6 +107,9 @@ function receive(message: ArrayBuffer | ToThread): void {
     case "flush":
       void Promise.allSettled([written(process.stdout), written(process.stderr)]).then(() => tell({ kind: "flushed" }));
       break;
+    case "catch-up":
+      tell({ kind: "caught-up" });
+      break;
     case "look":
       executor.runner.look();
       break;
@@ -118,12 +120,6 @@ function receive(message: ArrayBuffer | ToThread): void {
       board.answered = message.ping;
       break;
   }
-}
-
-/** Rare enough, and over soon enough, to look for it now and then. */
-function finish(session: number): void {
-  if (executor.isFinished(session)) tell({ kind: "finished", session });
-  else setTimeout(finish, FINISH_LOOK_MS, session);
 }
 
 /**

@@ -1,0 +1,62 @@
+import type { LoadBalancerLike } from "../../balancing/index.ts";
+import type { Call } from "../../call/index.ts";
+import { NoWorkersAvailable } from "../../errors.ts";
+import type { Member } from "../members/index.ts";
+import type { Offers } from "./offers.ts";
+
+/** Decides whether a call that waits can still get a worker. */
+export class Prospects {
+  readonly #members: ReadonlyMap<string, Member>;
+  readonly #returning: { readonly any: boolean };
+
+  /** `returning`: whether workers that are away are expected back. */
+  constructor(members: ReadonlyMap<string, Member>, returning: { readonly any: boolean }) {
+    this.#members = members;
+    this.#returning = returning;
+  }
+
+  /** Makes the error of each call when no worker will take any; nothing while one may. */
+  ofAll(): ((call: Call) => Error) | undefined {
+    if (this.#returning.any) return undefined;
+    const failures: Error[] = [];
+    for (const { link, failure } of this.#members.values()) {
+      // One that is connected, or is being connected to, or was not tried yet.
+      if (link.state !== "idle" || failure === undefined) return undefined;
+      failures.push(failure);
+    }
+    return failures.length === 0 ? nobodyLeft : () => noWorkers("no worker could be reached", failures);
+  }
+
+  /** The error of a call when no worker that a balancer offered for it will take it; nothing while one may. */
+  ofOne(call: Call, offers: Offers, balancer: LoadBalancerLike): Error | undefined {
+    if (offers.full || offers.reconnecting !== undefined) return undefined;
+    if (offers.any && this.#returning.any) return undefined;
+    const errors = new Set([...(call.refusals?.values() ?? []), ...offers.errors]);
+    // Nobody chose a balancer that leaves the decision to the pool.
+    const reason =
+      balancer.levels === true && offers.any
+        ? "every worker refused it or cannot be reached"
+        : offers.explain(balancer);
+    return noWorkers(reason, [...errors]);
+  }
+
+  /** Whether there is another worker than the one that had the call, and that has not refused it. */
+  hasOther({ recipient, refusals }: Call): boolean {
+    for (const uid of this.#members.keys()) if (uid !== recipient?.uid && refusals?.has(uid) !== true) return true;
+    return false;
+  }
+}
+
+/** The error of a call that no worker took. */
+function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAvailable {
+  const details = errors.map((error) => `\n  - ${error.message}`).join("");
+  return new NoWorkersAvailable(`no worker took the call: ${reason}${details}`, errors);
+}
+
+/** The error of a call when there are no workers, or no more. */
+function nobodyLeft({ refusals, lostBefore }: Call): Error {
+  if (refusals === undefined) {
+    return noWorkers("no workers are known", lostBefore === undefined ? [] : [lostBefore]);
+  }
+  return noWorkers("every worker refused it", [...refusals.values()]);
+}
