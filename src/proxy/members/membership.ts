@@ -1,6 +1,9 @@
 import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../../discovery/index.ts";
+import { VersionMismatch } from "../../errors.ts";
+import { StatusCode } from "../../grpc/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
 import { emitWorkerEvent } from "../../telemetry/index.ts";
+import { versionProblem } from "../../wire/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { Evictions } from "./evictions.ts";
 import { Member } from "./member.ts";
@@ -11,14 +14,14 @@ const LAST_RETRY_MS = 10_000;
 /** How a membership decides whom to admit. */
 export interface MembershipOptions {
   readonly filter: WorkerFilter;
-  /** Uids of workers that are admitted whatever the lease says. */
+  /** Uids of workers that are admitted whatever the lease says: those that the pool started itself. */
   readonly reserved: ReadonlySet<string>;
   /** Most workers admitted beyond the reserved ones. */
   readonly lease: number;
   /** With them only secure workers are admitted, without only others. */
   readonly credentials: WorkerCredentialsProvider | undefined;
-  /** Called after each change. */
-  readonly changed: () => void;
+  /** Called after each change, with the uid of the worker. */
+  readonly changed: (uid: string) => void;
 }
 
 /** Keeps the workers of a pool as a discovery reports them. */
@@ -31,6 +34,10 @@ export class Membership {
   #state: "idle" | "subscribed" | "closed" = "idle";
   #retry: NodeJS.Timeout | undefined;
   readonly #evictions = new Evictions((worker) => this.#admit(worker));
+  /** Versions of workers that were left out because this one cannot talk to them, by uid. */
+  readonly #incompatible = new Map<string, string>();
+  /** Uids of workers whose life the pool itself follows. */
+  readonly #own = new Set<string>();
 
   constructor(scheduler: Scheduler, options: MembershipOptions) {
     this.#scheduler = scheduler;
@@ -49,9 +56,30 @@ export class Membership {
 
   /** Takes a worker out because of what it answered. It is admitted again after a while. */
   evict(member: Member, reason: Error): void {
-    this.#evictions.add(member.metadata);
+    this.#evictions.add(member.metadata, reason);
     this.#remove(member.uid, false);
     emitWorkerEvent("worker-evicted", member.metadata, reason);
+  }
+
+  /** Why workers that were found are no members: because of what they answered, or of the version that they have. */
+  absences(): Error[] {
+    const versions = Array.from(
+      this.#incompatible,
+      ([uid, version]) =>
+        new VersionMismatch(`worker ${uid} was left out: ${versionProblem(version)}`, StatusCode.FAILED_PRECONDITION),
+    );
+    return [...this.#evictions.reasons(), ...versions];
+  }
+
+  /** Takes in a worker that the pool itself started. What a discovery says of it does not count from now on. */
+  adopt(worker: WorkerMetadata): void {
+    this.#own.add(worker.uid);
+    if (this.#state !== "closed" && this.#options.filter(worker)) this.#admit(worker);
+  }
+
+  /** Takes out a worker that the pool itself started, and that has ended. */
+  abandon(uid: string): void {
+    this.remove(uid, true);
   }
 
   /** Takes a worker out. `gone`: it no longer exists, so its connection is closed at once. */
@@ -66,7 +94,7 @@ export class Membership {
     if (member === undefined) return undefined;
     this.#scheduler.remove(member);
     member.release(gone);
-    this.#options.changed();
+    this.#options.changed(uid);
     this.#fill();
     return member;
   }
@@ -105,9 +133,13 @@ export class Membership {
 
   #apply(event: DiscoveryEvent): void {
     const { worker } = event;
+    if (this.#own.has(worker.uid)) return;
     this.#waiting.delete(worker.uid);
-    if (event.type === "worker-dropped") this.remove(worker.uid, true);
-    else this.#admit(worker);
+    this.#incompatible.delete(worker.uid);
+    // Whom the pool admits is decided here: a discovery may ignore the filter that it was given.
+    if (event.type !== "worker-dropped" && this.#options.filter(worker) && this.#isCompatible(worker))
+      this.#admit(worker);
+    else this.remove(worker.uid, event.type === "worker-dropped");
   }
 
   #admit(worker: WorkerMetadata): void {
@@ -117,6 +149,7 @@ export class Membership {
     if (known !== undefined && known.metadata.address === worker.address) {
       known.metadata = worker;
       scheduler.context.update(worker);
+      this.#options.changed(worker.uid);
       emitWorkerEvent("worker-updated", worker);
       return;
     }
@@ -126,8 +159,14 @@ export class Membership {
       return;
     }
     scheduler.add(Member.join(worker, scheduler, this.#options.credentials));
-    this.#options.changed();
+    this.#options.changed(worker.uid);
     emitWorkerEvent("worker-added", worker);
+  }
+
+  #isCompatible({ uid, version }: WorkerMetadata): boolean {
+    if (versionProblem(version) === undefined) return true;
+    this.#incompatible.set(uid, version);
+    return false;
   }
 
   #hasRoomFor({ uid }: WorkerMetadata): boolean {

@@ -1,6 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { PoolReference } from "../../call/index.ts";
-import { type WorkerMetadata, workerFromJson, workerToJson } from "../../discovery/index.ts";
+import {
+  type DiscoveryLike,
+  type DiscoverySubscriberLike,
+  subscribeToWorkers,
+  type WorkerFilter,
+  type WorkerMetadata,
+  workerFromJson,
+  workerToJson,
+} from "../../discovery/index.ts";
 import { UnexpectedResponse } from "../../errors.ts";
 import type { Dependency } from "../../functions/index.ts";
 
@@ -146,6 +154,26 @@ export class Roster implements PoolReference {
 
   #tell(uid: string, worker: WorkerMetadata | undefined): void {
     for (const listener of this.#listeners) listener(uid, worker);
+  }
+}
+
+/** Finds the workers of a pool by its roster, in tasks that came from that pool. */
+export class RosterDiscovery implements DiscoveryLike {
+  readonly roster: Roster;
+
+  constructor(roster: Roster) {
+    this.roster = roster;
+  }
+
+  subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
+    return subscribeToWorkers(
+      (sink) =>
+        this.roster.follow((uid, worker) => {
+          if (worker === undefined) sink.drop(uid);
+          else sink.change(worker);
+        }),
+      filter,
+    );
   }
 }
 

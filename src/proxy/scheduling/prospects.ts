@@ -8,11 +8,19 @@ import type { Offers } from "./offers.ts";
 export class Prospects {
   readonly #members: ReadonlyMap<string, Member>;
   readonly #returning: { readonly any: boolean };
+  readonly #absences: () => readonly Error[];
 
-  /** `returning`: whether workers that are away are expected back. */
-  constructor(members: ReadonlyMap<string, Member>, returning: { readonly any: boolean }) {
+  /**
+   * `returning`: whether workers that are away are expected back. `absences`: why workers that were found are no members.
+   */
+  constructor(
+    members: ReadonlyMap<string, Member>,
+    returning: { readonly any: boolean },
+    absences: () => readonly Error[],
+  ) {
     this.#members = members;
     this.#returning = returning;
+    this.#absences = absences;
   }
 
   /** Makes the error of each call when no worker will take any; nothing while one may. */
@@ -24,7 +32,9 @@ export class Prospects {
       if (link.state !== "idle" || failure === undefined) return undefined;
       failures.push(failure);
     }
-    return failures.length === 0 ? nobodyLeft : () => noWorkers("no worker could be reached", failures);
+    const absences = this.#absences();
+    if (failures.length === 0) return (call) => nobodyLeft(call, absences);
+    return () => noWorkers("no worker could be reached", [...failures, ...absences]);
   }
 
   /** The error of a call when no worker that a balancer offered for it will take it; nothing while one may. */
@@ -54,9 +64,17 @@ function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAvailable
 }
 
 /** The error of a call when there are no workers, or no more. */
-function nobodyLeft({ refusals, lostBefore }: Call): Error {
-  if (refusals === undefined) {
-    return noWorkers("no workers are known", lostBefore === undefined ? [] : [lostBefore]);
-  }
-  return noWorkers("every worker refused it", [...refusals.values()]);
+function nobodyLeft({ refusals, lostBefore }: Call, absences: readonly Error[]): Error {
+  const errors = new Set([
+    ...(refusals?.values() ?? []),
+    ...(lostBefore === undefined ? [] : [lostBefore]),
+    ...absences,
+  ]);
+  const reason =
+    refusals !== undefined
+      ? "every worker refused it"
+      : absences.length > 0
+        ? "every worker that was found was put out"
+        : "no workers are known";
+  return noWorkers(reason, [...errors]);
 }

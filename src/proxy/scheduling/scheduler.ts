@@ -29,6 +29,8 @@ export interface SchedulerOptions {
   readonly evict: (member: Member, error: Error) => void;
   /** Whether the worker of this uid comes back by itself when it is lost. */
   readonly returns?: (uid: string) => boolean;
+  /** Why workers that were found are no members. */
+  readonly absences?: () => readonly Error[];
 }
 
 /**
@@ -71,7 +73,7 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#options = options;
     const { members, context } = this;
     this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
-    this.#prospects = new Prospects(members, this.returning);
+    this.#prospects = new Prospects(members, this.returning, options.absences ?? (() => []));
     this.#placements = new Placements({
       members,
       context,

@@ -1,5 +1,6 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
+import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
 import {
@@ -31,6 +32,19 @@ const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
 ]);
 const NONE: readonly number[] = Object.freeze([]);
 
+/** A pool as a session announces it. */
+export interface AnnouncedPool {
+  /** Its members, or those that changed, encoded. */
+  readonly description: Uint8Array;
+  /** Makes the balancer of the pool; undefined for the default one. */
+  readonly balancer: (() => Promise<unknown>) | undefined;
+}
+
+/** The way to a pool that a session has announced, until the session gives it back. */
+export interface SessionPool extends CallCarrier {
+  release(): void;
+}
+
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
 export class ExecutorSession {
   /** Names the session within its worker; from 1. */
@@ -39,8 +53,8 @@ export class ExecutorSession {
   /** Who the caller proved to be with a certificate. */
   readonly peer: PeerIdentity | undefined;
   readonly routes = new Map<number, RemoteRoutine>();
-  /** The encoded descriptions of the pools that tasks come from, by number. */
-  readonly pools = new Map<number, Uint8Array>();
+  /** The ways to the pools that tasks come from, by number. */
+  readonly pools = new Map<number, SessionPool>();
   readonly tasks = new TaskTable();
   /** Tasks that have been started and have not ended, also those that are no longer the session's. */
   live = 0;

@@ -1,6 +1,5 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
   AbortField,
@@ -22,7 +21,7 @@ import {
   writePace,
 } from "../../wire/index.ts";
 import type { ThreadBoard } from "../shared/index.ts";
-import { ExecutorSession } from "./executor-session.ts";
+import { type AnnouncedPool, ExecutorSession, type SessionPool } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
@@ -41,8 +40,8 @@ export interface ExecutorOptions {
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
   readonly concurrency: TaskParkingOptions | undefined;
-  /** The way to the pool that a task came from. */
-  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
+  /** The way to a pool that a session announces; `known` is what it was under the same number before. Throws for nonsense. */
+  readonly announcePool: (pool: AnnouncedPool, known: SessionPool | undefined) => SessionPool;
   /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
   readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
@@ -87,7 +86,6 @@ export class Executor {
     const { concurrency } = options;
     this.runner = new TaskRunner({
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
-      carrierFor: options.carrierFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
       ended: () => {
@@ -135,6 +133,7 @@ export class Executor {
     this.#finishing.delete(closed);
     closed.outbox.close();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
+    for (const pool of closed.pools.values()) pool.release();
     this.#reportIfDrained();
   }
 
@@ -248,14 +247,30 @@ export class Executor {
           session.received.add(reader);
           break;
         case RequestField.pool:
-          session.pools.set(
-            reader.integer(PoolReferenceField.number),
-            Uint8Array.from(reader.view(PoolReferenceField.description)),
-          );
+          this.#announcePool(session, reader);
           break;
       }
     }
     return true;
+  }
+
+  #announcePool(session: ExecutorSession, frame: FrameReader): void {
+    const number = frame.integer(PoolReferenceField.number);
+    const encoded = frame.has(PoolReferenceField.balancer)
+      ? Uint8Array.from(frame.view(PoolReferenceField.balancer))
+      : undefined;
+    const loading = session.received.ready(frame.integers(PoolReferenceField.needs));
+    // Whoever uses the balancer is told that its code could not be loaded.
+    loading?.catch(() => undefined);
+    const balancer =
+      encoded === undefined
+        ? undefined
+        : async (): Promise<unknown> => {
+            await loading;
+            return session.decoder.decode(encoded);
+          };
+    const description = frame.view(PoolReferenceField.description);
+    session.pools.set(number, this.#options.announcePool({ description, balancer }, session.pools.get(number)));
   }
 
   #task(session: ExecutorSession, frame: FrameReader): void {

@@ -16,8 +16,8 @@ import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task
 export interface ReadyTask {
   readonly task: RunningTask;
   readonly args: Payload;
-  /** The encoded description of the pool that it came from. */
-  readonly pool: Uint8Array | undefined;
+  /** The way to the pool that it came from. */
+  readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
   /** Set while code that the arguments need is being loaded. */
@@ -30,8 +30,6 @@ export interface ReadyTask {
 export interface TaskRunnerOptions {
   /** Where tasks wait when no more may run at once; nothing if any number may. */
   readonly parking: TaskParking | undefined;
-  /** The way to the pool that a task came from. */
-  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
   /** Told of everything that is run, before it is: the thread may not come back from it. */
@@ -141,7 +139,7 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
-  #run({ task, args: payload, pool, context }: ReadyTask): void {
+  #run({ task, args: payload, pool: carrier, context }: ReadyTask): void {
     const { session, routine } = task;
     let result: unknown;
     let promise: Promise<unknown> | undefined;
@@ -149,7 +147,6 @@ export class TaskRunner {
       const args = payload.read(session.decoder, routine.serializer()) as unknown[];
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
-      const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
       const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
       const frame: CallContext =
         context === undefined

@@ -46,7 +46,7 @@ const executor = new Executor({
     config.permits === undefined
       ? undefined
       : { permits: new ConcurrencyPermits(config.permits), lane: config.lane, announce: () => tell({ kind: "room" }) },
-  carrierFor: (pool) => proxies.carrier(pool),
+  announcePool: (pool, known) => proxies.announce(pool, known),
   finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   drained: () => tell({ kind: "drained" }),
