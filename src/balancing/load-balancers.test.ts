@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import type { TaskInfo } from "./load-balancer.ts";
 import {
   ConsistentHashLoadBalancer,
   isDispatchingLoadBalancer,
@@ -13,7 +14,15 @@ import {
 } from "./index.ts";
 
 let sequence = 0;
-const task = (key?: string) => ({ sequence: ++sequence, name: "task", key });
+const task = (key?: string): TaskInfo => ({
+  sequence: ++sequence,
+  name: "task",
+  key,
+  needs: [],
+  kind: "call",
+  caller: undefined,
+  bytes: 0,
+});
 
 function worker(uid: string, extra: Record<string, string> = {}): WorkerMetadata {
   return {

@@ -24,6 +24,8 @@ export interface CallExtras {
   readonly serializer?: Serializer | undefined;
   readonly idempotent?: boolean | undefined;
   readonly key?: string | undefined;
+  /** Tags that its worker must have: at least one, or none is given. */
+  readonly needs?: readonly string[] | undefined;
 }
 
 /** A pool as tasks know it, so that their calls go to its members and no others. */

@@ -23,6 +23,7 @@ import {
   requireFunctionRoutine,
 } from "../routine/index.ts";
 import { providerOf } from "../security/index.ts";
+import { Timer } from "../time/index.ts";
 import { RoutineCaller } from "./calls/index.ts";
 import { enlistBalancer, Membership, Roster, RosterDiscovery } from "./members/index.ts";
 import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
@@ -30,7 +31,6 @@ import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
 const DISPOSAL_LIMIT_MS = 5000;
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** What became of the calls at one worker. */
 export interface WorkerStats {
@@ -127,7 +127,7 @@ export class WorkerProxy implements AsyncDisposable {
 
   /** The workers that are used, by uid: a live view. */
   get workers(): ReadonlyMap<string, WorkerMetadata> {
-    return this.#scheduler.context.workers;
+    return this.#scheduler.eligible.all.workers;
   }
 
   /** @internal Begins to look for workers, and returns the discovery that it looks in. */
@@ -199,7 +199,7 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   /**
-   * Calls a routine once on every worker. Each worker's outcome is in the list, failures included. Throws
+   * Calls a routine once on every worker that has the tags it needs. Each worker's outcome is in the list, failures included. Throws
    * `InvalidArgument` for what is no routine, and rejects when the proxy is closed or does not find its quorum.
    */
   async broadcast<A extends unknown[], R>(
@@ -209,8 +209,11 @@ export class WorkerProxy implements AsyncDisposable {
     const spec = requireFunctionRoutine(routine, "broadcast");
     await this.start();
     const caller = this.#caller;
+    const { needs = [] } = spec.options;
+    const members = [...this.#scheduler.members.values()];
+    const fit = members.filter(({ metadata }) => needs.every((tag) => metadata.tags.has(tag)));
     return await Promise.all(
-      [...this.#scheduler.members.values()].map(async (member): Promise<BroadcastResult<R>> => {
+      fit.map(async (member): Promise<BroadcastResult<R>> => {
         const { uid } = member;
         try {
           return { uid, status: "fulfilled", value: (await caller.callOn(member, spec, args, undefined)) as R };
@@ -305,8 +308,15 @@ export class WorkerProxy implements AsyncDisposable {
 
   async #start(): Promise<void> {
     this.#state = "starting";
-    await this.prepare();
-    await this.#quorum();
+    try {
+      await this.prepare();
+      await this.#quorum();
+    } catch (error) {
+      // The next call tries again: workers may have come by then.
+      if (!this.#isClosed()) this.#state = "idle";
+      this.#starting = undefined;
+      throw error;
+    }
     if (this.#isClosed()) throw closedError();
     this.#state = "open";
     if (this.#options.lazy === false) this.#scheduler.connect();
@@ -370,8 +380,7 @@ export class WorkerProxy implements AsyncDisposable {
     const { quorum = 1, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     if (this.#membership.size >= quorum) return;
     await new Promise<void>((resolve, reject) => {
-      const limit = Math.min(quorumTimeout, LONGEST_TIMER_MS);
-      const timer = setTimeout(() => {
+      const timer = new Timer(quorumTimeout, () => {
         this.#membershipChanged = undefined;
         const found = this.#membership.size;
         reject(
@@ -379,13 +388,14 @@ export class WorkerProxy implements AsyncDisposable {
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
               "start workers, or check that they announce themselves where this discovery looks" +
               this.#describePassedOver(),
+            this.#membership.absences(),
           ),
         );
-      }, limit);
+      });
       this.#membershipChanged = () => {
         if (this.#membership.size < quorum && this.#state !== "closed") return;
         this.#membershipChanged = undefined;
-        clearTimeout(timer);
+        timer.clear();
         resolve();
       };
     });

@@ -43,7 +43,8 @@ export class RoutineSpec {
       options.timeout === undefined &&
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
-      options.prefetch === undefined;
+      options.prefetch === undefined &&
+      options.needs === undefined;
   }
 
   /** How the function itself is to travel; what it captured goes by the rules. */

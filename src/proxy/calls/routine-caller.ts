@@ -251,6 +251,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    needs: options?.needs === undefined || options.needs.length === 0 ? undefined : [...options.needs],
     acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
     serializer,

@@ -148,7 +148,7 @@ export class Membership {
     const known = scheduler.members.get(worker.uid);
     if (known !== undefined && known.metadata.address === worker.address) {
       known.metadata = worker;
-      scheduler.context.update(worker);
+      scheduler.eligible.update(worker);
       this.#options.changed(worker.uid);
       emitWorkerEvent("worker-updated", worker);
       return;

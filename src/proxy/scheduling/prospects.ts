@@ -2,6 +2,7 @@ import type { LoadBalancerLike } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
 import { NoWorkersAvailable } from "../../errors.ts";
 import type { Member } from "../members/index.ts";
+import { isEligible } from "./eligible-workers.ts";
 import type { Offers } from "./offers.ts";
 
 /** Decides whether a call that waits can still get a worker. */
@@ -37,8 +38,27 @@ export class Prospects {
     return () => noWorkers("no worker could be reached", [...failures, ...absences]);
   }
 
+  /** The error of a call that needs tags which no worker has; nothing while one has, or may be back that had. */
+  ofNeeds(call: Call): Error | undefined {
+    const needs = call.extras?.needs;
+    if (needs === undefined || this.#returning.any || this.#members.size === 0) return undefined;
+    const workers = [...this.#members.values()].map(({ metadata }) => metadata);
+    if (workers.some((worker) => isEligible(worker, call))) return undefined;
+    const present = [...new Set(workers.flatMap(({ tags }) => [...tags]))].sort();
+    const found = present.length === 0 ? "have no tags" : `have only ${listTags(present)}`;
+    const who = workers.length === 1 ? "the one worker" : `the ${workers.length} workers`;
+    const nobody = present.some((tag) => needs.includes(tag)) ? ", and none has all that it needs" : "";
+    return noWorkers(
+      `${call.route.name} needs ${listTags(needs)}, and ${who} of the pool ${found}${nobody}: ` +
+        "start workers with these tags, or ask for others",
+      this.#absences(),
+    );
+  }
+
   /** The error of a call when no worker that a balancer offered for it will take it; nothing while one may. */
   ofOne(call: Call, offers: Offers, balancer: LoadBalancerLike): Error | undefined {
+    const unfit = this.ofNeeds(call);
+    if (unfit !== undefined) return unfit;
     if (offers.full || offers.reconnecting !== undefined) return undefined;
     if (offers.any && this.#returning.any) return undefined;
     const errors = new Set([...(call.refusals?.values() ?? []), ...offers.errors]);
@@ -55,6 +75,12 @@ export class Prospects {
     for (const uid of this.#members.keys()) if (uid !== recipient?.uid && refusals?.has(uid) !== true) return true;
     return false;
   }
+}
+
+/** Tags as they are shown in messages. */
+export function listTags(tags: readonly string[]): string {
+  const quoted = tags.map((tag) => JSON.stringify(tag)).join(", ");
+  return `the ${tags.length === 1 ? "tag" : "tags"} ${quoted}`;
 }
 
 /** The error of a call that no worker took. */
