@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import type { TaskInfo } from "./load-balancer.ts";
 import {
   ConsistentHashLoadBalancer,
   isDispatchingLoadBalancer,
@@ -12,6 +11,7 @@ import {
   PowerOfTwoLoadBalancer,
   RoundRobinLoadBalancer,
 } from "./index.ts";
+import type { TaskInfo } from "./load-balancer.ts";
 
 let sequence = 0;
 const task = (key?: string): TaskInfo => ({

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path";
-import { WoolError } from "../errors.ts";
+import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
+import { InvalidArgument, WoolError } from "../errors.ts";
 import { cleanUpAtExit } from "./exit-cleanup.ts";
 import {
   createOwnedDirectory,
@@ -15,7 +16,6 @@ import {
   runtimeDirectory,
   userDirectoryName,
 } from "./runtime-directory.ts";
-import { checkSocketPath } from "./socket-path.ts";
 
 /** Where pools keep files that should stay in memory. */
 export interface PoolDirectoryOptions {
@@ -119,4 +119,18 @@ function createInMemory(sharedMemory: string, name: string): string | undefined 
     // No such place, no permission, or another user sits on our name there: ordinary files do as well.
     return undefined;
   }
+}
+
+/**
+ * Returns `path` if a unix socket can be bound there.
+ *
+ * @throws InvalidArgument when it is longer than the system allows
+ */
+export function checkSocketPath(path: string): string {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= MAX_SOCKET_PATH_BYTES) return path;
+  throw new InvalidArgument(
+    `the socket path ${path} has ${bytes} bytes and this system allows ${MAX_SOCKET_PATH_BYTES}: ` +
+      "set XDG_RUNTIME_DIR to a shorter directory that only you can enter (mode 0700)",
+  );
 }

@@ -70,8 +70,8 @@ describe("a balancer that dispatches itself", () => {
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9])];
     const asked: [Omit<DispatchableTask, "sendTo">, DispatchOptions][] = [];
     const balancer = by((task, options) => {
-      const { sequence, name, key } = task;
-      asked.push([{ sequence, name, key }, options]);
+      const { sendTo: _, ...info } = task;
+      asked.push([info, options]);
       return task.sendTo("b");
     });
     const { scheduler, submit } = makeScheduler([a, b], { balancer });

@@ -2,8 +2,17 @@ import { randomBytes } from "node:crypto";
 import { checkWorker, type WorkerMetadata } from "../../discovery/index.ts";
 import { InvalidArgument, WorkerStartError } from "../../errors.ts";
 import { startTimeout, stopTimeout } from "../shared/index.ts";
-import type { WorkerChange, WorkerListener } from "./worker-change.ts";
 import { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";
+
+/** What becomes of a worker between its start and its stop. */
+export type WorkerChange =
+  /** It cannot be reached any more; `final` unless it comes back by itself. */
+  | { readonly kind: "lost"; readonly metadata: WorkerMetadata; readonly reason: string; readonly final: boolean }
+  /** It is back, and this is how it is reached now. */
+  | { readonly kind: "back"; readonly metadata: WorkerMetadata };
+
+/** Told of each change of a worker. */
+export type WorkerListener = (change: WorkerChange) => void;
 
 /** Something that runs tasks and can be started and stopped. */
 export interface WorkerLike {

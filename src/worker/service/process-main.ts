@@ -60,7 +60,7 @@ async function start(config: ProcessConfig): Promise<void> {
         preload: config.preload,
         ...(config.authorize === undefined ? {} : { authorize: config.authorize }),
         ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
-        proxyPoolTtl: config.proxyPoolTtl,
+        proxyPoolTtl: config.proxyPoolTtl ?? Number.POSITIVE_INFINITY,
         spin: config.spin,
         payloadDirectory: config.payloadDirectory,
       },
@@ -76,7 +76,10 @@ async function start(config: ProcessConfig): Promise<void> {
     server,
     health,
   );
-  const ending = new Shutdown(service, { cancelGrace: config.shutdownGracePeriod, flushGrace: FLUSH_GRACE_MS });
+  const ending = new Shutdown(service, {
+    cancelGrace: config.shutdownGracePeriod ?? Number.POSITIVE_INFINITY,
+    flushGrace: FLUSH_GRACE_MS,
+  });
   shutdown = ending;
   replaceCredentials = (next) => {
     server.setTls(serverTls(next));

@@ -1,10 +1,17 @@
 export type { AuthorizeContext, AuthorizeLike } from "./authorize.ts";
 export type { BackpressureContext, BackpressureLike } from "./backpressure.ts";
 export { ConcurrencyPermits } from "./concurrency-permits.ts";
+export {
+  CONTROL_FD,
+  ControlLines,
+  type ProcessCommand,
+  type ProcessConfig,
+  type ProcessCredentials,
+  type ProcessReport,
+  type ProcessWord,
+} from "./control-pipe.ts";
 export { readToEnd, within, written } from "./output-flush.ts";
 export { preload, preloadSpecifier } from "./preload.ts";
-export { CONTROL_FD, type ProcessConfig, type ProcessCredentials, type ProcessReport } from "./process-config.ts";
-export { ControlLines, type ProcessCommand, type ProcessWord } from "./process-control.ts";
 export { receiveHook, type ShippedHook, shipHook } from "./shipped-hook.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { ThreadBoard } from "./thread-board.ts";

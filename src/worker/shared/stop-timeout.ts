@@ -6,9 +6,6 @@ export interface StopOptions {
   readonly timeout?: number;
 }
 
-/** Longest delay that a timer takes, in milliseconds. Whoever asks for more has no limit. */
-const LONGEST_TIMER_MS = 2_147_483_647;
-
 const STOP_CHECKS = { timeout: must.signedDuration };
 const START_CHECKS = { timeout: must.duration };
 
@@ -17,13 +14,12 @@ export function stopTimeout(options: StopOptions | undefined, what: string): num
   if (options === undefined) return 0;
   checkOptions(options, STOP_CHECKS, what);
   const { timeout = 0 } = options;
-  return timeout < 0 || timeout > LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : timeout;
+  return timeout < 0 ? Number.POSITIVE_INFINITY : timeout;
 }
 
 /** The time that a start may take, in milliseconds; `Infinity` for no limit. Throws `InvalidArgument` for anything else. */
 export function startTimeout(options: { readonly timeout?: number } | undefined, what: string): number {
   if (options === undefined) return Number.POSITIVE_INFINITY;
   checkOptions(options, START_CHECKS, what);
-  const { timeout = Number.POSITIVE_INFINITY } = options;
-  return timeout > LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : timeout;
+  return options.timeout ?? Number.POSITIVE_INFINITY;
 }

@@ -1,5 +1,5 @@
 import type { PeerIdentity } from "../../security/index.ts";
-import type { ProcessCredentials } from "./process-config.ts";
+import type { ProcessCredentials } from "./control-pipe.ts";
 import type { ShippedHook } from "./shipped-hook.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */

@@ -205,7 +205,7 @@ describe("the executor", () => {
     expect(other.outcomes).toEqual([["result", 0, Uint8Array.of(1, 2)]]);
   });
 
-  it("gives tasks their frame: name, caller, pool and context", async () => {
+  it("gives tasks their call context: name, caller, pool and context", async () => {
     const user = new ContextVar("user", { default: "nobody" });
     const seen: unknown[] = [];
     hooks.executorTest.enter = () => {

@@ -1,47 +1,24 @@
 import { TaskCancelled } from "../../errors.ts";
-import { StatusCode } from "../../grpc/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
-import {
-  AbortField,
-  ARGUMENT_FIELDS,
-  CancelField,
-  CreditField,
-  FrameReader,
-  LAST_REQUEST_FIELD,
-  MalformedFrame,
-  type MessageSink,
-  Payload,
-  type PayloadStore,
-  PoolReferenceField,
-  RequestField,
-  RouteField,
-  StepField,
-  StepKind,
-  TaskField,
-  writePace,
-} from "../../wire/index.ts";
+import { FrameReader, LAST_REQUEST_FIELD, type MessageSink, type PayloadStore, writePace } from "../../wire/index.ts";
 import type { ThreadBoard } from "../shared/index.ts";
-import { type AnnouncedPool, ExecutorSession, type SessionPool } from "./executor-session.ts";
-import type { GeneratorRun } from "./generator-run.ts";
+import { ExecutorSession } from "./executor-session.ts";
 import { PaceMeter } from "./pace-meter.ts";
-import { RemoteRoutine } from "./remote-routine.ts";
-import { RunningTask } from "./running-task.ts";
-import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
+import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
+import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
-import { type ReadyTask, TaskRunner } from "./task-runner.ts";
+import { TaskRunner } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
 
 /** How an executor is set up. */
-export interface ExecutorOptions {
+export interface ExecutorOptions extends Pick<RequestHandlerOptions, "announcePool"> {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
   readonly concurrency: TaskParkingOptions | undefined;
-  /** The way to a pool that a session announces; `known` is what it was under the same number before. Throws for nonsense. */
-  readonly announcePool: (pool: AnnouncedPool, known: SessionPool | undefined) => SessionPool;
   /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
   readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
@@ -64,6 +41,7 @@ export class Executor {
   /** Runs the tasks. */
   readonly runner: TaskRunner;
   readonly #options: ExecutorOptions;
+  readonly #requests: RequestHandler;
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbound: Inbound[] = [];
   readonly #readers: FrameReader[] = [];
@@ -77,7 +55,6 @@ export class Executor {
   #flushScheduled = false;
   #sliceEnd = 0;
   #endedSinceFlush = 0;
-  #admission: TaskAdmission | undefined;
   readonly #workNow = (): void => this.#work();
   readonly #flushNow = (): void => this.#flush();
 
@@ -93,14 +70,18 @@ export class Executor {
         this.#reportIfDrained();
       },
     });
+    this.#requests = new RequestHandler({
+      worker: options.uid,
+      runner: this.runner,
+      announcePool: options.announcePool,
+      touched: (session) => this.#touch(session),
+      dismissed: () => this.#reportIfDrained(),
+    });
   }
 
   /** Has hooks decide which of the tasks that arrive from now on are taken. */
   askFirst(hooks: AdmissionHooks): void {
-    this.#admission = new TaskAdmission(hooks, {
-      runner: this.runner,
-      refuse: (session, id, status, message) => this.#reject(session, id, status, message),
-    });
+    this.#requests.askFirst(hooks);
   }
 
   /** Nothing runs and nothing waits to be sent. */
@@ -162,7 +143,7 @@ export class Executor {
   /** Takes no new tasks from now on. */
   stop(): void {
     this.#state = "stopping";
-    this.#admission?.stop();
+    this.#requests.stop();
     this.#reportIfDrained();
   }
 
@@ -198,167 +179,12 @@ export class Executor {
     // What a caller sent before it went is not to be run any more.
     if (this.#sessions.get(inbound.number) !== inbound.session) return true;
     try {
-      return this.#readFrames(inbound);
+      return this.#requests.handle(inbound.session, inbound.reader, this.#sliceEnd);
     } catch (error) {
       this.#options.malformed(inbound.number, error instanceof Error ? error.message : String(error));
       this.close(inbound.number);
       return true;
     }
-  }
-
-  /** False when the slice is over before the message is. */
-  #readFrames({ session, reader }: Inbound): boolean {
-    for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
-      switch (kind) {
-        case RequestField.hello:
-          throw new MalformedFrame("a hello is allowed in the first message of a session only");
-        case RequestField.task:
-          this.#task(session, reader);
-          if (performance.now() > this.#sliceEnd) {
-            this.#touch(session);
-            return false;
-          }
-          break;
-        case RequestField.credit: {
-          const steps = reader.integer(CreditField.steps);
-          toGenerator(session.tasks.get(reader.integer(CreditField.id)), (run) => run.credit(steps));
-          break;
-        }
-        case RequestField.step:
-          this.#step(session, reader);
-          break;
-        case RequestField.cancel:
-          this.#cancel(session, reader);
-          break;
-        case RequestField.abort:
-          this.#abort(session, reader);
-          break;
-        case RequestField.chunk:
-          session.payloads.addChunk(reader);
-          break;
-        case RequestField.route:
-          session.routes.delete(reader.integer(RouteField.replaces));
-          session.routes.set(
-            reader.integer(RouteField.number),
-            new RemoteRoutine(reader, session.decoder, session.received),
-          );
-          break;
-        case RequestField.dependency:
-          session.received.add(reader);
-          break;
-        case RequestField.pool:
-          this.#announcePool(session, reader);
-          break;
-      }
-    }
-    return true;
-  }
-
-  #announcePool(session: ExecutorSession, frame: FrameReader): void {
-    const number = frame.integer(PoolReferenceField.number);
-    const encoded = frame.has(PoolReferenceField.balancer)
-      ? Uint8Array.from(frame.view(PoolReferenceField.balancer))
-      : undefined;
-    const loading = session.received.ready(frame.integers(PoolReferenceField.needs));
-    // Whoever uses the balancer is told that its code could not be loaded.
-    loading?.catch(() => undefined);
-    const balancer =
-      encoded === undefined
-        ? undefined
-        : async (): Promise<unknown> => {
-            await loading;
-            return session.decoder.decode(encoded);
-          };
-    const description = frame.view(PoolReferenceField.description);
-    session.pools.set(number, this.#options.announcePool({ description, balancer }, session.pools.get(number)));
-  }
-
-  #task(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(TaskField.id);
-    const routine = session.routes.get(frame.integer(TaskField.route));
-    if (this.#state !== "running") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
-    if (routine === undefined)
-      return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
-    if (session.tasks.get(id) !== undefined) {
-      return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
-    }
-    const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
-    const timeout = frame.integer(TaskField.timeout);
-    const task = new RunningTask(
-      session,
-      routine,
-      this.#options.uid,
-      id,
-      frame.integer(TaskField.sequence),
-      frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
-      timeout,
-      frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
-    );
-    session.tasks.set(id, task);
-    if (session.earlyAborts.size > 0) {
-      for (const aborted of session.earlyAborts.get(id) ?? []) task.abortSignal(aborted);
-      session.earlyAborts.delete(id);
-    }
-    const ready: ReadyTask = {
-      task,
-      args,
-      pool: session.pools.get(frame.integer(TaskField.pool)),
-      context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
-      loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
-      timeout,
-    };
-    if (this.#admission === undefined) this.runner.take(ready);
-    else this.#admission.ask(ready);
-  }
-
-  #step(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(StepField.id);
-    const kind = frame.integer(StepField.kind) as StepKind;
-    const after = frame.integer(StepField.after);
-    const value = session.payloads.take(frame, id, StepField);
-    const needs = frame.integers(StepField.needs);
-    const task = session.tasks.get(id);
-    if (task === undefined) return;
-    toGenerator(task, (run) => {
-      const loading = session.received.ready(needs);
-      const advance = (): void => {
-        let sent: unknown;
-        try {
-          sent = value.read(session.decoder, task.routine.serializer());
-        } catch (error) {
-          run.step(StepKind.throw, error, after);
-          return;
-        }
-        run.step(kind, sent, after);
-      };
-      if (loading === undefined) advance();
-      else loading.then(advance, (error: unknown) => run.step(StepKind.throw, error, after));
-    });
-  }
-
-  #cancel(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(CancelField.id);
-    session.payloads.dropChunks(id);
-    const task = session.tasks.get(id);
-    if (task === undefined) return;
-    const reason = readReason(session, frame, CancelField);
-    this.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
-    this.#reportIfDrained();
-  }
-
-  #abort(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(AbortField.id);
-    const aborted = { number: frame.integer(AbortField.signal), reason: readReason(session, frame, AbortField) };
-    if (frame.integer(AbortField.early) === 0) session.tasks.get(id)?.abortSignal(aborted);
-    else session.earlyAborts.set(id, [...(session.earlyAborts.get(id) ?? []), aborted]);
-  }
-
-  /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
-  #reject(session: ExecutorSession, id: number, status: number, message: string): void {
-    session.payloads.dropChunks(id);
-    session.earlyAborts.delete(id);
-    session.reject(id, status, message);
-    this.#touch(session);
   }
 
   /** To be called wherever the last task may have gone: one that waited goes without having been run. */
@@ -402,29 +228,5 @@ export class Executor {
     }
     this.#touched.clear();
     for (const session of this.#finishing) this.#reportIfFinished(session);
-  }
-}
-
-/** A reason that cannot be read is none: what it is the reason of counts all the same. */
-function readReason(
-  session: ExecutorSession,
-  frame: FrameReader,
-  fields: { readonly reason: number; readonly needs: number },
-): unknown {
-  try {
-    if (session.received.ready(frame.integers(fields.needs)) !== undefined || !frame.has(fields.reason))
-      return undefined;
-    return session.decoder.decode(frame.view(fields.reason));
-  } catch {
-    return undefined;
-  }
-}
-
-function toGenerator(task: RunningTask | undefined, step: (run: GeneratorRun) => void): void {
-  if (task === undefined) return;
-  if (task.run !== undefined) step(task.run);
-  else {
-    task.early ??= [];
-    task.early.push(step);
   }
 }

@@ -3,6 +3,7 @@ import { SerializationError } from "../../errors.ts";
 import { Roster, RosterDiscovery, readRosterNews, WorkerProxy } from "../../proxy/index.ts";
 import type { CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
+import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
 import type { AnnouncedPool, SessionPool } from "./executor-session.ts";
 
@@ -82,7 +83,6 @@ class PoolCarrier implements SessionPool {
   /** Sessions that have announced the pool. */
   #sessions = 0;
   #proxy: WorkerProxy | undefined;
-  #expiry: NodeJS.Timeout | undefined;
   #usedAt = 0;
 
   /** `unused` is called when no session knows the pool any more, and no call is under way. */
@@ -149,7 +149,7 @@ class PoolCarrier implements SessionPool {
   }
 
   #expireIn(delay: number): void {
-    this.#expiry = setTimeout(() => {
+    new Timer(delay, () => {
       const proxy = this.#proxy;
       if (proxy === undefined) return;
       const idle = performance.now() - this.#usedAt;
@@ -161,8 +161,7 @@ class PoolCarrier implements SessionPool {
       this.#proxy = undefined;
       void proxy.stop();
       this.#tellIfUnused();
-    }, delay);
-    this.#expiry.unref();
+    }).unref();
   }
 }
 

@@ -1,6 +1,7 @@
 import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { TaskRecord } from "../../routine/index.ts";
+import type { Timer } from "../../time/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
@@ -34,7 +35,7 @@ export class RunningTask implements TaskRecord {
   nested = 0;
   exception: unknown;
   /** Ends the task's time. */
-  timer: NodeJS.Timeout | undefined;
+  timer: Timer | undefined;
   /** Set for generators once their arguments have been read. */
   run: GeneratorRun | undefined;
   /** Steps that came before the generator was there. */

@@ -149,18 +149,18 @@ describe("a task", () => {
 
   it("knows itself, and the pool that it came from", async () => {
     const { sent, take, carrier } = setUp();
-    let frame: ReturnType<typeof currentCallContext>;
+    let callContext: ReturnType<typeof currentCallContext>;
     const task = take(
       async () => {
         await turn();
-        frame = currentCallContext();
+        callContext = currentCallContext();
         return currentTask()?.id;
       },
       { pool: carrier },
     );
     while (sent.length === 0) await turn();
     expect(sent).toEqual([["result", 0, "caller-0"]]);
-    expect([frame?.task, frame?.carrier]).toEqual([task, carrier]);
+    expect([callContext?.task, callContext?.carrier]).toEqual([task, carrier]);
     expect(currentCallContext()).toBeUndefined();
   });
 

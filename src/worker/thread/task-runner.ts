@@ -1,13 +1,15 @@
 import { types } from "node:util";
 import { takeArrivedSignals } from "../../call/index.ts";
 import { decodeContext } from "../../context/index.ts";
-import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
+import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { Timer } from "../../time/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
+import { codeUnavailable, isA, isWoolError, undumpable, untransportable } from "./task-errors.ts";
 import type { TaskOccupancy } from "./task-occupancy.ts";
 import type { TaskParking } from "./task-parking.ts";
 import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task-turns.ts";
@@ -41,7 +43,7 @@ export interface TaskRunnerOptions {
 // oxlint-disable-next-line unbound-method -- it is given its promise when it is called
 const promiseThen = Promise.prototype.then;
 
-/** Runs tasks: as many at once as are allowed, each in its own frame, and sends what comes of them. */
+/** Runs tasks: as many at once as are allowed, each in its own call context, and sends what comes of them. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #parking: TaskParking | undefined;
@@ -95,7 +97,7 @@ export class TaskRunner {
       return;
     }
     if (this.#parking !== undefined) wakeToClose(task, this.#parking);
-    if (task.timer !== undefined) clearTimeout(task.timer);
+    task.timer?.clear();
     task.abort(reason);
     if (task.run !== undefined) void task.run.close().then(() => this.#ended(task));
     else if (task.routine.streams) this.#ended(task);
@@ -148,18 +150,18 @@ export class TaskRunner {
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
       const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
-      const frame: CallContext =
+      const callContext: CallContext =
         context === undefined
           ? { task, carrier, calls }
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       this.#options.occupancy.enter(task);
-      result = runInCallContext(frame, Reflect.apply, fn, self, args);
-      if (isAwaited(result) && !routine.streams) promise = promiseOf(result, frame);
+      result = runInCallContext(callContext, Reflect.apply, fn, self, args);
+      if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
       if (routine.streams) {
-        this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
+        this.#stream(task, result as Generator<unknown, unknown, unknown>, callContext);
         return;
       }
     } catch (error) {
@@ -179,7 +181,7 @@ export class TaskRunner {
     this.#options.touched(session);
   }
 
-  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: CallContext): void {
+  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, callContext: CallContext): void {
     const run = new GeneratorRun(
       generator,
       {
@@ -190,7 +192,7 @@ export class TaskRunner {
       (step) => {
         this.#options.occupancy.enter(task);
         try {
-          return runInCallContext(frame, step);
+          return runInCallContext(callContext, step);
         } finally {
           this.#options.occupancy.leave();
         }
@@ -211,7 +213,7 @@ export class TaskRunner {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
     } catch (error) {
       void task.run?.close();
-      this.#raise(task, undumpable(task, error));
+      this.#raise(task, undumpable(task.routine, error));
       return;
     }
     this.#options.touched(session);
@@ -222,7 +224,7 @@ export class TaskRunner {
       try {
         task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
       } catch (error) {
-        this.#raise(task, undumpable(task, error));
+        this.#raise(task, undumpable(task.routine, error));
         return;
       }
     }
@@ -255,7 +257,7 @@ export class TaskRunner {
   #ended(task: RunningTask): void {
     if (task.state === "ended") return;
     const { session, wireId } = task;
-    if (task.timer !== undefined) clearTimeout(task.timer);
+    task.timer?.clear();
     if (wireId >= 0) session.tasks.delete(wireId);
     task.wireId = -1;
     this.#live--;
@@ -268,70 +270,18 @@ export class TaskRunner {
   }
 
   #limitTime(task: RunningTask, timeout: number): void {
-    task.timer = setTimeout(() => {
+    task.timer = new Timer(timeout, () => {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
-    }, timeout);
+    });
   }
 }
 
-/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its frame. */
-function promiseOf(value: object, frame: CallContext): Promise<unknown> {
+/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its call context. */
+function promiseOf(value: object, callContext: CallContext): Promise<unknown> {
   if (types.isPromise(value) && value.constructor === Promise) return value;
-  return runInCallContext(frame, toPromise, value);
+  return runInCallContext(callContext, toPromise, value);
 }
 
 function toPromise(value: object): Promise<unknown> {
   return Promise.resolve(value);
-}
-
-function codeUnavailable(routine: string, cause: unknown): Error {
-  if (isWoolError(cause)) return cause;
-  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reasonOf(cause)}`, { cause });
-}
-
-/** What a serializer of the user's throws is none of the task's errors. */
-function undumpable({ routine }: RunningTask, cause: unknown): unknown {
-  if (!routine.hasSerializer || isWoolError(cause)) return cause;
-  return new SerializationError(
-    `the serializer of ${routine.name} could not dump what it gave back: ${reasonOf(cause)}`,
-    "result",
-    { cause },
-  );
-}
-
-/** Stands for a thrown value that cannot travel. */
-function untransportable(routine: string, error: unknown, cause: unknown): Error {
-  const what = describe(error, (known) => `${String(known.name)}: ${String(known.message)}`);
-  const path = isA(SerializationError, cause) ? cause.path : "error";
-  return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reasonOf(cause)}`, path);
-}
-
-function reasonOf(cause: unknown): string {
-  return describe(cause, ({ message }) => String(message));
-}
-
-/** A text for what was thrown. To ask it for one may run code of the user's, which may throw in its turn. */
-function describe(thrown: unknown, ofError: (error: Error) => string): string {
-  try {
-    return thrown instanceof Error ? ofError(thrown) : String(thrown);
-  } catch {
-    return typeof thrown === "function" ? "a function without a description" : "an object without a description";
-  }
-}
-
-/** Says no of what cannot even be asked, such as a revoked proxy. */
-function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
-  try {
-    return value instanceof type;
-  } catch {
-    return false;
-  }
-}
-
-function isWoolError(value: unknown): value is WoolError {
-  try {
-    return WoolError.isWoolError(value);
-  } catch {
-    return false;
-  }
 }

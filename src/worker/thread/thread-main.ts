@@ -3,7 +3,7 @@ import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { markTaskThread } from "../../routine/index.ts";
+import { currentTask, markTaskThread } from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
@@ -19,7 +19,6 @@ import {
 } from "../shared/index.ts";
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
-import { containStrayErrors } from "./stray-errors.ts";
 
 /** How long a thread looks for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
@@ -176,4 +175,20 @@ async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefine
 function fail(what: string, error: unknown): void {
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   tell({ kind: "failed", reason: `${what}: ${reason}` });
+}
+
+/**
+ * Reports exceptions and rejections of this thread that nobody handles, and goes on: those of one task are nothing to the
+ * others. Where the engine knows which task it came from, the report names it.
+ */
+function containStrayErrors(): void {
+  process.on("uncaughtException", (error) => report("uncaught exception", error));
+  process.on("unhandledRejection", (error) => report("unhandled rejection", error));
+}
+
+function report(kind: string, error: unknown): void {
+  const task = currentTask();
+  const where = task === undefined ? "outside of any task" : `in task ${task.name}`;
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${kind} ${where}, and the worker goes on: ${text}\n`);
 }

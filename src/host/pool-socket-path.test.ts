@@ -4,8 +4,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkSocketPath, MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";
+import { checkSocketPath } from "./pool-directory.ts";
 
 describe("checkSocketPath", () => {
   it("takes a path up to the system's limit, counted in bytes", () => {
@@ -28,7 +29,7 @@ describe("checkSocketPath", () => {
 
   it("names the path and the variable to set", () => {
     const path = `/${"x".repeat(200)}`;
-    expect(() => checkSocketPath(path)).toThrow(`The socket path ${path} has 201 bytes`);
-    expect(() => checkSocketPath(path)).toThrow("Set XDG_RUNTIME_DIR");
+    expect(() => checkSocketPath(path)).toThrow(`the socket path ${path} has 201 bytes`);
+    expect(() => checkSocketPath(path)).toThrow("set XDG_RUNTIME_DIR");
   });
 });

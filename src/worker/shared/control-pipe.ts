@@ -4,6 +4,9 @@ import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
 import type { ShippedHook } from "./shipped-hook.ts";
 
+/** The file descriptor of the control pipe. Its end means that the parent is gone. */
+export const CONTROL_FD = 3;
+
 /** The credentials of a worker, in its process. They come through the control pipe, which nobody else can read. */
 export interface ProcessCredentials extends CredentialsText {
   /** The name that certificates of other workers must carry, if not the host. */
@@ -24,8 +27,10 @@ export interface ProcessConfig {
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
   readonly root: string;
-  readonly proxyPoolTtl: number;
-  readonly shutdownGracePeriod: number;
+  /** In milliseconds; null for no limit, which JSON makes of `Infinity`. */
+  readonly proxyPoolTtl: number | null;
+  /** In milliseconds; null for no limit, which JSON makes of `Infinity`. */
+  readonly shutdownGracePeriod: number | null;
   readonly spin: boolean;
   readonly payloadDirectory: string;
   /** The pool's directory, which the worker removes when its parent is gone. */
@@ -37,5 +42,30 @@ export type ProcessReport =
   | { readonly ready: true; readonly listen: ListenAddress }
   | { readonly ready: false; readonly error: string };
 
-/** The file descriptor of the control pipe. Its end means that the parent is gone. */
-export const CONTROL_FD = 3;
+/** What a worker process is told on its control pipe after its configuration, as lines of JSON. */
+export type ProcessCommand =
+  /** End; running tasks have this many milliseconds, negative for all they need. */
+  | { readonly stop: number }
+  /** Show that the process is not frozen. */
+  | { readonly ping: number }
+  /** Use these for new connections. */
+  | { readonly credentials: ProcessCredentials };
+
+/** What a worker process says on its control pipe, as lines of JSON. The first is its report. */
+export type ProcessWord = ProcessReport | { readonly pong: number };
+
+/** Takes a stream of text apart into the JSON of its lines. */
+export class ControlLines {
+  readonly #take: (line: unknown) => void;
+  #partial = "";
+
+  constructor(take: (line: unknown) => void) {
+    this.#take = take;
+  }
+
+  add(chunk: string): void {
+    const lines = (this.#partial + chunk).split("\n");
+    this.#partial = lines.pop() ?? "";
+    for (const line of lines) this.#take(JSON.parse(line));
+  }
+}

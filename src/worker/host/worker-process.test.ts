@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ProcessWatchdog } from "./process-watchdog.ts";
+import { ProcessWatchdog } from "./worker-process.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
