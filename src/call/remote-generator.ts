@@ -189,7 +189,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     // What is neither does not change.
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return request;
     try {
-      return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer) };
+      return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer, this.#call?.route.weak) };
     } catch (error) {
       request.reject(new RemoteFailure(error));
       return undefined;

@@ -32,6 +32,7 @@ function route(number: number, changes: Partial<Route> = {}): Route {
     name: `r${number}`,
     code,
     dependencies: [],
+    weak: [],
     streams: false,
     method: false,
     serializer: undefined,
@@ -251,7 +252,7 @@ describe("RequestSender", () => {
     const { call, sender, frames } = makeSender();
     const made = call(route(1));
     sender.cancel(made, new RangeError("late"));
-    sender.cancel(made, new WeakMap());
+    sender.cancel(made, new WeakRef({}));
     const reasons = frames((kind, frame) => ({ kind, bytes: Buffer.from(frame.view(CancelField.reason)) })).filter(
       ({ kind }) => kind === "cancel",
     );

@@ -41,6 +41,7 @@ const ROUTE: Route = {
   name: "add",
   code: Uint8Array.of(1),
   dependencies: [],
+  weak: [],
   streams: false,
   method: false,
   serializer: undefined,

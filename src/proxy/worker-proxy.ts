@@ -386,7 +386,8 @@ export class WorkerProxy implements AsyncDisposable {
         reject(
           new NoWorkersAvailable(
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
-              "start workers, or check that they announce themselves where this discovery looks" +
+              (this.#discovery?.value.problem ??
+                "start workers, or check that they announce themselves where this discovery looks") +
               this.#describePassedOver(),
             this.#membership.absences(),
           ),

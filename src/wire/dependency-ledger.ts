@@ -30,7 +30,7 @@ export class SentDependencies {
   }
 }
 
-/** What becomes of a dependency that has arrived: it is there, or it is being loaded. */
+/** Takes a dependency that has arrived. Returns a promise if it has to be loaded first. */
 export type Acceptance = (dependency: Dependency) => void | Promise<void>;
 
 /** Remembers the dependencies that a session has received, and those that are still being loaded. */
@@ -62,7 +62,7 @@ export class ReceivedDependencies {
       this.#known.set(number, undefined);
       return;
     }
-    // A failure is the business of whoever needs the dependency; nobody may.
+    // Whoever needs the dependency gets the failure. Perhaps nobody does.
     loading.catch(() => undefined);
     this.#known.set(number, loading);
     loading.then(
@@ -71,7 +71,7 @@ export class ReceivedDependencies {
     );
   }
 
-  /** Nothing when all are there, else a promise that they are, which rejects when one cannot be had. */
+  /** Nothing when all are loaded; otherwise a promise of that, which rejects when one of them cannot be loaded. */
   ready(numbers: readonly number[]): Promise<void> | undefined {
     let loading: Promise<void>[] | undefined;
     for (const number of numbers) {

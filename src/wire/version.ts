@@ -22,7 +22,7 @@ function compatibilityOf(version: string): string | undefined {
   return major === "0" ? `0.${minor}` : major;
 }
 
-/** Says why a peer cannot be talked to, or nothing when it can. */
+/** Why this worker cannot talk to a caller of these versions, or `undefined` when it can. */
 export function versionConflict(version: number, minimum: number): string | undefined {
   if (version >= MINIMUM_PROTOCOL_VERSION && minimum <= PROTOCOL_VERSION) return undefined;
   return (

@@ -44,7 +44,7 @@ export interface WorkerOptions {
   readonly channel?: ChannelOptions;
 }
 
-/** What is handed to a process ends at the first NUL. */
+/** Arguments and environment of a process end at the first NUL. */
 const withoutNul =
   (check: Check): Check =>
   (value) => {
@@ -89,7 +89,7 @@ const LIMIT_CHECKS: Record<keyof ResourceLimits, Check> = {
   stackSizeMb: must.aboveZero("megabytes"),
 };
 
-/** Throws `InvalidArgument` for an option that is unknown, of the wrong kind, or without one that it needs. */
+/** Throws `InvalidArgument` for an option that is unknown, of the wrong kind, or lacks another that it needs. */
 export function checkWorkerOptions(options: unknown, what: string): asserts options is WorkerOptions {
   checkOptions(options, CHECKS, what);
   const { host, port, channel, resourceLimits } = options as WorkerOptions;

@@ -97,7 +97,7 @@ export class TaskThread {
 
   /** Hands over a message of a caller. The memory is the thread's then. */
   hand(memory: ArrayBuffer): void {
-    // Also when it has ended: it has not taken this in then, and that is how it shows.
+    // A thread that has ended does not take this in, and the count shows that.
     this.#posted = (this.#posted + memory.byteLength) | 0;
     if (this.#state === "ended") return;
     this.#port.postMessage(memory, [memory]);

@@ -47,7 +47,7 @@ export interface WorkerServiceOptions {
   readonly resourceLimits: ResourceLimits | undefined;
   /** What tasks call other workers with; nothing if those use no TLS. */
   readonly credentials: ProcessCredentials | undefined;
-  /** Called when a `Stop` request comes in; resolves when the worker has stopped. */
+  /** Called when a `Stop` request comes in; the request is answered when this resolves. */
   readonly stopRequested: (timeout: number) => Promise<void>;
   /** Called when a task thread has ended and no other can take its place. */
   readonly broken: (reason: string) => void;
@@ -57,7 +57,7 @@ interface ServedSession {
   readonly number: number;
   readonly stream: ServerStream;
   readonly lane: TaskLane;
-  /** Bytes of large messages that were written while the stream was full. */
+  /** Bytes of large messages that the task thread has not been told of as sent. */
   unreported: number;
 }
 
@@ -130,7 +130,7 @@ export class WorkerService {
 
   /** Takes no new tasks; resolves when none is left. */
   async drain(): Promise<void> {
-    // Before that nobody has been told where the worker is, and there are no tasks.
+    // A worker that has not served has no tasks: nobody knows its address.
     const hasServed = this.#state === "serving";
     this.#state = "stopping";
     this.#health.close();

@@ -16,7 +16,7 @@ export interface ProcessCredentials extends CredentialsText {
 /** What a worker process is told at its start, as one line of JSON on its control pipe. */
 export interface ProcessConfig {
   readonly uid: string;
-  /** What it tells callers of itself who know nothing but its address. */
+  /** What it tells callers that know only its address. */
   readonly about: WorkerDescription;
   readonly listen: ListenAddress;
   readonly threads: number;
@@ -54,7 +54,7 @@ export type ProcessCommand =
 /** What a worker process says on its control pipe, as lines of JSON. The first is its report. */
 export type ProcessWord = ProcessReport | { readonly pong: number };
 
-/** Takes a stream of text apart into the JSON of its lines. */
+/** Splits a stream of text into lines, and parses each line as JSON. */
 export class ControlLines {
   readonly #take: (line: unknown) => void;
   #partial = "";

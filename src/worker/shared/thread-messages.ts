@@ -14,7 +14,7 @@ export type ToThread =
     }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
-  /** A caller sends nothing more in its session; report when what it sent is dealt with. */
+  /** A caller sends nothing more in its session; report when it has been sent everything that it asked for. */
   | { readonly kind: "finish"; readonly session: number }
   /** Large messages of a session have gone out. */
   | { readonly kind: "sent"; readonly session: number; readonly bytes: number }
@@ -24,7 +24,7 @@ export type ToThread =
   | { readonly kind: "cancel" }
   /** Report when everything that was printed has reached the gRPC thread. */
   | { readonly kind: "flush" }
-  /** Report when all that was handed over before has been taken in: now. */
+  /** Report that everything handed over before this has been taken in. */
   | { readonly kind: "catch-up" }
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
@@ -71,8 +71,8 @@ export interface ThreadConfig {
   readonly permits: SharedArrayBuffer | undefined;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
-  /** Where payload files go; the owner of the pool removes it. */
+  /** The directory for payload files; the owner of the pool removes it. */
   readonly payloadDirectory: string;
-  /** The thread may look for messages actively for a moment before it sleeps. */
+  /** The thread may poll for messages for a moment before it sleeps. */
   readonly spin: boolean;
 }

@@ -2,7 +2,14 @@ import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
 import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
-import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
+import {
+  dumpWith,
+  functionPort,
+  type Serializer,
+  ValueDecoder,
+  ValueEncoder,
+  type WeakCollection,
+} from "../../values/index.ts";
 import {
   INLINE_LIMIT_BYTES,
   IncomingPayloads,
@@ -67,7 +74,7 @@ export class ExecutorSession {
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
-  /** Tasks started since the last message, which may not have ended when the next one goes out. */
+  /** Tasks started since the last message. The caller is told of those that still run when the next one goes out. */
   #unaccepted: RunningTask[] = [];
 
   /** `store`: shared with the caller; nothing when it shares none. */
@@ -81,7 +88,7 @@ export class ExecutorSession {
     this.number = number;
     this.peer = peer;
     this.callerId = callerId;
-    // What came from the caller goes back by name.
+    // Functions and classes that came from the caller go back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
     this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + PREFIX_BYTES, ResponseField.chunk);
     this.outbox.store = store;
@@ -105,11 +112,18 @@ export class ExecutorSession {
   }
 
   /**
-   * Encodes what a task gave back. Throws when it cannot travel. What is undefined is not a serializer's business.
+   * Encodes what a task gave back. Throws when it cannot travel. Serializers never get `undefined`.
    *
    * @param flag - see `writeOutcome`
    */
-  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, flag: boolean): void {
+  outcome(
+    frame: OutcomeFrame,
+    id: number,
+    value: unknown,
+    serializer: Serializer | undefined,
+    flag: boolean,
+    weak: readonly WeakCollection[],
+  ): void {
     const { outbox } = this;
     const { writer } = outbox;
     const encoder = this.#encoder;
@@ -119,7 +133,8 @@ export class ExecutorSession {
     }
     const rootName = ROOT_NAMES.get(frame) ?? "result";
     const encode = frame === ResponseField.raised ? "encodeThrown" : "encodeInParts";
-    const bytes = serializer === undefined ? encoder[encode](value, rootName) : dumpWith(serializer, value, rootName);
+    const bytes =
+      serializer === undefined ? encoder[encode](value, rootName, weak) : dumpWith(serializer, value, rootName);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
     const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
     if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
@@ -128,7 +143,7 @@ export class ExecutorSession {
     }
     const needs =
       dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
-    // The outcome may be long on its way; that the task was started is not to wait for it.
+    // A large outcome takes a while to go out. The caller learns before it that the task was started.
     if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
       writeOutcome(writer, frame, id, place, needs, flag);
@@ -140,7 +155,7 @@ export class ExecutorSession {
     writeRejected(this.outbox.writer, id, { status, message });
   }
 
-  /** The task was not run, for want of modules: their code may be sent instead. */
+  /** The task was not run because modules are missing: the caller may send their code instead. */
   wantCode(id: number, message: string, hashes: readonly string[]): void {
     writeRejected(this.outbox.writer, id, { status: StatusCode.NOT_FOUND, message, codeWanted: hashes });
   }

@@ -174,9 +174,9 @@ export class Executor {
     }
   }
 
-  /** A caller that sends nonsense loses its session; others notice nothing. */
+  /** A caller whose message cannot be read loses its session; other sessions go on. */
   #readSafely(inbound: Inbound): boolean {
-    // What a caller sent before it went is not to be run any more.
+    // Messages of a caller that is gone are not read any more.
     if (this.#sessions.get(inbound.number) !== inbound.session) return true;
     try {
       return this.#requests.handle(inbound.session, inbound.reader, this.#sliceEnd);
@@ -187,7 +187,7 @@ export class Executor {
     }
   }
 
-  /** To be called wherever the last task may have gone: one that waited goes without having been run. */
+  /** To be called wherever the last task may have gone, also one that waited and was never run. */
   #reportIfDrained(): void {
     if (this.#state !== "stopping" || this.runner.live > 0 || this.runner.waiting > 0) return;
     this.#state = "drained";

@@ -20,7 +20,7 @@ interface Control {
 /** Runs `step` in the task's own context. */
 export type InContext = <R>(step: () => R) => R;
 
-/** Told when a generator has something to do, and when it has not. */
+/** Decides when a generator may run. */
 export interface GeneratorTurns {
   /** Steps were asked for: calls `go`, now or when it is the generator's turn. */
   due(go: () => void): void;
@@ -58,7 +58,7 @@ export class GeneratorRun {
     this.#turns = turns;
   }
 
-  /** Whether it does something, or will when it is its turn. */
+  /** Whether it takes a step, or waits for its turn to take one. */
   get isStepping(): boolean {
     return this.#stepping;
   }
@@ -73,8 +73,8 @@ export class GeneratorRun {
   step(kind: StepKind, value: unknown, after: number): void {
     this.#controls.push({ kind, value, after });
     if (kind !== StepKind.next) {
-      // What was allowed ahead of a throw or return beyond what was asked for no longer counts, nor what was run of it:
-      // the caller drops that, and goes on counting from what it had asked for.
+      // Steps allowed beyond those asked for before a throw or return no longer count, whether they were run or not: the
+      // caller drops their values, and goes on counting from the steps that it had asked for.
       this.#plain = Math.min(this.#plain, after);
       this.#credit = after - this.#plain;
     }
@@ -157,7 +157,7 @@ function takeStep(
   return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
 }
 
-/** Whether `await` may find something else in a value than itself. Its `then` is not read: `await` does that, once. */
+/** Whether `await` may make something else of a value. Its `then` is not read: `await` reads it, once. */
 export function isAwaited(value: unknown): value is object {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
   return "then" in value || types.isProxy(value);

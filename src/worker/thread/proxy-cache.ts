@@ -32,7 +32,7 @@ class OwnCredentials {
   }
 }
 
-/** The ways from a worker back to the pools that its tasks came from; one that is not used for a while is closed. */
+/** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
   readonly #carriers = new Map<string, PoolCarrier>();

@@ -211,7 +211,7 @@ export class RequestHandler {
     else session.earlyAborts.set(id, [...(session.earlyAborts.get(id) ?? []), aborted]);
   }
 
-  /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
+  /** Refuses a task before its arguments are used: arguments in the store remain the caller's. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
     session.payloads.dropChunks(id);
     session.earlyAborts.delete(id);
@@ -220,7 +220,7 @@ export class RequestHandler {
   }
 }
 
-/** A reason that cannot be read is none: what it is the reason of counts all the same. */
+/** A reason that cannot be read is left out: the cancellation or abort counts without it. */
 function readReason(
   session: ExecutorSession,
   frame: FrameReader,

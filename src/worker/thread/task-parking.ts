@@ -10,7 +10,7 @@ export interface ParkedTask {
   drop(): void;
 }
 
-/** What the tasks that wait in a thread need of their surroundings. */
+/** How the parking of a thread is set up. */
 export interface TaskParkingOptions {
   readonly permits: ConcurrencyPermits;
   /** The number of the thread. */
@@ -20,9 +20,9 @@ export interface TaskParkingOptions {
 }
 
 /**
- * Where tasks wait in a thread when no more may run at once in the worker. A permit that becomes free goes to the next task
- * of the same thread, unless others wait elsewhere: then those are told first. One that does not listen, because a task
- * blocks its thread, cannot keep the permit from the rest.
+ * Tasks of a thread that wait for a permit. A permit that becomes free goes to the next task of the same thread, unless tasks
+ * wait in other threads: then those are told first. A thread that does not listen, because a task blocks it, cannot keep the
+ * permit from the others.
  */
 export class TaskParking {
   readonly #options: TaskParkingOptions;
@@ -45,7 +45,7 @@ export class TaskParking {
     if (this.#parked.length === 0 && !permits.doOthersWait(lane) && permits.tryTake(lane)) return parked.start();
     this.#parked.push(parked);
     this.#show();
-    // One may have become free before the others could see that a task waits here.
+    // A permit may have become free before the other threads could see that a task waits here.
     if (permits.isAnyFree) this.#freed();
   }
 
@@ -58,13 +58,13 @@ export class TaskParking {
     parked?.drop();
   }
 
-  /** A task has ended, or waits: for a call of its own, or for its caller to ask for more. */
+  /** A task has ended, waits for a call that it made, or waits to be asked for more. */
   giveBack(): void {
     this.#options.permits.giveBack(this.#options.lane);
     this.#freed();
   }
 
-  /** A task goes on after a call of its own, or cleans up: it does not wait again. */
+  /** A task goes on after a call that it made, or cleans up: it does not wait for a permit again. */
   resume(): void {
     this.#options.permits.take(this.#options.lane);
   }

@@ -190,11 +190,11 @@ describe("a task", () => {
   });
 
   describe.each<[string, () => unknown]>([
-    ["an object without a prototype", () => Object.assign(Object.create(null), { w: new WeakMap() })],
+    ["an object without a prototype", () => Object.assign(Object.create(null), { w: new WeakRef({}) })],
     [
       "an object that throws when it is described",
       () => ({
-        w: new WeakMap(),
+        w: new WeakRef({}),
         toString: () => {
           throw new Error("not me");
         },
@@ -211,16 +211,19 @@ describe("a task", () => {
     [
       "an error whose message cannot be read",
       () =>
-        Object.defineProperty(Object.assign(new Error("x"), { w: new WeakMap() }), "message", {
+        Object.defineProperty(Object.assign(new Error("x"), { w: new WeakRef({}) }), "message", {
           get: () => {
             throw new Error("not me");
           },
         }),
     ],
-    ["an error with a symbol for a name", () => Object.assign(new Error("x"), { name: Symbol("q"), w: new WeakMap() })],
+    [
+      "an error with a symbol for a name",
+      () => Object.assign(new Error("x"), { name: Symbol("q"), w: new WeakRef({}) }),
+    ],
     [
       "an error with a message that is no text",
-      () => Object.assign(new Error("x"), { message: Object.create(null) as unknown, w: new WeakMap() }),
+      () => Object.assign(new Error("x"), { message: Object.create(null) as unknown, w: new WeakRef({}) }),
     ],
   ])("that throws %s", (_what, make) => {
     it.each([
@@ -280,9 +283,9 @@ describe("a task", () => {
 
   it("whose result or error cannot travel says so", () => {
     const { sent, take } = setUp();
-    take(() => new WeakMap());
+    take(() => new WeakRef({}));
     take(() => {
-      throw Object.assign(new RangeError("bad"), { socket: new WeakMap() });
+      throw Object.assign(new RangeError("bad"), { socket: new WeakRef({}) });
     });
     expect(sent).toMatchObject([
       ["raised", 0, { name: "SerializationError" }],
@@ -453,7 +456,7 @@ describe("a generator", () => {
     const trace: string[] = [];
     const generator = function* () {
       try {
-        yield new WeakMap();
+        yield new WeakRef({});
       } finally {
         trace.push("finally");
       }

@@ -20,11 +20,11 @@ import {
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 
-/** How long a thread looks for the next message before it sleeps, in milliseconds. */
+/** How long a thread polls for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
-/** Most occasions to look for a message that are let pass after looking in vain. */
+/** Most occasions to poll that are skipped after polling in vain. */
 const MOST_PASSES = 255;
-/** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
+/** Messages up to this size come, as a rule, from a caller that waits for each answer. */
 const PULSE_BYTES = 96;
 /** Bytes of large messages that may be on their way out of a session. */
 const OUTGOING_LIMIT_BYTES = 512 * 1024;
@@ -33,7 +33,7 @@ const { config, port } = workerData as { config: ThreadConfig; port: MessagePort
 const board = new ThreadBoard(config.board);
 const unsent = new Map<number, number>();
 let received = 0;
-/** Occasions to look for a message that are let pass, and how many were after the last time in vain. */
+/** Occasions to poll that are still to be skipped, and how many were skipped after the last time in vain. */
 let passes = 0;
 let vain = 0;
 
@@ -122,9 +122,9 @@ function receive(message: ArrayBuffer | ToThread): void {
 }
 
 /**
- * Looks for the next message for a moment. A caller that waits for each answer sends the next one within that time, and
- * waking a sleeping thread costs a good part of such a call. Where the core is needed by others the message comes too
- * late, and looking only makes it worse: each time in vain doubles the number of occasions that are let pass.
+ * Polls for the next message for a moment. A caller that waits for each answer sends its next message within that time, and
+ * waking a sleeping thread costs a good part of such a call. Where others need the core the message comes too late, and
+ * polling makes it worse: each time in vain doubles the number of occasions that are skipped.
  */
 function spin(): void {
   if (passes > 0) {
@@ -150,7 +150,7 @@ containStrayErrors();
 markTaskThread();
 configureRoot(config.root);
 payloadFiles.useDirectory(config.payloadDirectory);
-// Keeps the thread alive. What it is handed waits until all is there that tasks count on.
+// Keeps the thread alive. Messages wait until everything that tasks rely on is loaded.
 port.ref();
 try {
   for (const specifier of config.preload) await preload(specifier);
@@ -171,15 +171,15 @@ async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefine
   return shipped === undefined ? undefined : await receiveHook<H>(shipped);
 }
 
-/** Only the first thing that is told counts. */
+/** Only the first `failed` or `ready` counts. */
 function fail(what: string, error: unknown): void {
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   tell({ kind: "failed", reason: `${what}: ${reason}` });
 }
 
 /**
- * Reports exceptions and rejections of this thread that nobody handles, and goes on: those of one task are nothing to the
- * others. Where the engine knows which task it came from, the report names it.
+ * Reports exceptions and rejections that nobody handles, and goes on: an error of one task does not concern the others. The
+ * report names the task where the engine knows it.
  */
 function containStrayErrors(): void {
   process.on("uncaughtException", (error) => report("uncaught exception", error));
