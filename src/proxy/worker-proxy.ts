@@ -295,7 +295,8 @@ export class WorkerProxy implements AsyncDisposable {
       this.#scheduler.balancer = balancer.value;
       enlistBalancer(this.#roster, balancer.value);
     }
-    this.#membership.subscribe(discovery.value);
+    if (this.#isFollower) this.#membership.followRoster(this.#roster);
+    else this.#membership.subscribe(discovery.value);
     return discovery.value;
   }
 

@@ -7,6 +7,7 @@ import { versionProblem } from "../../wire/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { Evictions } from "./evictions.ts";
 import { Member } from "./member.ts";
+import type { Roster } from "./roster.ts";
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
@@ -31,6 +32,7 @@ export class Membership {
   /** Workers that there is no room for. */
   readonly #waiting = new Map<string, WorkerMetadata>();
   #subscription: AsyncIterator<DiscoveryEvent> | undefined;
+  #unfollow: (() => void) | undefined;
   #state: "idle" | "subscribed" | "closed" = "idle";
   #retry: NodeJS.Timeout | undefined;
   readonly #evictions = new Evictions((worker) => this.#admit(worker));
@@ -52,6 +54,15 @@ export class Membership {
   subscribe(discovery: DiscoveryLike): void {
     this.#state = "subscribed";
     void this.#follow(discovery, FIRST_RETRY_MS);
+  }
+
+  /** Follows the roster of the pool that a task came from, until `close`. Everybody who is in it now is a member at once. */
+  followRoster(roster: Roster): void {
+    this.#state = "subscribed";
+    this.#unfollow = roster.follow((uid, worker) => {
+      if (worker === undefined) this.remove(uid, true);
+      else if (this.#options.filter(worker)) this.#admit(worker);
+    });
   }
 
   /** Takes a worker out because of what it answered. It is admitted again after a while. */
@@ -103,6 +114,7 @@ export class Membership {
   close(gone: boolean): void {
     this.#state = "closed";
     clearTimeout(this.#retry);
+    this.#unfollow?.();
     this.#evictions.close();
     for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
     // A subscription that waits inside itself answers when it wakes up; nobody needs to wait for that.
