@@ -3,7 +3,7 @@ import { VersionMismatch } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
 import { emitWorkerEvent } from "../../telemetry/index.ts";
-import { versionProblem } from "../../wire/index.ts";
+import { type CallerLimits, versionProblem } from "../../wire/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { Evictions } from "./evictions.ts";
 import { Member } from "./member.ts";
@@ -21,6 +21,8 @@ export interface MembershipOptions {
   readonly lease: number;
   /** With them only secure workers are admitted, without only others. */
   readonly credentials: WorkerCredentialsProvider | undefined;
+  /** What a worker may take of this process. */
+  readonly limits: CallerLimits | undefined;
   /** Called after each change, with the uid of the worker. */
   readonly changed: (uid: string) => void;
 }
@@ -170,7 +172,7 @@ export class Membership {
       this.#waiting.set(worker.uid, worker);
       return;
     }
-    scheduler.add(Member.join(worker, scheduler, this.#options.credentials));
+    scheduler.add(Member.join(worker, scheduler, this.#options.credentials, this.#options.limits));
     this.#options.changed(worker.uid);
     emitWorkerEvent("worker-added", worker);
   }
