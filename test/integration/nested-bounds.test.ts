@@ -180,7 +180,7 @@ describe("a call that needs tags", () => {
     const nested = routine(async () => Promise.all(Array.from({ length: 60 }, () => onCpu())));
     expect(new Set(await pool.dispatch(nested))).toEqual(new Set(cpus));
     const mapped = new Set<string | undefined>();
-    const item = routine(async (_: number) => currentTask()?.worker);
+    const item = routine(async (number: number) => (number < 0 ? "" : currentTask()?.worker));
     for await (const uid of pool.map(item, Array(60).keys(), { needs: ["gpu"] })) mapped.add(uid);
     expect(mapped).toEqual(new Set(gpus));
     const everywhere = await pool.broadcast(onCpu);
