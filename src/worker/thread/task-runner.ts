@@ -5,7 +5,7 @@ import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
-import { NO_COLLECTIONS } from "../../values/index.ts";
+import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -158,7 +158,7 @@ export class TaskRunner {
         context === undefined
           ? { task, carrier, calls }
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
-      const self = routine.method ? args.shift() : undefined;
+      const self = routine.method ? setTraps(args.shift()) : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
