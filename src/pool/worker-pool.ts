@@ -264,6 +264,8 @@ export class WorkerPool implements AsyncDisposable {
       startLimit: quorumTimeout,
       ...(workerOptions.shutdownGracePeriod === undefined ? {} : { stopLimit: workerOptions.shutdownGracePeriod }),
       made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
+      present: (worker) => proxy.adopt(worker),
+      gone: (uid) => proxy.abandon(uid),
       missed: (uid) => proxy.expect(uid, true),
       lost: (uid, error) => {
         proxy.expect(uid, false);

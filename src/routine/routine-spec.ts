@@ -57,7 +57,8 @@ export class RoutineSpec {
       options.timeout === undefined &&
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
-      options.prefetch === undefined;
+      options.prefetch === undefined &&
+      options.needs === undefined;
   }
 
   /** How the function itself travels; captured values follow the general rules. */
