@@ -233,6 +233,8 @@ class RunningWorkers {
       },
       startLimit: START_LIMIT_MS,
       made: () => undefined,
+      present: () => undefined,
+      gone: () => undefined,
       missed: (uid) => log("lost", { uid }, `${uid} has crashed and is started again`),
       lost: (uid, error) => this.#lost(uid, error),
     });
