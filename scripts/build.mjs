@@ -1,12 +1,17 @@
-// Builds dist/ from src/: declarations by tsc, which checks everything, and few files of code by esbuild, since
-// loading one file for each module would take a worker longer to start than Node.js itself.
-// A build that fails leaves the last good one in place.
+// Builds dist/ from src/. tsc checks everything and writes declarations, of which those that users can reach are put into
+// one file for each entry point. esbuild puts the code into few files, since loading one file for each module would take
+// a worker longer to start than Node.js itself. A build that fails leaves the last good one in place.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
+import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
+
+/** What programs import: the name in dist/, and the source. Each has its place in "exports" of package.json, too. */
+const PUBLIC_ENTRIES = { index: "src/index.ts" };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
@@ -59,16 +64,57 @@ function licenses(inputs) {
     .join("\n\n");
 }
 
+/** One file of declarations for each public entry, without what users cannot reach; for CommonJS under another name. */
+async function writeDeclarations() {
+  const types = join(out, "types");
+  const args = [tsc, "-p", "tsconfig.build.json", "--outDir", types, "--emitDeclarationOnly", "--noEmitOnError"];
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
+  if (status !== 0) throw new Error("the sources do not type-check");
+  const input = Object.fromEntries(
+    Object.entries(PUBLIC_ENTRIES).map(([name, source]) => [
+      name,
+      join(types, source.replace(/^src\//, "").replace(/\.ts$/, ".d.ts")),
+    ]),
+  );
+  const bundle = await rollup({ input, external: /^[^./]/, plugins: [dts()] });
+  await bundle.write({ dir: out, entryFileNames: "[name].d.ts", chunkFileNames: "wool-[hash].d.ts" });
+  await bundle.close();
+  rmSync(types, { recursive: true });
+  for (const name of readdirSync(out).filter((file) => file.endsWith(".d.ts"))) {
+    const text = readFileSync(join(out, name), "utf8");
+    writeFileSync(join(out, name.replace(/ts$/, "cts")), text.replace(/(from '\.\/wool-[^']*)\.js'/g, "$1.cjs'"));
+  }
+}
+
+/** The public entries, and the files they share, as CommonJS: for tools that can load nothing else, such as jest. */
+async function writeCommonJs(files) {
+  const names = new Set(files);
+  for (const name of names) {
+    const text = readFileSync(join(out, name), "utf8");
+    const shared = text.replace(/(["'])\.\/(wool-[0-9A-Z]{8})\.js\1/g, '"./$2.cjs"');
+    for (const [, file] of text.matchAll(/["']\.\/(wool-[0-9A-Z]{8}\.js)["']/g)) names.add(file);
+    const { code } = await transform(shared, {
+      format: "cjs",
+      platform: "node",
+      target: common.target,
+      logOverride: { "empty-import-meta": "silent" },
+    });
+    writeFileSync(join(out, name.replace(/js$/, "cjs")), code.replace(/\n\/\/# sourceMappingURL=.*\n?$/, "\n"));
+  }
+}
+
 // Beside dist, so that what source maps name is still there when it has become dist.
 const out = join(root, `.build-${process.pid}`);
 mkdirSync(out);
 try {
-  const args = [tsc, "-p", "tsconfig.build.json", "--outDir", out, "--emitDeclarationOnly", "--noEmitOnError"];
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
-  if (status !== 0) throw new Error("the sources do not type-check");
+  await writeDeclarations();
   await build({
     ...common,
-    entryPoints: ["src/index.ts", "src/worker/thread/thread-main.ts", { in: "src/cli/main.ts", out: "cli" }],
+    entryPoints: [
+      ...Object.entries(PUBLIC_ENTRIES).map(([name, source]) => ({ in: source, out: name })),
+      { in: "src/worker/thread/thread-main.ts", out: "thread-main" },
+      { in: "src/cli/main.ts", out: "cli" },
+    ],
     outdir: out,
     entryNames: "[name]",
     // By this name the code knows that it is not in a bundle of the user's: src/functions/shipment/own-url.ts.
@@ -79,6 +125,7 @@ try {
     sourcemap: true,
     plugins: [embeddedWorkerAside],
   });
+  await writeCommonJs(Object.keys(PUBLIC_ENTRIES).map((name) => `${name}.js`));
   // The gRPC thread of a worker runs no user code, so it shares no instance with anybody and loads only what it uses.
   await build({
     ...common,

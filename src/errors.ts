@@ -83,6 +83,12 @@ export class HandshakeError extends TransientRpcError {
   override name = "HandshakeError";
 }
 
+/** A worker's `authorize` hook does not let this caller run the task there. */
+export class PermissionDenied extends RpcError {
+  override readonly code: string = "WOOL_PERMISSION_DENIED";
+  override name = "PermissionDenied";
+}
+
 /** The worker vanished after it was handed the task: it may or may not have run. */
 export class WorkerLost extends WoolError {
   override readonly code: string = "WOOL_WORKER_LOST";

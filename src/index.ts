@@ -6,6 +6,7 @@ import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
 import { WorkerPool } from "./pool/index.ts";
 import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
 import { currentTask, routine } from "./routine/index.ts";
+import { WorkerCredentials, WorkerCredentialsProvider } from "./security/index.ts";
 import { events } from "./telemetry/index.ts";
 import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
 
@@ -39,6 +40,8 @@ export {
   LocalDiscovery,
   type LocalDiscoveryOptions,
   StaticDiscovery,
+  type StaticDiscoveryOptions,
+  type WorkerFilter,
   type WorkerMetadata,
 } from "./discovery/index.ts";
 export * from "./errors.ts";
@@ -46,7 +49,9 @@ export {
   type ExplainedPart,
   type ExplainOptions,
   type Explanation,
+  type ModulePattern,
   type Refusal,
+  type Stability,
   shipping,
 } from "./functions/index.ts";
 export type { MapOptions, PoolOptions, Progress } from "./pool/index.ts";
@@ -56,23 +61,43 @@ export {
   type MemberStats,
   type PoolStats,
   WorkerConnection,
+  type WorkerConnectionOptions,
   WorkerProxy,
   type WorkerProxyOptions,
   type WorkerStats,
 } from "./proxy/index.ts";
-export type { CallOptions, RoutineOptions } from "./routine/index.ts";
 export {
+  type AsyncFunction,
+  type AsyncGeneratorFunctionLike,
+  type AsyncMethod,
+  type CallOptions,
   currentTask,
+  type FunctionGiving,
+  type MethodContext,
+  type PoolLike,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,
+  type RoutineOptions,
   routine,
   type StreamRoutine,
   type Task,
 } from "./routine/index.ts";
+export {
+  type CredentialsFiles,
+  type CredentialsLike,
+  type CredentialsMaterial,
+  type PEM,
+  type PeerIdentity,
+  type ProviderOptions,
+  WorkerCredentials,
+  WorkerCredentialsProvider,
+} from "./security/index.ts";
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export {
+  type AuthorizeContext,
+  type AuthorizeLike,
   type BackpressureContext,
   type BackpressureLike,
   LocalWorker,
@@ -103,6 +128,8 @@ registerRuntimeExports("wool-ts", {
   StaticDiscovery,
   Worker,
   WorkerConnection,
+  WorkerCredentials,
+  WorkerCredentialsProvider,
   WorkerPool,
   WorkerProxy,
 });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TaskTimeout } from "../errors.ts";
 import type { CallOptions } from "../routine/options.ts";
 import type { Route } from "../routine/route.ts";
+import { Payload } from "../wire/payload.ts";
 import { Call, type CallSession } from "./call.ts";
 import { controlCall } from "./call-limits.ts";
 import { RemoteFailure } from "./remote-failure.ts";
@@ -23,7 +24,7 @@ function control(options: CallOptions) {
     remade: () => undefined,
     lost: () => undefined,
   };
-  const call = new Call({ name: "add" } as Route, owner, undefined, undefined, new Uint8Array(0), 0, 0);
+  const call = new Call({ name: "add" } as Route, owner, undefined, undefined, Payload.EMPTY);
   call.resolve = (value) => void happened.push(["resolved", value]);
   call.reject = (failure) => void happened.push(["failed", failure instanceof RemoteFailure ? failure.error : failure]);
   controlCall(call, options, () => void happened.push("withdrawn"));

@@ -2,6 +2,7 @@ import type { DispatchOutcome } from "../balancing/index.ts";
 import type { Dependency } from "../functions/index.ts";
 import type { Route } from "../routine/index.ts";
 import type { Serializer } from "../values/index.ts";
+import type { Payload } from "../wire/index.ts";
 import type { LiveSignal } from "./live-signals.ts";
 
 /** What a call says beyond its routine and arguments. */
@@ -100,12 +101,8 @@ export class Call {
   readonly extras: CallExtras | undefined;
   /** Names the call in this process. */
   readonly sequence: number = ++lastSequence;
-  /** The encoded arguments are a part of this buffer, or have this length in a file. */
-  args: Uint8Array;
-  argsStart: number;
-  argsEnd: number;
-  /** The encoded arguments are in this file instead, from the call on. */
-  file: string | undefined;
+  /** The encoded arguments. */
+  args: Payload;
   state: CallState = "waiting";
   session: CallSession | undefined;
   /** Uid of the worker that it was last handed to. */
@@ -156,22 +153,12 @@ export class Call {
     this.remake = undefined;
   }
 
-  constructor(
-    route: Route,
-    owner: CallOwner,
-    scope: Scope | undefined,
-    extras: CallExtras | undefined,
-    args: Uint8Array,
-    argsStart: number,
-    argsEnd: number,
-  ) {
+  constructor(route: Route, owner: CallOwner, scope: Scope | undefined, extras: CallExtras | undefined, args: Payload) {
     this.route = route;
     this.owner = owner;
     this.scope = scope;
     this.extras = extras;
     this.args = args;
-    this.argsStart = argsStart;
-    this.argsEnd = argsEnd;
   }
 }
 

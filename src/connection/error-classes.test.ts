@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HandshakeError, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
+import { HandshakeError, PermissionDenied, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
 import { ChannelError, StatusCode } from "../grpc/index.ts";
 import { errorForConnect, errorForStatus } from "./error-classes.ts";
 
@@ -13,9 +13,13 @@ describe("errorForStatus", () => {
       const expected =
         code === StatusCode.FAILED_PRECONDITION
           ? VersionMismatch
-          : transient.includes(code)
-            ? TransientRpcError
-            : RpcError;
+          : code === StatusCode.UNAUTHENTICATED
+            ? HandshakeError
+            : code === StatusCode.PERMISSION_DENIED
+              ? PermissionDenied
+              : transient.includes(code)
+                ? TransientRpcError
+                : RpcError;
       expect(classOf(error)).toBe(expected);
       expect(error).toMatchObject({ status: code, message: "worker host:1: why" });
     }

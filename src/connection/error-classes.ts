@@ -1,4 +1,4 @@
-import { HandshakeError, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
+import { HandshakeError, PermissionDenied, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
 import { ChannelError, type GrpcStatus, StatusCode } from "../grpc/index.ts";
 
 const TRANSIENT: ReadonlySet<number> = new Set([
@@ -11,6 +11,8 @@ const TRANSIENT: ReadonlySet<number> = new Set([
 export function errorForStatus(status: GrpcStatus, address: string): RpcError {
   const message = `worker ${address}: ${status.message}`;
   if (status.code === StatusCode.FAILED_PRECONDITION) return new VersionMismatch(message, status.code);
+  if (status.code === StatusCode.UNAUTHENTICATED) return new HandshakeError(message, status.code);
+  if (status.code === StatusCode.PERMISSION_DENIED) return new PermissionDenied(message, status.code);
   if (TRANSIENT.has(status.code)) return new TransientRpcError(message, status.code);
   return new RpcError(message, status.code);
 }
@@ -24,4 +26,11 @@ export function errorForConnect(error: unknown, address: string): RpcError {
     return new HandshakeError(message, StatusCode.UNAVAILABLE, { cause: error });
   }
   return new TransientRpcError(message, StatusCode.UNAVAILABLE, { cause: error });
+}
+
+/** The error for a connection that was not tried, since there are no credentials for it. */
+export function errorForCredentials(error: unknown, address: string): HandshakeError {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `worker ${address} is not connected to: the provider of the credentials failed: ${reason}`;
+  return new HandshakeError(message, StatusCode.UNAUTHENTICATED, { cause: error });
 }

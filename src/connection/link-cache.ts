@@ -1,4 +1,5 @@
 import { PoolClosed } from "../errors.ts";
+import type { WorkerCredentialsProvider } from "../security/index.ts";
 import { type LinkOptions, WorkerLink } from "./worker-link.ts";
 
 /** How long a connection that nobody uses stays open, in milliseconds. */
@@ -6,18 +7,22 @@ export const IDLE_LINK_MS = 60_000;
 
 interface CachedLink {
   readonly link: WorkerLink;
+  readonly key: string;
   users: number;
   expiry: NodeJS.Timeout | undefined;
 }
 
 const links = new Map<string, CachedLink>();
+const numbers = new WeakMap<WorkerCredentialsProvider, number>();
+let lastNumber = 0;
 
 /** The process's connection to a worker. Give it back with `releaseLink`. */
 export function acquireLink(address: string, options: LinkOptions): WorkerLink {
-  let cached = links.get(address);
+  const key = keyOf(address, options.credentials);
+  let cached = links.get(key);
   if (cached === undefined) {
-    cached = { link: new WorkerLink(address, options), users: 0, expiry: undefined };
-    links.set(address, cached);
+    cached = { link: new WorkerLink(address, options), key, users: 0, expiry: undefined };
+    links.set(key, cached);
   }
   clearTimeout(cached.expiry);
   cached.users++;
@@ -29,11 +34,11 @@ export function acquireLink(address: string, options: LinkOptions): WorkerLink {
  * call is in flight.
  */
 export function releaseLink(link: WorkerLink, gone: boolean): void {
-  const cached = links.get(link.address);
+  const cached = links.get(keyOf(link.address, link.credentials));
   if (cached === undefined || cached.link !== link || --cached.users > 0) return;
   if (gone) {
     clearTimeout(cached.expiry);
-    links.delete(link.address);
+    links.delete(cached.key);
     link.retire(new PoolClosed(`the connection to ${link.address} is no longer used`));
     return;
   }
@@ -43,6 +48,14 @@ export function releaseLink(link: WorkerLink, gone: boolean): void {
 
 function discard(cached: CachedLink): void {
   clearTimeout(cached.expiry);
-  links.delete(cached.link.address);
+  links.delete(cached.key);
   cached.link.close(new PoolClosed(`the connection to ${cached.link.address} is no longer used`));
+}
+
+/** Who has other credentials has a connection of their own: what one may do is nothing to the other. */
+function keyOf(address: string, credentials: WorkerCredentialsProvider | undefined): string {
+  if (credentials === undefined) return address;
+  let number = numbers.get(credentials);
+  if (number === undefined) numbers.set(credentials, (number = ++lastNumber));
+  return `${number} ${address}`;
 }

@@ -1,18 +1,22 @@
 import { type Call, RemoteFailure } from "../call/index.ts";
 import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
-import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../host/index.ts";
 import { ValueDecoder } from "../values/index.ts";
-import { ChunkAssembly, type FrameReader, OutcomeField, ReceivedDependencies, ResponseField } from "../wire/index.ts";
-
-const OWNED = { owned: true } as const;
+import {
+  type FrameReader,
+  IncomingPayloads,
+  OutcomeField,
+  type Payload,
+  ReceivedDependencies,
+  ResponseField,
+} from "../wire/index.ts";
 
 const decoder = new ValueDecoder();
 
 /** Finds what a worker sent back, decodes it and tells the calls, in the order in which it came. */
 export class OutcomeDelivery {
-  /** Large values that are still arriving. */
-  readonly chunks = new ChunkAssembly();
+  /** Values, wherever they arrive. */
+  readonly payloads = new IncomingPayloads();
   /** Code that values need. */
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency, { importing: false }));
   readonly #cancel: (call: Call, reason: Error) => void;
@@ -38,75 +42,34 @@ export class OutcomeDelivery {
 
   /** Frees what an outcome that nobody wants brought. */
   drop(frame: FrameReader, id: number): void {
-    this.chunks.drop(id);
-    if (frame.has(OutcomeField.file)) {
-      dropPayloadFile(frame.text(OutcomeField.file), frame.integer(OutcomeField.chunked));
-    }
-  }
-
-  /** Decodes the bytes of a value and tells the call. `owned`: nobody else uses the buffer. `mark`: see `writeOutcome`. */
-  deliver(call: Call, kind: number, buffer: Buffer, from: number, to: number, owned: boolean, mark: boolean): void {
-    let value: unknown;
-    try {
-      const serializer = isForSerializer(kind, mark) ? call.extras?.serializer : undefined;
-      value =
-        serializer === undefined
-          ? decoder.decode(buffer, from, to, owned ? OWNED : undefined)
-          : serializer.loads(buffer.subarray(from, to));
-    } catch (cause) {
-      this.#unreadable(call, cause);
-      return;
-    }
-    settle(call, kind, value, mark);
+    this.payloads.drop(frame, id, OutcomeField);
   }
 
   #take(frame: FrameReader, kind: number, id: number, call: Call): void {
-    const length = frame.integer(OutcomeField.chunked);
-    const file = frame.has(OutcomeField.file) ? frame.text(OutcomeField.file) : undefined;
-    const mark = frame.integer(OutcomeField.control) === 1;
+    const flag = frame.integer(OutcomeField.control) === 1;
     const loading = frame.has(OutcomeField.needs) ? this.received.ready(frame.integers(OutcomeField.needs)) : undefined;
+    const payload = this.payloads.take(frame, id, OutcomeField);
     if (loading === undefined && this.#delayed === undefined) {
-      if (length === 0 && !frame.has(OutcomeField.value)) {
-        settle(call, kind, undefined, mark);
-      } else if (file !== undefined && call.extras?.serializer !== undefined) {
-        // A serializer of the user's may keep the bytes; our own decoder does not.
-        this.deliver(call, kind, takePayloadFile(file, length), 0, length, true, mark);
-      } else if (file !== undefined) {
-        this.#deliverFile(call, kind, file, length, mark);
-      } else if (length > 0) {
-        this.deliver(call, kind, this.chunks.take(id, length), 0, length, true, mark);
-      } else {
-        const { buffer } = frame;
-        const end = frame.end(OutcomeField.value);
-        this.deliver(call, kind, buffer, frame.start(OutcomeField.value), end, false, mark);
-      }
+      this.#deliver(call, kind, payload, flag);
       return;
     }
-    let payload = frame.view(OutcomeField.value);
-    if (file !== undefined) payload = takePayloadFile(file, length);
-    else if (length > 0) payload = this.chunks.take(id, length);
-    const owned = length > 0;
-    this.#deliverLater(loading, () => this.deliver(call, kind, payload, 0, payload.length, owned, mark));
+    // Its worker may be gone when the code is there, and what it stored with it.
+    const kept = payload.intoMemory();
+    this.#deliverLater(loading, () => this.#deliver(call, kind, kept, flag));
   }
 
-  /** A file that is none is a fault of the session, what is in it one of the call. */
-  #deliverFile(call: Call, kind: number, file: string, length: number, mark: boolean): void {
-    usePayloadFile(file, length, (source) => {
-      let value: unknown;
-      try {
-        value = decoder.decodeFrom(source);
-      } catch (cause) {
-        this.#unreadable(call, cause);
-        return;
-      }
-      settle(call, kind, value, mark);
-    });
-  }
-
-  #unreadable(call: Call, cause: unknown): void {
-    const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
-    this.#cancel(call, error);
-    call.reject(new RemoteFailure(error));
+  /** Decodes a value and tells the call. `flag`: see `writeOutcome`. */
+  #deliver(call: Call, kind: number, payload: Payload, flag: boolean): void {
+    let value: unknown;
+    try {
+      value = payload.read(decoder, isForSerializer(kind, flag) ? call.extras?.serializer : undefined);
+    } catch (cause) {
+      const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
+      this.#cancel(call, error);
+      call.reject(new RemoteFailure(error));
+      return;
+    }
+    settle(call, kind, value, flag);
   }
 
   /** Keeps the order of answers while one of them waits for code. */
@@ -120,8 +83,8 @@ export class OutcomeDelivery {
 }
 
 /** What the runtime has to say itself is not for a serializer of the user's. */
-function isForSerializer(kind: number, mark: boolean): boolean {
-  return kind !== ResponseField.raised || !mark;
+function isForSerializer(kind: number, flag: boolean): boolean {
+  return kind !== ResponseField.raised || !flag;
 }
 
 function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {
@@ -129,7 +92,7 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
 }
 
 /** Tells a call what came of it. */
-function settle(call: Call, kind: number, value: unknown, mark: boolean): void {
+function settle(call: Call, kind: number, value: unknown, flag: boolean): void {
   if (kind === ResponseField.result) {
     if (call.tally !== undefined) call.tally.done++;
     call.resolve(value);
@@ -138,5 +101,5 @@ function settle(call: Call, kind: number, value: unknown, mark: boolean): void {
     if (call.tally !== undefined) call.tally.failed++;
     call.reject(new RemoteFailure(value));
     call.release();
-  } else call.stream?.yielded(value, mark);
+  } else call.stream?.yielded(value, flag);
 }

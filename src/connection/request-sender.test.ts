@@ -1,18 +1,19 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { Call, type CallExtras, type Scope, type StreamSink } from "../call/call.ts";
-import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../host/index.ts";
+import { PoolDirectory, payloadFiles } from "../host/index.ts";
 import type { Route } from "../routine/route.ts";
 import { decode } from "../values/index.ts";
 import { LAST_REQUEST_FIELD, RequestField, StepKind } from "../wire/fields.ts";
 import { FrameReader } from "../wire/frame-reader.ts";
 import { Outbox } from "../wire/outbox.ts";
+import { Payload } from "../wire/payload.ts";
 import {
   CancelField,
   CreditField,
   DependencyField,
+  PoolReferenceField,
   RouteField,
-  ScopeField,
   StepField,
   TaskField,
 } from "../wire/request-frames.ts";
@@ -60,7 +61,7 @@ function makeSender() {
     outbox,
     sink,
     call(of: Route, bytes = Uint8Array.of(1), extras?: CallExtras, scope?: Scope, stream?: StreamSink): Call {
-      const made = new Call(of, owner, scope, extras, bytes, 0, bytes.length);
+      const made = new Call(of, owner, scope, extras, Payload.inMemory(bytes));
       made.id = ++lastId;
       made.stream = stream;
       made.session = {} as Session;
@@ -124,8 +125,9 @@ describe("RequestSender", () => {
     call(route(1), undefined, undefined, scope);
     call(route(1), undefined, { timeout: 5 }, scope);
     const seen = frames((kind, frame) => {
-      if (kind === "scope") return [frame.integer(ScopeField.number), frame.text(ScopeField.pool)];
-      return kind === "task" ? frame.integer(TaskField.scope) : kind;
+      if (kind === "pool")
+        return [frame.integer(PoolReferenceField.number), frame.text(PoolReferenceField.description)];
+      return kind === "task" ? frame.integer(TaskField.pool) : kind;
     });
     expect(seen).toEqual(["route", [7, "pool"], 7, 7]);
   });
@@ -160,7 +162,7 @@ describe("RequestSender", () => {
 
   it("sends only the arguments' part of their buffer", () => {
     const { sender, frames } = makeSender();
-    const made = new Call(route(1), owner, undefined, undefined, Uint8Array.of(0, 1, 2, 3, 4), 1, 4);
+    const made = new Call(route(1), owner, undefined, undefined, Payload.inMemory(Uint8Array.of(0, 1, 2, 3, 4), 1, 4));
     made.id = 5;
     sender.task(made);
     const tasks = frames((kind, frame) => [kind, frame.integer(TaskField.id), [...frame.view(TaskField.args)]]);
@@ -259,27 +261,27 @@ describe("RequestSender", () => {
     ]);
   });
 
-  it.skipIf(fileRealm() === "")("arguments in a file are the same at the second worker", () => {
-    usePayloadDirectory(directory.bulkDirectory());
+  it.skipIf(payloadFiles.realm === "")("arguments in a file are the same at the second worker", () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
     const bytes = new Uint8Array(100_000).fill(7);
-    const made = new Call(route(1), owner, undefined, undefined, new Uint8Array(0), 0, bytes.length);
-    made.file = writePayloadFile(bytes);
+    const made = new Call(route(1), owner, undefined, undefined, Payload.EMPTY);
+    made.args = Payload.inStore(payloadFiles, payloadFiles.put(bytes) ?? "", bytes.length);
     const sent = ["refuses", "takes"].map(() => {
       const { sender, frames } = makeSender();
       made.id = 0;
       sender.task(made);
       // Files that were read are written again.
-      writePayloadFile(new Uint8Array(bytes.length).fill(8));
+      payloadFiles.put(new Uint8Array(bytes.length).fill(8));
       return frames((kind, frame) => (kind === "task" ? Buffer.from(frame.view(TaskField.args)) : kind)).at(-1);
     });
     expect(sent.map((args) => Buffer.compare(Buffer.from(args ?? ""), bytes))).toEqual([0, 0]);
   });
 
-  it.skipIf(fileRealm() === "")("names the file of arguments to a worker that can read it", () => {
+  it.skipIf(payloadFiles.realm === "")("names the file of arguments to a worker that can read it", () => {
     const { outbox, sender, frames } = makeSender();
-    outbox.writeFile = () => undefined;
-    const made = new Call(route(1), owner, undefined, undefined, new Uint8Array(0), 0, 100_000);
-    made.file = "/somewhere/file";
+    outbox.store = payloadFiles;
+    const args = Payload.inStore(payloadFiles, "/somewhere/file", 100_000);
+    const made = new Call(route(1), owner, undefined, undefined, args);
     made.id = 0;
     sender.task(made);
     expect(

@@ -1,20 +1,19 @@
 import type { Call, LiveSignal } from "../call/index.ts";
 import type { Dependency } from "../functions/index.ts";
-import { takePayloadFile } from "../host/index.ts";
 import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
 import {
-  FILE_FROM_BYTES,
   type Outbox,
   type PayloadPlace,
   RequestField,
   SentDependencies,
+  STORE_FROM_BYTES,
   type StepKind,
   writeAbort,
   writeCancel,
   writeCredit,
   writePlainTask,
+  writePoolReference,
   writeRoute,
-  writeScope,
   writeStep,
   writeTask,
 } from "../wire/index.ts";
@@ -66,18 +65,18 @@ export class RequestSender {
     if (!this.#routes.has(route.number)) this.#announceRoute(call);
     if (scope !== undefined && !this.#scopes.has(scope.number)) {
       this.#scopes.add(scope.number);
-      writeScope(writer, scope.number, scope.pool);
+      writePoolReference(writer, scope.number, scope.pool);
     }
-    const { args, argsStart, argsEnd, sequence } = call;
+    const { args, sequence } = call;
     const pool = scope?.number ?? 0;
     if (
-      call.file === undefined &&
+      !args.isStored &&
       extras === undefined &&
       call.signals === undefined &&
       call.stream === undefined &&
-      argsEnd - argsStart <= FILE_FROM_BYTES
+      args.length <= STORE_FROM_BYTES
     ) {
-      writePlainTask(writer, id, route.number, args, argsStart, argsEnd, sequence, pool);
+      writePlainTask(writer, id, route.number, args.buffer, args.start, args.end, sequence, pool);
       call.written = true;
       this.#window.sent(1);
       return;
@@ -90,9 +89,8 @@ export class RequestSender {
         timeout,
         caller,
         context,
-        prefetch,
         key,
-        scope: pool,
+        pool,
         needs,
       });
       call.written = true;
@@ -108,16 +106,11 @@ export class RequestSender {
   }
 
   #placeArgs(call: Call, write: (place: PayloadPlace) => void): void {
-    if (call.file !== undefined && this.#outbox.writeFile === undefined) {
-      // A worker that reads no files: the arguments go the long way, now and if they are sent again.
-      call.args = takePayloadFile(call.file, call.argsEnd - call.argsStart);
-      call.argsEnd -= call.argsStart;
-      call.argsStart = 0;
-      call.file = undefined;
-    }
-    const { id, file, args, argsStart, argsEnd } = call;
-    if (file === undefined) this.#outbox.place(id, args.subarray(argsStart, argsEnd), write);
-    else write({ file, chunked: argsEnd - argsStart });
+    // To a worker that shares no store the arguments go the long way, now and if they are sent again.
+    if (this.#outbox.store === undefined) call.args = call.args.intoMemory();
+    const { id, args } = call;
+    if (args.isStored) write(args.place);
+    else this.#outbox.place(id, args.buffer.subarray(args.start, args.end), write);
   }
 
   /**

@@ -2,7 +2,7 @@ import { type Call, RemoteFailure, type Tally } from "../call/index.ts";
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
-import { dropPayloadFile, fileRealm, writePayloadFile } from "../host/index.ts";
+import { payloadFiles } from "../host/index.ts";
 import {
   ChunkField,
   FrameReader,
@@ -88,7 +88,7 @@ export class Session {
       // Tasks are called by it and their sequence number, and code that comes back from a worker is known by it.
       callerId: processId,
       lane,
-      fileRealm: address.startsWith("unix:") ? fileRealm() : "",
+      fileRealm: address.startsWith("unix:") ? payloadFiles.realm : "",
     });
     this.#outbox.flush();
   }
@@ -174,7 +174,7 @@ export class Session {
     if (call.session !== this || this.#state === "closed") return;
     const unstarted = call.state === "sent";
     call.state = "abandoned";
-    this.#outcomes.chunks.drop(call.id);
+    this.#outcomes.payloads.dropChunks(call.id);
     this.#sender.cancel(call, reason);
     if (unstarted) this.window.started(1);
     // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
@@ -198,7 +198,7 @@ export class Session {
           break;
         case ResponseField.chunk:
           // Pieces of what nobody wants any more may still be under way.
-          if (isWanted(this.#calls[frame.integer(ChunkField.id)])) this.#outcomes.chunks.add(frame);
+          if (isWanted(this.#calls[frame.integer(ChunkField.id)])) this.#outcomes.payloads.addChunk(frame);
           break;
         case ResponseField.rejected:
           started += this.#rejected(frame);
@@ -224,7 +224,10 @@ export class Session {
   #open(frame: FrameReader): void {
     if (this.#state !== "opening") return;
     this.#state = "open";
-    if (frame.integer(WelcomeField.sharesFiles) === 1) this.#outbox.writeFile = writePayloadFile;
+    if (frame.integer(WelcomeField.sharesFiles) === 1) {
+      this.#outbox.store = payloadFiles;
+      this.#outcomes.payloads.store = payloadFiles;
+    }
     this.#welcomed?.({
       version: frame.integer(WelcomeField.version),
       workerUid: frame.text(WelcomeField.workerUid),
@@ -261,18 +264,7 @@ export class Session {
     const wanted = call.state !== "abandoned";
     this.#release(call);
     if (!wanted) return counts;
-    if (frame.has(RejectedField.error)) {
-      const from = frame.start(RejectedField.error);
-      this.#outcomes.deliver(
-        call,
-        ResponseField.raised,
-        frame.buffer,
-        from,
-        frame.end(RejectedField.error),
-        false,
-        true,
-      );
-    } else if (frame.has(RejectedField.codeWanted)) {
+    if (frame.has(RejectedField.codeWanted)) {
       this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
@@ -292,7 +284,7 @@ export class Session {
       call.reject(new RemoteFailure(error));
       return;
     } finally {
-      if (call.file !== undefined && call.file !== remade?.file) dropPayloadFile(call.file, call.argsEnd);
+      if (call.args !== remade?.args) call.args.drop();
     }
     if (remade !== undefined) call.owner.remade(remade, call.worker);
     else call.reject(new RemoteFailure(new CodeUnavailable(`worker ${this.#address}: ${message}`)));
@@ -330,7 +322,7 @@ export class Session {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
-    this.#outcomes.chunks.clear();
+    this.#outcomes.payloads.clear();
     if (opening) {
       // Whoever opened the session may be gone; the failure reaches the calls through `closed`.
       this.welcome.catch(() => undefined);

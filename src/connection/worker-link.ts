@@ -1,6 +1,7 @@
 import { PoolClosed } from "../errors.ts";
-import { GrpcChannel } from "../grpc/index.ts";
-import { errorForConnect } from "./error-classes.ts";
+import { type ClientTls, GrpcChannel } from "../grpc/index.ts";
+import { clientTls, credentialsText, type WorkerCredentialsProvider } from "../security/index.ts";
+import { errorForConnect, errorForCredentials } from "./error-classes.ts";
 import { LinkVigil } from "./link-vigil.ts";
 import { Session } from "./session.ts";
 
@@ -20,6 +21,8 @@ export interface LinkOptions {
   readonly keepaliveInterval?: number | undefined;
   /** Milliseconds that a keepalive ping may go unanswered. */
   readonly keepaliveTimeout?: number | undefined;
+  /** For TLS. None: the worker is connected to without. */
+  readonly credentials?: WorkerCredentialsProvider | undefined;
 }
 
 /**
@@ -50,6 +53,11 @@ export class WorkerLink {
   constructor(address: string, options: LinkOptions) {
     this.address = address;
     this.#options = options;
+  }
+
+  /** What it connects with. */
+  get credentials(): WorkerCredentialsProvider | undefined {
+    return this.#options.credentials;
   }
 
   get state(): "idle" | "connecting" | "ready" | "closed" {
@@ -144,8 +152,11 @@ export class WorkerLink {
 
   async #open(): Promise<void> {
     this.#state = "connecting";
+    const tls = await this.#tls();
+    if (this.#isClosed()) throw new PoolClosed(`the connection to ${this.address} is closed`);
     const channel: GrpcChannel = new GrpcChannel(this.address, {
       ...definedOptions(this.#options),
+      ...(tls === undefined ? {} : { tls }),
       onClose: () => this.#disconnected(channel),
     });
     this.#channel = channel;
@@ -168,6 +179,18 @@ export class WorkerLink {
       throw errorForConnect(error, this.address);
     }
     this.#notify();
+  }
+
+  /** Asked for each connection: certificates may have been replaced since the last one. */
+  async #tls(): Promise<ClientTls | undefined> {
+    const { credentials } = this.#options;
+    if (credentials === undefined) return undefined;
+    try {
+      return clientTls(credentialsText(await credentials.load()), credentials.identity);
+    } catch (error) {
+      if (!this.#isClosed()) this.#state = "idle";
+      throw errorForCredentials(error, this.address);
+    }
   }
 
   #watch(channel: GrpcChannel): void {

@@ -25,7 +25,7 @@ const CHECKS = {
 export class ContextVar<T> {
   readonly name: string;
   readonly namespace: string;
-  /** Holds the default, if there is one. */
+  /** @internal Holds the default, if there is one. */
   readonly fallback: readonly [] | readonly [T];
 
   /**
@@ -64,6 +64,7 @@ export class ContextVar<T> {
     return extendCallContext({ variables }, fn);
   }
 
+  /** @internal */
   get [traveller](): string {
     return "context-var";
   }

@@ -8,6 +8,7 @@ export {
   stability,
   writtenName,
 } from "./capture/index.ts";
+export { type PromiseView, viewPromise } from "./engine/index.ts";
 export {
   type ExplainedPart,
   type ExplainOptions,
@@ -38,6 +39,7 @@ export {
   type Dismantled,
   IS_BUNDLED,
   isClass,
+  type ModulePattern,
   OWN_URL,
   type PlainData,
   PortableIds,

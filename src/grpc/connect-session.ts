@@ -1,15 +1,18 @@
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
 import { connect as connectNet, isIP, type Socket } from "node:net";
-import { connect as connectTls, type SecureContextOptions, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import { ChannelError, type ChannelErrorKind } from "./channel-error.ts";
 import { LoopTimeout } from "./loop-timeout.ts";
 import { StatusCode } from "./status.ts";
 import type { Target } from "./target.ts";
+import { describeTlsFault } from "./tls-faults.ts";
 
 /** TLS on the client's side; `key` and `cert` for mutual TLS. */
-export interface ClientTls extends Pick<SecureContextOptions, "ca" | "key" | "cert"> {
-  /** The name that the server's certificate must carry; the target's host by default, `localhost` for a unix socket. */
+export interface ClientTls extends Pick<ConnectionOptions, "ca" | "key" | "cert"> {
+  /** The name that is asked for, and that the server's certificate must carry; the target's host by default, `localhost` for a unix socket. */
   readonly servername?: string;
+  /** Decides about the name of a server whose certificate is of `ca`; by default it must be `servername`. */
+  readonly checkServerIdentity?: ConnectionOptions["checkServerIdentity"];
 }
 
 /** How `connectSession` connects. */
@@ -50,7 +53,8 @@ export function connectSession(options: ConnectOptions): PendingSession {
     };
     const failed = (cause: Error): void => {
       const kind = classify(phase, tls !== undefined, cause);
-      fail(kind, `${cause.message}. ${ADVICE[kind]}`, cause);
+      const fault = kind === "handshake" ? describeTlsFault(cause) : undefined;
+      fail(kind, fault === undefined ? `${cause.message}. ${ADVICE[kind]}` : `${fault}.`, cause);
     };
     const timer = new LoopTimeout(
       () => fail("timeout", `no answer within ${options.timeout} ms (${WAITING_FOR[phase]}). ${ADVICE.timeout}`),
@@ -69,7 +73,13 @@ export function connectSession(options: ConnectOptions): PendingSession {
       });
       http2Session.on("error", failed);
       http2Session.once("connect", () => http2Session?.setLocalWindowSize(windowBytes));
-      http2Session.once("remoteSettings", () => {
+      http2Session.once("goaway", (code: number, _lastStream: number, text?: Uint8Array) => {
+        if (code !== constants.NGHTTP2_INADEQUATE_SECURITY) return;
+        fail("handshake", `${text === undefined ? "the server asks for TLS" : Buffer.from(text).toString("utf8")}.`);
+      });
+      // A server that turns this client away says so right after its settings.
+      http2Session.once("remoteSettings", () => setImmediate(connected));
+      const connected = (): void => {
         if (http2Session === undefined || http2Session.destroyed) return;
         timer.clear();
         socket.off("error", failed);
@@ -79,7 +89,7 @@ export function connectSession(options: ConnectOptions): PendingSession {
         http2Session.on("error", () => {});
         socket.on("error", () => {});
         resolve(http2Session);
-      });
+      };
     };
     const dropped = (): void => failed(new Error("the connection was closed before the server spoke HTTP/2"));
     socket.on("error", failed);
@@ -129,6 +139,7 @@ function openSocket(target: Target, tls: ClientTls | undefined): Socket {
     key,
     cert,
     servername,
+    checkServerIdentity: tls.checkServerIdentity ?? checkServerIdentity,
     ALPNProtocols: ["h2"],
     minVersion: "TLSv1.2",
     // Also when the environment turns the check off for the whole process.

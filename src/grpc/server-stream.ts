@@ -1,4 +1,6 @@
+import type { X509Certificate } from "node:crypto";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { TLSSocket } from "node:tls";
 import { type MessageHandlers, MessageStream } from "./message-stream.ts";
 import { encodeStatusMessage, type GrpcStatus, StatusCode } from "./status.ts";
 
@@ -44,6 +46,12 @@ export class ServerStream extends MessageStream {
     const host = socket?.remoteAddress;
     if (host === undefined) return "unix:";
     return host.includes(":") ? `[${host}]:${socket?.remotePort}` : `${host}:${socket?.remotePort}`;
+  }
+
+  /** The certificate that the client proved to be the holder of, of the server's authority; none without mutual TLS. */
+  get peerCertificate(): X509Certificate | undefined {
+    const socket = this.#stream.session?.socket;
+    return socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
   }
 
   /** True after the client cancelled or went away, or the stream ended. */

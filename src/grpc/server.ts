@@ -5,26 +5,16 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
-import {
-  createServer as createSecureServer,
-  type SecureContextOptions,
-  Server as SecureServer,
-  type TLSSocket,
-} from "node:tls";
+import type { TLSSocket } from "node:tls";
 import { isGrpcContentType } from "./client-stream.ts";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "./deframer.ts";
 import { DEFAULT_WINDOW_BYTES } from "./flow-control.ts";
 import { Keepalive } from "./keepalive.ts";
+import { SecureDoor, type ServerTls } from "./secure-door.ts";
 import { ServerStream } from "./server-stream.ts";
 import { StatusCode, statusFromError } from "./status.ts";
 import { checkSocketPath } from "./target.ts";
 import { serveUnary, type UnaryHandler } from "./unary-call.ts";
-
-/** TLS on the server's side. */
-export interface ServerTls extends Pick<SecureContextOptions, "ca" | "key" | "cert"> {
-  /** Whether clients must show a certificate of `ca` (mutual TLS); true by default when `ca` is given. */
-  readonly requestCert?: boolean;
-}
 
 /** How a server treats its connections. */
 export interface GrpcServerOptions {
@@ -62,6 +52,7 @@ export class GrpcServer {
   readonly #sessions = new Set<ServerHttp2Session>();
   #state: "new" | "listening" | "closing" = "new";
   #server: Server | undefined;
+  #door: SecureDoor | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: GrpcServerOptions = {}) {
@@ -115,10 +106,10 @@ export class GrpcServer {
    * @throws Error when the server was made without TLS or does not listen.
    */
   setTls(tls: ServerTls): void {
-    if (!(this.#server instanceof SecureServer)) {
+    if (this.#door === undefined) {
       throw new Error("This server was made without TLS, or does not listen: its certificate cannot be replaced.");
     }
-    this.#server.setSecureContext(secureContext(tls));
+    this.#door.setTls(tls);
   }
 
   /**
@@ -151,16 +142,10 @@ export class GrpcServer {
 
   #create(): Server {
     const { tls, handshakeTimeout = 10_000 } = this.#options;
-    const server =
-      tls === undefined
-        ? createServer((socket) => this.#begin(socket))
-        : createSecureServer({ ...secureContext(tls), ALPNProtocols: ["h2"], handshakeTimeout }, (socket) =>
-            this.#begin(socket),
-          );
-    server.on("connection", (socket: Socket) => this.#connected(socket));
-    // A client whose TLS handshake fails is no fault of the server.
-    server.on("tlsClientError", () => {});
-    return server;
+    if (tls !== undefined) {
+      this.#door = new SecureDoor(tls, handshakeTimeout, (socket) => this.#begin(socket));
+    }
+    return createServer((socket) => this.#connected(socket));
   }
 
   #connected(socket: Socket): void {
@@ -174,13 +159,12 @@ export class GrpcServer {
     this.#sockets.add(socket);
     socket.on("error", () => {});
     socket.once("close", () => this.#sockets.delete(socket));
+    if (this.#door === undefined) this.#begin(socket);
+    else this.#door.admit(socket);
   }
 
   #begin(socket: Socket | TLSSocket): void {
-    if (socket.destroyed || ("alpnProtocol" in socket && socket.alpnProtocol !== "h2")) {
-      socket.destroy();
-      return;
-    }
+    if (socket.destroyed) return;
     socket.on("error", () => {});
     const { windowBytes = DEFAULT_WINDOW_BYTES, maxConcurrentStreams = 100, handshakeTimeout = 10_000 } = this.#options;
     const session = performServerHandshake(socket, {
@@ -232,11 +216,4 @@ export class GrpcServer {
       call.end(statusFromError(error));
     }
   }
-}
-
-function secureContext(
-  tls: ServerTls,
-): ServerTls & { requestCert: boolean; rejectUnauthorized: boolean; minVersion: "TLSv1.2" } {
-  const { ca, key, cert, requestCert = ca !== undefined } = tls;
-  return { ca, key, cert, requestCert, rejectUnauthorized: requestCert, minVersion: "TLSv1.2" };
 }

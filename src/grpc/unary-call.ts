@@ -1,3 +1,4 @@
+import type { X509Certificate } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
 import { frameMessage } from "./frame-message.ts";
 import { MAX_TIMER_MS, parseGrpcTimeout } from "./grpc-timeout.ts";
@@ -12,6 +13,8 @@ export interface UnaryContext {
   readonly headers: IncomingHttpHeaders;
   /** Who called: `host:port`, or `unix:` for a unix socket. */
   readonly peer: string;
+  /** The certificate that the client showed in mutual TLS. */
+  readonly peerCertificate: X509Certificate | undefined;
   /** Aborted when the client went away or the call's `grpc-timeout` ran out; the answer is of no use then. */
   readonly signal: AbortSignal;
 }
@@ -48,9 +51,9 @@ export function serveUnary(stream: ServerStream, handler: UnaryHandler): void {
   }
 
   const answer = async (bytes: Uint8Array): Promise<void> => {
-    const { path, headers, peer } = stream;
+    const { path, headers, peer, peerCertificate } = stream;
     try {
-      const response = await handler(bytes, { path, headers, peer, signal: controller.signal });
+      const response = await handler(bytes, { path, headers, peer, peerCertificate, signal: controller.signal });
       if (controller.signal.aborted) return;
       stream.send(frameMessage(response));
       end(StatusCode.OK, "");

@@ -1,14 +1,6 @@
 export { errorCode } from "./error-code.ts";
 export { cleanUpAtExit } from "./exit-cleanup.ts";
-export {
-  checkPayloadFile,
-  dropPayloadFile,
-  fileRealm,
-  takePayloadFile,
-  usePayloadDirectory,
-  usePayloadFile,
-  writePayloadFile,
-} from "./payload-files.ts";
+export { PayloadFiles, payloadFiles } from "./payload-files.ts";
 export { PoolDirectory, type PoolDirectoryOptions } from "./pool-directory.ts";
 export {
   areProcessesAlive,

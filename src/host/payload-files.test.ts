@@ -11,49 +11,50 @@ import {
 import { basename, dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { fileRealm } from "./payload-files.ts";
+import { PayloadFiles } from "./payload-files.ts";
 import { PoolDirectory } from "./pool-directory.ts";
-
-type PayloadFiles = typeof import("./payload-files.ts");
 
 let pool: PoolDirectory;
 let directory: string;
 let files: PayloadFiles;
 
-/** The module as another process has it: with spare files of its own. */
-async function otherProcess(): Promise<PayloadFiles> {
-  vi.resetModules();
-  return await import("./payload-files.ts");
-}
-
 const bytes = (length: number, value: number) => new Uint8Array(length).fill(value);
 
 function store(through: PayloadFiles, payload: Uint8Array): string {
-  const path = through.writePayloadFile(payload);
+  const path = through.put(payload);
   if (path === undefined) throw new Error("there was no room");
   return path;
+}
+
+/** All bytes of a payload. */
+function take(through: PayloadFiles, path: string, length: number): Buffer {
+  return through.take(path, length, (source) => {
+    const whole = Buffer.allocUnsafeSlow(source.length);
+    source.read(whole, 0);
+    return whole;
+  });
 }
 
 /** The files of the directory, without the mark of its owner. */
 const stored = () => readdirSync(directory).filter((name) => name !== "owner.json");
 
-describe.skipIf(fileRealm() === "")("payload files", () => {
-  beforeEach(async () => {
+describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
+  beforeEach(() => {
     pool = new PoolDirectory();
     directory = pool.bulkDirectory();
-    files = await otherProcess();
-    files.usePayloadDirectory(directory);
+    files = new PayloadFiles();
+    files.useDirectory(directory);
   });
   afterEach(async () => {
     await pool.dispose();
   });
 
-  it("carry a payload from one process to another, for this user only", async () => {
+  it("carry a payload from one process to another, for this user only", () => {
     const path = store(files, bytes(1000, 7));
     expect(dirname(path)).toBe(directory);
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    const peer = await otherProcess();
-    const payload = peer.takePayloadFile(path, 1000);
+    const peer = new PayloadFiles();
+    const payload = take(peer, path, 1000);
     expect(payload.equals(bytes(1000, 7))).toBe(true);
     expect(payload.buffer.byteLength).toBe(1000);
   });
@@ -70,11 +71,13 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
         return { ...fs, writevSync };
       });
       try {
-        files = await otherProcess();
-        files.usePayloadDirectory(directory);
+        vi.resetModules();
+        const mocked = await import("./payload-files.ts");
+        const partial = new mocked.PayloadFiles();
+        partial.useDirectory(directory);
         const { PayloadParts } = await import("../values/index.ts");
         const parts = [bytes(1000, 1), bytes(0, 0), bytes(1500, 2), bytes(500, 3)];
-        const path = files.writePayloadFile(new PayloadParts(parts)) ?? "";
+        const path = partial.put(new PayloadParts(parts)) ?? "";
         expect(readFileSync(path).equals(Buffer.concat(parts))).toBe(true);
       } finally {
         vi.doUnmock("node:fs");
@@ -82,21 +85,21 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
     },
   );
 
-  it("circulate: whoever has read one writes the next payload into it", async () => {
-    const peer = await otherProcess();
-    peer.usePayloadDirectory(directory);
+  it("circulate: whoever has read one writes the next payload into it", () => {
+    const peer = new PayloadFiles();
+    peer.useDirectory(directory);
     const path = store(files, bytes(1000, 1));
-    peer.takePayloadFile(path, 1000);
+    take(peer, path, 1000);
     expect(store(peer, bytes(500, 2))).toBe(path);
-    expect(files.takePayloadFile(path, 500).equals(bytes(500, 2))).toBe(true);
+    expect(take(files, path, 500).equals(bytes(500, 2))).toBe(true);
     expect(store(files, bytes(2000, 3))).toBe(path);
-    expect(peer.takePayloadFile(path, 2000).equals(bytes(2000, 3))).toBe(true);
+    expect(take(peer, path, 2000).equals(bytes(2000, 3))).toBe(true);
     expect(stored()).toEqual([basename(path)]);
   });
 
-  it("no payload is ever in a file that holds another, in whatever order they come and go", async () => {
-    const peer = await otherProcess();
-    peer.usePayloadDirectory(directory);
+  it("no payload is ever in a file that holds another, in whatever order they come and go", () => {
+    const peer = new PayloadFiles();
+    peer.useDirectory(directory);
     const action = fc.record({
       send: fc.boolean(),
       drop: fc.boolean(),
@@ -111,8 +114,8 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
           const sent = underWay.get(path);
           if (sent === undefined) return;
           underWay.delete(path);
-          if (drop) sent.to.dropPayloadFile(path, sent.length);
-          else expect(sent.to.takePayloadFile(path, sent.length).equals(bytes(sent.length, sent.value))).toBe(true);
+          if (drop) sent.to.drop(path, sent.length);
+          else expect(take(sent.to, path, sent.length).equals(bytes(sent.length, sent.value))).toBe(true);
         };
         for (const { send, drop, back, length } of actions) {
           if (send) {
@@ -133,10 +136,10 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
 
   it("that wait for their next use are bounded, in number and in bytes", () => {
     const many = Array.from({ length: 40 }, () => store(files, bytes(10, 1)));
-    for (const path of many) files.takePayloadFile(path, 10);
+    for (const path of many) take(files, path, 10);
     expect(stored().length).toBe(16);
     const large = Array.from({ length: 3 }, () => store(files, bytes(30 * 1024 * 1024, 1)));
-    for (const path of large) files.takePayloadFile(path, 30 * 1024 * 1024);
+    for (const path of large) take(files, path, 30 * 1024 * 1024);
     const kept = stored().reduce((total, name) => total + statSync(join(directory, name)).size, 0);
     expect(kept).toBeLessThanOrEqual(64 * 1024 * 1024);
   });
@@ -144,7 +147,7 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
   it("the smallest that is large enough is used again first", () => {
     const sizes = [5000, 1000, 3000];
     const paths = sizes.map((size) => store(files, bytes(size, 1)));
-    for (const [i, path] of paths.entries()) files.takePayloadFile(path, sizes[i] ?? 0);
+    for (const [i, path] of paths.entries()) take(files, path, sizes[i] ?? 0);
     expect(store(files, bytes(2000, 2))).toBe(paths[2]);
     expect(store(files, bytes(2000, 2))).toBe(paths[0]);
     expect(store(files, bytes(2000, 2))).toBe(paths[1]);
@@ -167,8 +170,8 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
       `${place}/a/b/c`,
     ];
     for (const path of paths) {
-      expect(() => files.takePayloadFile(path, 1)).toThrow("is not one that payloads may be in");
-      expect(() => files.dropPayloadFile(path, 1)).toThrow("is not one that payloads may be in");
+      expect(() => take(files, path, 1)).toThrow("is not one that payloads may be in");
+      expect(() => files.drop(path, 1)).toThrow("is not one that payloads may be in");
     }
     store(files, bytes(10, 1));
     expect(readFileSync(secret, "utf8")).toBe("secret");
@@ -179,8 +182,8 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
     writeFileSync(target, "target");
     const link = join(directory, "link");
     symlinkSync(target, link);
-    expect(() => files.takePayloadFile(link, 6)).toThrow(/ELOOP/);
-    files.dropPayloadFile(link, 6);
+    expect(() => take(files, link, 6)).toThrow(/ELOOP/);
+    files.drop(link, 6);
     const path = store(files, bytes(6, 1));
     expect(path).not.toBe(link);
     expect(readFileSync(target, "utf8")).toBe("target");
@@ -190,27 +193,27 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
     const path = store(files, bytes(10, 1));
     const open = () => readdirSync("/proc/self/fd").length;
     const before = open();
-    expect(() => files.takePayloadFile(path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
-    expect(() => files.takePayloadFile(join(directory, "missing"), 1)).toThrow(/ENOENT/);
+    expect(() => take(files, path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
+    expect(() => take(files, join(directory, "missing"), 1)).toThrow(/ENOENT/);
     expect(open()).toBe(before);
   });
 
   it("whose directory is gone are given up: the payload goes another way", () => {
     const paths = [store(files, bytes(10, 1)), store(files, bytes(10, 1))];
-    for (const path of paths) files.takePayloadFile(path, 10);
+    for (const path of paths) take(files, path, 10);
     rmSync(directory, { recursive: true });
-    expect(files.writePayloadFile(bytes(10, 1))).toBeUndefined();
+    expect(files.put(bytes(10, 1))).toBeUndefined();
     mkdirSync(directory, { mode: 0o700 });
     expect(existsSync(store(files, bytes(10, 1)))).toBe(true);
   });
 
   it("one that somebody removed is passed over", () => {
     const path = store(files, bytes(10, 1));
-    files.takePayloadFile(path, 10);
+    take(files, path, 10);
     rmSync(path);
     const next = store(files, bytes(10, 2));
     expect(next).not.toBe(path);
-    expect(files.takePayloadFile(next, 10).equals(bytes(10, 2))).toBe(true);
+    expect(take(files, next, 10).equals(bytes(10, 2))).toBe(true);
   });
 
   it("can be read in parts, where they are needed", () => {
@@ -218,7 +221,7 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
       files,
       Uint8Array.from({ length: 1000 }, (_, i) => i & 255),
     );
-    const [length, part] = files.usePayloadFile(path, 900, (file) => {
+    const [length, part] = files.take(path, 900, (file) => {
       const target = new Uint8Array(20);
       file.read(target.subarray(5, 15), 300);
       return [file.length, target];
@@ -230,7 +233,7 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
 
   it("that are shorter than what is read of them say so", () => {
     const path = store(files, bytes(1000, 1));
-    const read = () => files.usePayloadFile(path, 1000, (file) => file.read(new Uint8Array(101), 900));
+    const read = () => files.take(path, 1000, (file) => file.read(new Uint8Array(101), 900));
     expect(read).toThrow(`the file ${path} ends before byte 1001`);
   });
 
@@ -238,38 +241,38 @@ describe.skipIf(fileRealm() === "")("payload files", () => {
     const paths = [1, 2, 3].map((value) => store(files, bytes(1000, value)));
     const [first, second, third] = paths;
     if (first === undefined || second === undefined || third === undefined) throw new Error("no files");
-    const sums = files.usePayloadFile(first, 1000, (outer) => {
-      const inner = files.takePayloadFile(second, 1000);
+    const sums = files.take(first, 1000, (outer) => {
+      const inner = take(files, second, 1000);
       const thrower = () => {
         throw new RangeError("x");
       };
-      expect(() => files.usePayloadFile(third, 1000, thrower)).toThrow(RangeError);
+      expect(() => files.take(third, 1000, thrower)).toThrow(RangeError);
       const target = new Uint8Array(1000);
       outer.read(target, 0);
       return [inner[500], target[500]];
     });
     expect(sums).toEqual([2, 1]);
-    expect(() => files.usePayloadFile(join(directory, "missing"), 1, () => undefined)).toThrow(/ENOENT/);
+    expect(() => files.take(join(directory, "missing"), 1, () => undefined)).toThrow(/ENOENT/);
     for (let i = 0; i < 3; i++) expect(paths).toContain(store(files, bytes(1000, 4)));
   });
 
   it("are checked before they are read: place, existence and length", () => {
     const path = store(files, bytes(10, 1));
-    expect(files.checkPayloadFile(path, 10)).toBe(path);
-    expect(() => files.checkPayloadFile(path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
-    expect(() => files.checkPayloadFile("/etc/hostname", 1)).toThrow("is not one that payloads may be in");
-    expect(() => files.checkPayloadFile(join(directory, "missing"), 1)).toThrow(/ENOENT/);
+    files.check(path, 10);
+    expect(() => files.check(path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
+    expect(() => files.check("/etc/hostname", 1)).toThrow("is not one that payloads may be in");
+    expect(() => files.check(join(directory, "missing"), 1)).toThrow(/ENOENT/);
     expect(store(files, bytes(10, 2))).not.toBe(path);
   });
 
   it("may be empty", () => {
     const path = store(files, bytes(0, 0));
-    expect(files.takePayloadFile(path, 0)).toHaveLength(0);
+    expect(take(files, path, 0)).toHaveLength(0);
   });
 });
 
-describe("fileRealm", () => {
-  it("is the same for every process of this user on this machine", async () => {
-    expect((await otherProcess()).fileRealm()).toBe(fileRealm());
+describe("the realm of payload files", () => {
+  it("is the same for every process of this user on this machine", () => {
+    expect(new PayloadFiles().realm).toBe(new PayloadFiles().realm);
   });
 });

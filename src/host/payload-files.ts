@@ -11,16 +11,10 @@ import {
   writevSync,
 } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { type EncodedValue, PayloadParts } from "../values/index.ts";
+import { type EncodedValue, PayloadParts, type PayloadSource } from "../values/index.ts";
+import type { PayloadStore } from "../wire/index.ts";
 import { PoolDirectory } from "./pool-directory.ts";
 import { uniqueName, userDirectoryName } from "./runtime-directory.ts";
-
-/*
- * Large payloads between processes of one machine and user. A file in memory moves ten times what a socket does, if its
- * pages are there already: making them anew costs more than copying. So files are not removed: whoever has read one has
- * it, and writes the next payload into it. They circulate between caller and worker, and go with the directory that they
- * were made in.
- */
 
 const SHARED_MEMORY = "/dev/shm";
 const MOST_SPARE_FILES = 16;
@@ -31,68 +25,97 @@ interface SpareFile {
   readonly capacity: number;
 }
 
-let realm: string | undefined;
-let directory: string | undefined;
-let own: PoolDirectory | undefined;
-const spare: SpareFile[] = [];
-
 /**
- * Names the memory file system and the user that files are exchanged through: processes of the same realm can read each
- * other's. Empty where there is no such place.
+ * Large payloads between processes of one machine and user, in files in memory. Such a file moves ten times what a socket
+ * does, if its pages exist already: new pages cost more than copying. So files are not removed: whoever has read one owns
+ * it, and writes the next payload into it. They circulate between caller and worker, and go with the directory that they
+ * were made in.
  */
-export function fileRealm(): string {
-  realm ??= findRealm();
-  return realm;
-}
+export class PayloadFiles implements PayloadStore {
+  readonly #spare: SpareFile[] = [];
+  #realm: string | undefined;
+  #directory: string | undefined;
+  #own: PoolDirectory | undefined;
 
-/** Puts payload files of this thread into a directory that someone else removes. */
-export function usePayloadDirectory(path: string): void {
-  directory = path;
-}
-
-/** Stores a payload in a file and returns its path, or `undefined` when there is no room for it. */
-export function writePayloadFile(payload: EncodedValue): string | undefined {
-  for (let file = takeSpare(payload.length); file !== undefined; file = takeSpare(payload.length)) {
-    if (write(file.path, constants.O_WRONLY, payload)) return file.path;
+  /**
+   * Names the memory file system and the user that files are exchanged through: processes of the same realm can read each
+   * other's. Empty where there is no such file system.
+   */
+  get realm(): string {
+    this.#realm ??= findRealm();
+    return this.#realm;
   }
-  directory ??= ownDirectory();
-  const path = join(directory, uniqueName());
-  if (write(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, payload)) return path;
-  remove(path);
-  return undefined;
-}
 
-/**
- * Takes a payload out of the file that a peer named; the file is ours then. Throws for a path outside of the place for
- * such files: a peer must not be able to have others read or written.
- */
-export function takePayloadFile(path: string, length: number): Buffer {
-  return usePayloadFile(path, length, (file) => {
-    const buffer = Buffer.allocUnsafeSlow(length);
-    file.read(buffer, 0);
-    return buffer;
-  });
-}
+  /** Puts new files into a directory that someone else removes. Default: a directory that this process removes. */
+  useDirectory(path: string): void {
+    this.#directory = path;
+  }
 
-/** The same for a payload of which `use` reads what it needs, where it needs it. */
-export function usePayloadFile<T>(path: string, length: number, use: (file: PayloadFile) => T): T {
-  checkPlace(path);
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  try {
-    const capacity = fstatSync(descriptor).size;
-    if (length > capacity) throw new Error(`the file ${path} has ${capacity} bytes, not ${length}`);
-    try {
-      return use(new PayloadFile(path, descriptor, length));
-    } finally {
-      keep({ path, capacity });
+  put(payload: EncodedValue): string | undefined {
+    for (let file = this.#takeSpare(payload.length); file !== undefined; file = this.#takeSpare(payload.length)) {
+      if (write(file.path, constants.O_WRONLY, payload)) return file.path;
     }
-  } finally {
-    closeSync(descriptor);
+    this.#directory ??= this.#ownDirectory();
+    const path = join(this.#directory, uniqueName());
+    if (write(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, payload)) return path;
+    remove(path);
+    return undefined;
+  }
+
+  check(path: string, length: number): void {
+    checkPlace(path);
+    const { size } = statSync(path);
+    if (length > size) throw new Error(`the file ${path} has ${size} bytes, not ${length}`);
+  }
+
+  take<T>(path: string, length: number, read: (source: PayloadSource) => T): T {
+    checkPlace(path);
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const capacity = fstatSync(descriptor).size;
+      if (length > capacity) throw new Error(`the file ${path} has ${capacity} bytes, not ${length}`);
+      try {
+        return read(new OpenPayloadFile(path, descriptor, length));
+      } finally {
+        this.#keep({ path, capacity });
+      }
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  drop(path: string, length: number): void {
+    checkPlace(path);
+    this.#keep({ path, capacity: length });
+  }
+
+  /** The smallest that is large enough, else any. */
+  #takeSpare(length: number): SpareFile | undefined {
+    const spare = this.#spare;
+    let best = -1;
+    for (const [i, file] of spare.entries()) {
+      if (file.capacity >= length && (best < 0 || file.capacity < (spare[best]?.capacity ?? 0))) best = i;
+    }
+    return spare.splice(best < 0 ? spare.length - 1 : best, 1)[0];
+  }
+
+  #keep(file: SpareFile): void {
+    const total = this.#spare.reduce((sum, { capacity }) => sum + capacity, file.capacity);
+    if (this.#spare.length < MOST_SPARE_FILES && total <= MOST_SPARE_BYTES) this.#spare.push(file);
+    else remove(file.path);
+  }
+
+  #ownDirectory(): string {
+    this.#own ??= new PoolDirectory();
+    return this.#own.bulkDirectory();
   }
 }
+
+/** The payload files of this thread. */
+export const payloadFiles = new PayloadFiles();
 
 /** A payload in an open file. */
-export class PayloadFile {
+class OpenPayloadFile implements PayloadSource {
   readonly length: number;
   readonly #path: string;
   readonly #descriptor: number;
@@ -103,7 +126,6 @@ export class PayloadFile {
     this.length = length;
   }
 
-  /** Fills all of `target` with the bytes from `at` on. */
   read(target: Uint8Array, at: number): void {
     for (let done = 0; done < target.length; ) {
       const count = readSync(this.#descriptor, target, done, target.length - done, at + done);
@@ -113,39 +135,11 @@ export class PayloadFile {
   }
 }
 
-/** Throws unless a peer may have put a payload of this length there. Returns the path. */
-export function checkPayloadFile(path: string, length: number): string {
-  checkPlace(path);
-  const { size } = statSync(path);
-  if (length > size) throw new Error(`the file ${path} has ${size} bytes, not ${length}`);
-  return path;
-}
-
-/** Takes over a file whose payload nobody wants. */
-export function dropPayloadFile(path: string, length: number): void {
-  checkPlace(path);
-  keep({ path, capacity: length });
-}
-
+/** A peer must not be able to have other files read or written. */
 function checkPlace(path: string): void {
   const place = join(SHARED_MEMORY, userDirectoryName());
   if (dirname(dirname(path)) === place && !path.includes(`${sep}..`)) return;
   throw new Error(`the file ${path} is not one that payloads may be in`);
-}
-
-/** The smallest that is large enough, else any. */
-function takeSpare(length: number): SpareFile | undefined {
-  let best = -1;
-  for (const [i, file] of spare.entries()) {
-    if (file.capacity >= length && (best < 0 || file.capacity < (spare[best]?.capacity ?? 0))) best = i;
-  }
-  return spare.splice(best < 0 ? spare.length - 1 : best, 1)[0];
-}
-
-function keep(file: SpareFile): void {
-  const total = spare.reduce((sum, { capacity }) => sum + capacity, file.capacity);
-  if (spare.length < MOST_SPARE_FILES && total <= MOST_SPARE_BYTES) spare.push(file);
-  else remove(file.path);
 }
 
 function write(path: string, flags: number, payload: EncodedValue): boolean {
@@ -188,11 +182,6 @@ function remove(path: string): void {
   } catch {
     // Gone with its directory.
   }
-}
-
-function ownDirectory(): string {
-  own ??= new PoolDirectory();
-  return own.bulkDirectory();
 }
 
 function findRealm(): string {

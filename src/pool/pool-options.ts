@@ -4,6 +4,7 @@ import { checkOptions, must } from "../checks/index.ts";
 import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
+import type { CredentialsLike } from "../security/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
 /** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */
@@ -20,6 +21,11 @@ export interface PoolOptions {
   readonly worker?: WorkerFactory;
   /** For the workers that are spawned. */
   readonly workerOptions?: WorkerOptions;
+  /**
+   * Used by the workers that are spawned, unless `workerOptions` has others, and to connect to workers: with credentials
+   * only to those with TLS, without only to those without. Default: none.
+   */
+  readonly credentials?: CredentialsLike;
   /** Most discovered workers used beyond those spawned. Default: no limit. */
   readonly lease?: number;
   /** Which of the workers found are used. Default: all. */
@@ -45,8 +51,14 @@ const CHECKS = {
 /** Throws `InvalidArgument` for an option that is unknown or of the wrong kind, and for a pool that could never have its workers. */
 export function checkPoolOptions(options: unknown): asserts options is PoolOptions {
   checkOptions(options, CHECKS, "WorkerPool.start()");
-  const { size, discovery, quorum = 0, workerOptions } = options as PoolOptions;
+  const { size, discovery, quorum = 0, workerOptions, credentials } = options as PoolOptions;
   if (workerOptions !== undefined) checkWorkerOptions(workerOptions, "WorkerPool.start() workerOptions");
+  if (workerOptions?.credentials !== undefined && credentials === undefined) {
+    throw new InvalidArgument(
+      "WorkerPool.start(): workerOptions has credentials and the pool has none, so that it could not use its own " +
+        "workers: give the pool credentials, which its workers use then, too",
+    );
+  }
   if (typeof discovery === "string") checkDiscoveryUrl(discovery);
   if (discovery !== undefined) return;
   if (size === 0) {

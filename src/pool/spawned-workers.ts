@@ -1,3 +1,4 @@
+import { describeValue } from "../checks/index.ts";
 import {
   checkWorker,
   type DiscoveryEventType,
@@ -6,7 +7,7 @@ import {
 } from "../discovery/index.ts";
 import { InvalidArgument, WoolError, WorkerStartError } from "../errors.ts";
 import { Deadline } from "../time/index.ts";
-import type { WorkerChange, WorkerLike } from "../worker/index.ts";
+import type { WorkerChange, WorkerFactory, WorkerLike, WorkerOptions } from "../worker/index.ts";
 
 /** How long a worker may take beyond the time that it was given to start, in milliseconds. */
 const START_SLACK_MS = 3000;
@@ -170,4 +171,30 @@ export class SpawnedWorkers {
 /** A rejection also where `operation` throws at once. */
 async function attempt(operation: () => Promise<void>): Promise<void> {
   await operation();
+}
+
+const RETURNS = "it must return a worker, as (options) => new LocalWorker(options) does";
+
+/** Has a factory make a worker. Throws `InvalidArgument` when what it makes is none, and what the factory throws. */
+export function makeWorker(factory: WorkerFactory, options: WorkerOptions): WorkerLike {
+  if (/^class\b/.test(Function.prototype.toString.call(factory))) {
+    const name = factory.name === "" ? "Class" : factory.name;
+    throw new InvalidArgument(
+      `option "worker" is the class ${name}: give a function that makes one, (options) => new ${name}(options)`,
+    );
+  }
+  const worker: unknown = factory(options);
+  const problem = workerProblem(worker);
+  if (problem === undefined) return worker as WorkerLike;
+  throw new InvalidArgument(`option "worker" gave ${describeValue(worker)}, and ${problem}: ${RETURNS}`);
+}
+
+function workerProblem(worker: unknown): string | undefined {
+  if (typeof worker !== "object" || worker === null) return "that is no object";
+  if ("then" in worker) return "a promise is no worker (what takes time belongs into its start)";
+  for (const method of ["start", "stop"]) {
+    if (typeof Reflect.get(worker, method) !== "function") return `that has no method ${method}()`;
+  }
+  if (!("uid" in worker) || typeof worker.uid !== "string" || worker.uid === "") return "that has no uid";
+  return undefined;
 }

@@ -15,7 +15,6 @@ import { PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
-  type CallCarrier,
   type CallOptions,
   currentCallContext,
   dispatchThrough,
@@ -30,8 +29,7 @@ import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
-import { SpawnedWorkers } from "./spawned-workers.ts";
-import { makeWorker } from "./worker-shape.ts";
+import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
@@ -47,7 +45,7 @@ let makePool: (options: PoolOptions) => WorkerPool;
  * Workers to run routines on: started, found, used and stopped together.
  * `starting`, `open`, `stopping`: takes no new calls, `stopped`.
  */
-export class WorkerPool implements CallCarrier, AsyncDisposable {
+export class WorkerPool implements AsyncDisposable {
   readonly #directory: PoolDirectory;
   readonly #options: PoolOptions;
   readonly #deadline = new Deadline();
@@ -202,6 +200,7 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
+    const { credentials } = this.#options;
     const wanted = new Set(tags);
     return {
       discovery:
@@ -218,6 +217,7 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
       ...(lazy === undefined ? {} : { lazy }),
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
+      ...(credentials === undefined ? {} : { credentials }),
     };
   }
 
@@ -243,7 +243,12 @@ export class WorkerPool implements CallCarrier, AsyncDisposable {
   /** Starts workers. What is returned rejects when one of them is lost for good. */
   async #spawn(size: number, proxy: WorkerProxy, publisher: DiscoveryPublisherLike): Promise<[Promise<never>]> {
     const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
-    const options: WorkerOptions = { ...workerOptions, tags: [...tags, ...(workerOptions.tags ?? [])] };
+    const { credentials } = this.#options;
+    const options: WorkerOptions = {
+      ...(credentials === undefined ? {} : { credentials }),
+      ...workerOptions,
+      tags: [...tags, ...(workerOptions.tags ?? [])],
+    };
     const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
     const { promise: lost, reject } = withReject();
     this.#spawned = new SpawnedWorkers({

@@ -1,6 +1,6 @@
 export { discoveryFor, makeScope, type PoolAddress, readScope } from "./members/index.ts";
 export { SHARED_CHECKS, type WorkerProxyOptions } from "./proxy-options.ts";
-export { WorkerConnection } from "./worker-connection.ts";
+export { WorkerConnection, type WorkerConnectionOptions } from "./worker-connection.ts";
 export {
   type BroadcastResult,
   type MemberStats,

@@ -8,6 +8,7 @@ import {
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { type CredentialsLike, credentialsProblem } from "../security/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
@@ -33,6 +34,8 @@ export interface WorkerProxyOptions {
   readonly quorumTimeout?: number;
   /** Most calls that wait for room. Default: no limit. */
   readonly maxPending?: number;
+  /** With credentials only workers with TLS are used, without only those without. Default: none. */
+  readonly credentials?: CredentialsLike;
 }
 
 /** What each option that pools and proxies share must be. */
@@ -45,6 +48,7 @@ export const SHARED_CHECKS = {
   quorum: must.limit(0),
   quorumTimeout: must.duration,
   maxPending: must.limit(0),
+  credentials: credentialsProblem,
 };
 
 const CHECKS = {

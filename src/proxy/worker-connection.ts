@@ -3,11 +3,20 @@ import { acquireLink, releaseLink, type WorkerLink } from "../connection/index.t
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument, PoolClosed, UnexpectedResponse } from "../errors.ts";
 import { dispatchThrough } from "../routine/index.ts";
+import { type CredentialsLike, credentialsProblem, providerOf } from "../security/index.ts";
 import { encodeStopRequest, readIdleResponse } from "../wire/index.ts";
 import { WorkerProxy } from "./worker-proxy.ts";
 
 const CONTROL_TIMEOUT_MS = 5000;
 const STOP_CHECKS = { timeout: must.signedDuration };
+
+const CONNECTION_CHECKS = { credentials: credentialsProblem };
+
+/** How a worker is connected to. */
+export interface WorkerConnectionOptions {
+  /** For a worker that uses TLS. Default: none, which is for workers without it. */
+  readonly credentials?: CredentialsLike;
+}
 
 /** One worker, from a caller's side. Connects when it is first used. */
 export class WorkerConnection implements AsyncDisposable {
@@ -16,7 +25,9 @@ export class WorkerConnection implements AsyncDisposable {
   #state: "open" | "closed" = "open";
 
   /** `worker`: its metadata or its address. Throws `InvalidArgument` for anything else. */
-  constructor(worker: WorkerMetadata | string) {
+  constructor(worker: WorkerMetadata | string, options: WorkerConnectionOptions = {}) {
+    checkOptions(options, CONNECTION_CHECKS, "WorkerConnection");
+    const { credentials } = options;
     const address = typeof worker === "string" ? worker : worker?.address;
     const problem = typeof address === "string" ? addressProblem(address) : "it has no address";
     if (problem !== undefined) {
@@ -24,8 +35,8 @@ export class WorkerConnection implements AsyncDisposable {
         `a WorkerConnection takes a worker or its address, not ${describeValue(worker)}: ${problem}`,
       );
     }
-    this.#proxy = new WorkerProxy({ workers: [worker] });
-    this.#link = acquireLink(address, {});
+    this.#proxy = new WorkerProxy({ workers: [worker], ...(credentials === undefined ? {} : { credentials }) });
+    this.#link = acquireLink(address, credentials === undefined ? {} : { credentials: providerOf(credentials) });
   }
 
   /** Calls a routine on this worker. */

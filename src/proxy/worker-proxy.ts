@@ -18,13 +18,13 @@ import {
 } from "../discovery/index.ts";
 import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import {
-  type CallCarrier,
   type CallOptions,
   dispatchThrough,
   extendCallContext,
   type RoutineSpec,
   requireFunctionRoutine,
 } from "../routine/index.ts";
+import { providerOf } from "../security/index.ts";
 import { Dispatching } from "./calls/index.ts";
 import { Membership, makeScope, type PoolAddress } from "./members/index.ts";
 import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
@@ -67,7 +67,7 @@ export interface PoolStats extends WorkerStats {
  * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none.
  * `idle`: not used yet. `starting`: waits for its quorum. `open`. `closed`.
  */
-export class WorkerProxy implements CallCarrier, AsyncDisposable {
+export class WorkerProxy implements AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
@@ -75,6 +75,8 @@ export class WorkerProxy implements CallCarrier, AsyncDisposable {
   readonly #reserved = new Set<string>();
   /** Uids of workers that come back by themselves when they are lost. */
   readonly #returning = new Set<string>();
+  /** Uids of workers with TLS for a proxy without credentials, or the reverse. */
+  readonly #passedOver = new Set<string>();
   /** How tasks find the workers, when that is known before the discovery is. */
   readonly #fixedAddress: PoolAddress | undefined;
   readonly #dispatching: Dispatching;
@@ -92,14 +94,19 @@ export class WorkerProxy implements CallCarrier, AsyncDisposable {
   constructor(options: WorkerProxyOptions) {
     checkProxyOptions(options);
     this.#options = options;
-    this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers]);
+    const credentials = options.credentials === undefined ? undefined : providerOf(options.credentials);
+    // An address says nothing about security: what this proxy has decides, and the handshake.
+    const listed = { secure: credentials !== undefined };
+    this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers], listed);
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
       evict: (member, reason) => this.#membership.evict(member, reason),
       returns: (uid) => this.#returning.has(uid),
     });
     this.#membership = new Membership(this.#scheduler, {
-      filter: (worker) => !worker.secure && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
+      filter: (worker) =>
+        this.#isOfItsKind(worker) && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
+      credentials,
       reserved: this.#reserved,
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {
@@ -309,6 +316,24 @@ export class WorkerProxy implements CallCarrier, AsyncDisposable {
     );
   }
 
+  /** Who has credentials uses workers with TLS and no others, who has none only those without. */
+  #isOfItsKind({ uid, secure }: WorkerMetadata): boolean {
+    const fits = secure === (this.#options.credentials !== undefined);
+    if (fits) this.#passedOver.delete(uid);
+    else this.#passedOver.add(uid);
+    return fits;
+  }
+
+  #describePassedOver(): string {
+    const count = this.#passedOver.size;
+    if (count === 0) return "";
+    const [kind, why] =
+      this.#options.credentials === undefined
+        ? ["with", "credentials are missing here"]
+        : ["without", "there are credentials here"];
+    return ` (${count} ${kind} TLS ${count === 1 ? "was" : "were"} passed over, since ${why})`;
+  }
+
   /** Waits until there are enough workers. Rejects with `NoWorkersAvailable` when that takes too long. */
   async #quorum(): Promise<void> {
     const { quorum = 1, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
@@ -321,7 +346,8 @@ export class WorkerProxy implements CallCarrier, AsyncDisposable {
         reject(
           new NoWorkersAvailable(
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
-              "start workers, or check that they announce themselves where this discovery looks",
+              "start workers, or check that they announce themselves where this discovery looks" +
+              this.#describePassedOver(),
           ),
         );
       }, limit);

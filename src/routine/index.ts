@@ -11,17 +11,21 @@ export {
   removeOpenPool,
   runInCallContext,
 } from "./call-context.ts";
-export { CALL_CHECKS, type CallOptions, type RoutineOptions } from "./options.ts";
+export { CALL_CHECKS, type CallOptions, type PoolLike, type RoutineOptions } from "./options.ts";
 export type { Route } from "./route.ts";
 export {
-  dispatchThrough,
+  type AsyncFunction,
+  type AsyncGeneratorFunctionLike,
+  type AsyncMethod,
+  type FunctionGiving,
+  type MethodContext,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,
-  requireFunctionRoutine,
   routine,
   type StreamRoutine,
 } from "./routine.ts";
+export { dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

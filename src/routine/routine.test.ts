@@ -5,7 +5,8 @@ import { ValueDecoder, ValueEncoder } from "../values/index.ts";
 import type { CallCarrier } from "./call-carrier.ts";
 import { addOpenPool, extendCallContext, removeOpenPool } from "./call-context.ts";
 import type { CallOptions } from "./options.ts";
-import { dispatchThrough, requireFunctionRoutine, routine } from "./routine.ts";
+import { routine } from "./routine.ts";
+import { dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 import type { RoutineSpec } from "./routine-spec.ts";
 

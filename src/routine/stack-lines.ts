@@ -1,17 +1,26 @@
 import { fileURLToPath } from "node:url";
-import { IS_BUNDLED } from "../functions/index.ts";
+import { IS_BUNDLED, OWN_URL } from "../functions/index.ts";
 
-/** In a bundle the user's own code is in the same file, and nothing tells the one from the other. */
-const OWN_FILES = IS_BUNDLED ? undefined : new URL(".", import.meta.url).href;
-/** What they were made from, where source maps are in force. */
-const OWN_SOURCES = OWN_FILES?.endsWith("/dist/") === true ? fileURLToPath(new URL("../src/", OWN_FILES)) : undefined;
+/**
+ * What names the runtime's files in a stack: the url of their folder where they are modules, its path where they are
+ * CommonJS, and their sources where source maps are in force. In a bundle the user's code is in the same file, and
+ * nothing tells the one from the other.
+ */
+const OWN_PLACES: readonly string[] = IS_BUNDLED ? [] : ownPlaces(OWN_URL);
+
+function ownPlaces(url: string): string[] {
+  const isSource = url.endsWith(".ts");
+  const folder = new URL(isSource ? "../../" : ".", url);
+  const places = [folder.href, fileURLToPath(folder)];
+  if (folder.pathname.endsWith("/dist/")) places.push(fileURLToPath(new URL("../src/", folder)));
+  return places;
+}
 
 /** Whether a line of a stack is one of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
 export function isRuntimeLine(line: string): boolean {
   return (
     /^\s+at /.test(line) &&
-    ((OWN_FILES !== undefined && line.includes(OWN_FILES)) ||
-      (OWN_SOURCES !== undefined && line.includes(OWN_SOURCES)) ||
+    (OWN_PLACES.some((place) => line.includes(place)) ||
       line.includes("(node:internal") ||
       line.includes("at node:internal") ||
       line.includes("(node:async_hooks") ||

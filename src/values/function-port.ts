@@ -15,6 +15,7 @@ import {
   restorePrivates,
   ShippingError,
   type ShippingPolicy,
+  viewPromise,
 } from "../functions/index.ts";
 
 export {
@@ -26,6 +27,7 @@ export {
   PortableIds,
   type PrivateState,
   ShippingError,
+  viewPromise,
 };
 
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */

@@ -25,6 +25,7 @@ import {
 import { writeFunction } from "./function-nodes.ts";
 import type { Dependency, FunctionPort } from "./function-port.ts";
 import { ObjectNumbers } from "./object-numbers.ts";
+import type { Omissions } from "./omissions.ts";
 import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
 import { Refusal } from "./refusal.ts";
 import { writeSpecialObject } from "./special-object.ts";
@@ -46,6 +47,8 @@ export class GraphWriter extends ByteWriter {
   readonly port: FunctionPort;
   readonly binary = new BinaryWriter();
   depth = 0;
+  /** Properties that are left out of this payload, if any are. */
+  omissions: Omissions | undefined;
   #seen = new ObjectNumbers();
   #referred = false;
   #shapes: (readonly string[])[] = [];
@@ -109,6 +112,10 @@ export class GraphWriter extends ByteWriter {
     if (this.refer(value)) return;
     if (isProxy(value)) throw proxyRefusal(value);
     const prototype: object | null = getPrototypeOf(value);
+    if (this.omissions?.concern(value) === true) {
+      writeSpecialObject(this, value, prototype);
+      return;
+    }
     if (prototype === Object.prototype) {
       if (this.#plainObject(value)) return;
     } else if (prototype === Array.prototype && Array.isArray(value) && isPlainArray(value)) {

@@ -4,7 +4,6 @@ import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { constructorOf, ownProperty } from "./own-property.ts";
-import { Refusal } from "./refusal.ts";
 import { refuseHiddenState } from "./refusals/index.ts";
 import {
   close,
@@ -40,7 +39,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (writeTraveller(writer, value)) return;
   const state = internalStateOf(value);
   const shown = state === errorState ? travellingPrototype(writer.port, prototype) : prototype;
-  const variant = state.variant(value, shown);
+  const variant = state.variant(value, shown, writer);
   const isDefault = shown === state.prototype(variant);
   const integrity = integrityOf(value);
   const properties = writtenProperties(writer, value, state);
@@ -77,7 +76,8 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   }
   state.writeShell(writer, value);
   writer.remember(value);
-  if (state.companion !== undefined) rememberCompanion(writer, state.companion(value));
+  const companion = state.companion?.(value, variant);
+  if (companion !== undefined) writer.remember(companion);
 
   const body = (): void => {
     if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) writer.value(shown);
@@ -106,10 +106,11 @@ export function readSpecialObject(reader: GraphReader): object {
   reader.enter();
   const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
   reader.remember(object);
-  if (state.companion !== undefined) reader.remember(state.companion(object));
+  const companion = state.companion?.(object, variant);
+  if (companion !== undefined) reader.remember(companion);
   const body = (): void => {
     if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(object, reader.value());
-    state.readBody?.(reader, object);
+    state.readBody?.(reader, object, variant);
     if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, object);
     if ((flags & HAS_PRIVATES) !== 0) reader.restoreLater(object, readPrivates(reader));
   };
@@ -119,14 +120,6 @@ export function readSpecialObject(reader: GraphReader): object {
   const integrity = flags >> INTEGRITY_SHIFT;
   if (integrity !== EXTENSIBLE) reader.settleLater(() => close(object, integrity));
   return object;
-}
-
-/** What comes with an object must not have been written on its own before: the two would no longer be tied. */
-function rememberCompanion(writer: GraphWriter, companion: object): void {
-  if (writer.isKnown(companion)) {
-    throw new Refusal(companion, "search parameters cannot come before their URL", "Put the URL first.");
-  }
-  writer.remember(companion);
 }
 
 function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
@@ -160,13 +153,17 @@ function prototypeOfClass(origin: unknown): object {
 
 function writtenProperties(writer: GraphWriter, value: object, state: InternalState): KeyedProperty[] {
   if (state.hasOnlyState?.(value) === true) return [];
+  const { omissions } = writer;
   const properties: KeyedProperty[] = [];
   for (const key of Reflect.ownKeys(value)) {
     const property = ownProperty(value, key);
     if (property === undefined || state.implies?.(value, key, property) === true) continue;
+    if (omissions?.has(value, key) === true) continue;
     properties.push({ key, property: state.present?.(writer.port, value, key, property) ?? property });
   }
-  return properties;
+  const addition = omissions?.additionTo(value);
+  if (addition === undefined) return properties;
+  return [...properties.filter(({ key }) => key !== addition.key), addition];
 }
 
 /**

@@ -1,9 +1,13 @@
+import { types } from "node:util";
 import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
+import { Omissions } from "./omissions.ts";
 import { Refusal } from "./refusal.ts";
-import { explainRefusal } from "./refusals/index.ts";
+import { explainRefusal, omitRefused } from "./refusals/index.ts";
 
+/** With more properties that cannot travel than this, something else is wrong. */
+const MOST_OMISSIONS = 100;
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 
 /** Turns values into bytes. Keeps a scratch buffer, so one encoder is to be used for many values. */
@@ -49,6 +53,20 @@ export class ValueEncoder {
   }
 
   /**
+   * Like `encodeInParts`, for something that was thrown: properties of errors and plain objects in it that cannot travel
+   * are left out, and what was thrown lists them as `dropped`.
+   */
+  encodeThrown(value: unknown, rootName = "error"): EncodedValue {
+    try {
+      return this.#joined(this.#write(value, undefined, true, undefined));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (typeof value !== "object" || value === null) throw explainRefusal(error, value, rootName, this.#port);
+      return this.#joined(this.#encodeWithout(error, value, rootName));
+    }
+  }
+
+  /**
    * The payload encoded last, as bytes that the next `encode` leaves alone. A large one is not copied for that.
    *
    * @param payload - what `encode` returned
@@ -58,16 +76,48 @@ export class ValueEncoder {
   }
 
   #encode(value: unknown, rootName: string, list: readonly unknown[] | undefined, inParts: boolean): Uint8Array {
+    try {
+      return this.#write(value, list, inParts, undefined);
+    } catch (error) {
+      throw error instanceof Refusal ? explainRefusal(error, value, rootName, this.#port) : error;
+    }
+  }
+
+  /** Leaves out one property after the other until the rest can travel. */
+  #encodeWithout(first: Refusal, value: object, rootName: string): Uint8Array {
+    const omissions = new Omissions(value);
+    let refusal = first;
+    while (
+      omissions.size < MOST_OMISSIONS &&
+      !types.isProxy(value) &&
+      omitRefused(refusal, value, rootName, this.#port, omissions)
+    ) {
+      try {
+        return this.#write(value, undefined, true, omissions);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        refusal = error;
+      }
+    }
+    throw explainRefusal(refusal, value, rootName, this.#port, omissions);
+  }
+
+  /** Throws `Refusal`. */
+  #write(
+    value: unknown,
+    list: readonly unknown[] | undefined,
+    inParts: boolean,
+    omissions: Omissions | undefined,
+  ): Uint8Array {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
+    writer.omissions = omissions;
     try {
       const payload = list === undefined ? writer.write(value) : writer.writeList(list);
       this.#parts = writer.takeParts(payload);
       this.#dependencies = writer.takeDependencies();
       return payload;
-    } catch (error) {
-      throw error instanceof Refusal ? explainRefusal(error, value, rootName, this.#port) : error;
     } finally {
       writer.clear();
       this.#idle = writer;

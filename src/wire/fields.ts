@@ -11,7 +11,7 @@ export const RequestField = {
   chunk: 6,
   route: 7,
   dependency: 8,
-  scope: 9,
+  pool: 9,
   abort: 10,
 } as const;
 

@@ -23,13 +23,13 @@ function written(write: (writer: BatchWriter) => void): Uint8Array {
 describe("requests written by hand are what the generated code reads", () => {
   it("plain tasks", () => {
     fc.assert(
-      fc.property(id, id, bytes, fc.maxSafeNat(), id, (task, route, args, sequence, scope) => {
+      fc.property(id, id, bytes, fc.maxSafeNat(), id, (task, route, args, sequence, pool) => {
         const message = fromBinary(
           RequestSchema,
-          written((writer) => requests.writePlainTask(writer, task, route, args, 0, args.length, sequence, scope)),
+          written((writer) => requests.writePlainTask(writer, task, route, args, 0, args.length, sequence, pool)),
         );
         expect(message.tasks).toHaveLength(1);
-        expect(message.tasks[0]).toMatchObject({ id: task, route, sequence: BigInt(sequence), scope });
+        expect(message.tasks[0]).toMatchObject({ id: task, route, sequence: BigInt(sequence), pool });
         expect(message.tasks[0]?.args).toEqual(args);
       }),
     );
@@ -46,9 +46,8 @@ describe("requests written by hand are what the generated code reads", () => {
               timeout: 5,
               caller: caller,
               context: payload,
-              scope: 3,
+              pool: 3,
               needs,
-              prefetch: 2,
             }),
           ),
         );
@@ -58,9 +57,8 @@ describe("requests written by hand are what the generated code reads", () => {
           sequence: 9n,
           timeoutMs: 5,
           caller: caller,
-          scope: 3,
+          pool: 3,
           needs,
-          prefetch: 2,
           chunked: chunked ? BigInt(payload.length + 1) : 0n,
         });
         expect(message.tasks[0]?.args).toEqual(chunked ? new Uint8Array(0) : payload);
@@ -78,7 +76,7 @@ describe("requests written by hand are what the generated code reads", () => {
         requests.writeCredit(writer, 5, 300);
         requests.writeCancel(writer, 6, Uint8Array.of(2), [1]);
         requests.writeAbort(writer, 6, 2, Uint8Array.of(9), [4], true);
-        requests.writeScope(writer, 7, Uint8Array.of(3));
+        requests.writePoolReference(writer, 7, Uint8Array.of(3));
         requests.writeRoute(writer, {
           number: 8,
           name: "add",
@@ -97,7 +95,7 @@ describe("requests written by hand are what the generated code reads", () => {
     expect(message.credits[0]).toMatchObject({ id: 5, steps: 300 });
     expect(message.cancels[0]).toMatchObject({ id: 6, needs: [1] });
     expect(message.aborts[0]).toMatchObject({ id: 6, signal: 2, reason: Uint8Array.of(9), needs: [4], early: true });
-    expect(message.scopes[0]).toMatchObject({ number: 7 });
+    expect(message.pools[0]).toMatchObject({ number: 7 });
     expect(message.routes[0]).toMatchObject({
       number: 8,
       name: "add",

@@ -1,5 +1,4 @@
 export { BatchWriter } from "./batch-writer.ts";
-export { ChunkAssembly } from "./chunk-assembly.ts";
 export {
   encodeDescribeResponse,
   encodeIdleResponse,
@@ -12,16 +11,18 @@ export { ReceivedDependencies, SentDependencies } from "./dependency-ledger.ts";
 export { LAST_REQUEST_FIELD, LAST_RESPONSE_FIELD, RequestField, ResponseField, StepKind } from "./fields.ts";
 export { FrameReader, MalformedFrame } from "./frame-reader.ts";
 export { writePayloadFrame } from "./frame-writer.ts";
-export { FILE_FROM_BYTES, FILE_LIMIT_BYTES, INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "./outbox.ts";
+export { IncomingPayloads, type PayloadFields } from "./incoming-payloads.ts";
+export { INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "./outbox.ts";
+export { Payload, type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
 export {
   AbortField,
+  ARGUMENT_FIELDS,
   CancelField,
   ChunkField,
   CreditField,
   HelloField,
-  type PayloadPlace,
+  PoolReferenceField,
   RouteField,
-  ScopeField,
   StepField,
   TaskField,
   writeAbort,
@@ -29,8 +30,8 @@ export {
   writeCredit,
   writeHello,
   writePlainTask,
+  writePoolReference,
   writeRoute,
-  writeScope,
   writeStep,
   writeTask,
 } from "./request-frames.ts";

@@ -6,7 +6,8 @@ import { RequestField } from "./fields.ts";
 import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { INLINE_LIMIT_BYTES, Outbox } from "./outbox.ts";
-import { type PayloadPlace, writeCredit } from "./request-frames.ts";
+import type { PayloadPlace } from "./payload.ts";
+import { writeCredit } from "./request-frames.ts";
 
 class Pipe {
   readonly messages: Buffer[] = [];

@@ -1,15 +1,11 @@
 import { copyPayload, type EncodedValue, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { writeFrame } from "./frame-writer.ts";
-import type { PayloadPlace } from "./request-frames.ts";
+import { type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
 
 /** Payloads up to this size travel inside their frame. */
 export const INLINE_LIMIT_BYTES = 256 * 1024;
 const CHUNK_BYTES = 128 * 1024;
-/** Payloads above this size go through files where there are any. */
-export const FILE_FROM_BYTES = 64 * 1024;
-/** Payloads above this size do not: writing one holds up everything else for too long. */
-export const FILE_LIMIT_BYTES = 16 * 1024 * 1024;
 const BATCH_LIMIT_BYTES = 256 * 1024;
 
 /** Where finished messages go. */
@@ -17,9 +13,6 @@ export interface MessageSink {
   /** Sends a message, headroom included. False: hold back chunks until `Outbox.drained` is called. */
   send(message: Buffer): boolean;
 }
-
-/** Stores a payload in a file and returns its path, or nothing when there is no room. */
-export type WriteFile = (payload: EncodedValue) => string | undefined;
 
 interface Bulk {
   readonly id: number;
@@ -34,8 +27,8 @@ interface Bulk {
  */
 export class Outbox {
   readonly writer: BatchWriter;
-  /** Set when the peer can read our files. */
-  writeFile: WriteFile | undefined;
+  /** Set when the peer shares it with us. */
+  store: PayloadStore | undefined;
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
   readonly #bulks: Bulk[] = [];
@@ -95,7 +88,7 @@ export class Outbox {
   }
 
   /**
-   * Finds the way for a payload: inside the frame, through a file, or in chunks. Calls `write` with the place to name
+   * Finds the way for a payload: inside the frame, through the store, or in chunks. Calls `write` with the place to name
    * in the frame, at once or when its turn has come. The bytes may be reused when this returns.
    */
   place(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
@@ -103,12 +96,12 @@ export class Outbox {
     if (behind !== undefined) {
       const kept = copyPayload(payload);
       behind.push(() => this.place(id, kept, write));
-    } else if (payload.length <= (this.writeFile === undefined ? INLINE_LIMIT_BYTES : FILE_FROM_BYTES)) {
+    } else if (payload.length <= (this.store === undefined ? INLINE_LIMIT_BYTES : STORE_FROM_BYTES)) {
       write({ bytes: payload instanceof PayloadParts ? copyPayload(payload) : payload });
     } else {
-      const file = payload.length <= FILE_LIMIT_BYTES ? this.writeFile?.(payload) : undefined;
-      if (file === undefined) this.#cut(id, payload, write);
-      else write({ file, chunked: payload.length });
+      const stored = this.store === undefined ? undefined : storePayload(this.store, payload);
+      if (stored === undefined) this.#cut(id, payload, write);
+      else write(stored.place);
     }
   }
 

@@ -1,6 +1,7 @@
 import { type BatchWriter, varintLength } from "./batch-writer.ts";
 import { RequestField, type StepKind } from "./fields.ts";
 import { writeFrame } from "./frame-writer.ts";
+import type { PayloadPlace } from "./payload.ts";
 
 /** Field numbers of the `Task` message. */
 export const TaskField = {
@@ -11,14 +12,15 @@ export const TaskField = {
   timeout: 5,
   caller: 6,
   context: 7,
-  scope: 8,
+  pool: 8,
   needs: 9,
   chunked: 10,
   file: 11,
-  prefetch: 12,
   key: 13,
 } as const;
 
+/** Where a `Task` says where its arguments are. */
+export const ARGUMENT_FIELDS = { value: TaskField.args, chunked: TaskField.chunked, file: TaskField.file } as const;
 /** Field numbers of the `Step` message. */
 export const StepField = { id: 1, kind: 2, value: 3, needs: 4, chunked: 5, file: 6, after: 7 } as const;
 /** Field numbers of the `Route` message. */
@@ -37,6 +39,7 @@ export const RouteField = {
 export const HelloField = { version: 1, minimum: 2, callerId: 3, lane: 4, fileRealm: 5 } as const;
 /** Field numbers of the `Cancel` message. */
 export const CancelField = { id: 1, reason: 2, needs: 3 } as const;
+/** Field numbers of the `Abort` message. */
 export const AbortField = { id: 1, signal: 2, reason: 3, needs: 4, early: 5 } as const;
 /** Field numbers of the `Credit` message. */
 export const CreditField = { id: 1, steps: 2 } as const;
@@ -44,25 +47,17 @@ export const CreditField = { id: 1, steps: 2 } as const;
 export const ChunkField = { id: 1, data: 2, total: 3 } as const;
 /** Field numbers of the `Dependency` message. */
 export const DependencyField = { number: 1, hash: 2, data: 3 } as const;
-/** Field numbers of the `Scope` message. */
-export const ScopeField = { number: 1, pool: 2 } as const;
-
-/** Where the bytes of a payload are: in the frame, in the chunks before it, or in a file. */
-export type PayloadPlace =
-  /** Nowhere: the value is undefined. */
-  | Readonly<Record<string, never>>
-  | { readonly bytes: Uint8Array }
-  | { readonly chunked: number }
-  | { readonly chunked: number; readonly file: string };
+/** Field numbers of the `PoolReference` message. */
+export const PoolReferenceField = { number: 1, description: 2 } as const;
 
 /** What a task may say beyond its routine and arguments; most say none of it. */
 export interface TaskExtras {
   readonly timeout?: number | undefined;
   readonly caller?: string | undefined;
   readonly context?: Uint8Array | undefined;
-  readonly scope?: number | undefined;
+  /** The number of the pool that the call was made through. */
+  readonly pool?: number | undefined;
   readonly needs?: readonly number[] | undefined;
-  readonly prefetch?: number | undefined;
   readonly key?: string | undefined;
 }
 
@@ -75,7 +70,7 @@ export function writePlainTask(
   start: number,
   end: number,
   sequence: number,
-  scope: number,
+  pool: number,
 ): void {
   const length = end - start;
   const inner =
@@ -85,7 +80,7 @@ export function writePlainTask(
     varintLength(length) +
     length +
     varintLength(sequence) +
-    varintLength(scope);
+    varintLength(pool);
   writer.reserve(inner + 16);
   writer.byte((RequestField.task << 3) | 2);
   writer.varint(inner);
@@ -98,8 +93,8 @@ export function writePlainTask(
   writer.range(source, start, end);
   writer.byte(TaskField.sequence << 3);
   writer.varint(sequence);
-  writer.byte(TaskField.scope << 3);
-  writer.varint(scope);
+  writer.byte(TaskField.pool << 3);
+  writer.varint(pool);
 }
 
 /** Writes a task with everything it has to say. */
@@ -120,11 +115,11 @@ export function writeTask(
     extras.timeout,
     extras.caller,
     extras.context,
-    extras.scope,
+    extras.pool,
     extras.needs,
     "chunked" in args ? args.chunked : undefined,
     "file" in args ? args.file : undefined,
-    extras.prefetch,
+    undefined,
     extras.key,
   ]);
 }
@@ -207,8 +202,8 @@ export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
   ]);
 }
 
-export function writeScope(writer: BatchWriter, number: number, pool: Uint8Array): void {
-  writeFrame(writer, RequestField.scope, [undefined, number, pool]);
+export function writePoolReference(writer: BatchWriter, number: number, description: Uint8Array): void {
+  writeFrame(writer, RequestField.pool, [undefined, number, description]);
 }
 
 /** The first message of a session. */

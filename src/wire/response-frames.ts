@@ -1,13 +1,12 @@
 import { type BatchWriter, varintLength } from "./batch-writer.ts";
 import { ResponseField } from "./fields.ts";
 import { writeFrame } from "./frame-writer.ts";
-import type { PayloadPlace } from "./request-frames.ts";
+import type { PayloadPlace } from "./payload.ts";
 
-/** Field numbers that `Result`, `Yielded` and `Raised` have in common. */
-/** `control` is one of `Yielded`, `byRuntime` one of `Raised`. */
+/** Field numbers of `Result`, `Yielded` and `Raised`. Only `Yielded` has `control`, only `Raised` has `byRuntime`. */
 export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, control: 6, byRuntime: 6 } as const;
 /** Field numbers of the `Rejected` message. */
-export const RejectedField = { id: 1, status: 2, message: 3, error: 4, needs: 5, codeWanted: 6 } as const;
+export const RejectedField = { id: 1, status: 2, message: 3, codeWanted: 6 } as const;
 /** Field numbers of the `Welcome` message. */
 export const WelcomeField = { version: 1, workerUid: 2, lanes: 3, maxConcurrency: 4, sharesFiles: 5 } as const;
 /** Field number of the time in `Pace`. */
@@ -18,14 +17,14 @@ export const LOST_REASON = 1;
 /** The frames that carry what came of a task or of one of its steps. */
 export type OutcomeFrame = typeof ResponseField.result | typeof ResponseField.yielded | typeof ResponseField.raised;
 
-/** `mark`: for a value yielded that it answers a throw or a return, for an error that the runtime has encoded it. */
+/** Writes what came of a task or of one of its steps. `flag`: `control` of `Yielded`, `by_runtime` of `Raised`. */
 export function writeOutcome(
   writer: BatchWriter,
   frame: OutcomeFrame,
   id: number,
   value: PayloadPlace,
   needs: readonly number[],
-  mark: boolean,
+  flag: boolean,
 ): void {
   writeFrame(writer, frame, [
     undefined,
@@ -34,7 +33,7 @@ export function writeOutcome(
     needs,
     "chunked" in value ? value.chunked : undefined,
     "file" in value ? value.file : undefined,
-    mark,
+    flag,
   ]);
 }
 
@@ -51,8 +50,6 @@ export function writeAccepted(writer: BatchWriter, id: number): void {
 export interface Rejection {
   readonly status: number;
   readonly message: string;
-  readonly error?: Uint8Array;
-  readonly needs?: readonly number[];
   /** Hashes of modules that the worker does not have. */
   readonly codeWanted?: readonly string[];
 }
@@ -63,8 +60,8 @@ export function writeRejected(writer: BatchWriter, id: number, rejection: Reject
     id,
     rejection.status,
     rejection.message,
-    rejection.error,
-    rejection.needs,
+    undefined,
+    undefined,
     rejection.codeWanted?.join(" "),
   ]);
 }

@@ -12,4 +12,10 @@ export {
   type WorkerListener,
   type WorkerOptions,
 } from "./host/index.ts";
-export { type BackpressureContext, type BackpressureLike, stopTimeout } from "./shared/index.ts";
+export {
+  type AuthorizeContext,
+  type AuthorizeLike,
+  type BackpressureContext,
+  type BackpressureLike,
+  stopTimeout,
+} from "./shared/index.ts";

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, SerializationError, WorkerPool } from "wool-ts";
 
@@ -31,27 +32,35 @@ const fail = routine(async function* (make: () => unknown): AsyncGenerator<numbe
   throw make();
 });
 
+class Undescribed {
+  readonly w = new WeakRef(this);
+
+  toString(): string {
+    throw new Error("not me");
+  }
+}
+
+/** What can neither travel nor do without its parts. */
 const awkward: Record<string, () => unknown> = {
-  "an object without a prototype": () => Object.assign(Object.create(null), { w: new WeakMap() }),
-  "an object that throws when it is described": () => ({
-    w: new WeakMap(),
-    toString: () => {
-      throw new Error("not me");
-    },
-  }),
+  "an object that inherits nothing": () =>
+    Object.assign(Object.create(Object.create(null) as object) as object, { w: new WeakRef({}) }),
+  "an object that throws when it is described": () => new Undescribed(),
   "a revoked proxy": () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     return proxy;
   },
+};
+
+const awkwardErrors: Record<string, () => unknown> = {
   "an error whose message cannot be read": () =>
-    Object.defineProperty(Object.assign(new Error("x"), { w: new WeakMap() }), "message", {
+    Object.defineProperty(Object.assign(new Error("x"), { w: new WeakRef({}) }), "message", {
       get: () => {
         throw new Error("not me");
       },
     }),
   "an error with a message that is no text": () =>
-    Object.assign(new Error("x"), { message: Object.create(null) as unknown, w: new WeakMap() }),
+    Object.assign(new Error("x"), { message: Object.create(null) as unknown, w: new WeakRef({}) }),
 };
 
 describe.each(Object.entries(kinds))("what %s throws", (_kind, call) => {
@@ -62,8 +71,14 @@ describe.each(Object.entries(kinds))("what %s throws", (_kind, call) => {
   });
 
   test("and cannot travel is called an error", async () => {
-    const error: unknown = await call(() => ({ map: new WeakMap() })).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ path: "error.map", message: expect.stringContaining(": error.map: a WeakMap") });
+    const error: unknown = await call(() => [new WeakRef({})]).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ path: "error[0]", message: expect.stringContaining(": error[0]: a WeakRef") });
+  });
+
+  test.each(Object.entries(awkwardErrors))("and lacks a field that cannot travel arrives: %s", async (_name, make) => {
+    const error: unknown = await call(make).catch((reason: unknown) => reason);
+    expect(types.isNativeError(error)).toBe(true);
+    expect(Object.getOwnPropertyDescriptor(error, "dropped")?.value).toEqual(["error.w"]);
   });
 
   test("arrives though its stack cannot be made", async () => {
@@ -85,7 +100,7 @@ describe.each(Object.entries(kinds))("what %s throws", (_kind, call) => {
   });
 });
 
-test.each(Object.entries(awkward))(
+test.each(Object.entries({ ...awkward, ...awkwardErrors }))(
   "a serializer that throws what is hard to describe fails the call: %s",
   async (_name, make) => {
     const encoder = { dumps: (value: unknown) => Buffer.from(JSON.stringify(value)), loads: () => [] };

@@ -60,6 +60,16 @@ describe("a program that is one file", () => {
     expect(end).toMatchObject({ code: 0, stdout: "a/b true a,b function\n", stderr: "" });
   });
 
+  test("works in CommonJS where ES modules cannot be required", async () => {
+    const end = await runProgram("quick-start.cjs", { execArgv: ["--no-experimental-require-module"] });
+    expect(end).toMatchObject({ code: 0, stdout: "a/b true a,b function\n", stderr: "" });
+  });
+
+  test("meets the same pool and the same classes by import and by require", async () => {
+    const end = await runProgram("import-and-require.mjs");
+    expect(end).toMatchObject({ code: 0, stdout: "true true 42 true\n", stderr: "" });
+  });
+
   test("works from the command line and from standard input", async () => {
     const expected = { code: 0, stdout: "42 true\n", stderr: "" };
     expect(await evaluate(["--input-type=module", "-e", PROGRAM])).toEqual(expected);

@@ -132,11 +132,12 @@ describe("what a task gives back and cannot travel", () => {
 
   test("thrown: what it was is still told", async () => {
     const fail = routine(async (): Promise<never> => {
-      throw Object.assign(new RangeError("the real reason"), { cache: new WeakMap() });
+      const thrown: unknown = [new RangeError("the real reason"), new WeakRef({})];
+      throw thrown;
     });
     const error = await refusal(fail());
     expect(error.message).toContain("the real reason");
-    expect(error.path).toMatch(/cache/);
+    expect(error.path).toBe("error[1]");
   });
 
   test("returned by a generator", async () => {
@@ -202,7 +203,7 @@ describe("an instance with private fields does not come back to where its class 
     }
   }
   const vault = new Vault(1);
-  const reason = /private fields of Vault.*only the constructor of Vault can set them\. Return plain data/;
+  const reason = /private fields of Vault.*only the constructor of Vault can set them .*Return plain data/;
 
   test("as a result, wherever in it", async () => {
     const add = routine(async (given: Vault) => ({ list: [given.gold, given.add()] }));

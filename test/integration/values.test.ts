@@ -268,6 +268,57 @@ describe("instances of classes", () => {
     expect(point.constructor).toBe(Point);
   });
 
+  test("of a constructor function whose prototype has a Symbol.toStringTag keep their methods", async () => {
+    interface Big {
+      value: number;
+      plus(other: number): Big;
+    }
+    const Big = function (this: Big, value: number) {
+      this.value = value;
+    } as unknown as new (
+      value: number,
+    ) => Big;
+    Object.assign(Big.prototype, {
+      plus(this: Big, other: number) {
+        return new Big(this.value + other);
+      },
+      [Symbol.toStringTag]: "Big",
+    });
+    const captured = new Big(1);
+    const sum = routine(async (given: Big) => given.plus(captured.plus(1).value));
+    const back = await sum(new Big(3));
+    expect(back).toBeInstanceOf(Big);
+    expect([back.value, back.plus(1).value, String(back)]).toEqual([5, 6, "[object Big]"]);
+    const keys = routine(async (given: Big) => {
+      const found: string[] = [];
+      for (const key in given) found.push(key);
+      return found;
+    });
+    expect(await keys(captured)).toEqual(["value", "plus"]);
+  });
+
+  test("of a constructor function whose prototype was replaced by a literal are seen as here", async () => {
+    function Decimal(this: { digits: number[] }, digits: number[]): void {
+      this.digits = digits;
+    }
+    Decimal.prototype = {
+      constructor: Decimal,
+      count(this: { digits: number[] }) {
+        return this.digits.length;
+      },
+      get [Symbol.toStringTag]() {
+        return "Decimal";
+      },
+    };
+    const made = Reflect.construct(Decimal, [[1, 2]]) as { count(): number };
+    const look = routine(async (given: typeof made) => {
+      const found: string[] = [];
+      for (const key in given) found.push(key);
+      return [given.count(), found, String(given)];
+    });
+    expect(await look(made)).toEqual([2, ["digits", "constructor", "count"], "[object Decimal]"]);
+  });
+
   test("linked to each other stay linked", async () => {
     class Branch {
       parent: Branch | undefined;

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { type Response, type TaskSchema, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
-import { fileRealm } from "../../src/host/index.ts";
+import { payloadFiles } from "../../src/host/index.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello, request } from "../support/wire-requests.ts";
 
@@ -187,9 +187,9 @@ describe("a session", () => {
 
   test.each([
     ["", "/etc/hostname"],
-    [fileRealm(), "/etc/hostname"],
-    [fileRealm(), "/dev/shm/wool-0/../../../etc/hostname"],
-    [fileRealm(), "hostname"],
+    [payloadFiles.realm, "/etc/hostname"],
+    [payloadFiles.realm, "/dev/shm/wool-0/../../../etc/hostname"],
+    [payloadFiles.realm, "hostname"],
   ])("of realm %j that names the file %s for a payload is ended before the file is touched", async (realm, file) => {
     const session = client.open(Worker.method.dispatch);
     session.send(request({ hello: { version: 1, minimumVersion: 1, callerId: "test", fileRealm: realm } }));

@@ -19,6 +19,7 @@ const ORDER = [
   "telemetry",
   "discovery",
   "host",
+  "security",
   "wire",
   "grpc",
   "values",
@@ -32,6 +33,7 @@ const ORDER = [
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   functions: ["explain", "revive", "capture", "emit", "modules", "engine", "syntax", "shipment"],
   values: ["refusals", "slots", "bytes"],
+  security: ["certificates"],
   discovery: ["local"],
   proxy: ["calls", "scheduling", "members"],
   worker: ["service", "thread", "host", "shared"],

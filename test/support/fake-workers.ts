@@ -7,6 +7,7 @@ import { WorkerLost } from "../../src/errors.ts";
 import type { Member } from "../../src/proxy/members/member.ts";
 import { Scheduler } from "../../src/proxy/scheduling/scheduler.ts";
 import type { Route } from "../../src/routine/route.ts";
+import { Payload } from "../../src/wire/payload.ts";
 
 export const ROUTE = { name: "add" } as Route;
 
@@ -130,7 +131,7 @@ export const ended = new Map<Call, unknown>();
 
 /** A call that notes in `ended` what became of it. */
 export function makeCall(scheduler: Scheduler, extras?: CallExtras): Call {
-  const call = new Call(ROUTE, scheduler, undefined, extras, new Uint8Array(0), 0, 0);
+  const call = new Call(ROUTE, scheduler, undefined, extras, Payload.EMPTY);
   call.resolve = (value) => ended.set(call, value);
   call.reject = (failure) => ended.set(call, failure instanceof RemoteFailure ? failure.error : failure);
   return call;

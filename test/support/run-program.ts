@@ -22,6 +22,8 @@ export interface ProgramEnd {
 /** How a program is started. */
 export interface ProgramOptions {
   readonly args?: readonly string[];
+  /** The Node.js that runs it; the one of this process by default. */
+  readonly node?: string;
   /** Options for node itself. */
   readonly execArgv?: readonly string[];
   /** Added to the environment; undefined takes a variable out. */
@@ -43,8 +45,8 @@ function program(name: string): string {
 
 /** Runs a fixture, or the file at an absolute path, with node in a process of its own. */
 export function startProgram(name: string, options: ProgramOptions = {}): Program {
-  const { args = [], execArgv = [], env = {}, cwd, ownGroup = false } = options;
-  const child = spawn(process.execPath, [...execArgv, program(name), ...args], {
+  const { args = [], node = process.execPath, execArgv = [], env = {}, cwd, ownGroup = false } = options;
+  const child = spawn(node, [...execArgv, program(name), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
     detached: ownGroup,

@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { intrinsicPathOf } from "../engine/index.ts";
+import { builtinPlaceOf } from "../modules/index.ts";
 import { describeProperties, integrityOf, type PartsList, type PlainData } from "../shipment/index.ts";
 
 type Facts = { readonly [key: string]: PlainData };
@@ -69,15 +70,46 @@ function describePrototype(fn: object, parts: PartsList): PlainData | undefined 
     return describeInPlace(prototype, () => true, parts, true);
   }
   if (!isOwnPrototype(fn, prototype)) return { value: parts.add(prototype, ".prototype") };
-  return describeInPlace(prototype, (key) => key !== "constructor", parts, parent === Object.prototype);
+  return describeInPlace(prototype, isAddedToPrototype, parts, parent === Object.prototype);
 }
 
 /** True for the object that came with the function. */
 export function isOwnPrototype(fn: object, prototype: object): boolean {
   if (Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value !== prototype) return false;
   if (Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value !== fn) return false;
-  return !Array.isArray(prototype) && Object.prototype.toString.call(prototype) === "[object Object]";
+  return hasNoInternalState(prototype);
 }
+
+/** Everything but the `constructor` as the engine defines it. */
+function isAddedToPrototype(key: string | symbol, { enumerable, writable, configurable }: PropertyDescriptor): boolean {
+  return key !== "constructor" || enumerable === true || writable !== true || configurable !== true;
+}
+
+/** False for an array, an error, a map and so on. A `Symbol.toStringTag` of the user's hides none of them. */
+function hasNoInternalState(object: object): boolean {
+  if (Array.isArray(object) || INTERNAL_STATES.some((has) => has(object))) return false;
+  for (let holder: object | null = object; holder !== null; holder = Reflect.getPrototypeOf(holder)) {
+    if (Object.hasOwn(holder, Symbol.toStringTag)) {
+      return intrinsicPathOf(holder) === undefined && builtinPlaceOf(holder) === undefined;
+    }
+  }
+  return true;
+}
+
+const INTERNAL_STATES: readonly ((object: object) => boolean)[] = [
+  types.isNativeError,
+  types.isDate,
+  types.isRegExp,
+  types.isBoxedPrimitive,
+  types.isArgumentsObject,
+  types.isMap,
+  types.isSet,
+  types.isWeakMap,
+  types.isWeakSet,
+  types.isPromise,
+  types.isArrayBufferView,
+  types.isAnyArrayBuffer,
+];
 
 /** What was done to a prototype after its function or class was defined; undefined when nothing was. */
 export function describeInPlace(

@@ -4,9 +4,11 @@ export {
   type FunctionLocation,
   type FunctionView,
   type PrivateField,
+  type PromiseView,
   type ScopeView,
   viewFunction,
   viewPrivates,
+  viewPromise,
 } from "./inspector-session.ts";
 export { intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
 export { entryTo, isDebuggerAttached, pauseIn } from "./paused-function.ts";

@@ -257,6 +257,31 @@ export function viewFunction(fn: object): FunctionView {
   });
 }
 
+/** Whether a promise is settled, and with what. */
+export interface PromiseView {
+  readonly state: "pending" | "fulfilled" | "rejected";
+  readonly result: unknown;
+}
+
+/** Looks into a promise without waiting for it. Throws when the inspector does not say. */
+export function viewPromise(promise: object): PromiseView {
+  return withRemoteObject(promise, (objectId) => {
+    const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+      objectId,
+      ownProperties: true,
+    });
+    const find = (name: string): inspector.Runtime.RemoteObject | undefined =>
+      internalProperties.find((property) => property.name === name)?.value;
+    const state: unknown = find("[[PromiseState]]")?.value;
+    const result = find("[[PromiseResult]]");
+    if (state === "pending") return { state, result: undefined };
+    if ((state !== "fulfilled" && state !== "rejected") || result === undefined) {
+      throw new Error("the inspector does not show the state of a promise");
+    }
+    return { state, result: liveValue(result) };
+  });
+}
+
 /** The private fields of an object, in the order in which they were installed: those of a base class first. */
 export function viewPrivates(object: object): PrivateField[] {
   return withRemoteObject(object, (objectId) => {

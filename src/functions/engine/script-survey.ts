@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AnyNode, Program } from "acorn";
+import { OWN_URL } from "../shipment/index.ts";
 import { childrenOf, isClassNode, isFunctionNode, parseSource } from "../syntax/index.ts";
 import { inspect } from "./inspector-session.ts";
 import type { Script } from "./scripts.ts";
@@ -69,7 +70,7 @@ function loadedAsModule(path: string): boolean | undefined {
       return false;
     case ".js": {
       if (packageTypeOf(path) === "module") return true;
-      const { cache } = createRequire(import.meta.url);
+      const { cache } = createRequire(OWN_URL);
       const loaded = cache[path];
       return loaded === undefined || inspectable(loaded.exports) === "Module" ? undefined : false;
     }

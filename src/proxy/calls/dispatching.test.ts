@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ended, makeMember, makeScheduler, settle } from "../../../test/support/fake-workers.ts";
 import { TaskTimeout } from "../../errors.ts";
-import { requireFunctionRoutine, routine } from "../../routine/routine.ts";
+import { routine } from "../../routine/routine.ts";
+import { requireFunctionRoutine } from "../../routine/routine-object.ts";
 import { Dispatching } from "./dispatching.ts";
 
 const apply = requireFunctionRoutine(

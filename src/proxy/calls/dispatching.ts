@@ -15,7 +15,7 @@ import {
 import { RemoteGenerator } from "../../connection/index.ts";
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
-import { writePayloadFile } from "../../host/index.ts";
+import { payloadFiles } from "../../host/index.ts";
 import {
   type CallContext,
   type CallObserver,
@@ -24,12 +24,10 @@ import {
   type RoutineSpec,
 } from "../../routine/index.ts";
 import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
-import { FILE_FROM_BYTES, FILE_LIMIT_BYTES } from "../../wire/index.ts";
+import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import { directOwner, endCall, type Scheduler, sendDirectly } from "../scheduling/index.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
-
-const NOTHING = new Uint8Array(0);
 
 /** Turns calls of routines into calls of a scheduler: encodes arguments and context, applies options. */
 export class Dispatching {
@@ -137,12 +135,17 @@ export class Dispatching {
   }
 
   /**
-   * Puts large arguments into a file at once where every worker can read it, so that they are copied once and wait in no
-   * heap. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read the file.
+   * Stores large arguments at once where every worker can read them, so that they are copied once and wait in no heap.
+   * Not for calls that may be tried again after a worker was lost: nobody knows whether it has read them.
    */
-  #file(bytes: EncodedValue, options: CallOptions | undefined): string | undefined {
-    if (!isFileSize(bytes.length) || options?.idempotent === true || !this.#scheduler.sharesFiles) return undefined;
-    return writePayloadFile(bytes);
+  #keep(bytes: EncodedValue, options: CallOptions | undefined): Payload {
+    if (bytes.length > STORE_FROM_BYTES && options?.idempotent !== true && this.#scheduler.sharesFiles) {
+      const stored = storePayload(payloadFiles, bytes);
+      if (stored !== undefined) return stored;
+    }
+    this.#staging.store(bytes);
+    const { slab, start, end } = this.#staging;
+    return Payload.inMemory(slab, start, end);
   }
 
   /**
@@ -171,8 +174,7 @@ export class Dispatching {
     const { dependencies, signals } = sent;
     const extras = makeExtras(spec, frame, effective, dependencies);
     this.#scope ??= this.#makeScope();
-    const call = new Call(route, owner, this.#scope, extras, sent.args, sent.start, sent.end);
-    call.file = sent.file;
+    const call = new Call(route, owner, this.#scope, extras, sent.args);
     call.resolve = resolve;
     call.reject = reject;
     if (route.dependencies.length > 0 || dependencies.length > 0) {
@@ -200,32 +202,21 @@ export class Dispatching {
       signals = closeSignals();
     }
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    const file = this.#file(bytes, options);
-    if (file !== undefined) return { args: NOTHING, start: 0, end: bytes.length, file, dependencies, signals };
-    this.#staging.store(bytes);
-    const { slab, start, end } = this.#staging;
-    return { args: slab, start, end, file, dependencies, signals };
+    return { args: this.#keep(bytes, options), dependencies, signals };
   }
 }
 
-/** Encoded arguments: a part of a buffer, or of such a length in a file. */
+/** Encoded arguments. */
 interface SentArguments {
-  readonly args: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-  readonly file: string | undefined;
+  readonly args: Payload;
   readonly dependencies: readonly Dependency[];
   readonly signals: readonly LiveSignal[] | undefined;
 }
 
 /** The arguments of a call as they were encoded; nothing when there is code in them that may have to travel otherwise. */
-function sentArguments({ args, argsStart, argsEnd, file, signals, extras }: Call): SentArguments | undefined {
+function sentArguments({ args, signals, extras }: Call): SentArguments | undefined {
   if (extras?.dependencies !== undefined && extras.dependencies.length > 0) return undefined;
-  return { args, start: argsStart, end: argsEnd, file, dependencies: [], signals };
-}
-
-function isFileSize(length: number): boolean {
-  return length > FILE_FROM_BYTES && length <= FILE_LIMIT_BYTES;
+  return { args, dependencies: [], signals };
 }
 
 function observe(call: Call, observer: CallObserver): void {

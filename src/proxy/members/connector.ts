@@ -3,10 +3,14 @@ import type { Member } from "./member.ts";
 
 /** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
 const RETRY_MS = 1000;
+/** How often a worker is warned of that TLS fails with, in milliseconds. */
+const WARNING_MS = 60_000;
 
 /** Connects to the workers of a pool, and leaves those alone for a while that cannot be reached. */
 export class Connector {
   readonly #members: ReadonlyMap<string, Member>;
+  /** When each worker was last warned of, by uid. */
+  readonly #warnedAt = new Map<string, number>();
   readonly #unreachable: (member: Member, error: Error) => void;
 
   /** `unreachable` is told of each member that could not be connected to. */
@@ -56,11 +60,20 @@ export class Connector {
     return failures;
   }
 
+  /** A certificate that is wrong stays so for a while: nobody wants to read that at each try. */
+  #warn(uid: string, error: Error): void {
+    const now = performance.now();
+    if (now - (this.#warnedAt.get(uid) ?? Number.NEGATIVE_INFINITY) < WARNING_MS) return;
+    for (const [known, at] of this.#warnedAt) if (now - at >= WARNING_MS) this.#warnedAt.delete(known);
+    this.#warnedAt.set(uid, now);
+    process.emitWarning(error.message, "WoolWarning");
+  }
+
   #failed(member: Member, error: Error): void {
     if (this.#members.get(member.uid) !== member) return;
     member.failure = error;
     member.retryAt = performance.now() + RETRY_MS;
-    if (error instanceof HandshakeError) process.emitWarning(error.message, "WoolWarning");
+    if (error instanceof HandshakeError) this.#warn(member.uid, error);
     this.#unreachable(member, error);
   }
 }

@@ -1,5 +1,6 @@
 import { acquireLink, type LinkListener, releaseLink, type Session, type WorkerLink } from "../../connection/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
+import type { WorkerCredentialsProvider } from "../../security/index.ts";
 
 /** A worker of a pool: what is known of it, the connection to it, and what it has done. */
 export class Member {
@@ -12,11 +13,11 @@ export class Member {
   retryAt = 0;
   readonly #listener: LinkListener;
 
-  constructor(metadata: WorkerMetadata, listener: LinkListener) {
+  constructor(metadata: WorkerMetadata, listener: LinkListener, credentials?: WorkerCredentialsProvider) {
     this.metadata = metadata;
     this.#listener = listener;
     const { keepaliveInterval, keepaliveTimeout } = metadata.channel;
-    this.link = acquireLink(metadata.address, { keepaliveInterval, keepaliveTimeout });
+    this.link = acquireLink(metadata.address, { keepaliveInterval, keepaliveTimeout, credentials });
     this.link.listen(listener);
   }
 

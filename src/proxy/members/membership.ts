@@ -1,4 +1,5 @@
 import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../../discovery/index.ts";
+import type { WorkerCredentialsProvider } from "../../security/index.ts";
 import { emitWorkerEvent } from "../../telemetry/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { Evictions } from "./evictions.ts";
@@ -14,6 +15,8 @@ export interface MembershipOptions {
   readonly reserved: ReadonlySet<string>;
   /** Most workers admitted beyond the reserved ones. */
   readonly lease: number;
+  /** With them only secure workers are admitted, without only others. */
+  readonly credentials: WorkerCredentialsProvider | undefined;
   /** Called after each change. */
   readonly changed: () => void;
 }
@@ -122,7 +125,7 @@ export class Membership {
       this.#waiting.set(worker.uid, worker);
       return;
     }
-    scheduler.add(new Member(worker, scheduler));
+    scheduler.add(new Member(worker, scheduler, this.#options.credentials));
     this.#options.changed();
     emitWorkerEvent("worker-added", worker);
   }

@@ -1,6 +1,5 @@
 import { type Call, RemoteFailure } from "../../call/index.ts";
 import { NoWorkersAvailable, WorkerLost } from "../../errors.ts";
-import { dropPayloadFile } from "../../host/index.ts";
 
 /** Ends a call that waits, with an error. */
 export function failCall(call: Call, error: unknown): void {
@@ -12,7 +11,7 @@ export function failCall(call: Call, error: unknown): void {
 export function endCall(call: Call): void {
   call.state = "ended";
   call.place = undefined;
-  if (call.file !== undefined) dropPayloadFile(call.file, call.argsEnd);
+  call.args.drop();
 }
 
 /** The error of a call that no worker took. */

@@ -7,7 +7,7 @@ import {
 } from "../../balancing/index.ts";
 import { type Call, type CallOwner, RemoteFailure } from "../../call/index.ts";
 import type { LinkListener, WorkerLink } from "../../connection/index.ts";
-import { PoolSaturated, RpcError, TransientRpcError } from "../../errors.ts";
+import { PermissionDenied, PoolSaturated, RpcError, TransientRpcError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import {
   type CallCounts,
@@ -257,7 +257,9 @@ export class Scheduler implements CallOwner, LinkListener {
       attempts?.ended("rejected");
       noteRefusal(call, worker, error);
     }
-    if (member !== undefined && !(error instanceof TransientRpcError)) this.#options.evict(member, error);
+    // What one caller may not run says nothing about other calls.
+    const isTaskOnly = error instanceof TransientRpcError || error instanceof PermissionDenied;
+    if (member !== undefined && !isTaskOnly) this.#options.evict(member, error);
     if (attempts instanceof TaskDispatch) attempts.refused(error);
     else this.#tryAgain(call);
   }

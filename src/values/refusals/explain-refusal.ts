@@ -2,8 +2,10 @@ import { types } from "node:util";
 import { SerializationError } from "../../errors.ts";
 import { arrayIndex } from "../array-index.ts";
 import { type FunctionPort, isCell } from "../function-port.ts";
+import type { Omissions } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
+import { internalStateOf } from "../slots/index.ts";
 import { travellerKind, travellerKindOf } from "../traveller.ts";
 import { bundleAdvice } from "./bundle-advice.ts";
 
@@ -11,6 +13,8 @@ interface Step {
   readonly value: unknown;
   readonly from: Step | undefined;
   readonly label: string;
+  /** The own property of `from` that leads here, if one does. */
+  readonly key: string | symbol | undefined;
   /** Reached through what a function captured. */
   readonly captured: boolean;
 }
@@ -23,8 +27,9 @@ export function explainRefusal(
   root: unknown,
   rootName: string,
   port: FunctionPort,
+  omissions?: Omissions,
 ): SerializationError {
-  const { path, reason, fix } = locateRefusal(refusal, root, rootName, port);
+  const { path, reason, fix } = locateRefusal(refusal, root, rootName, port, false, omissions);
   const cause = refusal.cause === undefined ? undefined : { cause: refusal.cause };
   return new SerializationError(`${path}: ${reason}. ${fix}`, path, cause);
 }
@@ -40,12 +45,41 @@ export function locateRefusal(
   rootName: string,
   port: FunctionPort,
   isCaptured = false,
+  omissions?: Omissions,
 ): { path: string; reason: string; fix: string } {
-  const found = findStep(root, refusal.culprit, port);
+  const found = findStep(root, refusal.culprit, port, omissions);
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
   return { path, reason: refusal.message, fix: sentence(refusal.fix) + loweredFieldAdvice(found) + advice };
+}
+
+/**
+ * Has the property left out that leads to what was refused: the nearest one of an error or a plain object. Nothing else
+ * can do without one of its parts. False when there is no such property.
+ */
+export function omitRefused(
+  refusal: Refusal,
+  root: object,
+  rootName: string,
+  port: FunctionPort,
+  omissions: Omissions,
+): boolean {
+  let step = findStep(root, refusal.culprit, port, omissions);
+  for (; step?.from !== undefined; step = step.from) {
+    const holder = step.from.value;
+    if (step.key === undefined || !isObjectOrFunction(holder) || !canLackProperties(holder)) continue;
+    // It is the property that is left out, whichever of its functions is in the way.
+    omissions.add(holder, step.key, pathTo(step, rootName, false).replace(/ \((?:getter|setter)\)$/, ""));
+    return true;
+  }
+  return false;
+}
+
+function canLackProperties(holder: object): boolean {
+  if (types.isNativeError(holder)) return true;
+  const prototype: object | null = Object.getPrototypeOf(holder);
+  return (prototype === Object.prototype || prototype === null) && !isCell(holder);
 }
 
 /** What to do about the private fields of a class when a compiler keeps them in a `WeakMap` beside it. */
@@ -65,8 +99,13 @@ function* valuesUpFrom(end: Step): Generator<unknown> {
 }
 
 /** The shortest way to `culprit`. The writer keeps no track of where it is, so that only failures pay for it. */
-function findStep(root: unknown, culprit: WeakKey, port: FunctionPort): Step | undefined {
-  const queue: Step[] = [{ value: root, from: undefined, label: "", captured: false }];
+function findStep(
+  root: unknown,
+  culprit: WeakKey,
+  port: FunctionPort,
+  omissions: Omissions | undefined,
+): Step | undefined {
+  const queue: Step[] = [{ value: root, from: undefined, label: "", key: undefined, captured: false }];
   const visited = new Set<object>();
   for (let index = 0; index < queue.length; index++) {
     const step = queue[index];
@@ -75,10 +114,12 @@ function findStep(root: unknown, culprit: WeakKey, port: FunctionPort): Step | u
     if (visited.has(step.value)) continue;
     visited.add(step.value);
     const from = step;
-    const follow = (label: string, value: unknown): void => {
-      if (isObjectOrFunction(value)) queue.push({ value, from, label, captured: typeof from.value === "function" });
+    const holder = step.value;
+    const follow: Follow = (label, value, key) => {
+      if (!isObjectOrFunction(value) || (key !== undefined && omissions?.has(holder, key) === true)) return;
+      queue.push({ value, from, label, key, captured: typeof holder === "function" });
     };
-    if (!types.isProxy(step.value)) followAll(step.value, port, follow);
+    if (!types.isProxy(holder)) followAll(holder, port, follow);
   }
   return undefined;
 }
@@ -98,7 +139,7 @@ function pathTo(end: Step, rootName: string, isCaptured: boolean): string {
   return path;
 }
 
-type Follow = (label: string, value: unknown) => void;
+type Follow = (label: string, value: unknown, key?: string | symbol) => void;
 
 function followAll(value: object, port: FunctionPort, follow: Follow): void {
   const kind = travellerKindOf(value);
@@ -116,6 +157,7 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
     follow("", value.v);
     return;
   }
+  for (const lead of leadsOf(value)) follow(lead.label, lead.value);
   if (types.isMap(value)) followMap(value, follow);
   if (types.isSet(value))
     [...Set.prototype.values.call(value)].forEach((item, index) => follow(`.values()[${index}]`, item));
@@ -125,6 +167,15 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
   follow(".constructor", ownProperty(prototype, "constructor")?.value);
   followPrivates(value, port, follow);
   follow(".__proto__", prototype);
+}
+
+function leadsOf(value: object): readonly { readonly label: string; readonly value: unknown }[] {
+  try {
+    return internalStateOf(value).leads?.(value) ?? [];
+  } catch {
+    // State that cannot be seen leads nowhere.
+    return [];
+  }
 }
 
 function followPrivates(value: object, port: FunctionPort, follow: Follow): void {
@@ -162,9 +213,9 @@ function followProperties(object: object, follow: Follow): void {
     const property = ownProperty(object, key);
     if (property === undefined) continue;
     const label = labelOf(object, key);
-    follow(label, property.value);
-    follow(`${label} (getter)`, property.get);
-    follow(`${label} (setter)`, property.set);
+    follow(label, property.value, key);
+    follow(`${label} (getter)`, property.get, key);
+    follow(`${label} (setter)`, property.set, key);
   }
 }
 

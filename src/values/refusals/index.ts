@@ -1,2 +1,2 @@
-export { explainRefusal, locateRefusal } from "./explain-refusal.ts";
+export { explainRefusal, locateRefusal, omitRefused } from "./explain-refusal.ts";
 export { refuseHiddenState } from "./refused-kinds.ts";

@@ -32,7 +32,7 @@ describe("what cannot travel", () => {
   port1.close();
   port2.close();
   it.each<[string, object, RegExp]>([
-    ["a Promise", Promise.resolve(1), /Await it/],
+    ["a pending Promise", new Promise(() => {}), /Await it/],
     ["a WeakMap", new WeakMap(), /Use a Map/],
     ["a WeakSet", new WeakSet(), /Use a Set/],
     ["a WeakRef", new WeakRef({}), /deref/],
@@ -54,12 +54,11 @@ describe("what cannot travel", () => {
     ["a message port", port1, /MessagePort/],
     ["a hash", createHash("sha256"), /crypto|stream/],
     ["a key", createSecretKey(Buffer.from("secret")), /KeyObject/],
-    ["an Intl object", new Intl.NumberFormat(), /Intl\.NumberFormat/],
     ["a WebAssembly module", wasmModule(), /WebAssembly\.Module/],
     ["an AbortController", new AbortController(), /Pass its signal/],
     ["a Blob", new Blob(["a"]), /arrayBuffer/],
     ["a Request", new Request("http://example.test"), /url, headers/],
-    ["a TextDecoder", new TextDecoder(), /TextDecoder/],
+    ["a TextDecoder with state that cannot be seen", new TextDecoder("shift_jis"), /TextDecoder/],
     ["an EventTarget", new EventTarget(), /EventTarget/],
     ["a subclass of a stream", new (class Mine extends PassThrough {})(), /stream/],
     ["a detached ArrayBuffer", detached(), /transferred/],
@@ -89,7 +88,7 @@ describe("what cannot travel", () => {
   });
 
   it("finds the way to it through everything", () => {
-    const promise = Promise.resolve();
+    const promise = new Promise(() => {});
     expect(refusalOf(promise, "args[0]").path).toBe("args[0]");
     expect(refusalOf(new Map([["key", { promise }]])).path).toBe('value.get("key").promise');
     expect(refusalOf(new Map([[promise, 1]])).path).toBe("value.keys()[0]");
@@ -108,7 +107,7 @@ describe("what cannot travel", () => {
   });
 
   it("leaves the encoder usable", () => {
-    expect(() => encode([Promise.resolve()])).toThrow(SerializationError);
+    expect(() => encode([new Promise(() => {})])).toThrow(SerializationError);
     expect(() => encode([new EventEmitter(), { a: 1 }])).not.toThrow();
   });
 });

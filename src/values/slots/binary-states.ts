@@ -86,19 +86,14 @@ export const arrayBufferState: InternalState<ArrayBuffer> = {
 export const viewState: InternalState<ArrayBufferView> = {
   number: 10,
   is: (value): value is ArrayBufferView => types.isArrayBufferView(value),
-  variant(view, prototype) {
-    if (prototype === Buffer.prototype) return BUFFER;
-    const name = tagOf(view);
-    if (name === undefined) return DATA_VIEW;
-    return kinds.findIndex((kind) => kind?.name === name);
-  },
+  variant: kindOf,
   prototype: (variant) => kinds[variant]?.prototype,
   writeShell(writer, view) {
     const buffer = arrayBufferOf(view);
     checkBuffer(view, buffer);
     checkBounds(view, buffer);
     const { byteOffset, byteLength } = view;
-    const kind = kinds[viewState.variant(view, Object.getPrototypeOf(view))];
+    const kind = kinds[kindOf(view, Object.getPrototypeOf(view))];
     const unit = kind?.unit ?? 1;
     const loose = kind === kinds[BUFFER];
     writer.varint(writer.binary.window(buffer, byteOffset, byteLength, unit, loose));
@@ -119,7 +114,7 @@ export const viewState: InternalState<ArrayBufferView> = {
     // Listing the keys of a long view costs more than copying it; a fresh view on the same bytes has none but its own.
     const text = inspect(view, NAMES_ONLY);
     if (text === lastText) return true;
-    const twin = kinds[viewState.variant(view, Object.getPrototypeOf(view))];
+    const twin = kinds[kindOf(view, Object.getPrototypeOf(view))];
     const fresh = twin?.make(arrayBufferOf(view), view.byteOffset, view.byteLength / twin.unit);
     if (text !== inspect(fresh, NAMES_ONLY)) return false;
     lastText = text;
@@ -127,6 +122,13 @@ export const viewState: InternalState<ArrayBufferView> = {
   },
   implies: (view, key) => tagOf(view) !== undefined && arrayIndex(key) >= 0,
 };
+
+function kindOf(view: ArrayBufferView, prototype: object | null): number {
+  if (prototype === Buffer.prototype) return BUFFER;
+  const name = tagOf(view);
+  if (name === undefined) return DATA_VIEW;
+  return kinds.findIndex((kind) => kind?.name === name);
+}
 
 function checkBuffer(owner: object, buffer: ArrayBuffer): void {
   if (buffer.byteLength === 0 && isDetached(buffer)) {

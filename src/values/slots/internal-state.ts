@@ -10,7 +10,7 @@ export interface InternalState<T extends object = object> {
   /** True when `value` has this state, whatever its prototype says. */
   is(value: object): value is T;
   /** Which of the kind's variants `value` is, 0 to 255. */
-  variant(value: T, prototype: object | null): number;
+  variant(value: T, prototype: object | null, writer: GraphWriter): number;
   /** The prototype of a fresh object of a variant, or undefined when there is no such variant here. */
   prototype(variant: number): object | undefined;
   /** Writes what is needed to make the object. */
@@ -18,13 +18,15 @@ export interface InternalState<T extends object = object> {
   readShell(reader: GraphReader, variant: number): T;
   /** Writes what may refer back to the object. */
   writeBody?(writer: GraphWriter, value: T): void;
-  readBody?(reader: GraphReader, value: T): void;
+  readBody?(reader: GraphReader, value: T, variant: number): void;
   /** True when `value` is known, without listing its properties, to have none but those that come with the state. */
   hasOnlyState?(value: T): boolean;
   /** True for an own property that comes with the state and needs no saying. */
   implies?(value: T, key: string | symbol, property: Property): boolean;
   /** The property to write in place of one that cannot travel as it is. */
   present?(port: FunctionPort, value: T, key: string | symbol, property: Property): Property;
-  /** An object that comes with `value` and may be referred to as well. */
-  companion?(value: T): object;
+  /** What the state refers to, with how to say so in the path to it; for those that no other part of the codec knows. */
+  leads?(value: T): readonly { readonly label: string; readonly value: unknown }[];
+  /** An object that comes with `value` of that variant and may be referred to as well. */
+  companion?(value: T, variant: number): object | undefined;
 }

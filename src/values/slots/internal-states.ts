@@ -1,7 +1,12 @@
 import { arrayBufferState, viewState } from "./binary-states.ts";
 import { arrayState, mapState, ordinaryState, setState } from "./container-states.ts";
 import { domExceptionState, errorState } from "./error-states.ts";
+import { formDataState } from "./form-state.ts";
 import type { InternalState } from "./internal-state.ts";
+import { INTL_CLASSES, intlState, localeState } from "./intl-states.ts";
+import { inheritedClass } from "./platform-class.ts";
+import { promiseState } from "./promise-state.ts";
+import { textDecoderState, textEncoderState } from "./text-states.ts";
 import { boxState, dateState, regExpState } from "./value-states.ts";
 import { headersState, searchParamsState, urlState } from "./web-states.ts";
 
@@ -17,19 +22,46 @@ const states: readonly InternalState[] = [
   arrayBufferState,
   regExpState,
   boxState,
-  urlState,
-  searchParamsState,
-  headersState,
+  promiseState,
 ];
 
-const statesByNumber = new Map([ordinaryState, ...states].map((state) => [state.number, state]));
+/** By the class of the platform that objects with this state inherit from. */
+const statesByClass = new Map<string, InternalState>([
+  ["URL", urlState],
+  ["URLSearchParams", searchParamsState],
+  ["Headers", headersState],
+  ["TextEncoder", textEncoderState],
+  ["TextDecoder", textDecoderState],
+  ["FormData", formDataState],
+  ["Locale", localeState],
+  ...INTL_CLASSES.map((name) => [name, intlState] as const),
+]);
+
+const statesByNumber = new Map(
+  [ordinaryState, ...states, ...statesByClass.values()].map((state) => [state.number, state]),
+);
 
 /** The internal state that `value` has. */
 export function internalStateOf(value: object): InternalState {
-  return states.find((state) => state.is(value)) ?? ordinaryState;
+  return states.find((state) => state.is(value)) ?? platformStateOf(value) ?? ordinaryState;
 }
 
 /** The internal state with this number; undefined when there is none. */
 export function internalStateNumbered(number: number): InternalState | undefined {
   return statesByNumber.get(number);
+}
+
+/** What objects with a prototype may have as state; null for none. */
+const candidates = new WeakMap<object, InternalState | null>([[Object.prototype, null]]);
+
+function platformStateOf(value: object): InternalState | undefined {
+  const prototype: object | null = Object.getPrototypeOf(value);
+  if (prototype === null) return undefined;
+  let candidate = candidates.get(prototype);
+  if (candidate === undefined) {
+    const name = inheritedClass(prototype, statesByClass);
+    candidate = (name === undefined ? undefined : statesByClass.get(name)) ?? null;
+    candidates.set(prototype, candidate);
+  }
+  return candidate?.is(value) === true ? candidate : undefined;
 }

@@ -1,8 +1,14 @@
 import { MalformedPayload } from "../bytes/index.ts";
-import { builtInGetter, ownProperty } from "../own-property.ts";
+import { builtInGetter } from "../own-property.ts";
 import type { InternalState } from "./internal-state.ts";
+import { succeeds } from "./platform-class.ts";
 
 const hrefOf = builtInGetter(URL.prototype, "href");
+const searchParamsOf = builtInGetter(URL.prototype, "searchParams");
+
+function paramsOf(url: URL): object {
+  return Object(searchParamsOf(url));
+}
 
 function stringOf(params: object): string {
   return URLSearchParams.prototype.toString.call(params);
@@ -17,38 +23,57 @@ function entriesOf(headers: object): [string, string][] {
   return entries;
 }
 
+/** The search parameters of a URL come with it, or have come before it. */
+const PARAMS_WITH_IT = 0;
+const PARAMS_BEFORE_IT = 1;
+
+/** URLs that search parameters which have arrived belong to, in case their own URL is yet to come. */
+const carriers = new WeakMap<object, URL>();
+
 /** URLs. Their `searchParams` come along and stay tied to them. */
 export const urlState: InternalState<URL> = {
   number: 11,
-  is: (value): value is URL => isGenuine(value, "URL", hrefOf),
-  variant: () => 0,
-  prototype: (variant) => (variant === 0 ? URL.prototype : undefined),
-  writeShell: (writer, url) => writer.string(String(hrefOf(url))),
-  readShell(reader) {
+  is: (value): value is URL => succeeds(() => hrefOf(value)),
+  variant: (url, _prototype, writer) => (writer.isKnown(paramsOf(url)) ? PARAMS_BEFORE_IT : PARAMS_WITH_IT),
+  prototype: (variant) => (variant <= PARAMS_BEFORE_IT ? URL.prototype : undefined),
+  writeShell(writer, url) {
+    writer.string(String(hrefOf(url)));
+    if (writer.isKnown(paramsOf(url))) writer.value(paramsOf(url));
+  },
+  readShell(reader, variant) {
     const href = reader.text();
     try {
-      return new URL(href);
+      if (variant === PARAMS_WITH_IT) return new URL(href);
+      const url = carrierOf(reader.value());
+      url.href = href;
+      return url;
     } catch (error) {
+      if (error instanceof MalformedPayload) throw error;
       throw new MalformedPayload(`the payload holds an invalid URL: ${href}`, { cause: error });
     }
   },
-  companion: (url) => url.searchParams,
+  companion: (url, variant) => (variant === PARAMS_WITH_IT ? paramsOf(url) : undefined),
 };
 
-/** Search parameters on their own. */
+/** Search parameters. Those of a URL that comes later are tied to it then. */
 export const searchParamsState: InternalState<URLSearchParams> = {
   number: 12,
-  is: (value): value is URLSearchParams => isGenuine(value, "URLSearchParams", stringOf),
+  is: (value): value is URLSearchParams => succeeds(() => stringOf(value)),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? URLSearchParams.prototype : undefined),
   writeShell: (writer, params) => writer.string(stringOf(params)),
-  readShell: (reader) => new URLSearchParams(reader.text()),
+  readShell(reader) {
+    const carrier = new URL("carrier:");
+    carrier.search = reader.text();
+    carriers.set(carrier.searchParams, carrier);
+    return carrier.searchParams;
+  },
 };
 
 /** HTTP headers. */
 export const headersState: InternalState<Headers> = {
   number: 13,
-  is: (value): value is Headers => isGenuine(value, "Headers", entriesOf),
+  is: (value): value is Headers => succeeds(() => entriesOf(value)),
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? Headers.prototype : undefined),
   writeShell(writer, headers) {
@@ -74,24 +99,10 @@ export const headersState: InternalState<Headers> = {
   },
 };
 
-/** True when `value` inherits from the global class called `name`, which is not loaded for the question. */
-function inherits(value: object, name: string): boolean {
-  let prototype: object | null = Object.getPrototypeOf(value);
-  for (; prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
-    const constructor = ownProperty(prototype, "constructor")?.value;
-    if (typeof constructor !== "function" || constructor.name !== name) continue;
-    if (Reflect.get(globalThis, name) === constructor) return true;
-  }
-  return false;
-}
-
-/** True when `value` inherits from a global class and `probe` finds the state of such an object. */
-function isGenuine(value: object, name: string, probe: (value: object) => unknown): boolean {
-  if (!inherits(value, name)) return false;
-  try {
-    probe(value);
-    return true;
-  } catch {
-    return false;
-  }
+function carrierOf(params: unknown): URL {
+  const carrier = typeof params === "object" && params !== null ? carriers.get(params) : undefined;
+  if (carrier === undefined) throw new MalformedPayload("the search parameters of a URL in the payload are none");
+  // It belongs to one URL only.
+  carriers.delete(carrier.searchParams);
+  return carrier;
 }

@@ -2,12 +2,18 @@ import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { isSea } from "node:sea";
 import type { WorkerMetadata } from "../../discovery/index.ts";
-import { WorkerStartError } from "../../errors.ts";
+import { InvalidArgument, WorkerStartError } from "../../errors.ts";
 import { projectRoot } from "../../functions/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
+import {
+  credentialsText,
+  providerOf,
+  type WorkerCredentials,
+  type WorkerCredentialsProvider,
+} from "../../security/index.ts";
 import { PACKAGE_VERSION } from "../../wire/index.ts";
-import { preloadSpecifier, shipHook } from "../shared/index.ts";
+import { type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { isLoopback } from "./loopback.ts";
 import { refuseBesidesTasks } from "./refuse-besides-tasks.ts";
 import { Worker } from "./worker.ts";
@@ -36,6 +42,10 @@ export class LocalWorker extends Worker {
   /** The port that the system gave to the first process, for those that follow it. */
   #port: number | undefined;
 
+  /** Throws `InvalidArgument` for options that are wrong. */
+  constructor(options?: WorkerOptions);
+  /** @internal */
+  constructor(options: WorkerOptions, placement: LocalWorkerPlacement);
   constructor(options: WorkerOptions = {}, placement: LocalWorkerPlacement = {}) {
     super(options);
     this.#placement = placement;
@@ -69,13 +79,14 @@ export class LocalWorker extends Worker {
     void this.#process?.stop(timeout);
   }
 
-  /** The process ended although nobody stopped this worker. */
+  /** @internal The process ended although nobody stopped this worker. */
   protected processEnded(end: ProcessEnd, _lastWords: string): void {
     const { metadata } = this;
     if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason: end.reason, final: true });
   }
 
   /**
+   * @internal
    * Starts a process and waits until it takes tasks; leaves none behind when that fails. While one starts in the
    * background, the program may end.
    */
@@ -85,22 +96,30 @@ export class LocalWorker extends Worker {
     const channel = { ...options.channel };
     const { spin = threads < availableParallelism() } = this.#placement;
     // What cannot travel is found out before there is anything to clean up.
-    const backpressure = options.backpressure === undefined ? undefined : shipHook(options.backpressure);
+    const backpressure =
+      options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
+    const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
     const directory = this.#directory();
     // Only the embedded entry has to be waited for.
     const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
+    const { credentials: given } = options;
+    const provider = given === undefined ? undefined : providerOf(given);
+    const credentials = provider === undefined ? undefined : processCredentials(await provider.load(), provider);
+    const secure = provider !== undefined;
     const child = this.#spawn(entry);
     if (where === "background") child.unref();
     let listen: ListenAddress;
     try {
-      listen = await child.start(
+      const starting = child.start(
         {
           uid: this.uid,
-          about: { version: PACKAGE_VERSION, tags: [...this.tags], extra: this.extra, secure: false, channel },
+          about: { version: PACKAGE_VERSION, tags: [...this.tags], extra: this.extra, secure, channel },
           listen: this.#listenAddress(directory),
           threads,
           maxConcurrency: options.maxConcurrency ?? 0,
+          ...(authorize === undefined ? {} : { authorize }),
           ...(backpressure === undefined ? {} : { backpressure }),
+          ...(credentials === undefined ? {} : { credentials }),
           preload: (options.preload ?? []).map(preloadSpecifier),
           ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
           root: projectRoot(),
@@ -112,6 +131,8 @@ export class LocalWorker extends Worker {
         },
         timeout,
       );
+      if (provider !== undefined) this.#passOn(provider, child);
+      listen = await starting;
     } catch (error) {
       // If it is the port of the process before that somebody else has now, any will do.
       this.#port = undefined;
@@ -132,9 +153,22 @@ export class LocalWorker extends Worker {
       version: PACKAGE_VERSION,
       tags: this.tags,
       extra: this.extra,
-      secure: false,
+      secure,
       channel,
     };
+  }
+
+  /** Hands credentials that replace the former ones to the process, as long as it is there. */
+  #passOn(provider: WorkerCredentialsProvider, child: WorkerProcess): void {
+    const unsubscribe = provider.subscribe((credentials) => {
+      try {
+        child.useCredentials(processCredentials(credentials, provider));
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        process.emitWarning(`worker ${this.uid} goes on with its former credentials: ${reason}`, "WoolWarning");
+      }
+    });
+    void child.exited.then(unsubscribe);
   }
 
   #directory(): PoolDirectory {
@@ -161,10 +195,12 @@ export class LocalWorker extends Worker {
 
   /** Nothing keeps a stranger who reaches the worker from having it run code. */
   #warnIfExposed(): void {
-    const { host } = this.options;
-    if (host === undefined || isLoopback(host)) return;
+    const { host, credentials } = this.options;
+    if (host === undefined || credentials !== undefined) return;
+    const who = isLoopback(host) ? "every user of this machine" : "anyone who can reach it there";
     process.emitWarning(
-      `worker ${this.uid} listens on ${host} without credentials: anyone who can reach it there can run code in it`,
+      `worker ${this.uid} listens on ${host} without credentials: ${who} can run code in it. Give it credentials, or ` +
+        "no host, so that it listens on a private unix socket",
       "WoolWarning",
     );
   }
@@ -188,6 +224,17 @@ function refuseSingleExecutable(): void {
       "program and no other. Run the program with Node.js, or start workers in a program that is, and have the pool " +
       "find them (discovery).",
   );
+}
+
+function processCredentials(
+  credentials: WorkerCredentials,
+  { identity }: WorkerCredentialsProvider,
+): ProcessCredentials {
+  const text = credentialsText(credentials);
+  if (text.key === undefined) {
+    throw new InvalidArgument("the credentials of a worker need a key and a cert: only a caller can do without");
+  }
+  return { ...text, identity };
 }
 
 function bracketed(host: string): string {

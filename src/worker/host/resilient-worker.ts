@@ -1,4 +1,5 @@
 import { checkOptions, must } from "../../checks/index.ts";
+import type { WorkerMetadata } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
 import { type RestartOptions, RestartPolicy } from "./restart-policy.ts";
@@ -37,13 +38,16 @@ export class ResilientWorker extends LocalWorker {
   #startLimit = START_LIMIT_MS;
 
   /** Throws `InvalidArgument` for options that are wrong. */
+  constructor(options?: WorkerOptions, restart?: RestartOptions);
+  /** @internal */
+  constructor(options: WorkerOptions, restart: RestartOptions & LocalWorkerPlacement);
   constructor(options: WorkerOptions = {}, restart: RestartOptions & LocalWorkerPlacement = {}) {
     super(options, restart);
     checkOptions(restart, CHECKS, new.target.name);
     this.#policy = new RestartPolicy(restart);
   }
 
-  protected override async onStart(timeout: number): ReturnType<LocalWorker["onStart"]> {
+  protected override async onStart(timeout: number): Promise<WorkerMetadata> {
     if (Number.isFinite(timeout)) this.#startLimit = timeout;
     return await super.onStart(timeout);
   }
@@ -55,6 +59,7 @@ export class ResilientWorker extends LocalWorker {
     await this.#restarting;
   }
 
+  /** @internal */
   protected override processEnded(end: ProcessEnd, lastWords: string): void {
     if (this.#state !== "steady") return;
     if (end.orderly) {

@@ -2,7 +2,8 @@ import type { ResourceLimits } from "node:worker_threads";
 import { type Check, checkOptions, must } from "../../checks/index.ts";
 import type { ChannelOptions } from "../../discovery/index.ts";
 import { InvalidArgument } from "../../errors.ts";
-import type { BackpressureLike } from "../shared/index.ts";
+import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
+import type { AuthorizeLike, BackpressureLike } from "../shared/index.ts";
 
 /** How a worker is set up. */
 export interface WorkerOptions {
@@ -14,10 +15,17 @@ export interface WorkerOptions {
   readonly host?: string;
   /** The port to listen on; needs `host`. Default: 0, any free one. */
   readonly port?: number;
+  /** With credentials the worker takes callers with TLS and no others. Default: none. */
+  readonly credentials?: CredentialsLike;
   /** Task threads in the process. Default: 1. */
   readonly threads?: number;
   /** Tasks running at once in the process, in all of its threads together. Default: no limit. */
   readonly maxConcurrency?: number;
+  /**
+   * Asked for each task that arrives, in the worker: who sent it, and what is it? True lets it run, false refuses it with
+   * `PermissionDenied`. Default: none, whoever may connect may run tasks.
+   */
+  readonly authorize?: AuthorizeLike;
   /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
   readonly backpressure?: BackpressureLike;
   /** Modules imported before the first task: packages of the project, URLs or paths from the working directory. */
@@ -51,8 +59,10 @@ const CHECKS = {
   extra: must.textRecord,
   host: (value: unknown) => (must.filledText(value) === undefined ? undefined : "a host name or address"),
   port: must.wholeNumber(0, 65_535),
+  credentials: credentialsProblem,
   threads: must.wholeNumber(1),
   maxConcurrency: must.wholeNumber(1),
+  authorize: must.callable("a function that is told of a caller and its task and returns whether it may run"),
   backpressure: must.callable("a function that is told of a task and returns whether to refuse it"),
   preload: must.texts,
   env: withoutNul(must.textRecord),

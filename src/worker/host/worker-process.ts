@@ -8,6 +8,7 @@ import {
   ControlLines,
   type ProcessCommand,
   type ProcessConfig,
+  type ProcessCredentials,
   type ProcessReport,
   type ProcessWord,
 } from "../shared/index.ts";
@@ -145,6 +146,11 @@ export class WorkerProcess {
         );
     }
     await this.exited;
+  }
+
+  /** Has the process use other credentials for new connections. To be called after `start`. */
+  useCredentials(credentials: ProcessCredentials): void {
+    if (this.#end === undefined) this.#tell({ credentials });
   }
 
   /** An idle worker does not keep the program alive. */

@@ -4,11 +4,13 @@ import { Socket } from "node:net";
 import { WorkerStartError } from "../../errors.ts";
 import { addReflection, GrpcServer, Health } from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
+import { serverTls } from "../../security/index.ts";
 import {
   CONTROL_FD,
   ControlLines,
   type ProcessCommand,
   type ProcessConfig,
+  type ProcessCredentials,
   type ProcessWord,
   within,
   written,
@@ -32,6 +34,7 @@ const SAME_SIGNAL_MS = 200;
 
 const control = new Socket({ fd: CONTROL_FD, readable: true, writable: true });
 let shutdown: Shutdown | undefined;
+let replaceCredentials: ((credentials: ProcessCredentials) => void) | undefined;
 let orphaned = false;
 
 function say(word: ProcessWord): void {
@@ -39,7 +42,8 @@ function say(word: ProcessWord): void {
 }
 
 async function start(config: ProcessConfig): Promise<void> {
-  const server = new GrpcServer();
+  const { credentials } = config;
+  const server = new GrpcServer(credentials === undefined ? {} : { tls: serverTls(credentials) });
   const health = new Health(server);
   health.set("wool.v1.Worker", "serving");
   addReflection(server, async () => (await import("./reflected-files.ts")).REFLECTED_FILES);
@@ -50,9 +54,11 @@ async function start(config: ProcessConfig): Promise<void> {
       threads: config.threads,
       maxConcurrency: config.maxConcurrency,
       resourceLimits: config.resourceLimits,
+      credentials,
       thread: {
         root: config.root,
         preload: config.preload,
+        ...(config.authorize === undefined ? {} : { authorize: config.authorize }),
         ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
         proxyPoolTtl: config.proxyPoolTtl,
         spin: config.spin,
@@ -72,6 +78,10 @@ async function start(config: ProcessConfig): Promise<void> {
   );
   const ending = new Shutdown(service, { cancelGrace: config.shutdownGracePeriod, flushGrace: FLUSH_GRACE_MS });
   shutdown = ending;
+  replaceCredentials = (next) => {
+    server.setTls(serverTls(next));
+    service.useCredentials(next);
+  };
   let isSignalled = false;
   const onSignal = (signal: NodeJS.Signals, timeout: number, isTyped: boolean): void => {
     process.on(signal, () => {
@@ -99,6 +109,7 @@ async function start(config: ProcessConfig): Promise<void> {
 
 function obey(command: ProcessCommand): void {
   if ("ping" in command) say({ pong: command.ping });
+  else if ("credentials" in command) replaceCredentials?.(command.credentials);
   else void shutdown?.request(command.stop);
 }
 

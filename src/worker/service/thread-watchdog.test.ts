@@ -71,6 +71,11 @@ describe("a thread that does not respond", () => {
       "tasks blocked it beyond their timeouts",
     ],
     [
+      "their caller is gone",
+      (_board: ThreadBoard, watchdog: ThreadWatchdog) => watchdog.abandoned(1),
+      "tasks that nobody waited for blocked it",
+    ],
+    [
       "all were cancelled",
       (_board: ThreadBoard, watchdog: ThreadWatchdog) => {
         watchdog.cancelled(1, 1);
@@ -81,6 +86,8 @@ describe("a thread that does not respond", () => {
   ] as const)("somewhere in its tasks is given up when %s", (_when, set, reason) => {
     const { board, reasons, watchdog } = setUp();
     board.live = 2;
+    board.soleSession = 1;
+    board.soleTask = -1;
     board.lastDeadline = Number.POSITIVE_INFINITY;
     set(board, watchdog);
     watchdog.wake();
@@ -103,10 +110,39 @@ describe("a thread that does not respond", () => {
   it("is let be somewhere in its tasks while one of them may go on", () => {
     const { board, reasons, watchdog } = setUp();
     board.live = 2;
+    board.soleSession = 1;
+    board.soleTask = -1;
     board.lastDeadline = Number.POSITIVE_INFINITY;
     watchdog.cancelled(1, 6);
     vi.advanceTimersByTime(10 * LONG_MS);
     expect(reasons).toEqual([]);
+  });
+
+  it.each([
+    ["others had no task there", 1, 5],
+    ["there are tasks of several callers", 0, -1],
+  ])("is let be somewhere in its tasks when %s", (_when, soleSession, soleTask) => {
+    const { board, reasons, watchdog } = setUp();
+    board.live = 1;
+    board.soleSession = soleSession;
+    board.soleTask = soleTask;
+    board.lastDeadline = Number.POSITIVE_INFINITY;
+    watchdog.abandoned(2);
+    watchdog.cancelled(1, 6);
+    watchdog.cancelled(3, 5);
+    vi.advanceTimersByTime(10 * LONG_MS);
+    expect(reasons).toEqual([]);
+  });
+
+  it("in its only task is given up when that was cancelled", () => {
+    const { board, reasons, watchdog } = setUp();
+    board.live = 1;
+    board.soleSession = 1;
+    board.soleTask = 5;
+    board.lastDeadline = Number.POSITIVE_INFINITY;
+    watchdog.cancelled(1, 5);
+    vi.advanceTimersByTime(LONG_MS);
+    expect(reasons).toEqual(["tasks that nobody waited for blocked it"]);
   });
 });
 
@@ -121,6 +157,24 @@ describe("a thread that responds", () => {
     vi.advanceTimersByTime(10 * LONG_MS);
     expect(reasons).toEqual([]);
     expect(ping).toHaveBeenCalledTimes(1);
+  });
+
+  it("is let be when it blocks later, for what it knew of before", () => {
+    const { board, reasons, thread, watchdog } = setUp();
+    thread.responds = true;
+    board.live = 2;
+    board.soleSession = 2;
+    board.soleTask = -1;
+    board.lastDeadline = Number.POSITIVE_INFINITY;
+    watchdog.cancelled(2, 1);
+    vi.advanceTimersByTime(500);
+    board.live = 1;
+    thread.responds = false;
+    vi.advanceTimersByTime(LONG_MS);
+    expect(reasons).toEqual([]);
+    watchdog.cancelled(2, 2);
+    vi.advanceTimersByTime(LONG_MS);
+    expect(reasons).toEqual(["tasks that nobody waited for blocked it"]);
   });
 
   it("is not watched while it has nothing to do", () => {

@@ -33,10 +33,12 @@ export class ThreadWatchdog {
   readonly #blocked: (reason: string) => void;
   #state: "resting" | "looking" | "over" = "resting";
   #timer: NodeJS.Timeout | undefined;
-  /** What the thread was told that nobody waits for, and may not know yet. */
+  /** What the thread was told that nobody waits for, and may not know yet, in that order. */
   #unwanted: Unwanted[] = [];
   #pings = 0;
-  #pinged: { readonly at: number; readonly time: number } | undefined;
+  /** The ping that the thread has not answered: when it was sent, and how many notes it was sent after. */
+  #pinged: { readonly at: number; readonly notes: number } | undefined;
+  #suspectedAt: number | undefined;
 
   /** `blocked` is called at most once. */
   constructor(thread: WatchedThread, blocked: (reason: string) => void) {
@@ -76,31 +78,42 @@ export class ThreadWatchdog {
 
   #look(): void {
     const { board, posted } = this.#thread;
-    const pinged = this.#pinged;
-    if (pinged !== undefined && board.answered === this.#pings) {
-      // What it was told before that it knows as well.
-      this.#unwanted = this.#unwanted.filter(({ at }) => at > pinged.time);
+    if (this.#pinged !== undefined && board.answered === this.#pings) {
+      // What it was told before the ping it knows, and takes care of.
+      this.#unwanted.splice(0, this.#pinged.notes);
       this.#pinged = undefined;
     }
     const reason = this.#suspicion(Date.now());
     if (reason !== undefined) this.#suspect(reason);
-    else if (board.live === 0 && board.consumed === posted) this.#rest();
+    else {
+      this.#suspectedAt = undefined;
+      if (board.live === 0 && board.consumed === posted) this.#rest();
+      else if (this.#unwanted.length > 0) this.#ask();
+    }
   }
 
   #suspect(reason: string): void {
-    if (this.#pinged === undefined) {
-      this.#pinged = { at: performance.now(), time: Date.now() };
-      this.#thread.ping(++this.#pings);
-    } else if (performance.now() - this.#pinged.at >= ANSWER_MS) {
-      this.close();
-      this.#blocked(reason);
-    }
+    const now = performance.now();
+    this.#suspectedAt ??= now;
+    const { at } = this.#ask();
+    if (now - Math.max(at, this.#suspectedAt) < ANSWER_MS) return;
+    this.close();
+    this.#blocked(reason);
+  }
+
+  /** Has the thread show that its event loop turns, and that it knows what it was told before. */
+  #ask(): { readonly at: number } {
+    if (this.#pinged !== undefined) return this.#pinged;
+    this.#pinged = { at: performance.now(), notes: this.#unwanted.length };
+    this.#thread.ping(++this.#pings);
+    return this.#pinged;
   }
 
   #rest(): void {
     clearInterval(this.#timer);
     this.#state = "resting";
     this.#unwanted = [];
+    this.#pinged = undefined;
   }
 
   /** Why the thread should have come back to its event loop by now. */
@@ -117,7 +130,14 @@ export class ThreadWatchdog {
     }
     if (board.live === 0) return undefined;
     if (now > board.lastDeadline + GRACE_MS) return "tasks blocked it beyond their timeouts";
-    const unwanted = new Set(old.map(({ session, id }) => `${session}/${id}`));
-    return unwanted.size >= board.live ? "tasks that nobody waited for blocked it" : undefined;
+    return this.#areAllUnwanted(old) ? "tasks that nobody waited for blocked it" : undefined;
+  }
+
+  /** Whether that is certain of all live tasks. It never is of tasks of several sessions. */
+  #areAllUnwanted(unwanted: readonly Unwanted[]): boolean {
+    const { live, soleSession, soleTask } = this.#thread.board;
+    const ids = new Set(unwanted.filter(({ session }) => session === soleSession).map(({ id }) => id));
+    if (ids.has(undefined)) return true;
+    return soleTask < 0 ? ids.size >= live : ids.has(soleTask);
   }
 }

@@ -9,7 +9,8 @@ import {
   type ServerStream,
   StatusCode,
 } from "../../grpc/index.ts";
-import { fileRealm } from "../../host/index.ts";
+import { payloadFiles } from "../../host/index.ts";
+import { peerIdentity } from "../../security/index.ts";
 import {
   BatchWriter,
   CancelField,
@@ -29,6 +30,7 @@ import {
 import {
   GRPC_PREFIX_BYTES,
   LARGE_MESSAGE_BYTES,
+  type ProcessCredentials,
   SESSION_PREFIX_BYTES,
   TaskSlots,
   type ThreadConfig,
@@ -56,6 +58,8 @@ export interface WorkerServiceOptions {
   readonly maxConcurrency: number;
   readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "slots">;
   readonly resourceLimits: ResourceLimits | undefined;
+  /** What tasks call other workers with; nothing if those use no TLS. */
+  readonly credentials: ProcessCredentials | undefined;
   /** Called when a `Stop` request comes in; resolves when the worker has stopped. */
   readonly stopRequested: (timeout: number) => Promise<void>;
   /** Called when a task thread has ended and no other can take its place. */
@@ -87,12 +91,14 @@ export class WorkerService {
   readonly #drained: (() => void)[] = [];
   #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
+  #credentials: ProcessCredentials | undefined;
   readonly #startedAt = Date.now();
 
   constructor(options: WorkerServiceOptions, server: GrpcServer, health: Health) {
     this.#options = options;
     this.#server = server;
     this.#health = health;
+    this.#credentials = options.credentials;
     const { maxConcurrency } = options;
     this.#slots = maxConcurrency === 0 ? undefined : TaskSlots.of(maxConcurrency, this.#lanes());
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
@@ -119,6 +125,12 @@ export class WorkerService {
     const [actual] = await Promise.all([this.#listen(address), ...this.#threads.map((thread) => thread.ready)]);
     if (this.#state === "starting") this.#state = "serving";
     return actual;
+  }
+
+  /** Has tasks call other workers with these from now on. */
+  useCredentials(credentials: ProcessCredentials): void {
+    this.#credentials = credentials;
+    for (const thread of this.#threads) thread.tell({ kind: "credentials", credentials });
   }
 
   /** Tasks that have been started and have not ended. */
@@ -203,6 +215,7 @@ export class WorkerService {
       },
     );
     this.#threads[lane] = thread;
+    if (this.#credentials !== undefined) thread.tell({ kind: "credentials", credentials: this.#credentials });
     this.#handed[lane] = new HandedMessages();
     this.#watchdogs[lane] = new ThreadWatchdog(thread, (reason) => {
       // Only when it has ended is it certain what it has not taken in.
@@ -288,8 +301,10 @@ export class WorkerService {
     refuseMore(frame);
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
-    const sharesFiles = realm !== "" && realm === fileRealm();
-    thread.tell({ kind: "open", session: session.number, callerId, sharesFiles });
+    const sharesFiles = realm !== "" && realm === payloadFiles.realm;
+    const { peerCertificate } = stream;
+    const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
+    thread.tell({ kind: "open", session: session.number, callerId, sharesFiles, peer });
     const writer = new BatchWriter(GRPC_PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,

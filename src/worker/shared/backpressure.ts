@@ -1,6 +1,3 @@
-import { acceptDependency, type Dependency } from "../../functions/index.ts";
-import { decode, ValueEncoder } from "../../values/index.ts";
-
 /** What a backpressure hook is told of a task that has arrived. */
 export interface BackpressureContext {
   /** The task. */
@@ -22,23 +19,3 @@ export interface BackpressureContext {
  * any function, and is asked for each task, so it should be quick.
  */
 export type BackpressureLike = (context: BackpressureContext) => boolean | Promise<boolean>;
-
-/** A hook on its way to a worker, as plain data. */
-export interface ShippedHook {
-  /** In base64. */
-  readonly payload: string;
-  readonly dependencies: readonly Dependency[];
-}
-
-/** Takes a hook apart. Throws `SerializationError` when it cannot travel. */
-export function shipHook(hook: BackpressureLike): ShippedHook {
-  const encoder = new ValueEncoder();
-  const payload = Buffer.from(encoder.encode(hook, "backpressure")).toString("base64");
-  return { payload, dependencies: encoder.dependencies };
-}
-
-/** Puts a hook together in its worker. */
-export async function receiveHook({ payload, dependencies }: ShippedHook): Promise<BackpressureLike> {
-  await Promise.all(dependencies.map(async (dependency) => await acceptDependency(dependency)));
-  return decode(Buffer.from(payload, "base64")) as BackpressureLike;
-}

@@ -1,7 +1,14 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
-import type { ShippedHook } from "./backpressure.ts";
+import type { CredentialsText } from "../../security/index.ts";
+import type { ShippedHook } from "./shipped-hook.ts";
+
+/** The credentials of a worker, in its process. They come through the control pipe, which nobody else can read. */
+export interface ProcessCredentials extends CredentialsText {
+  /** The name that certificates of other workers must carry, if not the host. */
+  readonly identity: string | undefined;
+}
 
 /** What a worker process is told at its start, as one line of JSON on its control pipe. */
 export interface ProcessConfig {
@@ -11,7 +18,9 @@ export interface ProcessConfig {
   readonly listen: ListenAddress;
   readonly threads: number;
   readonly maxConcurrency: number;
+  readonly authorize?: ShippedHook;
   readonly backpressure?: ShippedHook;
+  readonly credentials?: ProcessCredentials;
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
   readonly root: string;

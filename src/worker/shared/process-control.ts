@@ -1,11 +1,13 @@
-import type { ProcessReport } from "./process-config.ts";
+import type { ProcessCredentials, ProcessReport } from "./process-config.ts";
 
 /** What a worker process is told on its control pipe after its configuration, as lines of JSON. */
 export type ProcessCommand =
   /** End; running tasks have this many milliseconds, negative for all they need. */
   | { readonly stop: number }
   /** Show that the process is not frozen. */
-  | { readonly ping: number };
+  | { readonly ping: number }
+  /** Use these for new connections. */
+  | { readonly credentials: ProcessCredentials };
 
 /** What a worker process says on its control pipe, as lines of JSON. The first is its report. */
 export type ProcessWord = ProcessReport | { readonly pong: number };

@@ -4,7 +4,9 @@ const CONSUMED = 2;
 const ANSWERED = 3;
 const OCCUPIED_SESSION = 4;
 const OCCUPIED_TASK = 5;
-const INTEGERS = 6;
+const SOLE_SESSION = 6;
+const SOLE_TASK = 7;
+const INTEGERS = 8;
 
 const LAST_ENDED = 0;
 const OCCUPIED_DEADLINE = 1;
@@ -43,6 +45,24 @@ export class ThreadBoard {
   set live(count: number) {
     // Changes with every task: the other thread sees it soon enough without a barrier.
     this.#integers[LIVE] = count;
+  }
+
+  /** The session that all live tasks belong to; 0 when there are none, or tasks of several. */
+  get soleSession(): number {
+    return this.#integers[SOLE_SESSION] ?? 0;
+  }
+
+  set soleSession(session: number) {
+    this.#integers[SOLE_SESSION] = session;
+  }
+
+  /** The id of the only live task in its session; -1 when there are others, or that is not known. */
+  get soleTask(): number {
+    return this.#integers[SOLE_TASK] ?? -1;
+  }
+
+  set soleTask(id: number) {
+    this.#integers[SOLE_TASK] = id;
   }
 
   /** A task ended just now. */

@@ -1,9 +1,17 @@
-import type { ShippedHook } from "./backpressure.ts";
+import type { PeerIdentity } from "../../security/index.ts";
+import type { ProcessCredentials } from "./process-config.ts";
+import type { ShippedHook } from "./shipped-hook.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
   /** A caller opened a session. */
-  | { readonly kind: "open"; readonly session: number; readonly callerId: string; readonly sharesFiles: boolean }
+  | {
+      readonly kind: "open";
+      readonly session: number;
+      readonly callerId: string;
+      readonly sharesFiles: boolean;
+      readonly peer: PeerIdentity | undefined;
+    }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
   /** A caller sends nothing more in its session; report when what it sent is dealt with. */
@@ -19,7 +27,9 @@ export type ToThread =
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
   /** Show this number on the board. */
-  | { readonly kind: "ping"; readonly ping: number };
+  | { readonly kind: "ping"; readonly ping: number }
+  /** Use these for new connections to other workers. */
+  | { readonly kind: "credentials"; readonly credentials: ProcessCredentials };
 
 /** What a task thread tells the gRPC thread, besides messages to callers. */
 export type FromThread =
@@ -51,6 +61,7 @@ export interface ThreadConfig {
   readonly board: SharedArrayBuffer;
   readonly root: string;
   readonly preload: readonly string[];
+  readonly authorize?: ShippedHook;
   readonly backpressure?: ShippedHook;
   /** The thread's number. */
   readonly lane: number;

@@ -1,18 +1,19 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import { writePayloadFile } from "../../host/index.ts";
+import type { PeerIdentity } from "../../security/index.ts";
 import { dumpWith, functionPort, type Serializer, ValueDecoder, ValueEncoder } from "../../values/index.ts";
 import {
-  ChunkAssembly,
-  FILE_FROM_BYTES,
   INLINE_LIMIT_BYTES,
+  IncomingPayloads,
   type MessageSink,
   Outbox,
   OutcomeField,
   type OutcomeFrame,
+  type PayloadStore,
   ReceivedDependencies,
   ResponseField,
   SentDependencies,
+  STORE_FROM_BYTES,
   writeAccepted,
   writeOutcome,
   writePayloadFrame,
@@ -35,10 +36,16 @@ export class ExecutorSession {
   /** Names the session within its worker; from 1. */
   readonly number: number;
   readonly callerId: string;
+  /** Who the caller proved to be with a certificate. */
+  readonly peer: PeerIdentity | undefined;
   readonly routes = new Map<number, RemoteRoutine>();
-  readonly scopes = new Map<number, Uint8Array>();
+  /** The encoded descriptions of the pools that tasks come from, by number. */
+  readonly pools = new Map<number, Uint8Array>();
   readonly tasks = new TaskTable();
-  readonly chunks = new ChunkAssembly();
+  /** Tasks that have been started and have not ended, also those that are no longer the session's. */
+  live = 0;
+  /** Arguments and values for generators, wherever they arrive. */
+  readonly payloads = new IncomingPayloads();
   /** Signals that were aborted before the tasks came that have them among their arguments, by task id. */
   readonly earlyAborts = new Map<number, readonly AbortedSignal[]>();
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
@@ -49,13 +56,22 @@ export class ExecutorSession {
   /** Tasks started since the last message, which may not have ended when the next one goes out. */
   #unaccepted: RunningTask[] = [];
 
-  constructor(number: number, callerId: string, sharesFiles: boolean, sink: MessageSink) {
+  /** `store`: shared with the caller; nothing when it shares none. */
+  constructor(
+    number: number,
+    callerId: string,
+    store: PayloadStore | undefined,
+    sink: MessageSink,
+    peer: PeerIdentity | undefined,
+  ) {
     this.number = number;
+    this.peer = peer;
     this.callerId = callerId;
     // What came from the caller goes back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
     this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES, ResponseField.chunk);
-    if (sharesFiles) this.outbox.writeFile = writePayloadFile;
+    this.outbox.store = store;
+    this.payloads.store = store;
   }
 
   /** The task has been started; its caller is told unless it ends before the next message. */
@@ -77,22 +93,22 @@ export class ExecutorSession {
   /**
    * Encodes what a task gave back. Throws when it cannot travel. What is undefined is not a serializer's business.
    *
-   * @param mark - what `writeOutcome` takes
+   * @param flag - see `writeOutcome`
    */
-  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, mark: boolean): void {
+  outcome(frame: OutcomeFrame, id: number, value: unknown, serializer: Serializer | undefined, flag: boolean): void {
     const { outbox } = this;
     const { writer } = outbox;
     const encoder = this.#encoder;
     if (serializer !== undefined && value === undefined) {
-      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, mark));
+      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, flag));
       return;
     }
     const rootName = ROOT_NAMES.get(frame) ?? "result";
-    const bytes =
-      serializer === undefined ? encoder.encodeInParts(value, rootName) : dumpWith(serializer, value, rootName);
+    const encode = frame === ResponseField.raised ? "encodeThrown" : "encodeInParts";
+    const bytes = serializer === undefined ? encoder[encode](value, rootName) : dumpWith(serializer, value, rootName);
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    const small = bytes instanceof Uint8Array && bytes.length <= FILE_FROM_BYTES;
-    if (small && dependencies.length === 0 && !mark && !outbox.isHeldUp(id)) {
+    const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
+    if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
       return;
     }
@@ -101,7 +117,7 @@ export class ExecutorSession {
     // The outcome may be long on its way; that the task was started is not to wait for it.
     if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
-      writeOutcome(writer, frame, id, place, needs, mark);
+      writeOutcome(writer, frame, id, place, needs, flag);
       outbox.schedule(true);
     });
   }

@@ -18,8 +18,8 @@ import {
   type TaskExtras,
   writeCancel,
   writeCredit,
+  writePoolReference,
   writeRoute,
-  writeScope,
   writeStep,
   writeTask,
 } from "../../wire/request-frames.ts";
@@ -66,7 +66,7 @@ class Caller {
   constructor(executor: Executor, number: number) {
     this.#executor = executor;
     this.#number = number;
-    executor.open(number, `caller${number}`, false, { send: (message) => this.#read(message) });
+    executor.open(number, `caller${number}`, undefined, { send: (message) => this.#read(message) });
   }
 
   route(spec: RoutineSpec, number: number, replaces = 0): this {
@@ -209,8 +209,8 @@ describe("the executor", () => {
     };
     const context = user.run("ann", () => encodeContext(currentCallContext() ?? {}))?.bytes;
     caller
-      .write((writer) => writeScope(writer, 4, Buffer.from("pool")))
-      .task(7, 1, ["x"], { caller: "parent-1", context, scope: 4 })
+      .write((writer) => writePoolReference(writer, 4, Buffer.from("pool")))
+      .task(7, 1, ["x"], { caller: "parent-1", context, pool: 4 })
       .task(8, 1, ["x"])
       .send();
     await settle();
@@ -513,7 +513,7 @@ describe("stopping", () => {
 
   it("refuses what its hook still thinks about, and does not run it when the hook has made up its mind", async () => {
     let decide: (refuses: boolean) => void = () => undefined;
-    executor.askFirst(() => new Promise((resolve) => (decide = resolve)));
+    executor.askFirst({ backpressure: () => new Promise((resolve) => (decide = resolve)) });
     caller.task(0, 1, ["now"]).send();
     await settle();
     expect(caller.answers).toEqual([]);

@@ -1,37 +1,39 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
-import { checkPayloadFile } from "../../host/index.ts";
 import type { CallCarrier } from "../../routine/index.ts";
+import type { PeerIdentity } from "../../security/index.ts";
 import {
   AbortField,
+  ARGUMENT_FIELDS,
   CancelField,
   CreditField,
   FrameReader,
   LAST_REQUEST_FIELD,
   MalformedFrame,
   type MessageSink,
+  Payload,
+  type PayloadStore,
+  PoolReferenceField,
   RequestField,
   RouteField,
-  ScopeField,
   StepField,
   StepKind,
   TaskField,
   writePace,
 } from "../../wire/index.ts";
-import type { BackpressureLike, ThreadBoard } from "../shared/index.ts";
+import type { ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
-import { TaskAdmission } from "./task-admission.ts";
+import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
-import { type Payload, type ReadyTask, readPayload, TaskRunner } from "./task-runner.ts";
+import { type ReadyTask, TaskRunner } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
-const STEP_PAYLOAD = { args: StepField.value, chunked: StepField.chunked, file: StepField.file };
 
 /** How an executor is set up. */
 export interface ExecutorOptions {
@@ -90,9 +92,9 @@ export class Executor {
     });
   }
 
-  /** Has a hook decide which of the tasks that arrive from now on are taken. */
-  askFirst(hook: BackpressureLike): void {
-    this.#admission = new TaskAdmission(hook, {
+  /** Has hooks decide which of the tasks that arrive from now on are taken. */
+  askFirst(hooks: AdmissionHooks): void {
+    this.#admission = new TaskAdmission(hooks, {
       runner: this.runner,
       refuse: (session, id, status, message) => this.#reject(session, id, status, message),
     });
@@ -103,9 +105,15 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
   }
 
-  /** A caller opened a session. `sharesFiles`: large payloads may go through files. */
-  open(session: number, callerId: string, sharesFiles: boolean, sink: MessageSink): void {
-    this.#sessions.set(session, new ExecutorSession(session, callerId, sharesFiles, sink));
+  /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
+  open(
+    session: number,
+    callerId: string,
+    store: PayloadStore | undefined,
+    sink: MessageSink,
+    peer?: PeerIdentity,
+  ): void {
+    this.#sessions.set(session, new ExecutorSession(session, callerId, store, sink, peer));
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -217,7 +225,7 @@ export class Executor {
           this.#abort(session, reader);
           break;
         case RequestField.chunk:
-          session.chunks.add(reader);
+          session.payloads.addChunk(reader);
           break;
         case RequestField.route:
           session.routes.delete(reader.integer(RouteField.replaces));
@@ -229,8 +237,11 @@ export class Executor {
         case RequestField.dependency:
           session.received.add(reader);
           break;
-        case RequestField.scope:
-          session.scopes.set(reader.integer(ScopeField.number), Uint8Array.from(reader.view(ScopeField.pool)));
+        case RequestField.pool:
+          session.pools.set(
+            reader.integer(PoolReferenceField.number),
+            Uint8Array.from(reader.view(PoolReferenceField.description)),
+          );
           break;
       }
     }
@@ -246,7 +257,7 @@ export class Executor {
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }
-    const args = locatePayload(session, frame, id, TaskField);
+    const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
     const timeout = frame.integer(TaskField.timeout);
     const task = new RunningTask(
       session,
@@ -266,7 +277,7 @@ export class Executor {
     const ready: ReadyTask = {
       task,
       args,
-      pool: session.scopes.get(frame.integer(TaskField.scope)),
+      pool: session.pools.get(frame.integer(TaskField.pool)),
       context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
       loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
       timeout,
@@ -279,8 +290,7 @@ export class Executor {
     const id = frame.integer(StepField.id);
     const kind = frame.integer(StepField.kind) as StepKind;
     const after = frame.integer(StepField.after);
-    const isGiven = frame.has(StepField.value) || frame.has(StepField.chunked);
-    const value = locatePayload(session, frame, id, STEP_PAYLOAD);
+    const value = session.payloads.take(frame, id, StepField);
     const needs = frame.integers(StepField.needs);
     const task = session.tasks.get(id);
     if (task === undefined) return;
@@ -289,7 +299,7 @@ export class Executor {
       const advance = (): void => {
         let sent: unknown;
         try {
-          sent = isGiven ? readPayload(task, value) : undefined;
+          sent = value.read(session.decoder, task.routine.serializer());
         } catch (error) {
           run.step(StepKind.throw, error, after);
           return;
@@ -303,7 +313,7 @@ export class Executor {
 
   #cancel(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(CancelField.id);
-    session.chunks.drop(id);
+    session.payloads.dropChunks(id);
     const task = session.tasks.get(id);
     if (task === undefined) return;
     const reason = readReason(session, frame, CancelField);
@@ -320,7 +330,7 @@ export class Executor {
 
   /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
-    session.chunks.drop(id);
+    session.payloads.dropChunks(id);
     session.earlyAborts.delete(id);
     session.reject(id, status, message);
     this.#touch(session);
@@ -379,23 +389,4 @@ function toGenerator(task: RunningTask | undefined, step: (run: GeneratorRun) =>
     task.early ??= [];
     task.early.push(step);
   }
-}
-
-function locatePayload(
-  session: ExecutorSession,
-  frame: FrameReader,
-  id: number,
-  fields: { readonly args: number; readonly chunked: number; readonly file: number },
-): Payload {
-  const chunked = frame.integer(fields.chunked);
-  if (frame.has(fields.file)) {
-    const file = checkPayloadFile(frame.text(fields.file), chunked);
-    return { file, buffer: frame.buffer, start: 0, end: chunked, owned: false };
-  }
-  if (chunked === 0) {
-    const start = frame.start(fields.args);
-    return { file: undefined, buffer: frame.buffer, start, end: frame.end(fields.args), owned: false };
-  }
-  const buffer = session.chunks.take(id, chunked);
-  return { file: undefined, buffer, start: 0, end: buffer.length, owned: true };
 }

@@ -1,10 +1,38 @@
 import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
 import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
+import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
+import type { ProcessCredentials } from "../shared/index.ts";
+
+/** The worker's own credentials, as its proxies ask for them. */
+class OwnCredentials {
+  #current: WorkerCredentials | undefined;
+  #provider: WorkerCredentialsProvider | undefined;
+
+  /** None until there are credentials. */
+  get provider(): WorkerCredentialsProvider | undefined {
+    return this.#provider;
+  }
+
+  replace({ ca, key, cert, mutual, identity }: ProcessCredentials): void {
+    const current = new WorkerCredentials({
+      ca,
+      mutual,
+      ...(key === undefined ? {} : { key }),
+      ...(cert === undefined ? {} : { cert }),
+    });
+    this.#current = current;
+    this.#provider ??= new WorkerCredentialsProvider(
+      () => this.#current ?? current,
+      identity === undefined ? {} : { identity },
+    );
+  }
+}
 
 /** The ways from a worker back to the pools that its tasks came from; one that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
   readonly #carriers = new Map<string, PoolCarrier>();
+  readonly #credentials = new OwnCredentials();
   /** The same by the very bytes that a session announced, which need no comparison. */
   readonly #byBytes = new WeakMap<Uint8Array, PoolCarrier>();
 
@@ -13,11 +41,16 @@ export class ProxyCache {
     this.#ttl = ttl;
   }
 
+  /** Connects with these from now on; connections that stand go on. */
+  useCredentials(credentials: ProcessCredentials): void {
+    this.#credentials.replace(credentials);
+  }
+
   carrier(pool: Uint8Array): CallCarrier {
     let carrier = this.#byBytes.get(pool);
     if (carrier === undefined) {
       const key = Buffer.from(pool).toString("latin1");
-      carrier = this.#carriers.get(key) ?? new PoolCarrier(pool, this.#ttl);
+      carrier = this.#carriers.get(key) ?? new PoolCarrier(pool, this.#ttl, this.#credentials);
       this.#carriers.set(key, carrier);
       this.#byBytes.set(pool, carrier);
     }
@@ -29,13 +62,15 @@ export class ProxyCache {
 class PoolCarrier implements CallCarrier {
   readonly #pool: Uint8Array;
   readonly #ttl: number;
+  readonly #credentials: OwnCredentials;
   #proxy: WorkerProxy | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #usedAt = 0;
 
-  constructor(pool: Uint8Array, ttl: number) {
+  constructor(pool: Uint8Array, ttl: number, credentials: OwnCredentials) {
     this.#pool = pool;
     this.#ttl = ttl;
+    this.#credentials = credentials;
   }
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
@@ -53,7 +88,11 @@ class PoolCarrier implements CallCarrier {
   #use(): WorkerProxy {
     this.#usedAt = performance.now();
     if (this.#proxy === undefined) {
-      this.#proxy = new WorkerProxy({ discovery: discoveryFor(readScope(this.#pool)) });
+      const { provider } = this.#credentials;
+      this.#proxy = new WorkerProxy({
+        discovery: discoveryFor(readScope(this.#pool)),
+        ...(provider === undefined ? {} : { credentials: provider }),
+      });
       this.#expireIn(this.#ttl);
     }
     return this.#proxy;

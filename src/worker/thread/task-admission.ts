@@ -1,8 +1,9 @@
 import { inspect } from "node:util";
 import { StatusCode } from "../../grpc/index.ts";
-import type { BackpressureLike } from "../shared/index.ts";
+import { describePeer } from "../../security/index.ts";
+import type { AuthorizeLike, BackpressureLike } from "../shared/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import { dropArguments, type ReadyTask, type TaskRunner } from "./task-runner.ts";
+import type { ReadyTask, TaskRunner } from "./task-runner.ts";
 
 /** What an admission needs of its executor. */
 export interface AdmissionOwner {
@@ -11,70 +12,118 @@ export interface AdmissionOwner {
   refuse(session: ExecutorSession, id: number, status: number, message: string): void;
 }
 
-/** Has a backpressure hook decide which tasks are taken. What goes wrong in the hook is a fault of the worker. */
+/** The hooks that are asked about each task, in this order. */
+export interface AdmissionHooks {
+  readonly authorize?: AuthorizeLike | undefined;
+  readonly backpressure?: BackpressureLike | undefined;
+}
+
+/** One hook: what it is asked, and what it means that it says no. */
+interface Gate {
+  readonly name: string;
+  ask(ready: ReadyTask): unknown;
+  /** The answer with which a task goes on. */
+  readonly passes: boolean;
+  readonly status: number;
+  refusal(ready: ReadyTask): string;
+}
+
+/** Has hooks decide which tasks are taken. What goes wrong in a hook is a fault of the worker, and the task is refused. */
 export class TaskAdmission {
-  readonly #hook: BackpressureLike;
+  readonly #gates: readonly Gate[];
   readonly #owner: AdmissionOwner;
-  /** Tasks about which the hook has not made up its mind. */
+  /** Tasks about which a hook has not made up its mind. */
   readonly #asked = new Set<ReadyTask>();
 
-  constructor(hook: BackpressureLike, owner: AdmissionOwner) {
-    this.#hook = hook;
+  constructor({ authorize, backpressure }: AdmissionHooks, owner: AdmissionOwner) {
     this.#owner = owner;
+    this.#gates = [
+      ...(authorize === undefined ? [] : [authorization(authorize)]),
+      ...(backpressure === undefined ? [] : [pressure(backpressure, owner)]),
+    ];
   }
 
-  /** Takes a task or refuses it, now or when the hook has made up its mind. */
+  /** Takes a task or refuses it, now or when the hooks have made up their minds. */
   ask(ready: ReadyTask): void {
-    const { id, name, caller } = ready.task;
-    const { runner } = this.#owner;
-    try {
-      const context = { task: { id, name, caller }, running: runner.live, waiting: runner.waiting };
-      const answer: unknown = this.#hook(context);
-      if (answer instanceof Promise) {
-        this.#asked.add(ready);
-        answer.then(
-          (refuses) => {
-            if (this.#asked.delete(ready)) this.#answered(ready, refuses);
-          },
-          (error: unknown) => {
-            if (this.#asked.delete(ready)) this.#failed(ready, error);
-          },
-        );
-      } else this.#answered(ready, answer);
-    } catch (error) {
-      this.#failed(ready, error);
-    }
+    this.#enter(ready, 0);
   }
 
-  /** The worker stops: what the hook still thinks about was not run and will not be. */
+  /** The worker stops: what a hook still thinks about was not run and will not be. */
   stop(): void {
     for (const ready of this.#asked) this.#refuse(ready, StatusCode.UNAVAILABLE, "the worker is stopping");
     this.#asked.clear();
   }
 
-  /** The task may have been cancelled since the hook was asked. */
-  #answered(ready: ReadyTask, refuses: unknown): void {
-    if (refuses === true) {
-      this.#refuse(ready, StatusCode.RESOURCE_EXHAUSTED, "its backpressure hook refused the task");
-    } else if (refuses !== false) {
-      this.#failed(ready, new TypeError(`it returned ${inspect(refuses)}, not true or false`));
-    } else if (ready.task.state === "ended") dropArguments(ready);
-    else this.#owner.runner.take(ready);
+  #enter(ready: ReadyTask, index: number): void {
+    const gate = this.#gates[index];
+    if (gate === undefined) {
+      this.#owner.runner.take(ready);
+      return;
+    }
+    try {
+      const answer = gate.ask(ready);
+      if (answer instanceof Promise) {
+        this.#asked.add(ready);
+        answer.then(
+          (settled) => {
+            if (this.#asked.delete(ready)) this.#answered(ready, index, gate, settled);
+          },
+          (error: unknown) => {
+            if (this.#asked.delete(ready)) this.#failed(ready, gate, error);
+          },
+        );
+      } else this.#answered(ready, index, gate, answer);
+    } catch (error) {
+      this.#failed(ready, gate, error);
+    }
   }
 
-  #failed(ready: ReadyTask, error: unknown): void {
+  /** The task may have been cancelled since the hook was asked. */
+  #answered(ready: ReadyTask, index: number, gate: Gate, answer: unknown): void {
+    if (answer === !gate.passes) this.#refuse(ready, gate.status, gate.refusal(ready));
+    else if (answer !== gate.passes) {
+      this.#failed(ready, gate, new TypeError(`it returned ${inspect(answer)}, not true or false`));
+    } else if (ready.task.state === "ended") ready.args.drop();
+    else this.#enter(ready, index + 1);
+  }
+
+  #failed(ready: ReadyTask, { name }: Gate, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    this.#refuse(ready, StatusCode.INTERNAL, `its backpressure hook failed: ${reason}`);
+    this.#refuse(ready, StatusCode.INTERNAL, `its ${name} hook failed: ${reason}`);
   }
 
   #refuse(ready: ReadyTask, status: number, message: string): void {
     const { task } = ready;
     // One that was cancelled meanwhile has been answered.
-    if (task.state === "ended") return dropArguments(ready);
+    if (task.state === "ended") return ready.args.drop();
     const { session, wireId } = task;
     session.tasks.delete(wireId);
     task.wireId = -1;
     task.state = "ended";
     this.#owner.refuse(session, wireId, status, message);
   }
+}
+
+function authorization(hook: AuthorizeLike): Gate {
+  return {
+    name: "authorize",
+    ask: ({ task }) => {
+      const { id, name, caller } = task;
+      return hook({ peer: task.session.peer, task: { id, name, caller } });
+    },
+    passes: true,
+    status: StatusCode.PERMISSION_DENIED,
+    refusal: ({ task }) => `${describePeer(task.session.peer)} may not run ${task.name} here`,
+  };
+}
+
+function pressure(hook: BackpressureLike, { runner }: AdmissionOwner): Gate {
+  return {
+    name: "backpressure",
+    ask: ({ task: { id, name, caller } }) =>
+      hook({ task: { id, name, caller }, running: runner.live, waiting: runner.waiting }),
+    passes: false,
+    status: StatusCode.RESOURCE_EXHAUSTED,
+    refusal: () => "its backpressure hook refused the task",
+  };
 }

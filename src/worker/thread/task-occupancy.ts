@@ -1,10 +1,12 @@
 import type { ThreadBoard } from "../shared/index.ts";
 import type { RunningTask } from "./running-task.ts";
 
-/** Shows on the board of a thread how many tasks it has, until when they may run, and which of them it is in. */
+/** Shows on the board of a thread how many tasks it has, whose they are, until when they may run, and which it is in. */
 export class TaskOccupancy {
   readonly #board: ThreadBoard;
   readonly #deadlines = new Map<RunningTask, number>();
+  /** Sessions that have live tasks. */
+  readonly #sessions = new Set<number>();
   #live = 0;
   #unlimited = 0;
 
@@ -19,10 +21,19 @@ export class TaskOccupancy {
       this.#show();
     } else if (++this.#unlimited === 1) this.#show();
     this.#board.live = ++this.#live;
+    this.#board.soleTask = this.#live === 1 ? task.wireId : -1;
+    if (task.session.live++ > 0) return;
+    this.#sessions.add(task.session.number);
+    this.#showSession();
   }
 
   ended(task: RunningTask): void {
     this.#board.live = --this.#live;
+    this.#board.soleTask = -1;
+    if (--task.session.live === 0) {
+      this.#sessions.delete(task.session.number);
+      this.#showSession();
+    }
     if (this.#deadlines.size > 0 && this.#deadlines.delete(task)) this.#show();
     else if (--this.#unlimited === 0) this.#show();
   }
@@ -36,6 +47,11 @@ export class TaskOccupancy {
   /** And comes back from it. */
   leave(): void {
     this.#board.vacate();
+  }
+
+  #showSession(): void {
+    const [session = 0] = this.#sessions;
+    this.#board.soleSession = this.#sessions.size === 1 ? session : 0;
   }
 
   #show(): void {

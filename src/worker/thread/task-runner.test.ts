@@ -3,11 +3,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../../errors.ts";
-import { fileRealm, PoolDirectory, usePayloadDirectory, writePayloadFile } from "../../host/index.ts";
+import { PoolDirectory, payloadFiles } from "../../host/index.ts";
 import { currentCallContext } from "../../routine/call-context.ts";
 import { currentTask } from "../../routine/task.ts";
 import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
+import { Payload } from "../../wire/payload.ts";
 import { TaskSlots } from "../shared/task-slots.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
@@ -98,13 +99,10 @@ function setUp(maxConcurrency = 0) {
     const buffer = Buffer.from(setup.serializer?.dumps(args) ?? encode(args));
     const ready: ReadyTask = {
       task,
-      args: {
-        file: setup.file === true ? writePayloadFile(buffer) : undefined,
-        buffer: setup.file === true ? Buffer.alloc(0) : buffer,
-        start: 0,
-        end: buffer.length,
-        owned: false,
-      },
+      args:
+        setup.file === true
+          ? Payload.inStore(payloadFiles, payloadFiles.put(buffer) ?? "", buffer.length)
+          : Payload.inMemory(buffer),
       pool: setup.pool,
       context: undefined,
       loading: setup.loading,
@@ -468,11 +466,11 @@ describe("a generator", () => {
   });
 });
 
-describe.skipIf(fileRealm() === "")("arguments in a file", () => {
+describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
   const stored = () => readdirSync(directory.bulkDirectory()).filter((name) => name !== "owner.json");
 
   it("are read when the task is run, and stay right after others have been", () => {
-    usePayloadDirectory(directory.bulkDirectory());
+    payloadFiles.useDirectory(directory.bulkDirectory());
     const { sent, take } = setUp();
     const kept: Uint8Array[] = [];
     const keep = (bytes: Uint8Array) => void kept.push(bytes);
@@ -493,7 +491,7 @@ describe.skipIf(fileRealm() === "")("arguments in a file", () => {
   it.each(["parked", "loading"])(
     "of tasks that are cancelled while %s are taken over, to be written again",
     async (state) => {
-      usePayloadDirectory(directory.bulkDirectory());
+      payloadFiles.useDirectory(directory.bulkDirectory());
       const { runner, take } = setUp(state === "parked" ? 1 : 0);
       const gates = new Gates();
       take(gates.enter, { args: [0] });
@@ -510,7 +508,7 @@ describe.skipIf(fileRealm() === "")("arguments in a file", () => {
       loaded();
       await turn();
       expect(runner.live).toBe(0);
-      for (const _ of tasks) writePayloadFile(new Uint8Array(10));
+      for (const _ of tasks) payloadFiles.put(new Uint8Array(10));
       expect(stored().length).toBe(files);
     },
   );

@@ -3,26 +3,14 @@ import { takeArrivedSignals } from "../../call/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
-import { dropPayloadFile, takePayloadFile, usePayloadFile } from "../../host/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
-import { ResponseField } from "../../wire/index.ts";
+import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { TaskOccupancy } from "./task-occupancy.ts";
 import type { TaskParking } from "./task-parking.ts";
 import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task-turns.ts";
-
-/** Where an encoded value is: in a file, or in a buffer. */
-export interface Payload {
-  /** The file, whose first `end` bytes it is. */
-  readonly file: string | undefined;
-  readonly buffer: Buffer;
-  readonly start: number;
-  readonly end: number;
-  /** Nobody else uses the buffer: large binary data may stay in it. */
-  readonly owned: boolean;
-}
 
 /** A task that is ready to be started, or nearly. */
 export interface ReadyTask {
@@ -51,8 +39,6 @@ export interface TaskRunnerOptions {
   /** Called after each task that has ended. */
   readonly ended: () => void;
 }
-
-const OWNED = { owned: true } as const;
 
 // oxlint-disable-next-line unbound-method -- it is given its promise when it is called
 const promiseThen = Promise.prototype.then;
@@ -83,7 +69,7 @@ export class TaskRunner {
     if (this.#parking === undefined) this.#start(ready);
     else {
       const { task } = ready;
-      this.#parking.take({ task, start: () => this.#start(ready), drop: () => dropArguments(ready) });
+      this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
     }
   }
 
@@ -132,7 +118,7 @@ export class TaskRunner {
     Promise.all([loading, routine.loading]).then(
       () => {
         if (task.wireId >= 0) return this.#run(ready);
-        dropArguments(ready);
+        ready.args.drop();
         this.#ended(task);
       },
       (error: unknown) => this.#unloadable(ready, error),
@@ -150,7 +136,7 @@ export class TaskRunner {
       this.#ended(task);
       return;
     }
-    dropArguments(ready);
+    ready.args.drop();
     if (isUnavailable) this.#ended(task);
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
@@ -160,7 +146,7 @@ export class TaskRunner {
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
-      const args = readPayload(task, payload) as unknown[];
+      const args = payload.read(session.decoder, routine.serializer()) as unknown[];
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
       const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
@@ -289,24 +275,6 @@ export class TaskRunner {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
     }, timeout);
   }
-}
-
-/** Decodes a value that was sent to a task. */
-export function readPayload(task: RunningTask, payload: Payload): unknown {
-  const { file, buffer, start, end, owned } = payload;
-  const { session, routine } = task;
-  const serializer = routine.serializer();
-  // A serializer of the user's may keep the bytes; our own decoder does not.
-  if (serializer !== undefined) {
-    return serializer.loads(file === undefined ? buffer.subarray(start, end) : takePayloadFile(file, end));
-  }
-  if (file !== undefined) return usePayloadFile(file, end, (source) => session.decoder.decodeFrom(source));
-  return session.decoder.decode(buffer, start, end, owned ? OWNED : undefined);
-}
-
-/** Takes over the file with the arguments of a task that will not be run. */
-export function dropArguments({ args }: ReadyTask): void {
-  if (args.file !== undefined) dropPayloadFile(args.file, args.end);
 }
 
 /** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its frame. */

@@ -2,7 +2,7 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
-import { usePayloadDirectory } from "../../host/index.ts";
+import { payloadFiles } from "../../host/index.ts";
 import { markTaskThread } from "../../routine/index.ts";
 import {
   type FromThread,
@@ -10,6 +10,7 @@ import {
   preload,
   receiveHook,
   SESSION_PREFIX_BYTES,
+  type ShippedHook,
   TaskSlots,
   ThreadBoard,
   type ThreadConfig,
@@ -80,8 +81,9 @@ function receive(message: ArrayBuffer | ToThread): void {
   }
   switch (message.kind) {
     case "open": {
-      const { session, callerId, sharesFiles } = message;
-      executor.open(session, callerId, sharesFiles, { send: (outgoing) => send(session, outgoing) });
+      const { session, callerId, sharesFiles, peer } = message;
+      const store = sharesFiles ? payloadFiles : undefined;
+      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer);
       break;
     }
     case "close":
@@ -108,6 +110,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       break;
     case "look":
       executor.runner.look();
+      break;
+    case "credentials":
+      proxies.useCredentials(message.credentials);
       break;
     case "ping":
       board.answered = message.ping;
@@ -149,7 +154,7 @@ function spin(): void {
 containStrayErrors();
 markTaskThread();
 configureRoot(config.root);
-usePayloadDirectory(config.payloadDirectory);
+payloadFiles.useDirectory(config.payloadDirectory);
 // Keeps the thread alive. What it is handed waits until all is there that tasks count on.
 port.ref();
 try {
@@ -158,12 +163,18 @@ try {
   fail("a module to preload could not be loaded", error);
 }
 try {
-  if (config.backpressure !== undefined) executor.askFirst(await receiveHook(config.backpressure));
+  if (config.authorize !== undefined || config.backpressure !== undefined) {
+    executor.askFirst({ authorize: await hookOf(config.authorize), backpressure: await hookOf(config.backpressure) });
+  }
 } catch (error) {
-  fail("the backpressure hook could not be loaded", error);
+  fail("the authorize or the backpressure hook could not be loaded", error);
 }
 tell({ kind: "ready" });
 port.on("message", receive);
+
+async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefined> {
+  return shipped === undefined ? undefined : await receiveHook<H>(shipped);
+}
 
 /** Only the first thing that is told counts. */
 function fail(what: string, error: unknown): void {

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wool/v1/worker.proto.
  */
 export const file_wool_v1_worker: GenFile = /*@__PURE__*/
-  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSLTAgoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Eh4KBnNjb3BlcxgJIAMoCzIOLndvb2wudjEuU2NvcGUSHgoGYWJvcnRzGAogAygLMg4ud29vbC52MS5BYm9ydCL1AgoIUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLndvb2wudjEuV2VsY29tZRIjCghhY2NlcHRlZBgCIAMoCzIRLndvb2wudjEuQWNjZXB0ZWQSIwoIcmVqZWN0ZWQYAyADKAsyES53b29sLnYxLlJlamVjdGVkEiAKB3Jlc3VsdHMYBCADKAsyDy53b29sLnYxLlJlc3VsdBIhCgd5aWVsZGVkGAUgAygLMhAud29vbC52MS5ZaWVsZGVkEh8KBnJhaXNlZBgGIAMoCzIPLndvb2wudjEuUmFpc2VkEh4KBmNodW5rcxgHIAMoCzIOLndvb2wudjEuQ2h1bmsSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Ei0KDmV4ZWN1dG9yc19sb3N0GAkgAygLMhUud29vbC52MS5FeGVjdXRvckxvc3QSHAoFcGFjZXMYCiADKAsyDS53b29sLnYxLlBhY2UiZgoFSGVsbG8SDwoHdmVyc2lvbhgBIAEoDRIXCg9taW5pbXVtX3ZlcnNpb24YAiABKA0SEQoJY2FsbGVyX2lkGAMgASgJEgwKBGxhbmUYBCABKA0SEgoKZmlsZV9yZWFsbRgFIAEoCSJsCgdXZWxjb21lEg8KB3ZlcnNpb24YASABKA0SEgoKd29ya2VyX3VpZBgCIAEoCRINCgVsYW5lcxgDIAEoDRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0SFAoMc2hhcmVzX2ZpbGVzGAUgASgIIpgBCgVSb3V0ZRIOCgZudW1iZXIYASABKA0SDAoEbmFtZRgCIAEoCRIMCgRjb2RlGAMgASgMEg0KBW5lZWRzGAQgAygNEg8KB3N0cmVhbXMYBSABKAgSDgoGbWV0aG9kGAYgASgIEhIKCnNlcmlhbGl6ZXIYByABKAwSDQoFZnJlc2gYCCABKAgSEAoIcmVwbGFjZXMYCSABKA0iOAoKRGVwZW5kZW5jeRIOCgZudW1iZXIYASABKA0SDAoEaGFzaBgCIAEoCRIMCgRkYXRhGAMgASgMIiUKBVNjb3BlEg4KBm51bWJlchgBIAEoDRIMCgRwb29sGAIgASgMItIBCgRUYXNrEgoKAmlkGAEgASgNEg0KBXJvdXRlGAIgASgNEgwKBGFyZ3MYAyABKAwSEAoIc2VxdWVuY2UYBCABKAQSEgoKdGltZW91dF9tcxgFIAEoDRIOCgZjYWxsZXIYBiABKAkSDwoHY29udGV4dBgHIAEoDBINCgVzY29wZRgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSEAoIcHJlZmV0Y2gYDCABKA0SCwoDa2V5GA0gASgJIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSIzCgZDYW5jZWwSCgoCaWQYASABKA0SDgoGcmVhc29uGAIgASgMEg0KBW5lZWRzGAMgAygNIlEKBUFib3J0EgoKAmlkGAEgASgNEg4KBnNpZ25hbBgCIAEoDRIOCgZyZWFzb24YAyABKAwSDQoFbmVlZHMYBCADKA0SDQoFZWFybHkYBSABKAgiMAoFQ2h1bmsSCgoCaWQYASABKA0SDAoEZGF0YRgCIAEoDBINCgV0b3RhbBgDIAEoBCIWCghBY2NlcHRlZBIKCgJpZBgBIAEoDSJqCghSZWplY3RlZBIKCgJpZBgBIAEoDRIOCgZzdGF0dXMYAiABKA0SDwoHbWVzc2FnZRgDIAEoCRINCgVlcnJvchgEIAEoDBINCgVuZWVkcxgFIAMoDRITCgtjb2RlX3dhbnRlZBgGIAEoCSJRCgZSZXN1bHQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJImMKB1lpZWxkZWQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJEg8KB2NvbnRyb2wYBiABKAgiZQoGUmFpc2VkEgoKAmlkGAEgASgNEg0KBWVycm9yGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRISCgpieV9ydW50aW1lGAYgASgIIh4KDEV4ZWN1dG9yTG9zdBIOCgZyZWFzb24YASABKAkiFwoEUGFjZRIPCgd0YXNrX3VzGAEgASgNIiEKC1N0b3BSZXF1ZXN0EhIKCnRpbWVvdXRfbXMYASABKBIiDgoMU3RvcFJlc3BvbnNlIg0KC0lkbGVSZXF1ZXN0Ih8KDElkbGVSZXNwb25zZRIPCgdzZWNvbmRzGAEgASgBIhEKD0Rlc2NyaWJlUmVxdWVzdCIkChBEZXNjcmliZVJlc3BvbnNlEhAKCG1ldGFkYXRhGAEgASgJKmQKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9ORVhUEAESEwoPU1RFUF9LSU5EX1RIUk9XEAISFAoQU1RFUF9LSU5EX1JFVFVSThADMugBCgZXb3JrZXISMwoIRGlzcGF0Y2gSEC53b29sLnYxLlJlcXVlc3QaES53b29sLnYxLlJlc3BvbnNlKAEwARIzCgRTdG9wEhQud29vbC52MS5TdG9wUmVxdWVzdBoVLndvb2wudjEuU3RvcFJlc3BvbnNlEjMKBElkbGUSFC53b29sLnYxLklkbGVSZXF1ZXN0GhUud29vbC52MS5JZGxlUmVzcG9uc2USPwoIRGVzY3JpYmUSGC53b29sLnYxLkRlc2NyaWJlUmVxdWVzdBoZLndvb2wudjEuRGVzY3JpYmVSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSLaAgoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5EiUKBXBvb2xzGAkgAygLMhYud29vbC52MS5Qb29sUmVmZXJlbmNlEh4KBmFib3J0cxgKIAMoCzIOLndvb2wudjEuQWJvcnQi9QIKCFJlc3BvbnNlEiEKB3dlbGNvbWUYASABKAsyEC53b29sLnYxLldlbGNvbWUSIwoIYWNjZXB0ZWQYAiADKAsyES53b29sLnYxLkFjY2VwdGVkEiMKCHJlamVjdGVkGAMgAygLMhEud29vbC52MS5SZWplY3RlZBIgCgdyZXN1bHRzGAQgAygLMg8ud29vbC52MS5SZXN1bHQSIQoHeWllbGRlZBgFIAMoCzIQLndvb2wudjEuWWllbGRlZBIfCgZyYWlzZWQYBiADKAsyDy53b29sLnYxLlJhaXNlZBIeCgZjaHVua3MYByADKAsyDi53b29sLnYxLkNodW5rEikKDGRlcGVuZGVuY2llcxgIIAMoCzITLndvb2wudjEuRGVwZW5kZW5jeRItCg5leGVjdXRvcnNfbG9zdBgJIAMoCzIVLndvb2wudjEuRXhlY3V0b3JMb3N0EhwKBXBhY2VzGAogAygLMg0ud29vbC52MS5QYWNlImYKBUhlbGxvEg8KB3ZlcnNpb24YASABKA0SFwoPbWluaW11bV92ZXJzaW9uGAIgASgNEhEKCWNhbGxlcl9pZBgDIAEoCRIMCgRsYW5lGAQgASgNEhIKCmZpbGVfcmVhbG0YBSABKAkibAoHV2VsY29tZRIPCgd2ZXJzaW9uGAEgASgNEhIKCndvcmtlcl91aWQYAiABKAkSDQoFbGFuZXMYAyABKA0SFwoPbWF4X2NvbmN1cnJlbmN5GAQgASgNEhQKDHNoYXJlc19maWxlcxgFIAEoCCKYAQoFUm91dGUSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSDAoEY29kZRgDIAEoDBINCgVuZWVkcxgEIAMoDRIPCgdzdHJlYW1zGAUgASgIEg4KBm1ldGhvZBgGIAEoCBISCgpzZXJpYWxpemVyGAcgASgMEg0KBWZyZXNoGAggASgIEhAKCHJlcGxhY2VzGAkgASgNIjgKCkRlcGVuZGVuY3kSDgoGbnVtYmVyGAEgASgNEgwKBGhhc2gYAiABKAkSDAoEZGF0YRgDIAEoDCI0Cg1Qb29sUmVmZXJlbmNlEg4KBm51bWJlchgBIAEoDRITCgtkZXNjcmlwdGlvbhgCIAEoDCLFAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDAoEcG9vbBgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSCwoDa2V5GA0gASgJSgQIDBANIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSIzCgZDYW5jZWwSCgoCaWQYASABKA0SDgoGcmVhc29uGAIgASgMEg0KBW5lZWRzGAMgAygNIlEKBUFib3J0EgoKAmlkGAEgASgNEg4KBnNpZ25hbBgCIAEoDRIOCgZyZWFzb24YAyABKAwSDQoFbmVlZHMYBCADKA0SDQoFZWFybHkYBSABKAgiMAoFQ2h1bmsSCgoCaWQYASABKA0SDAoEZGF0YRgCIAEoDBINCgV0b3RhbBgDIAEoBCIWCghBY2NlcHRlZBIKCgJpZBgBIAEoDSJYCghSZWplY3RlZBIKCgJpZBgBIAEoDRIOCgZzdGF0dXMYAiABKA0SDwoHbWVzc2FnZRgDIAEoCRITCgtjb2RlX3dhbnRlZBgGIAEoCUoECAQQBUoECAUQBiJRCgZSZXN1bHQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJImMKB1lpZWxkZWQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJEg8KB2NvbnRyb2wYBiABKAgiZQoGUmFpc2VkEgoKAmlkGAEgASgNEg0KBWVycm9yGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRISCgpieV9ydW50aW1lGAYgASgIIh4KDEV4ZWN1dG9yTG9zdBIOCgZyZWFzb24YASABKAkiFwoEUGFjZRIPCgd0YXNrX3VzGAEgASgNIiEKC1N0b3BSZXF1ZXN0EhIKCnRpbWVvdXRfbXMYASABKBIiDgoMU3RvcFJlc3BvbnNlIg0KC0lkbGVSZXF1ZXN0Ih8KDElkbGVSZXNwb25zZRIPCgdzZWNvbmRzGAEgASgBIhEKD0Rlc2NyaWJlUmVxdWVzdCIkChBEZXNjcmliZVJlc3BvbnNlEhAKCG1ldGFkYXRhGAEgASgJKmQKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9ORVhUEAESEwoPU1RFUF9LSU5EX1RIUk9XEAISFAoQU1RFUF9LSU5EX1JFVFVSThADMugBCgZXb3JrZXISMwoIRGlzcGF0Y2gSEC53b29sLnYxLlJlcXVlc3QaES53b29sLnYxLlJlc3BvbnNlKAEwARIzCgRTdG9wEhQud29vbC52MS5TdG9wUmVxdWVzdBoVLndvb2wudjEuU3RvcFJlc3BvbnNlEjMKBElkbGUSFC53b29sLnYxLklkbGVSZXF1ZXN0GhUud29vbC52MS5JZGxlUmVzcG9uc2USPwoIRGVzY3JpYmUSGC53b29sLnYxLkRlc2NyaWJlUmVxdWVzdBoZLndvb2wudjEuRGVzY3JpYmVSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * A batch from the caller. Everything in it is a repeated field, so that putting two batches together is
@@ -66,9 +66,9 @@ export type Request = Message<"wool.v1.Request"> & {
   dependencies: Dependency[];
 
   /**
-   * @generated from field: repeated wool.v1.Scope scopes = 9;
+   * @generated from field: repeated wool.v1.PoolReference pools = 9;
    */
-  scopes: Scope[];
+  pools: PoolReference[];
 
   /**
    * Signals in the arguments of tasks that were aborted.
@@ -348,9 +348,9 @@ export const DependencySchema: GenMessage<Dependency> = /*@__PURE__*/
 /**
  * A pool that tasks come from, so that a task can call back into it.
  *
- * @generated from message wool.v1.Scope
+ * @generated from message wool.v1.PoolReference
  */
-export type Scope = Message<"wool.v1.Scope"> & {
+export type PoolReference = Message<"wool.v1.PoolReference"> & {
   /**
    * @generated from field: uint32 number = 1;
    */
@@ -359,16 +359,16 @@ export type Scope = Message<"wool.v1.Scope"> & {
   /**
    * The encoded description of how to reach the pool's workers.
    *
-   * @generated from field: bytes pool = 2;
+   * @generated from field: bytes description = 2;
    */
-  pool: Uint8Array;
+  description: Uint8Array;
 };
 
 /**
- * Describes the message wool.v1.Scope.
- * Use `create(ScopeSchema)` to create a new message.
+ * Describes the message wool.v1.PoolReference.
+ * Use `create(PoolReferenceSchema)` to create a new message.
  */
-export const ScopeSchema: GenMessage<Scope> = /*@__PURE__*/
+export const PoolReferenceSchema: GenMessage<PoolReference> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 6);
 
 /**
@@ -423,11 +423,11 @@ export type Task = Message<"wool.v1.Task"> & {
   context: Uint8Array;
 
   /**
-   * The pool that the call was made through. 0: none.
+   * The number of the pool that the call was made through. 0: none.
    *
-   * @generated from field: uint32 scope = 8;
+   * @generated from field: uint32 pool = 8;
    */
-  scope: number;
+  pool: number;
 
   /**
    * @generated from field: repeated uint32 needs = 9;
@@ -447,13 +447,6 @@ export type Task = Message<"wool.v1.Task"> & {
    * @generated from field: string file = 11;
    */
   file: string;
-
-  /**
-   * Generators: how many steps may be run before anyone asks.
-   *
-   * @generated from field: uint32 prefetch = 12;
-   */
-  prefetch: number;
 
   /**
    * The affinity key of the call, if it has one.
@@ -693,18 +686,6 @@ export type Rejected = Message<"wool.v1.Rejected"> & {
    * @generated from field: string message = 3;
    */
   message: string;
-
-  /**
-   * The encoded error, when it is one of the caller's own making.
-   *
-   * @generated from field: bytes error = 4;
-   */
-  error: Uint8Array;
-
-  /**
-   * @generated from field: repeated uint32 needs = 5;
-   */
-  needs: number[];
 
   /**
    * Hashes, with spaces between, of modules that the worker does not have: the caller may send their code instead.

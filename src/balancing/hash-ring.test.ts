@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { hashText } from "./hash-text.ts";
+import { hashText } from "./hash-ring.ts";
 
 it("is the same in every version: callers of different ones agree on it", () => {
   expect([hashText(""), hashText("key"), hashText("ключ"), hashText("key", 7)]).toEqual([

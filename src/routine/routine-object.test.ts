@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runLocally, runStreamLocally } from "./local-run.ts";
+import { runLocally, runStreamLocally } from "./routine-object.ts";
 
 describe("runLocally", () => {
   it("gives a promise of what a function of either kind returns", async () => {

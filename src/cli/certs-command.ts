@@ -1,0 +1,161 @@
+import { hostname } from "node:os";
+import { parseArgs } from "node:util";
+import { nearestName } from "../checks/index.ts";
+import { InvalidArgument } from "../errors.ts";
+import {
+  CertificateFolder,
+  type CertificateReport,
+  describeCertificate,
+  type IssueOptions,
+} from "../security/index.ts";
+import { type Command, EXIT } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
+
+const USAGE = "Usage: wool certs init | worker [NAME] | client [NAME] | show [FILE...] | renew [NAME...]";
+
+const HELP = `${USAGE}
+
+Certificates for TLS between callers and workers, from an authority of your own.
+Meant for development, and for systems without another authority.
+
+  init           make an authority: ca.pem, and ca.key, which signs certificates.
+                 Whoever has ca.key decides who gets in: keep it off workers.
+  worker [NAME]  make NAME.pem and NAME.key for workers ("worker" by default).
+                 It is for this machine; --host adds other names.
+  client [NAME]  the same for callers ("client" by default)
+  show [FILE...] what is in the certificates of the folder, or in these files
+  renew [NAME...] replace certificates, all of them without NAME, by new ones for
+                 the same keys and names. Programs that read them with
+                 WorkerCredentialsProvider.fromFiles take them without a restart.
+
+  --dir DIR      the folder of the files (./certs by default)
+  --host HOST    a host name, an address or a URI such as spiffe://example.org/w
+                 that a certificate is for; may be given more than once
+  --only-hosts   leave out the names of this machine
+  --days DAYS    how long a certificate is valid (365, an authority 3650)
+  --name TEXT    what people see (common name)
+  --force        overwrite files
+  --json         print what show tells as JSON
+
+The folder is made for you alone (mode 700), keys have mode 600. The exit status
+is 0, 1 if show found a fault, and 2 if nothing could be done.`;
+
+const OPTIONS = {
+  dir: { type: "string", default: "certs" },
+  host: { type: "string", multiple: true },
+  "only-hosts": { type: "boolean", default: false },
+  days: { type: "string" },
+  name: { type: "string" },
+  force: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+} as const;
+
+/** `wool certs`: a development authority, and certificates of it. */
+export const certsCommand: Command = {
+  help: HELP,
+  run(args, terminal) {
+    try {
+      return Promise.resolve(perform(args, terminal));
+    } catch (error) {
+      if (error instanceof InvalidArgument) return Promise.reject(new UsageError(`${error.message}.`));
+      return Promise.reject(error);
+    }
+  },
+};
+
+const ACTIONS: Readonly<Record<string, (request: Request, terminal: Terminal) => number>> = {
+  init: ({ folder, values, validity, names }, terminal) => {
+    refuseNames(names, "init");
+    folder.createAuthority(values.name, validity, values.force);
+    return tell(folder, "ca", terminal);
+  },
+  worker: (request, terminal) => issue("worker", request, terminal),
+  client: (request, terminal) => issue("client", request, terminal),
+  show: ({ folder, values, names }, terminal) => {
+    const reports = names.length === 0 ? folder.describeAll() : names.map((file) => describeCertificate(file));
+    if (reports.length === 0)
+      throw new UsageError(`there are no certificates in ${folder.path}. Try \`wool certs init\`.`);
+    if (values.json) terminal.print(JSON.stringify(reports, undefined, 2));
+    else terminal.print(reports.map((report) => format(report, terminal)).join("\n\n"));
+    return reports.some(({ problems }) => problems.length > 0) ? EXIT.negative : EXIT.ok;
+  },
+  renew: ({ folder, names, validity }, terminal) => {
+    const wanted = names.length === 0 ? folder.names : names;
+    if (wanted.length === 0) throw new UsageError(`there are no certificates in ${folder.path} to renew.`);
+    for (const name of wanted) {
+      folder.renew(name, validity);
+      tell(folder, name, terminal);
+    }
+    return EXIT.ok;
+  },
+};
+
+function perform(args: readonly string[], terminal: Terminal): number {
+  const { values, positionals } = parsed(args);
+  const [action, ...names] = positionals;
+  if (action === undefined) throw new UsageError(`what is to be done? ${USAGE}`);
+  const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  if (run === undefined) {
+    const near = nearestName(action, Object.keys(ACTIONS));
+    throw new UsageError(
+      `there is no \`wool certs ${action}\`.${near === undefined ? "" : ` Did you mean ${near}?`} ${USAGE}`,
+    );
+  }
+  const days = values.days === undefined ? undefined : Number(values.days);
+  if (days !== undefined && !(days > 0 && days <= 36_500)) {
+    throw new UsageError(`--days must be a number above 0 and at most 36500, not ${values.days}.`);
+  }
+  const folder = new CertificateFolder(values.dir);
+  return run({ values, names, folder, validity: days === undefined ? {} : { days } }, terminal);
+}
+
+interface Request {
+  readonly values: ReturnType<typeof parsed>["values"];
+  readonly names: readonly string[];
+  readonly folder: CertificateFolder;
+  readonly validity: { readonly days?: number };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
+}
+
+function refuseNames(names: readonly string[], action: string): void {
+  if (names.length > 0) throw new UsageError(`\`wool certs ${action}\` takes no name, and ${names[0]} is one.`);
+}
+
+function issue(role: IssueOptions["role"], { folder, values, names, validity }: Request, terminal: Terminal): number {
+  const [name = role, extra] = names;
+  if (extra !== undefined) throw new UsageError(`one certificate at a time, and ${extra} is a second name. ${USAGE}`);
+  const own = role === "client" || values["only-hosts"] ? [] : ["localhost", hostname(), "127.0.0.1", "::1"];
+  const all = [...new Set([...(values.host ?? []), ...own])];
+  if (role === "worker" && all.length === 0) {
+    throw new UsageError(
+      "a worker's certificate needs a name that callers know it by: give --host, or leave out --only-hosts.",
+    );
+  }
+  folder.issue(name, { role, commonName: values.name ?? name, names: all, ...validity }, values.force);
+  return tell(folder, name, terminal);
+}
+
+function tell(folder: CertificateFolder, name: string, terminal: Terminal): number {
+  terminal.print(format(folder.describe(name), terminal));
+  return EXIT.ok;
+}
+
+function format(report: CertificateReport, terminal: Terminal): string {
+  const day = (date: Date): string => date.toISOString().slice(0, 10);
+  const lines = [
+    `${terminal.tone("title", report.file)}  ${report.role} "${report.commonName}"`,
+    `  valid        ${day(report.validFrom)} to ${day(report.validTo)}`,
+    ...(report.names.length === 0 ? [] : [`  for          ${report.names.join(", ")}`]),
+    `  fingerprint  ${report.fingerprint}`,
+    ...report.problems.map((problem) => `  ${terminal.tone("bad", problem)}`),
+  ];
+  return lines.join("\n");
+}

@@ -1,0 +1,170 @@
+import { describeValue } from "../checks/index.ts";
+import { InvalidArgument } from "../errors.ts";
+import { registerTraveller, traveller } from "../values/index.ts";
+import { type CallCarrier, isCallCarrier } from "./call-carrier.ts";
+import { currentCallContext, currentPool } from "./call-context.ts";
+import { type CallOptions, checkCallOptions, type RoutineOptions } from "./options.ts";
+import { SPEC } from "./routine-registry.ts";
+import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
+
+const CALL_OPTIONS = Symbol.for("wool-ts.routine.options");
+
+/** The shape that all routines share at run time. */
+interface RoutineObject {
+  (this: unknown, ...args: unknown[]): unknown;
+  [SPEC]: RoutineSpec;
+  /** What `with` said. */
+  [CALL_OPTIONS]: CallOptions | undefined;
+  with(options: CallOptions): RoutineObject;
+  local(...args: unknown[]): unknown;
+}
+
+/** The object that users call. */
+export function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
+  const chosen = isCallCarrier(options?.pool) ? options.pool : undefined;
+  const object = function (this: unknown, ...args: unknown[]): unknown {
+    const own = object[SPEC];
+    const carrier = chosen ?? currentPool(currentCallContext());
+    if (carrier === undefined) return invokeHere(own, this, args);
+    return dispatch(carrier, own, own.method ? [this, ...args] : args, object[CALL_OPTIONS]);
+  } as RoutineObject;
+  object.with = function (options: CallOptions): RoutineObject {
+    checkCallOptions(options, `${object[SPEC].name}.with()`);
+    const own = object[SPEC];
+    const merged = { ...object[CALL_OPTIONS], ...options };
+    const changesRoute = options.name !== undefined || options.serializer !== undefined || options.ship !== undefined;
+    return makeRoutine(changesRoute ? own.derive(routeOptions(options)) : own, merged) as RoutineObject;
+  };
+  object.local = function (this: unknown, ...args: unknown[]): unknown {
+    return invokeHere(object[SPEC], this === object ? undefined : this, args);
+  };
+  object[SPEC] = spec;
+  object[CALL_OPTIONS] = options;
+  hide(object, "with", "local", SPEC, CALL_OPTIONS);
+  Object.defineProperty(object, traveller, { value: "routine" });
+  // The name in the source is known only once the code has been captured.
+  Object.defineProperty(object, "name", { get: () => object[SPEC].name, configurable: true });
+  Object.defineProperty(object, "length", { value: spec.fn.length, configurable: true });
+  return object;
+}
+
+function routeOptions(options: CallOptions): RoutineOptions {
+  return {
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.serializer === undefined ? {} : { serializer: options.serializer }),
+    ...(options.ship === undefined ? {} : { ship: options.ship }),
+  };
+}
+
+function hide(object: object, ...keys: (string | symbol)[]): void {
+  for (const key of keys) Object.defineProperty(object, key, { enumerable: false });
+}
+
+/** Sends a call through a pool. A function rejects; a generator fails at its first step. */
+function dispatch(
+  carrier: CallCarrier,
+  spec: RoutineSpec,
+  args: readonly unknown[],
+  options: CallOptions | undefined,
+): Promise<unknown> | AsyncGenerator<unknown, unknown, unknown> {
+  return spec.streams ? carrier.stream(spec, args, options) : carrier.call(spec, args, options);
+}
+
+/** Calls a routine through a pool, whatever pool is in force. Throws `InvalidArgument` for what is not a routine. */
+export function dispatchThrough<A extends unknown[], T>(
+  carrier: CallCarrier,
+  routine: (...args: A) => T,
+  args: A,
+  options?: CallOptions,
+): T {
+  const object = requireRoutine(routine);
+  const merged = { ...object[CALL_OPTIONS], ...options };
+  const spec = object[SPEC];
+  return dispatch(
+    carrier,
+    spec,
+    spec.method ? [undefined, ...args] : args,
+    Object.keys(merged).length === 0 ? undefined : merged,
+  ) as T;
+}
+
+/** The spec of a routine that is not a generator. Throws `InvalidArgument` for anything else. */
+export function requireFunctionRoutine(routine: unknown, user: string): RoutineSpec {
+  const spec = requireRoutine(routine)[SPEC];
+  if (!spec.streams) return spec;
+  throw new InvalidArgument(`${user} takes a routine that returns one value, and ${spec.name} is a generator`);
+}
+
+function requireRoutine(value: unknown): RoutineObject {
+  const object = routineObject(value);
+  if (object !== undefined) return object;
+  throw new InvalidArgument(`${describeValue(value)} is not a routine: wrap it first, as in routine(fn)`);
+}
+
+function invokeHere(spec: RoutineSpec, self: unknown, args: readonly unknown[]): unknown {
+  return spec.streams ? runStreamLocally(spec.fn, self, args) : runLocally(spec.fn, self, args);
+}
+
+function routineObject(value: unknown): RoutineObject | undefined {
+  return typeof value === "function" && SPEC in value ? (value as RoutineObject) : undefined;
+}
+
+/** Runs a routine's function right here, as an ordinary asynchronous call. */
+export async function runLocally(fn: AnyFunction, self: unknown, args: readonly unknown[]): Promise<unknown> {
+  return await Reflect.apply(fn, self, args);
+}
+
+/** Runs a routine's generator right here. A synchronous one is made asynchronous. */
+export function runStreamLocally(
+  fn: AnyFunction,
+  self: unknown,
+  args: readonly unknown[],
+): AsyncGenerator<unknown, unknown, unknown> {
+  const generator: unknown = Reflect.apply(fn, self, args);
+  if (isAsyncGenerator(generator)) return generator;
+  return overSteps(generator as Generator<unknown, unknown, unknown>);
+}
+
+function isAsyncGenerator(value: unknown): value is AsyncGenerator<unknown, unknown, unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+async function* overSteps(generator: Generator<unknown, unknown, unknown>): AsyncGenerator<unknown, unknown, unknown> {
+  return yield* generator;
+}
+
+registerTraveller("routine", {
+  take: (value) => {
+    const object = value as RoutineObject;
+    const { fn, options, method } = object[SPEC];
+    return [fn, options, method, portableOptions(object[CALL_OPTIONS]), object[SPEC].findName()];
+  },
+  make: () => {
+    const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
+    return {
+      value: shell,
+      complete: ([fn, options, method, call, written]) => {
+        const spec = new RoutineSpec(
+          fn as AnyFunction,
+          options as RoutineOptions,
+          method === true,
+          typeof written === "string" ? written : undefined,
+        );
+        Object.defineProperty(shell, SPEC, { value: spec });
+        Object.defineProperty(shell, CALL_OPTIONS, { value: call });
+        Object.defineProperty(shell, "length", { value: spec.fn.length, configurable: true });
+      },
+    };
+  },
+});
+
+/** What `with` said, without what means something in one process only. */
+function portableOptions(options: CallOptions | undefined): CallOptions | undefined {
+  if (options === undefined) return undefined;
+  const { signal: _signal, pool: _pool, ...rest } = options;
+  return rest;
+}
+
+function unfinished(): never {
+  throw new InvalidArgument("this routine is still being put together");
+}

@@ -1,0 +1,9 @@
+export { checkName, readNames } from "./alternative-names.ts";
+export {
+  CertificateAuthority,
+  type IssueOptions,
+  type KeyAndCertificate,
+  type Validity,
+} from "./certificate-authority.ts";
+export { CertificateFolder, type CertificateReport, describeCertificate } from "./certificate-folder.ts";
+export { type CertificateRole, roleOf } from "./issue-certificate.ts";

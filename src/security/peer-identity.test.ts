@@ -1,0 +1,30 @@
+import { X509Certificate } from "node:crypto";
+import { expect, it } from "vitest";
+import { CertificateAuthority, describePeer, peerIdentity } from "./index.ts";
+
+const authority = new CertificateAuthority(CertificateAuthority.create());
+const identityOf = (commonName: string, names: string[]) =>
+  peerIdentity(new X509Certificate(authority.issue({ role: "client", commonName, names }).cert));
+
+it("tells the names of a peer by kind", () => {
+  const peer = identityOf("ada", ["a.example", "10.0.0.1", "spiffe://example.org/ada", "a@b.c", "https://x.example/y"]);
+  expect(peer).toMatchObject({
+    commonName: "ada",
+    hosts: ["a.example"],
+    uris: ["spiffe://example.org/ada", "https://x.example/y"],
+    spiffeId: "spiffe://example.org/ada",
+    fingerprint: expect.stringMatching(/^([\dA-F]{2}:){31}[\dA-F]{2}$/) as unknown,
+  });
+  expect(peer.names).toHaveLength(5);
+});
+
+it("has no SPIFFE id where there are two", () => {
+  expect(identityOf("x", ["spiffe://a/b", "spiffe://a/c"]).spiffeId).toBeUndefined();
+});
+
+it("names a peer shortly", () => {
+  expect(describePeer(identityOf("ada", ["a.example", "spiffe://a/b"]))).toBe("spiffe://a/b");
+  expect(describePeer(identityOf("ada", ["a.example"]))).toBe("a.example");
+  expect(describePeer(identityOf("ada", []))).toBe("ada");
+  expect(describePeer(undefined)).toBe("a caller without a certificate");
+});

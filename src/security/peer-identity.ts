@@ -1,0 +1,40 @@
+import type { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { readNames } from "./certificates/index.ts";
+
+/** Who is at the other end of a connection, as its certificate says. */
+export interface PeerIdentity {
+  /** The name that people see, if the certificate has one. */
+  readonly commonName: string | undefined;
+  /** Every name in the certificate: host names, addresses, URIs. */
+  readonly names: readonly string[];
+  /** The host names among them. */
+  readonly hosts: readonly string[];
+  /** The URIs among them. */
+  readonly uris: readonly string[];
+  /** The SPIFFE id, if there is exactly one, as that standard demands. */
+  readonly spiffeId: string | undefined;
+  /** The SHA-256 fingerprint of the certificate. */
+  readonly fingerprint: string;
+}
+
+/** Reads the identity of a peer from its certificate. */
+export function peerIdentity(certificate: X509Certificate): PeerIdentity {
+  const names = readNames(certificate.subjectAltName);
+  const uris = names.filter((name) => name.includes("://"));
+  const spiffeIds = uris.filter((uri) => uri.startsWith("spiffe://"));
+  return {
+    commonName: /^CN=(.*)$/m.exec(certificate.subject)?.[1],
+    names,
+    hosts: names.filter((name) => !name.includes("://") && !name.includes("@") && isIP(name) === 0),
+    uris,
+    spiffeId: spiffeIds.length === 1 ? spiffeIds[0] : undefined,
+    fingerprint: certificate.fingerprint256,
+  };
+}
+
+/** A peer in a message. */
+export function describePeer(peer: PeerIdentity | undefined): string {
+  if (peer === undefined) return "a caller without a certificate";
+  return peer.spiffeId ?? peer.names[0] ?? peer.commonName ?? `the certificate ${peer.fingerprint}`;
+}

@@ -1,0 +1,68 @@
+import { ChunkAssembly } from "./chunk-assembly.ts";
+import { type FrameReader, MalformedFrame } from "./frame-reader.ts";
+import { Payload, type PayloadStore } from "./payload.ts";
+
+/** The fields of a message in which a frame says where its payload is. */
+export interface PayloadFields {
+  /** The payload itself. */
+  readonly value: number;
+  /** Its length, when it is elsewhere. */
+  readonly chunked: number;
+  /** Its name in the store. */
+  readonly file: number;
+}
+
+/** Finds the payloads that a peer sends in a session, however they travel. */
+export class IncomingPayloads {
+  /** Set when the peer shares it with us. */
+  store: PayloadStore | undefined;
+  readonly #chunks = new ChunkAssembly();
+
+  /** Takes the chunk frame that the reader stands on. */
+  addChunk(frame: FrameReader): void {
+    this.#chunks.add(frame);
+  }
+
+  /**
+   * The payload of the frame that the reader stands on. Throws when it is not where the frame says.
+   *
+   * @param id - the task that the frame is about
+   * @param absent - what it is when the frame names none
+   */
+  take(frame: FrameReader, id: number, fields: PayloadFields, absent = Payload.NONE): Payload {
+    if (frame.has(fields.file)) {
+      const length = frame.integer(fields.chunked);
+      const name = frame.text(fields.file);
+      const store = this.#storeOf(name);
+      store.check(name, length);
+      return Payload.inStore(store, name, length);
+    }
+    const chunked = frame.integer(fields.chunked);
+    if (chunked > 0) return Payload.inMemory(this.#chunks.take(id, chunked), 0, chunked, true);
+    if (!frame.has(fields.value)) return absent;
+    return Payload.inMemory(frame.buffer, frame.start(fields.value), frame.end(fields.value));
+  }
+
+  /** Frees what a frame that nobody wants brought along. */
+  drop(frame: FrameReader, id: number, fields: PayloadFields): void {
+    this.#chunks.drop(id);
+    if (!frame.has(fields.file)) return;
+    const name = frame.text(fields.file);
+    this.#storeOf(name).drop(name, frame.integer(fields.chunked));
+  }
+
+  /** Forgets the chunks that have arrived for a task. */
+  dropChunks(id: number): void {
+    this.#chunks.drop(id);
+  }
+
+  /** Forgets all chunks. */
+  clear(): void {
+    this.#chunks.clear();
+  }
+
+  #storeOf(name: string): PayloadStore {
+    if (this.store !== undefined) return this.store;
+    throw new MalformedFrame(`a payload is said to be in the file ${name}, and this session shares no files`);
+  }
+}

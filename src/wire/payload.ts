@@ -1,0 +1,135 @@
+import type { EncodedValue, PayloadSource, Serializer, ValueDecoder } from "../values/index.ts";
+
+/** Payloads above this size go through the store where peers share one. */
+export const STORE_FROM_BYTES = 64 * 1024;
+/** Payloads above this size do not: writing one holds up everything else for too long. */
+const STORE_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * A place outside of messages, such as files in memory, where peers leave large payloads for each other. Whoever has
+ * read or dropped a payload owns the room that it took.
+ */
+export interface PayloadStore {
+  /** Stores a payload and returns its name, or `undefined` when there is no room. */
+  put(payload: EncodedValue): string | undefined;
+  /** Throws unless a peer can have stored a payload of this length under this name. */
+  check(name: string, length: number): void;
+  /** Takes the payload that a peer has stored: `read` reads what it needs of it. Throws like `check`. */
+  take<T>(name: string, length: number, read: (source: PayloadSource) => T): T;
+  /** Takes over the room of a payload that nobody reads. Throws for a name that a peer cannot have stored. */
+  drop(name: string, length: number): void;
+}
+
+/** How a frame says where its payload is. */
+export type PayloadPlace =
+  /** Nowhere: the value is undefined. */
+  | Readonly<Record<string, never>>
+  /** In the frame. */
+  | { readonly bytes: Uint8Array }
+  /** In the chunks before the frame: this many bytes. */
+  | { readonly chunked: number }
+  /** In the store, under this name. */
+  | { readonly chunked: number; readonly file: string };
+
+const OWNED = { owned: true } as const;
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * An encoded value, wherever it is: nowhere, because the value is undefined; in memory; or in a store that both peers
+ * reach. A payload in a store is read or dropped once.
+ */
+export class Payload {
+  /** The value is undefined. */
+  static readonly NONE = new Payload(NO_BYTES, 0, 0, false, undefined, "");
+  /** No bytes, of which a serializer may make something. */
+  static readonly EMPTY = new Payload(NO_BYTES, 0, 0, false, undefined, "");
+
+  /** In memory, the payload is the part of `buffer` from `start` to `end`; in a store, `end` is its length. */
+  readonly buffer: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  readonly #owned: boolean;
+  readonly #store: PayloadStore | undefined;
+  readonly #name: string;
+
+  private constructor(
+    buffer: Uint8Array,
+    start: number,
+    end: number,
+    owned: boolean,
+    store: PayloadStore | undefined,
+    name: string,
+  ) {
+    this.buffer = buffer;
+    this.start = start;
+    this.end = end;
+    this.#owned = owned;
+    this.#store = store;
+    this.#name = name;
+  }
+
+  /** A part of a buffer. `owned`: nobody else uses the buffer, so large binary data may stay in it. */
+  static inMemory(buffer: Uint8Array, start = 0, end = buffer.length, owned = false): Payload {
+    return new Payload(buffer, start, end, owned, undefined, "");
+  }
+
+  /** What `store` has under `name`. */
+  static inStore(store: PayloadStore, name: string, length: number): Payload {
+    return new Payload(NO_BYTES, 0, length, false, store, name);
+  }
+
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  get isStored(): boolean {
+    return this.#store !== undefined;
+  }
+
+  /** What a frame that names it says, for a peer that reaches the store if it is in one. */
+  get place(): PayloadPlace {
+    if (this.#store !== undefined) return { chunked: this.length, file: this.#name };
+    return this === Payload.NONE ? {} : { bytes: this.buffer.subarray(this.start, this.end) };
+  }
+
+  /**
+   * The value: what `serializer` makes of the bytes, else what `decoder` does. Throws when the bytes are not the payload
+   * of a value, and what the serializer throws.
+   */
+  read(decoder: ValueDecoder, serializer: Serializer | undefined): unknown {
+    if (this.#store !== undefined && serializer === undefined) {
+      return this.#store.take(this.#name, this.length, (source) => decoder.decodeFrom(source));
+    }
+    if (this === Payload.NONE) return undefined;
+    if (serializer === undefined) {
+      return decoder.decode(this.buffer, this.start, this.end, this.#owned ? OWNED : undefined);
+    }
+    // The serializer may keep the bytes.
+    const { buffer, start, end } = this.intoMemory();
+    return serializer.loads(buffer.subarray(start, end));
+  }
+
+  /** The same in memory: one in a store is taken out of it. */
+  intoMemory(): Payload {
+    if (this.#store === undefined) return this;
+    const buffer = this.#store.take(this.#name, this.length, (source) => {
+      const whole = Buffer.allocUnsafeSlow(source.length);
+      source.read(whole, 0);
+      return whole;
+    });
+    return Payload.inMemory(buffer, 0, buffer.length, true);
+  }
+
+  /** Nobody reads it. */
+  drop(): void {
+    this.#store?.drop(this.#name, this.length);
+  }
+}
+
+/** Stores a payload whose size is worth it, and returns where. Nothing when it is not, or there is no room. */
+export function storePayload(store: PayloadStore, payload: EncodedValue): Payload | undefined {
+  const { length } = payload;
+  if (length <= STORE_FROM_BYTES || length > STORE_LIMIT_BYTES) return undefined;
+  const name = store.put(payload);
+  return name === undefined ? undefined : Payload.inStore(store, name, length);
+}

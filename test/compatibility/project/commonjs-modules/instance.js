@@ -1,0 +1,3 @@
+const Stack = require("./stack");
+
+module.exports = new Stack();

@@ -1,0 +1,2 @@
+module.exports = (n) => n + 1;
+module.exports.version = "1";

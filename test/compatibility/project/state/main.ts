@@ -1,0 +1,59 @@
+import { routine, shipping, WorkerPool } from "wool-ts";
+import * as counter from "./counter.ts";
+import describe, { connect, Gauge, inner, limit, live, next, register, setLive, table } from "./counter.ts";
+import { counting, nextByFacade, raise, Gauge as SameGauge, live as sameLive } from "./facade.ts";
+
+const count = routine(() => next());
+const countByFacade = routine(() => nextByFacade());
+const countByNamespace = routine(() => counter.next() + limit);
+const countByReexport = routine(() => counting.next());
+const open = routine(() => connect().opened);
+const tabulate = routine((value: number) => {
+  register("a", value);
+  return [table.get("a"), counter.table.get("a"), counter.table === table];
+});
+const change = routine((value: number) => {
+  setLive(value);
+  return [live, counter.live, counting.live];
+});
+const raiseIt = routine((value: number) => {
+  raise(value);
+  return [sameLive, live];
+});
+const make = routine((value: number) => {
+  const gauge = new Gauge(value);
+  return [gauge instanceof SameGauge, Gauge.made, counter.Gauge === Gauge];
+});
+const made = routine((value: number) => new Gauge(value));
+const hit = routine(() => [inner.hit(), next() > 0]);
+const say = routine((value: number) => describe(value));
+const load = routine(async () => {
+  const again = await import("./counter.ts");
+  return [again.next() === next() - 1, again.table === table];
+});
+
+async function main(): Promise<void> {
+  const pool = await WorkerPool.start({ size: 1 });
+  try {
+    const outcome = {
+      count: [await count(), await count()],
+      ways: [await countByFacade(), await countByNamespace(), await countByReexport()],
+      open: [await open(), await open()],
+      tabulate: [await tabulate(5), await tabulate(6)],
+      change: [await change(7), await change(8)],
+      raise: await raiseIt(9),
+      make: [await make(1), await make(2)],
+      made: (await made(3)) instanceof Gauge,
+      hit: [await hit(), await hit()],
+      say: await say(4),
+      load: await load(),
+      explained: [shipping.explain(next).by, shipping.explain(Gauge).by],
+      here: [next(), table.size, live, Gauge.made],
+    };
+    process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  } finally {
+    await pool.stop();
+  }
+}
+
+void main();
