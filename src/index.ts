@@ -1,6 +1,6 @@
 import * as balancing from "./balancing/index.ts";
 import { ContextVar, runtimeContext } from "./context/index.ts";
-import { LocalDiscovery, StaticDiscovery } from "./discovery/index.ts";
+import { LanDiscovery, LocalDiscovery, openDiscovery, StaticDiscovery } from "./discovery/index.ts";
 import * as errors from "./errors.ts";
 import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
 import { WorkerPool } from "./pool/index.ts";
@@ -37,8 +37,11 @@ export {
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
   type Factory,
+  LanDiscovery,
+  type LanDiscoveryOptions,
   LocalDiscovery,
   type LocalDiscoveryOptions,
+  openDiscovery,
   StaticDiscovery,
   type StaticDiscoveryOptions,
   type WorkerFilter,
@@ -104,6 +107,7 @@ export {
   type WorkerEventType,
 } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
+export type { CallerLimits, ConnectionLimits } from "./wire/index.ts";
 export {
   type AuthorizeContext,
   type AuthorizeLike,
@@ -116,6 +120,7 @@ export {
   type WorkerChange,
   type WorkerFactory,
   type WorkerLike,
+  type WorkerLimits,
   type WorkerListener,
   type WorkerOptions,
 } from "./worker/index.ts";
@@ -128,8 +133,10 @@ registerRuntimeExports("wool-ts", {
   ContextVar,
   currentTask,
   events,
+  LanDiscovery,
   LocalDiscovery,
   LocalWorker,
+  openDiscovery,
   ResilientWorker,
   routine,
   runtimeContext,

@@ -1,58 +1,67 @@
 import { TaskTimeout } from "../errors.ts";
 import type { CallOptions } from "../routine/index.ts";
+import { Timer } from "../time/index.ts";
 import { onAbort } from "./abort-listeners.ts";
-import { beforeEnd } from "./before-end.ts";
-import type { Call } from "./call.ts";
-import { RemoteFailure } from "./remote-failure.ts";
-
-/** Takes back a call that has been handed to no worker. */
-export type Withdraw = (call: Call) => void;
-
-/** Longest delay that a timer takes. */
-const MAX_TIMER_MS = 2_147_483_647;
+import type { Call, CallWatcher } from "./call.ts";
 
 /**
- * Puts a call under its signal and its time limits. Whatever happens first ends it: the caller is told at once, and
- * the worker to stop.
+ * Puts a call under its signal and its time limits. The first of them to be reached cancels it: the caller is told at
+ * once, and the worker is told to stop.
  */
-export function controlCall(call: Call, options: CallOptions, withdraw: Withdraw): void {
-  const { signal, timeout, dispatchTimeout } = options;
-  let executing: NodeJS.Timeout | undefined;
-  let dispatching: NodeJS.Timeout | undefined;
-  let stopListening: (() => void) | undefined;
-  const { reject } = call;
-  const release = (): void => {
-    clearTimeout(executing);
-    clearTimeout(dispatching);
-    stopListening?.();
-  };
-  const end = (reason: unknown): void => {
-    release();
-    if (call.session !== undefined) call.session.cancel(call, reason);
-    else if (call.state === "waiting") withdraw(call);
-    call.attempts?.ended("cancelled");
-    reject(new RemoteFailure(reason));
-  };
-  beforeEnd(call, release);
-  if (signal !== undefined) stopListening = onAbort(signal, () => end(signal.reason));
-  if (dispatchTimeout !== undefined && dispatchTimeout <= MAX_TIMER_MS) {
-    dispatching = setTimeout(() => {
-      end(
+export function limitCall(call: Call, { signal, timeout, dispatchTimeout }: CallOptions): void {
+  if (signal !== undefined) {
+    const stopListening = onAbort(signal, () => call.cancel(signal.reason));
+    call.watch({ ended: stopListening });
+  }
+  if (isTimed(dispatchTimeout)) call.watch(new DispatchLimit(call, dispatchTimeout));
+  if (isTimed(timeout)) call.watch(new ExecutionLimit(timeout));
+}
+
+/** Bounds the time until a worker has started a call. */
+class DispatchLimit implements CallWatcher {
+  readonly #timer: Timer;
+
+  constructor(call: Call, ms: number) {
+    this.#timer = new Timer(ms, () =>
+      call.cancel(
         new TaskTimeout(
-          `${call.route.name} was accepted by no worker within its dispatchTimeout of ${dispatchTimeout} ms: ` +
+          `${call.route.name} was accepted by no worker within its dispatchTimeout of ${ms} ms: ` +
             "the workers are busy or cannot be reached",
         ),
-      );
-    }, dispatchTimeout);
+      ),
+    );
   }
-  call.onStarted = () => clearTimeout(dispatching);
-  if (timeout !== undefined && timeout <= MAX_TIMER_MS) {
-    call.onHanded = () => {
-      clearTimeout(executing);
-      executing = setTimeout(
-        () => end(new TaskTimeout(`${call.route.name} did not end within its timeout of ${timeout} ms`)),
-        timeout,
-      );
-    };
+
+  started(): void {
+    this.#timer.clear();
   }
+
+  ended(): void {
+    this.#timer.clear();
+  }
+}
+
+/** Bounds the time that a call is at a worker. */
+class ExecutionLimit implements CallWatcher {
+  readonly #ms: number;
+  #timer: Timer | undefined;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  sent(call: Call): void {
+    this.#timer?.clear();
+    this.#timer = new Timer(this.#ms, () =>
+      call.cancel(new TaskTimeout(`${call.route.name} did not end within its timeout of ${this.#ms} ms`)),
+    );
+  }
+
+  ended(): void {
+    this.#timer?.clear();
+  }
+}
+
+function isTimed(ms: number | undefined): ms is number {
+  return ms !== undefined && ms !== Number.POSITIVE_INFINITY;
 }

@@ -1,9 +1,12 @@
-import type { DispatchOutcome } from "../balancing/index.ts";
+import { WorkerLost } from "../errors.ts";
 import type { Dependency } from "../functions/index.ts";
 import type { Route } from "../routine/index.ts";
 import type { Serializer } from "../values/index.ts";
-import type { Payload } from "../wire/index.ts";
+import { Payload } from "../wire/index.ts";
+import type { CallGroup } from "./call-group.ts";
 import type { LiveSignal } from "./live-signals.ts";
+import { RemoteFailure } from "./remote-failure.ts";
+import type { RemoteTask } from "./remote-task.ts";
 
 /** What a call says beyond its routine and arguments. */
 export interface CallExtras {
@@ -21,70 +24,91 @@ export interface CallExtras {
   readonly serializer?: Serializer | undefined;
   readonly idempotent?: boolean | undefined;
   readonly key?: string | undefined;
+  /** Tags that its worker must have: at least one, or none is given. */
+  readonly needs?: readonly string[] | undefined;
 }
 
-/** A pool as tasks know it, so that what they call goes back to it. */
-export interface Scope {
+/** A pool as tasks know it, so that their calls go to its members and no others. */
+export interface PoolReference {
+  /** Names the pool in every session of this process. */
   readonly number: number;
-  /** The encoded description of how to reach the pool. */
-  readonly pool: Uint8Array;
+  /** Another one after each change. */
+  readonly version: number;
+  /** The pool's balancer, encoded; undefined for the default one. */
+  readonly balancer: { readonly bytes: Uint8Array; readonly dependencies: readonly Dependency[] } | undefined;
+  /** What changed since a version, encoded, or all there is; 0 stands for one that knows nothing. Undefined: nothing did. */
+  describe(since: number): Uint8Array | undefined;
 }
 
-/** Takes what a worker says of a call that is not an answer to it. */
+/** Has a call while it waits for a worker, and decides what to do with it when a worker does not run it. */
 export interface CallOwner {
+  /** Nobody waits for the call any more. The owner lets go of it. */
+  withdraw(call: Call): void;
   /** The worker did not run the call and will not. */
   rejected(call: Call, error: Error): void;
-  /** The worker did not run the call and will not, but could have as well: it may be handed to it again. */
+  /** The worker did not run the call and will not, but it could: the call may go to the same worker again. */
   returned(call: Call, error: Error): void;
-  /** The worker has not the code of a call; this one in its place brings it along. */
-  remade(call: Call, worker: string): void;
-  /** The worker is gone; the call may or may not have been run. */
+  /** The worker does not have the code of the call, which brings it along now. */
+  remade(call: Call): void;
+  /** The worker is gone; it may or may not have run the call. */
   lost(call: Call, error: Error): void;
 }
 
-/** Follows a call from worker to worker. */
-export interface AttemptListener {
-  /** The call was handed to a worker. */
-  handed(uid: string): void;
-  /** That is over, or the call is. May be told more than once of the same end; the first counts. */
-  ended(status: DispatchOutcome["status"]): void;
+/** A worker that calls are handed to. */
+export interface Recipient {
+  readonly uid: string;
+  readonly tally: Tally;
 }
 
-/** A place other than the queue where calls wait that have been handed to no connection. */
-export interface WaitingPlace {
-  /** Lets go of a call that waits there. */
-  withdraw(call: Call): void;
-}
-
-/** Counts what became of calls. */
+/** Counts the calls of a worker. */
 export interface Tally {
+  /** Calls that it has, and that somebody waits for. */
+  inFlight: number;
+  /** Calls that returned. */
   done: number;
+  /** Calls that threw or were lost. */
   failed: number;
 }
 
-/** A connection to a worker as the calls know it that were handed to it. */
-export interface CallSession {
-  /** Tells the worker that nobody waits for a call any more. */
-  cancel(call: Call, reason: unknown): void;
-  /** A signal among the arguments of a call was aborted. */
-  abort(call: Call, number: number, reason: unknown): void;
+/** How a call ended. */
+export type CallEnd = "done" | "failed" | "lost" | "cancelled";
+
+/** Follows a call through its states. */
+export interface CallWatcher {
+  /** The call was handed to a worker. */
+  sent?(call: Call): void;
+  /** The worker has started the call. */
+  started?(call: Call): void;
+  /** The worker did not run the call, or was lost with it, and the call waits for another try. */
+  requeued?(call: Call, why: "rejected" | "lost"): void;
+  /** The call is over. Its caller is told right after this. */
+  ended?(call: Call, how: CallEnd): void;
 }
 
 /** Takes the steps of a generator. */
 export interface StreamSink {
-  /** The call was handed to a session: steps can be sent. Once more for a call that was made anew. */
-  opened(session: CallSession, call: Call): void;
-  /** The generator yielded. `control`: in answer to a throw or a return. */
-  yielded(value: unknown, control: boolean): void;
+  /** The call was handed to a worker: steps can be sent. Once more for a call that a worker gave back. */
+  opened(): void;
+  /** The generator yielded. `control`: in answer to a throw or a return. False: nobody asked for the value. */
+  yielded(value: unknown, control: boolean): boolean;
   /** The caller no longer waits: nothing that it has not asked for counts any more. */
   cancelled(): void;
 }
 
 /**
- * Where a call stands. `waiting`: handed to no connection. `sent`: handed to one. `running`: the worker has started it.
- * `abandoned`: the caller no longer waits, the worker has not said its last word. `lost`: with its worker. `ended`: over.
+ * Where a call stands.
+ *
+ * - `created`: nobody has it yet.
+ * - `waiting`: it is with its owner, and at no worker.
+ * - `sent`: it was handed to a worker.
+ * - `running`: the worker has started it.
+ * - `settling`: the worker has said its last word or is gone, and that is being dealt with.
+ * - `ended`: its caller has been told.
+ *
+ * It goes from each state to the next. From `sent` it may go to `settling`, and from `settling` back to `waiting`. It may
+ * end in every state.
  */
-export type CallState = "waiting" | "sent" | "running" | "abandoned" | "lost" | "ended";
+export type CallState = "created" | "waiting" | "sent" | "running" | "settling" | "ended";
 
 let lastSequence = 0;
 
@@ -93,73 +117,194 @@ export function taskId(caller: string, sequence: number): string {
   return `${caller}-${sequence.toString(36)}`;
 }
 
-/** One call of a routine, from the moment it is made to its end. */
+/** One call of a routine, from the moment it is made to its end. Every change of its state happens here. */
 export class Call {
-  readonly route: Route;
-  readonly owner: CallOwner;
-  readonly scope: Scope | undefined;
-  readonly extras: CallExtras | undefined;
   /** Names the call in this process. */
   readonly sequence: number = ++lastSequence;
+  /** The routine. Another one when the call was made anew for a worker without its code. */
+  route: Route;
+  pool: PoolReference | undefined;
+  extras: CallExtras | undefined;
   /** The encoded arguments. */
-  args: Payload;
-  state: CallState = "waiting";
-  session: CallSession | undefined;
-  /** Uid of the worker that it was last handed to. */
-  worker = "";
-  /** Where it waits; nothing for the queue. */
-  place: WaitingPlace | undefined;
-  /** Wants to know of its attempts. */
-  attempts: AttemptListener | undefined;
-  /** Counts for that worker. */
-  tally: Tally | undefined;
-  /** The id within the session; -1 outside of one. */
-  id = -1;
-  /** The task frame itself has been written; before that only chunks of its arguments have. */
-  written = false;
-  /** Its arguments are going out in chunks. */
-  inTransfer = false;
-  /** It has its place in the window although its arguments are not out. */
-  counted = false;
-  stream: StreamSink | undefined;
-  /** It is a stream in flight, and its caller has not asked for more. */
-  isResting = false;
+  args: Payload = Payload.EMPTY;
   /** Signals among the arguments, by their numbers. */
   signals: readonly LiveSignal[] | undefined;
-  /** What workers that refused it said, by the worker's uid. */
+  /** Takes the steps, if the routine is a generator. */
+  stream: StreamSink | undefined;
+  /** Where it waits, as its owner counts. */
+  place = 0;
+  /** What workers said that refused it, by the worker's uid. */
   refusals: Map<string, Error> | undefined;
-  /** Called once with what the routine returned. */
-  resolve: (value: unknown) => void = ignore;
-  /** Called once with a `RemoteFailure`. */
-  reject: (failure: unknown) => void = ignore;
-  /** How a worker was lost with it, when it is being tried once more. */
-  lostBefore: Error | undefined;
-  /** It was made anew after a worker had not its code. */
-  remade = false;
-  /** Makes the call anew for a worker that does not have the modules of these hashes, for the reason that it told. */
-  remake: ((unavailable: readonly string[], why: string) => Call | undefined) | undefined;
-  /** Called when the call has been handed to a connection. */
-  onHanded: (() => void) | undefined;
-  /** Called when the worker has started the call or answered it. */
-  onStarted: (() => void) | undefined;
+  /** Makes it anew for a worker that lacks the modules of these hashes. Returns false when it would be the same. */
+  remake: ((unavailable: readonly string[], why: string) => boolean) | undefined;
+  readonly #group: CallGroup;
+  #state: CallState = "created";
+  #owner: CallOwner | undefined;
+  #recipient: Recipient | undefined;
+  #task: RemoteTask | undefined;
+  #lostBefore: Error | undefined;
+  #watchers: CallWatcher[] | undefined;
+  #resolve: (value: unknown) => void;
+  #reject: (failure: unknown) => void;
 
-  /**
-   * Lets go of what waits for it, once that has been told. A call often gets into the old part of the heap, and what it
-   * refers to would stay there with it until that is cleaned up: results of any size.
-   */
-  release(): void {
-    this.resolve = ignore;
-    this.reject = ignore;
-    this.remake = undefined;
+  /** `resolve` is called with what the routine returned, or `reject` with a `RemoteFailure`: one of them, once. */
+  constructor(route: Route, group: CallGroup, resolve: (value: unknown) => void, reject: (failure: unknown) => void) {
+    this.route = route;
+    this.#group = group;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
-  constructor(route: Route, owner: CallOwner, scope: Scope | undefined, extras: CallExtras | undefined, args: Payload) {
-    this.route = route;
-    this.owner = owner;
-    this.scope = scope;
-    this.extras = extras;
-    this.args = args;
+  get state(): CallState {
+    return this.#state;
+  }
+
+  /** Who has it while it waits, and is asked when a worker does not run it. */
+  get owner(): CallOwner | undefined {
+    return this.#owner;
+  }
+
+  /** The worker that it was last handed to. */
+  get recipient(): Recipient | undefined {
+    return this.#recipient;
+  }
+
+  /** What it is at its worker; nothing while it is at none. */
+  get task(): RemoteTask | undefined {
+    return this.#task;
+  }
+
+  /** How a worker was lost with it, when it is being tried once more. */
+  get lostBefore(): Error | undefined {
+    return this.#lostBefore;
+  }
+
+  /** Whether it may be run once more after its worker was lost. */
+  get canRunAgain(): boolean {
+    return this.extras?.idempotent === true && this.stream === undefined && this.#lostBefore === undefined;
+  }
+
+  /** Has a watcher told of every change from now on. */
+  watch(watcher: CallWatcher): void {
+    if (this.#watchers === undefined) this.#watchers = [watcher];
+    else this.#watchers.push(watcher);
+  }
+
+  /** `created` to `waiting`, or from one owner to another. */
+  waitAt(owner: CallOwner): void {
+    if (this.#state === "created") this.#group.opened();
+    this.#state = "waiting";
+    this.#owner = owner;
+  }
+
+  /** `settling` to `waiting`: it is to be handed out anew. */
+  waitAgain(owner: CallOwner, why: "rejected" | "lost"): void {
+    this.#state = "waiting";
+    this.#owner = owner;
+    if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.requeued?.(this, why);
+  }
+
+  /** `waiting` to `sent`. */
+  send(task: RemoteTask, recipient: Recipient): void {
+    this.#state = "sent";
+    this.#task = task;
+    this.#recipient = recipient;
+    recipient.tally.inFlight++;
+    if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.sent?.(this);
+  }
+
+  /** `sent` to `running`. */
+  start(): void {
+    if (this.#state !== "sent") return;
+    this.#state = "running";
+    if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.started?.(this);
+  }
+
+  /** `sent` or `running` to `settling`: the worker has it no more. */
+  leave(): void {
+    if (this.#state !== "sent" && this.#state !== "running") return;
+    this.#state = "settling";
+    this.#task = undefined;
+    if (this.#recipient !== undefined) this.#recipient.tally.inFlight--;
+  }
+
+  /** To `ended`: the routine returned. */
+  succeed(value: unknown): void {
+    const resolve = this.#resolve;
+    if (!this.#end("done")) return;
+    if (this.#recipient !== undefined) this.#recipient.tally.done++;
+    resolve(value);
+  }
+
+  /** To `ended`: the routine threw. */
+  raise(error: unknown): void {
+    if (this.#state !== "ended" && this.#recipient !== undefined) this.#recipient.tally.failed++;
+    this.fail(error);
+  }
+
+  /** To `ended`: the call failed for another reason than that the routine threw. */
+  fail(error: unknown): void {
+    this.#rejectAs("failed", error);
+  }
+
+  /** `created` to `ended`: nobody took it, and its caller knows. */
+  discard(): void {
+    this.#end("cancelled");
+  }
+
+  /** From `settling`, because the worker is lost: to `waiting` at `owner` if it can run again, and to `ended` if not. */
+  lose(owner: CallOwner, error: Error): void {
+    if (this.#recipient !== undefined) this.#recipient.tally.failed++;
+    if (this.canRunAgain) {
+      this.#lostBefore = error;
+      this.waitAgain(owner, "lost");
+    } else this.#rejectAs("lost", lostError(this, error));
+  }
+
+  /** To `ended`: the caller no longer waits. A worker that has the call is told to stop. */
+  cancel(reason: unknown): void {
+    if (this.#state === "ended") return;
+    this.stream?.cancelled();
+    this.#task?.cancel(reason);
+    this.#rejectAs("cancelled", reason);
+  }
+
+  #rejectAs(how: CallEnd, error: unknown): void {
+    const reject = this.#reject;
+    if (this.#end(how)) reject(new RemoteFailure(error));
+  }
+
+  /**
+   * Lets go of what waits for it. A call often gets into the old part of the heap, and what it refers to would stay there
+   * with it until that is cleaned up: results of any size.
+   */
+  #end(how: CallEnd): boolean {
+    const before = this.#state;
+    if (before === "ended") return false;
+    this.leave();
+    this.#state = "ended";
+    const watchers = this.#watchers;
+    if (watchers !== undefined) {
+      this.#watchers = undefined;
+      for (const watcher of watchers) watcher.ended?.(this, how);
+    }
+    if (before === "waiting") this.#owner?.withdraw(this);
+    // No worker has read them.
+    if (before === "waiting" || before === "created") this.args.drop();
+    this.#resolve = ignore;
+    this.#reject = ignore;
+    this.remake = undefined;
+    if (before !== "created") this.#group.closed();
+    return true;
   }
 }
 
 function ignore(): void {}
+
+function lostError(call: Call, error: Error): Error {
+  if (!(error instanceof WorkerLost)) return error;
+  return new WorkerLost(
+    `${error.message}; ${call.route.name} had been handed to it and may or may not have run ` +
+      "(a routine with { idempotent: true } is tried once more elsewhere)",
+  );
+}

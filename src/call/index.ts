@@ -1,17 +1,17 @@
-export { beforeEnd } from "./before-end.ts";
 export {
-  type AttemptListener,
   Call,
+  type CallEnd,
   type CallExtras,
   type CallOwner,
-  type CallSession,
-  type Scope,
-  type StreamSink,
+  type CallWatcher,
+  type PoolReference,
+  type Recipient,
   type Tally,
   taskId,
-  type WaitingPlace,
 } from "./call.ts";
-export { controlCall } from "./call-limits.ts";
-export { watchSignals } from "./call-signals.ts";
-export { closeSignals, type LiveSignal, openSignals, takeArrivedSignals } from "./live-signals.ts";
-export { fromCaller, placed, RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
+export { CallGroup } from "./call-group.ts";
+export { limitCall } from "./call-limits.ts";
+export { closeSignals, followSignals, type LiveSignal, openSignals, takeArrivedSignals } from "./live-signals.ts";
+export { fromCaller, placed, throwAtCallSite } from "./remote-failure.ts";
+export { RemoteGenerator } from "./remote-generator.ts";
+export type { EarlyValue, RemoteTask } from "./remote-task.ts";

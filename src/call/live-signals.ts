@@ -1,4 +1,6 @@
 import { Refusal, registerTraveller } from "../values/index.ts";
+import { onAbort } from "./abort-listeners.ts";
+import type { Call } from "./call.ts";
 
 /** A signal among the arguments of a call. */
 export interface LiveSignal {
@@ -21,6 +23,22 @@ export function openSignals(): void {
 export function closeSignals(): readonly LiveSignal[] | undefined {
   isCollecting = false;
   return collected;
+}
+
+/** Has the signals among the arguments of a call followed by those at its worker for as long as the call lasts. */
+export function followSignals(call: Call, signals: readonly LiveSignal[]): void {
+  call.signals = signals;
+  const undo = signals.flatMap(({ signal, wasAborted }, number) => {
+    if (wasAborted) return [];
+    // A call that was made anew has other arguments, with signals that are followed for themselves.
+    const follow = (): void => void (call.signals === signals && call.task?.abortSignal(number, signal.reason));
+    return [onAbort(signal, follow)];
+  });
+  call.watch({
+    ended: () => {
+      for (const stop of undo) stop();
+    },
+  });
 }
 
 /** What aborts the signals in the arguments that were decoded last, by their numbers. */

@@ -1,3 +1,4 @@
+import { runInThisContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { InvalidArgument } from "../errors.ts";
 import { fromCaller, RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
@@ -7,8 +8,14 @@ function call(failure: unknown): Promise<never> {
   return new Promise<never>((_, reject) => setImmediate(() => reject(failure))).then(undefined, throwAtCallSite);
 }
 
+/** Code of a file outside of the runtime. */
+function userCode(text: string): (fn: (value: unknown) => unknown, value: unknown) => unknown {
+  return runInThisContext(`(${text})`, { filename: "/user/code.js" }) as ReturnType<typeof userCode>;
+}
+
 async function theUsersFunction(failure: unknown): Promise<unknown> {
-  return await call(failure);
+  const code = userCode("async function theUsersFunction(call, failure) { return await call(failure); }");
+  return await code(call, failure);
 }
 
 async function caught(promise: Promise<unknown>): Promise<unknown> {
@@ -63,10 +70,8 @@ describe("fromCaller", () => {
     const error = new InvalidArgument("x");
     error.stack = "InvalidArgument: x\n    at deep (inside)";
     const limit = Error.stackTraceLimit;
-    function theUsersCode() {
-      return fromCaller(error);
-    }
-    expect(theUsersCode()).toBe(error);
+    const theUsersCode = userCode("function theUsersCode(fromCaller, error) { return fromCaller(error); }");
+    expect(theUsersCode(fromCaller, error)).toBe(error);
     expect(Error.stackTraceLimit).toBe(limit);
     expect(error.stack).toMatch(/^InvalidArgument: x\n {4}at theUsersCode/);
     expect(error.stack).not.toContain("inside");

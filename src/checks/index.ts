@@ -3,3 +3,4 @@ export type { Check } from "./checks.ts";
 export * as must from "./checks.ts";
 export { describeValue } from "./describe-value.ts";
 export { nearestName } from "./nearest-name.ts";
+export { MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";

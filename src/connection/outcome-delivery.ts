@@ -1,8 +1,10 @@
-import { type Call, RemoteFailure } from "../call/index.ts";
+import type { Call } from "../call/index.ts";
 import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { ValueDecoder } from "../values/index.ts";
 import {
+  type CallerLimits,
+  DEFAULT_LIMITS,
   type FrameReader,
   IncomingPayloads,
   OutcomeField,
@@ -16,16 +18,22 @@ const decoder = new ValueDecoder();
 /** Finds what a worker sent back, decodes it and tells the calls, in the order in which it came. */
 export class OutcomeDelivery {
   /** Values, wherever they arrive. */
-  readonly payloads = new IncomingPayloads();
+  readonly payloads: IncomingPayloads;
   /** Code that values need. */
-  readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency, { importing: false }));
-  readonly #cancel: (call: Call, reason: Error) => void;
+  readonly received: ReceivedDependencies;
+  readonly #abandon: (call: Call, reason: Error) => void;
   /** Tail of the answers that wait for code to arrive; later ones keep their place behind it. */
   #delayed: Promise<void> | undefined;
 
-  /** `cancel` ends a call whose answer cannot be read. */
-  constructor(cancel: (call: Call, reason: Error) => void) {
-    this.#cancel = cancel;
+  /** `abandon` tells the worker that nobody waits for a call whose answer cannot be read. */
+  constructor(abandon: (call: Call, reason: Error) => void, limits: CallerLimits = {}) {
+    this.#abandon = abandon;
+    const complete = { ...DEFAULT_LIMITS, ...limits };
+    this.payloads = new IncomingPayloads(complete);
+    this.received = new ReceivedDependencies(
+      (dependency) => acceptDependency(dependency, { importing: false }),
+      complete,
+    );
   }
 
   /** Hands the payload of an outcome on, now or when the code that it needs is there. */
@@ -35,7 +43,7 @@ export class OutcomeDelivery {
     } catch (error) {
       // The session ends with this; a call that is no longer its own must be told here.
       const reason = error instanceof Error ? error.message : String(error);
-      if (call.session === undefined) call.reject(new RemoteFailure(unreadable(call, reason, error)));
+      if (call.task === undefined) call.fail(unreadable(call, reason, error));
       throw error;
     }
   }
@@ -65,11 +73,14 @@ export class OutcomeDelivery {
       value = payload.read(decoder, isForSerializer(kind, flag) ? call.extras?.serializer : undefined);
     } catch (cause) {
       const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
-      this.#cancel(call, error);
-      call.reject(new RemoteFailure(error));
+      this.#abandon(call, error);
+      call.fail(error);
       return;
     }
-    settle(call, kind, value, flag);
+    if (settle(call, kind, value, flag)) return;
+    const error = new UnexpectedResponse(`more values of ${call.route.name} came than were asked for`);
+    this.#abandon(call, error);
+    call.fail(error);
   }
 
   /** Keeps the order of answers while one of them waits for code. */
@@ -91,15 +102,10 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
   return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
 }
 
-/** Tells a call what came of it. */
-function settle(call: Call, kind: number, value: unknown, flag: boolean): void {
-  if (kind === ResponseField.result) {
-    if (call.tally !== undefined) call.tally.done++;
-    call.resolve(value);
-    call.release();
-  } else if (kind === ResponseField.raised) {
-    if (call.tally !== undefined) call.tally.failed++;
-    call.reject(new RemoteFailure(value));
-    call.release();
-  } else call.stream?.yielded(value, flag);
+/** Tells a call what came of it. False for a value that nobody asked for. */
+function settle(call: Call, kind: number, value: unknown, flag: boolean): boolean {
+  if (kind === ResponseField.result) call.succeed(value);
+  else if (kind === ResponseField.raised) call.raise(value);
+  else return call.stream?.yielded(value, flag) ?? false;
+  return true;
 }

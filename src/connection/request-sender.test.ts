@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import { Call, type CallExtras, type Scope, type StreamSink } from "../call/call.ts";
+import { Call, type CallExtras, type PoolReference, type StreamSink } from "../call/call.ts";
+import { CallGroup } from "../call/call-group.ts";
 import { PoolDirectory, payloadFiles } from "../host/index.ts";
 import type { Route } from "../routine/route.ts";
 import { decode } from "../values/index.ts";
@@ -19,11 +20,10 @@ import {
 } from "../wire/request-frames.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { RequestSender } from "./request-sender.ts";
-import type { Session } from "./session.ts";
+import { SentTask, type TaskSession } from "./sent-task.ts";
 
 const NAMES = new Map<number, string>(Object.entries(RequestField).map(([name, field]) => [field, name]));
 const LARGE = 300 * 1024;
-const owner = { rejected: () => undefined, returned: () => undefined, remade: () => undefined, lost: () => undefined };
 
 function route(number: number, changes: Partial<Route> = {}): Route {
   const code = Uint8Array.of(number);
@@ -32,6 +32,7 @@ function route(number: number, changes: Partial<Route> = {}): Route {
     name: `r${number}`,
     code,
     dependencies: [],
+    weak: [],
     streams: false,
     method: false,
     serializer: undefined,
@@ -39,6 +40,24 @@ function route(number: number, changes: Partial<Route> = {}): Route {
     replaces: 0,
     ...changes,
   };
+}
+
+function makeCall(of: Route, args: Payload): Call {
+  const call = new Call(
+    of,
+    new CallGroup(),
+    () => undefined,
+    () => undefined,
+  );
+  call.args = args;
+  return call;
+}
+
+/** A task of a session that is none. */
+function taskOf(call: Call, id: number): SentTask {
+  const task = new SentTask(id, {} as TaskSession);
+  task.begin(call);
+  return task;
 }
 
 /** A sender whose messages can be read. */
@@ -60,13 +79,20 @@ function makeSender() {
     window,
     outbox,
     sink,
-    call(of: Route, bytes = Uint8Array.of(1), extras?: CallExtras, scope?: Scope, stream?: StreamSink): Call {
-      const made = new Call(of, owner, scope, extras, Payload.inMemory(bytes));
-      made.id = ++lastId;
+    call(
+      of: Route,
+      bytes = Uint8Array.of(1),
+      extras?: CallExtras,
+      pool?: PoolReference,
+      stream?: StreamSink,
+    ): SentTask {
+      const made = makeCall(of, Payload.inMemory(bytes));
+      made.extras = extras;
+      made.pool = pool;
       made.stream = stream;
-      made.session = {} as Session;
-      sender.task(made);
-      return made;
+      const task = taskOf(made, ++lastId);
+      sender.task(task, made);
+      return task;
     },
     /** What has been sent since the last look: the frames' names, and a reading of each. */
     frames<T>(read: (name: string, frame: FrameReader) => T): T[] {
@@ -119,17 +145,24 @@ describe("RequestSender", () => {
     expect(frames(name)).toEqual(["route", "task"]);
   });
 
-  it("announces a pool before its first task, once, and names it in each", () => {
+  it("announces a pool before its first task, once and when it has changed, and names it in each", () => {
     const { call, frames } = makeSender();
-    const scope = { number: 7, pool: Buffer.from("pool") };
-    call(route(1), undefined, undefined, scope);
-    call(route(1), undefined, { timeout: 5 }, scope);
+    const pool = {
+      number: 7,
+      version: 3,
+      balancer: undefined,
+      describe: (since: number) => Buffer.from(`${since} to ${pool.version}`),
+    };
+    call(route(1), undefined, undefined, pool);
+    call(route(1), undefined, { timeout: 5 }, pool);
+    pool.version = 4;
+    call(route(1), undefined, undefined, pool);
     const seen = frames((kind, frame) => {
       if (kind === "pool")
         return [frame.integer(PoolReferenceField.number), frame.text(PoolReferenceField.description)];
       return kind === "task" ? frame.integer(TaskField.pool) : kind;
     });
-    expect(seen).toEqual(["route", [7, "pool"], 7, 7]);
+    expect(seen).toEqual(["route", [7, "0 to 3"], 7, 7, [7, "3 to 4"], 7]);
   });
 
   it("sends a dependency once, whoever needs it", () => {
@@ -162,29 +195,29 @@ describe("RequestSender", () => {
 
   it("sends only the arguments' part of their buffer", () => {
     const { sender, frames } = makeSender();
-    const made = new Call(route(1), owner, undefined, undefined, Payload.inMemory(Uint8Array.of(0, 1, 2, 3, 4), 1, 4));
-    made.id = 5;
-    sender.task(made);
+    const made = makeCall(route(1), Payload.inMemory(Uint8Array.of(0, 1, 2, 3, 4), 1, 4));
+    const task = taskOf(made, 5);
+    sender.task(task, made);
     const tasks = frames((kind, frame) => [kind, frame.integer(TaskField.id), [...frame.view(TaskField.args)]]);
     expect(tasks[1]).toEqual(["task", 5, [1, 2, 3]]);
-    expect(made.written).toBe(true);
+    expect(task.isWritten).toBe(true);
   });
 
   it("allows a generator its first step and its prefetch, and opens its stream then", () => {
     const { call, frames } = makeSender();
-    const opened: Session[] = [];
+    let opened = 0;
     const stream = {
-      opened: (session: Session) => opened.push(session),
-      yielded: () => undefined,
+      opened: () => void opened++,
+      yielded: () => true,
       cancelled: () => undefined,
     };
-    const made = call(route(1, { streams: true }), undefined, { prefetch: 4 }, undefined, stream);
+    call(route(1, { streams: true }), undefined, { prefetch: 4 }, undefined, stream);
     expect(frames((kind, frame) => (kind === "credit" ? frame.integer(CreditField.steps) : kind))).toEqual([
       "route",
       "task",
       5,
     ]);
-    expect(opened).toEqual([made.session]);
+    expect(opened).toBe(1);
   });
 
   it("counts a call as sent when its arguments are out, a few at a time", async () => {
@@ -193,10 +226,10 @@ describe("RequestSender", () => {
     sink.writable = false;
     const calls = Array.from({ length: 6 }, () => call(route(1), new Uint8Array(LARGE)));
     expect(window.room).toBe(10 - 2);
-    expect(calls.map(({ written }) => written)).toEqual(Array.from({ length: 6 }, () => false));
+    expect(calls.map(({ isWritten }) => isWritten)).toEqual(Array.from({ length: 6 }, () => false));
     sink.writable = true;
     outbox.drained();
-    while (calls.some(({ written }) => !written)) await turn();
+    while (calls.some(({ isWritten }) => !isWritten)) await turn();
     expect(window.room).toBe(10 - 6);
   });
 
@@ -219,7 +252,7 @@ describe("RequestSender", () => {
     const { call, sender, frames } = makeSender();
     const made = call(route(1));
     sender.cancel(made, new RangeError("late"));
-    sender.cancel(made, new WeakMap());
+    sender.cancel(made, new WeakRef({}));
     const reasons = frames((kind, frame) => ({ kind, bytes: Buffer.from(frame.view(CancelField.reason)) })).filter(
       ({ kind }) => kind === "cancel",
     );
@@ -264,12 +297,10 @@ describe("RequestSender", () => {
   it.skipIf(payloadFiles.realm === "")("arguments in a file are the same at the second worker", () => {
     payloadFiles.useDirectory(directory.bulkDirectory());
     const bytes = new Uint8Array(100_000).fill(7);
-    const made = new Call(route(1), owner, undefined, undefined, Payload.EMPTY);
-    made.args = Payload.inStore(payloadFiles, payloadFiles.put(bytes) ?? "", bytes.length);
+    const made = makeCall(route(1), Payload.inStore(payloadFiles, payloadFiles.put(bytes) ?? "", bytes.length));
     const sent = ["refuses", "takes"].map(() => {
       const { sender, frames } = makeSender();
-      made.id = 0;
-      sender.task(made);
+      sender.task(taskOf(made, 0), made);
       // Files that were read are written again.
       payloadFiles.put(new Uint8Array(bytes.length).fill(8));
       return frames((kind, frame) => (kind === "task" ? Buffer.from(frame.view(TaskField.args)) : kind)).at(-1);
@@ -280,10 +311,8 @@ describe("RequestSender", () => {
   it.skipIf(payloadFiles.realm === "")("names the file of arguments to a worker that can read it", () => {
     const { outbox, sender, frames } = makeSender();
     outbox.store = payloadFiles;
-    const args = Payload.inStore(payloadFiles, "/somewhere/file", 100_000);
-    const made = new Call(route(1), owner, undefined, undefined, args);
-    made.id = 0;
-    sender.task(made);
+    const made = makeCall(route(1), Payload.inStore(payloadFiles, "/somewhere/file", 100_000));
+    sender.task(taskOf(made, 0), made);
     expect(
       frames((kind, frame) => [kind, frame.text(TaskField.file), frame.integer(TaskField.chunked)]).at(-1),
     ).toEqual(["task", "/somewhere/file", 100_000]);

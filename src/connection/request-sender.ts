@@ -1,6 +1,5 @@
-import type { Call, LiveSignal } from "../call/index.ts";
-import type { Dependency } from "../functions/index.ts";
-import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
+import type { Call, EarlyValue, LiveSignal, PoolReference } from "../call/index.ts";
+import { dumpWith, ValueEncoder } from "../values/index.ts";
 import {
   type Outbox,
   type PayloadPlace,
@@ -19,28 +18,13 @@ import {
 } from "../wire/index.ts";
 
 import type { DispatchWindow } from "./dispatch-window.ts";
+import type { SentTask } from "./sent-task.ts";
 
 const NO_BYTES = new Uint8Array(0);
 const encoder = new ValueEncoder();
 
 /** Calls whose arguments may be under way in chunks without a place in the window. */
 const FREE_TRANSFERS = 4;
-
-/** A value that was encoded before it could be sent, for whichever session that will be. */
-export interface EncodedValue {
-  readonly bytes: Uint8Array;
-  readonly dependencies: readonly Dependency[];
-}
-
-/** Encodes a value that has to wait, as it is now. Throws when it cannot travel. */
-export function encodeEarly(value: unknown, serializer: Serializer | undefined): EncodedValue {
-  if (serializer !== undefined) {
-    // Who wrote the serializer may use its buffer again.
-    return { bytes: Uint8Array.from(dumpWith(serializer, value, "value")), dependencies: [] };
-  }
-  const bytes = encoder.keep(encoder.encode(value, "value"));
-  return { bytes, dependencies: encoder.dependencies };
-}
 
 /** Writes a session's requests, and remembers what the worker has been told of routines, pools and code. */
 export class RequestSender {
@@ -51,7 +35,8 @@ export class RequestSender {
   #cancelBatch = { number: -1, size: 0 };
   readonly #sent = new SentDependencies();
   readonly #routes = new Set<number>();
-  readonly #scopes = new Set<number>();
+  /** The version of each pool that the worker knows, by the number of the pool. */
+  readonly #pools = new Map<number, number>();
 
   constructor(outbox: Outbox, window: DispatchWindow) {
     this.#outbox = outbox;
@@ -59,16 +44,14 @@ export class RequestSender {
   }
 
   /** Writes a call, after what the worker must know to run it. */
-  task(call: Call): void {
+  task(task: SentTask, call: Call): void {
     const { writer } = this.#outbox;
-    const { route, scope, extras, id } = call;
+    const { id } = task;
+    const { route, pool, extras } = call;
     if (!this.#routes.has(route.number)) this.#announceRoute(call);
-    if (scope !== undefined && !this.#scopes.has(scope.number)) {
-      this.#scopes.add(scope.number);
-      writePoolReference(writer, scope.number, scope.pool);
-    }
+    if (pool !== undefined && this.#pools.get(pool.number) !== pool.version) this.#announcePool(pool);
     const { args, sequence } = call;
-    const pool = scope?.number ?? 0;
+    const poolNumber = pool?.number ?? 0;
     if (
       !args.isStored &&
       extras === undefined &&
@@ -76,39 +59,39 @@ export class RequestSender {
       call.stream === undefined &&
       args.length <= STORE_FROM_BYTES
     ) {
-      writePlainTask(writer, id, route.number, args.buffer, args.start, args.end, sequence, pool);
-      call.written = true;
+      writePlainTask(writer, id, route.number, args.buffer, args.start, args.end, sequence, poolNumber);
+      task.isWritten = true;
       this.#window.sent(1);
       return;
     }
     const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
-    this.#placeArgs(call, (place) => {
-      if (call.signals !== undefined) this.#repeatAborts(call, call.signals);
+    this.#placeArgs(id, call, (place) => {
+      if (call.signals !== undefined) this.#repeatAborts(id, call.signals);
       const { timeout, caller, context, prefetch, key } = extras ?? {};
       writeTask(writer, id, route.number, place, sequence, {
         timeout,
         caller,
         context,
         key,
-        pool,
+        pool: poolNumber,
         needs,
       });
-      call.written = true;
-      if (call.inTransfer) this.#transferred(call);
+      task.isWritten = true;
+      if (task.isInTransfer) this.#transferred(task);
       else this.#window.sent(1);
-      if (call.stream !== undefined && call.session !== undefined) {
+      if (call.stream !== undefined) {
         writeCredit(writer, id, 1 + (prefetch ?? 0));
-        call.stream.opened(call.session, call);
+        call.stream.opened();
       }
       this.#outbox.schedule(true);
     });
-    if (!call.written) this.#transfer(call);
+    if (!task.isWritten) this.#transfer(task);
   }
 
-  #placeArgs(call: Call, write: (place: PayloadPlace) => void): void {
+  #placeArgs(id: number, call: Call, write: (place: PayloadPlace) => void): void {
     // To a worker that shares no store the arguments go the long way, now and if they are sent again.
     if (this.#outbox.store === undefined) call.args = call.args.intoMemory();
-    const { id, args } = call;
+    const { args } = call;
     if (args.isStored) write(args.place);
     else this.#outbox.place(id, args.buffer.subarray(args.start, args.end), write);
   }
@@ -117,26 +100,26 @@ export class RequestSender {
    * A call whose arguments are still going out cannot be started: were it counted as waiting, small ones would wait for
    * it. A few are not counted before they are out.
    */
-  #transfer(call: Call): void {
+  #transfer(task: SentTask): void {
     if (this.#transfers >= FREE_TRANSFERS) {
       this.#window.sent(1);
-      call.counted = true;
+      task.isCounted = true;
     }
-    call.inTransfer = true;
+    task.isInTransfer = true;
     this.#transfers++;
   }
 
-  #transferred(call: Call): void {
-    call.inTransfer = false;
+  #transferred(task: SentTask): void {
+    task.isInTransfer = false;
     this.#transfers--;
-    if (!call.counted) this.#window.sent(1);
+    if (!task.isCounted) this.#window.sent(1);
   }
 
   /** `encoded`: the value, when it has been encoded already. */
-  step(call: Call, kind: StepKind, value: unknown, after: number, idle: boolean, encoded?: EncodedValue): void {
+  step(task: SentTask, kind: StepKind, value: unknown, after: number, idle: boolean, encoded?: EarlyValue): void {
     const { writer } = this.#outbox;
-    const { id } = call;
-    const serializer = call.extras?.serializer;
+    const { id } = task;
+    const serializer = task.call?.extras?.serializer;
     if (serializer !== undefined && value === undefined) {
       this.#outbox.inOrder(id, () => {
         writeStep(writer, id, kind, {}, [], after);
@@ -146,7 +129,9 @@ export class RequestSender {
     }
     const bytes =
       encoded?.bytes ??
-      (serializer === undefined ? encoder.encodeInParts(value, "value") : dumpWith(serializer, value, "value"));
+      (serializer === undefined
+        ? encoder.encodeInParts(value, "value", task.call?.route.weak)
+        : dumpWith(serializer, value, "value"));
     const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
     const needs = this.#sent.announce(writer, RequestField.dependency, dependencies);
     this.#outbox.place(id, bytes, (place) => {
@@ -155,31 +140,30 @@ export class RequestSender {
     });
   }
 
-  credit(call: Call, steps: number, idle: boolean): void {
-    const { id } = call;
+  credit({ id }: SentTask, steps: number, idle: boolean): void {
     this.#outbox.inOrder(id, () => {
       writeCredit(this.#outbox.writer, id, steps);
       this.#outbox.schedule(idle);
     });
   }
 
-  /** A signal among the arguments was aborted. One whose task has not been written is told of with that. */
-  abort(call: Call, number: number, reason: unknown): void {
-    if (!call.written) return;
-    this.#writeAbort(call, number, reason, false);
+  /** A signal among the arguments was aborted. The worker learns with the task of one that is aborted before that. */
+  abortSignal({ id, isWritten }: SentTask, number: number, reason: unknown): void {
+    if (!isWritten) return;
+    this.#writeAbort(id, number, reason, false);
     this.#outbox.schedule(true);
   }
 
   /** Tells of signals that were aborted since the arguments were encoded, before the task can look at them. */
-  #repeatAborts(call: Call, signals: readonly LiveSignal[]): void {
+  #repeatAborts(id: number, signals: readonly LiveSignal[]): void {
     for (const [number, { signal, wasAborted }] of signals.entries()) {
-      if (signal.aborted && !wasAborted) this.#writeAbort(call, number, signal.reason, true);
+      if (signal.aborted && !wasAborted) this.#writeAbort(id, number, signal.reason, true);
     }
   }
 
-  #writeAbort(call: Call, number: number, reason: unknown, early: boolean): void {
+  #writeAbort(id: number, number: number, reason: unknown, early: boolean): void {
     const { bytes, needs } = this.#reason(reason);
-    writeAbort(this.#outbox.writer, call.id, number, bytes, needs, early);
+    writeAbort(this.#outbox.writer, id, number, bytes, needs, early);
   }
 
   /** A reason that cannot travel is left out: that it was aborted can. */
@@ -193,13 +177,13 @@ export class RequestSender {
     }
   }
 
-  cancel(call: Call, reason: unknown): void {
+  cancel(task: SentTask, reason: unknown): void {
     const { writer } = this.#outbox;
     const { bytes, needs } = this.#reason(reason);
-    this.#outbox.abandon(call.id);
-    if (call.inTransfer) this.#transferred(call);
+    this.#outbox.abandon(task.id);
+    if (task.isInTransfer) this.#transferred(task);
     this.#openCancelBatch();
-    writeCancel(writer, call.id, bytes, needs);
+    writeCancel(writer, task.id, bytes, needs);
     this.#cancelBatch = { number: this.#outbox.batch, size: writer.size };
     this.#outbox.schedule(true);
   }
@@ -212,8 +196,25 @@ export class RequestSender {
     if (number !== batch || size !== writer.size) this.#outbox.flush();
   }
 
-  #announceRoute(call: Call): void {
-    const { route } = call;
+  /** Tells a worker that knows a pool, and that may make calls there, what has changed. */
+  refresh(pool: PoolReference): void {
+    if (!this.#pools.has(pool.number) || this.#pools.get(pool.number) === pool.version) return;
+    this.#announcePool(pool);
+    this.#outbox.schedule(true);
+  }
+
+  #announcePool(pool: PoolReference): void {
+    const { writer } = this.#outbox;
+    const known = this.#pools.get(pool.number) ?? 0;
+    this.#pools.set(pool.number, pool.version);
+    const description = pool.describe(known);
+    if (description === undefined) return;
+    const balancer = known === 0 ? pool.balancer : undefined;
+    const needs = this.#sent.announce(writer, RequestField.dependency, balancer?.dependencies ?? []);
+    writePoolReference(writer, pool.number, description, balancer?.bytes, needs);
+  }
+
+  #announceRoute({ route }: Call): void {
     const { writer } = this.#outbox;
     this.#routes.delete(route.replaces);
     this.#routes.add(route.number);

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { Call, type CallExtras } from "../call/call.ts";
+import { Call, type CallExtras, type CallOwner } from "../call/call.ts";
+import { CallGroup } from "../call/call-group.ts";
 import { RemoteFailure } from "../call/remote-failure.ts";
 import {
   CodeUnavailable,
@@ -31,6 +32,7 @@ import {
   writeWelcome,
 } from "../wire/response-frames.ts";
 import { PROTOCOL_VERSION } from "../wire/version.ts";
+import { SentTask } from "./sent-task.ts";
 import { Session } from "./session.ts";
 
 const LARGE = 300 * 1024;
@@ -39,6 +41,7 @@ const ROUTE: Route = {
   name: "add",
   code: Uint8Array.of(1),
   dependencies: [],
+  weak: [],
   streams: false,
   method: false,
   serializer: undefined,
@@ -133,23 +136,39 @@ class FakeStream {
   }
 }
 
+/** The worker that calls are handed to. */
+const WORKER = { uid: "w-1", tally: { inFlight: 0, done: 0, failed: 0 } };
+
 /** A call that keeps everything it is told. */
 function makeCall(bytes = Uint8Array.of(1), extras?: CallExtras) {
   const told: unknown[] = [];
-  const owner = {
-    rejected: (_call: Call, error: Error) => void told.push(["rejected", error]),
-    returned: (_call: Call, error: Error) => void told.push(["returned", error]),
-    remade: (call: Call, worker: string) => void told.push(["remade", call, worker]),
-    lost: (_call: Call, error: Error) => void told.push(["lost", error]),
+  const owner: CallOwner = {
+    withdraw: () => undefined,
+    rejected: (_call, error) => void told.push(["rejected", error]),
+    returned: (_call, error) => void told.push(["returned", error]),
+    remade: (call) => void told.push(["remade", call, call.recipient?.uid]),
+    lost: (_call, error) => void told.push(["lost", error]),
   };
-  const call = new Call(ROUTE, owner, undefined, extras, Payload.inMemory(bytes));
-  call.resolve = (value) => void told.push(["resolved", value]);
-  call.reject = (failure) => void told.push(["failed", failure instanceof RemoteFailure ? failure.error : failure]);
-  return { call, told };
+  const call = new Call(
+    ROUTE,
+    new CallGroup(),
+    (value) => void told.push(["resolved", value]),
+    (failure) => void told.push(["failed", failure instanceof RemoteFailure ? failure.error : failure]),
+  );
+  call.extras = extras;
+  call.args = Payload.inMemory(bytes);
+  call.waitAt(owner);
+  return { call, told, owner };
 }
 
 function send(session: Session, ...calls: Call[]): void {
-  session.send(calls, 0, calls.length);
+  session.send(calls, WORKER);
+}
+
+/** What the call is in its session. */
+function taskOf({ task }: Call): SentTask {
+  if (!(task instanceof SentTask)) throw new Error("the call is in no session");
+  return task;
 }
 
 const outcome =
@@ -198,7 +217,7 @@ describe("calls", () => {
   it("that may be sent soon are one message with those after them", async () => {
     const stream = new FakeStream().welcome();
     const { messages } = stream;
-    for (let i = 0; i < 3; i++) stream.session.send([makeCall().call], 0, 1, true);
+    for (let i = 0; i < 3; i++) stream.session.send([makeCall().call], WORKER, true);
     expect([stream.messages - messages, stream.session.inFlight]).toEqual([0, 3]);
     await new Promise((resolve) => process.nextTick(resolve));
     expect([stream.messages - messages, stream.ids(RequestField.task)]).toEqual([1, [0, 1, 2]]);
@@ -207,7 +226,7 @@ describe("calls", () => {
   it("of one send are one message, and each gets its own answer", () => {
     const stream = new FakeStream().welcome();
     const [a, b, c] = [makeCall(), makeCall(), makeCall()];
-    stream.session.send([a.call, b.call, c.call], 1, 3);
+    send(stream.session, b.call, c.call);
     expect(stream.ids(RequestField.task)).toEqual([0, 1]);
     expect(stream.session.inFlight).toBe(2);
     stream.answer(result(1, "c"), outcome(ResponseField.raised, 0, new RangeError("b")));
@@ -217,20 +236,20 @@ describe("calls", () => {
 
   it("are counted for their worker", () => {
     const stream = new FakeStream().welcome();
-    const tally = { done: 0, failed: 0 };
+    const worker = { uid: "w-2", tally: { inFlight: 0, done: 0, failed: 0 } };
     const calls = [makeCall().call, makeCall().call, makeCall().call];
-    for (const call of calls) call.tally = tally;
-    send(stream.session, ...calls);
+    stream.session.send(calls, worker);
+    expect(worker.tally).toEqual({ inFlight: 3, done: 0, failed: 0 });
+    expect([stream.session.callsOf(worker), stream.session.callsOf(WORKER)]).toEqual([calls, []]);
     stream.answer(result(0, 1), result(1, 1), outcome(ResponseField.raised, 2, 1));
-    expect(tally).toEqual({ done: 2, failed: 1 });
+    expect(worker.tally).toEqual({ inFlight: 0, done: 2, failed: 1 });
   });
 
   it("hear when they were handed over and when they were started, once", () => {
     const stream = new FakeStream().welcome();
     const { call } = makeCall();
     const heard: string[] = [];
-    call.onHanded = () => heard.push("handed");
-    call.onStarted = () => heard.push("started");
+    call.watch({ sent: () => heard.push("handed"), started: () => heard.push("started") });
     send(stream.session, call);
     stream.answer(accepted(0));
     expect([call.state, stream.session.window.room]).toEqual(["running", 1]);
@@ -249,16 +268,14 @@ describe("calls", () => {
     );
     expect(a.told).toEqual([["rejected", expect.any(TransientRpcError)]]);
     expect(b.told).toEqual([["rejected", expect.any(RpcError)]]);
-    expect([a.call.state, a.call.session, stream.session.inFlight]).toEqual(["waiting", undefined, 0]);
+    expect([a.call.state, a.call.task, stream.session.inFlight]).toEqual(["settling", undefined, 0]);
     expect(stream.session.window.room).toBe(1);
   });
 
   it("whose code the worker does not have are made anew for it, or fail", () => {
     const stream = new FakeStream().welcome();
     const [a, b, c] = [makeCall(), makeCall(), makeCall()];
-    const remade = makeCall().call;
-    a.call.worker = "w-1";
-    a.call.remake = (hashes) => (hashes.join() === "h1,h2" ? remade : undefined);
+    a.call.remake = (hashes) => hashes.join() === "h1,h2";
     b.call.remake = () => {
       throw new RangeError("cannot travel");
     };
@@ -266,7 +283,7 @@ describe("calls", () => {
     const wants = (id: number) => (writer: BatchWriter) =>
       writeRejected(writer, id, { status: StatusCode.NOT_FOUND, message: "no such module", codeWanted: ["h1", "h2"] });
     stream.answer(wants(0), wants(1), wants(2));
-    expect(a.told).toEqual([["remade", remade, "w-1"]]);
+    expect(a.told).toEqual([["remade", a.call, "w-1"]]);
     expect(b.told).toEqual([["failed", new RangeError("cannot travel")]]);
     expect(c.told).toEqual([["failed", expect.any(CodeUnavailable)]]);
     expect([stream.session.inFlight, stream.session.window.room]).toEqual([0, 1]);
@@ -340,19 +357,19 @@ describe("calls", () => {
     const [{ call: steps }, { call: other }] = [makeCall(), makeCall()];
     const told = (): boolean[] =>
       stream.events.waitedFor.mock.calls.map(([isWaitedFor]: boolean[]) => isWaitedFor === true);
-    stream.session.send([steps], 0, 1);
-    stream.session.setWaitedFor(steps, false);
-    stream.session.setWaitedFor(steps, false);
+    send(stream.session, steps);
+    steps.task?.setWaitedFor(false);
+    steps.task?.setWaitedFor(false);
     expect(told()).toEqual([true, false]);
-    stream.session.send([other], 0, 1);
-    stream.session.setWaitedFor(steps, true);
-    stream.session.setWaitedFor(steps, false);
+    send(stream.session, other);
+    steps.task?.setWaitedFor(true);
+    steps.task?.setWaitedFor(false);
     expect(told()).toEqual([true, false, true]);
     stream.answer(result(1, 3));
     expect(told()).toEqual([true, false, true, false]);
     stream.answer(result(0, 3));
-    expect([told().length, stream.session.inFlight, steps.isResting]).toEqual([4, 0, false]);
-    stream.session.send([other], 0, 1);
+    expect([told().length, stream.session.inFlight, steps.task]).toEqual([4, 0, undefined]);
+    send(stream.session, other);
     stream.session.close(new WorkerLost("gone"));
     expect(told().slice(4)).toEqual([true, false]);
   });
@@ -363,7 +380,7 @@ describe("calls", () => {
     const steps: unknown[] = [];
     call.stream = {
       opened: () => steps.push("opened"),
-      yielded: (value, control) => steps.push([value, control]),
+      yielded: (value, control) => steps.push([value, control]) > 0,
       cancelled: () => steps.push("cancelled"),
     };
     send(stream.session, call);
@@ -387,23 +404,28 @@ describe("cancelling", () => {
     const steps: unknown[] = [];
     call.stream = {
       opened: () => undefined,
-      yielded: (value) => steps.push(value),
+      yielded: (value) => steps.push(value) > 0,
       cancelled: () => steps.push("cancelled"),
     };
     send(stream.session, call);
-    stream.session.cancel(call, "enough");
+    call.cancel("enough");
     expect(stream.session.window.room).toBe(1);
     stream.answer(accepted(0), outcome(ResponseField.yielded, 0, 1));
     expect(stream.session.inFlight).toBe(1);
     stream.answer(result(0, "late"));
-    expect([told, steps, stream.session.inFlight, stream.session.window.room]).toEqual([[], ["cancelled"], 0, 1]);
+    expect([told, steps, stream.session.inFlight, stream.session.window.room]).toEqual([
+      [["failed", "enough"]],
+      ["cancelled"],
+      0,
+      1,
+    ]);
   });
 
   it("one whose refusal is under way is not handed back", () => {
     const stream = new FakeStream().welcome();
     const { call, told } = makeCall();
     send(stream.session, call);
-    stream.session.cancel(call, "enough");
+    call.task?.cancel("enough");
     stream.answer((writer) => writeRejected(writer, 0, { status: StatusCode.UNAVAILABLE, message: "stopping" }));
     expect([told, stream.session.inFlight, stream.session.window.room]).toEqual([[], 0, 1]);
   });
@@ -413,7 +435,7 @@ describe("cancelling", () => {
     stream.writable = false;
     const { call } = makeCall(new Uint8Array(LARGE));
     send(stream.session, call);
-    stream.session.cancel(call, "enough");
+    call.task?.cancel("enough");
     expect([stream.session.inFlight, stream.session.window.room]).toEqual([0, 1]);
     stream.drain();
     await turn();
@@ -424,23 +446,23 @@ describe("cancelling", () => {
     const [first, second] = [new FakeStream().welcome(), new FakeStream().welcome()];
     const { call } = makeCall(new Uint8Array(LARGE));
     send(first.session, call);
-    while (!call.written) await turn();
+    while (!taskOf(call).isWritten) await turn();
     first.answer((writer) => writeRejected(writer, 0, { status: StatusCode.UNAVAILABLE, message: "stopping" }));
     second.writable = false;
     send(second.session, call);
-    second.session.cancel(call, "enough");
+    call.task?.cancel("enough");
     expect([second.session.inFlight, second.session.window.room]).toEqual([0, 1]);
   });
 
-  it("is for the call's own session", () => {
-    const [a, b] = [new FakeStream().welcome(), new FakeStream().welcome()];
-    const { call } = makeCall();
-    send(a.session, call);
-    b.session.cancel(call, "x");
-    b.session.credit(call, 1);
-    b.session.step(call, 1, "x", 0);
-    expect(call.state).toBe("sent");
-    expect(b.received).toHaveLength(1);
+  it("frees room once for all calls that are cancelled in one turn of the event loop", async () => {
+    const stream = new FakeStream().welcome();
+    const calls = [makeCall().call, makeCall().call];
+    send(stream.session, ...calls);
+    stream.events.progressed.mockClear();
+    for (const call of calls) call.cancel("enough");
+    expect([stream.events.progressed.mock.calls.length, stream.session.room]).toEqual([0, 1]);
+    await turn();
+    expect(stream.events.progressed).toHaveBeenCalledTimes(1);
   });
 });
 
@@ -457,9 +479,9 @@ describe("the end of a session", () => {
     const order: string[] = [];
     stream.events.closed.mockImplementation(() => order.push("closed"));
     const [a, b, abandoned] = [makeCall(), makeCall(), makeCall()];
-    const told = vi.spyOn(a.call.owner, "lost").mockImplementation(() => void order.push("lost"));
+    const told = vi.spyOn(a.owner, "lost").mockImplementation(() => void order.push("lost"));
     send(stream.session, a.call, b.call, abandoned.call);
-    stream.session.cancel(abandoned.call, "x");
+    abandoned.call.task?.cancel("x");
     end(stream);
     stream.end({ code: StatusCode.UNAVAILABLE, message: "again" });
     stream.session.close(new Error("closed as well"));
@@ -469,7 +491,7 @@ describe("the end of a session", () => {
     expect(b.told).toEqual([["lost", expect.objectContaining({ message: expect.stringMatching(why) })]]);
     expect(abandoned.told).toEqual([]);
     expect(order).toEqual(["closed", "lost"]);
-    expect([a.call.state, a.call.session, a.call.id, stream.session.inFlight]).toEqual(["ended", undefined, -1, 0]);
+    expect([a.call.state, a.call.task, stream.session.inFlight]).toEqual(["settling", undefined, 0]);
   });
 
   it("by close cancels the stream and tells calls why", async () => {
@@ -539,11 +561,12 @@ describe("a session over time", () => {
           if (kind === "send" || id === undefined || entry === undefined) {
             const made = makeCall();
             send(session, made.call);
-            expect(atWorker.has(made.call.id)).toBe(false);
-            atWorker.set(made.call.id, made);
+            const { id: used } = taskOf(made.call);
+            expect(atWorker.has(used)).toBe(false);
+            atWorker.set(used, made);
           } else if (kind === "accept") stream.answer(accepted(id));
           else if (kind === "cancel") {
-            session.cancel(entry.call, "x");
+            entry.call.task?.cancel("x");
             cancelled.add(entry.call);
           } else settle(id, kind);
           expect(session.inFlight).toBe(atWorker.size);

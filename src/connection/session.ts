@@ -1,9 +1,10 @@
-import { type Call, RemoteFailure, type Tally } from "../call/index.ts";
+import type { Call, EarlyValue, PoolReference, Recipient } from "../call/index.ts";
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
-import { type GrpcChannel, type GrpcStatus, type GrpcStream, StatusCode } from "../grpc/index.ts";
+import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
 import {
+  type CallerLimits,
   ChunkField,
   FrameReader,
   LAST_RESPONSE_FIELD,
@@ -24,10 +25,10 @@ import {
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
 import { OutcomeDelivery } from "./outcome-delivery.ts";
-import { type EncodedValue, RequestSender } from "./request-sender.ts";
+import { RequestSender } from "./request-sender.ts";
+import { SentTask, type TaskSession } from "./sent-task.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
-const GRPC_PREFIX_BYTES = 5;
 
 /** What the owner of a session is told. */
 export interface SessionEvents {
@@ -45,7 +46,7 @@ export interface SessionEvents {
  * The caller's end of one stream to one task thread of a worker. Carries every call between the two, many at once.
  * `opening`: hello sent. `open`: welcomed. `closed`: over.
  */
-export class Session {
+export class Session implements TaskSession {
   readonly window = new DispatchWindow();
   /** Messages of the worker so far. */
   messages = 0;
@@ -55,9 +56,10 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
   readonly #reader = new FrameReader(LAST_RESPONSE_FIELD);
-  readonly #outcomes = new OutcomeDelivery((call, reason) => this.#abandon(call, reason));
-  readonly #calls: (Call | undefined)[] = [];
-  readonly #freeIds: number[] = [];
+  readonly #outcomes: OutcomeDelivery;
+  /** By their ids. */
+  readonly #tasks: SentTask[] = [];
+  readonly #freeTasks: SentTask[] = [];
   #welcomed: ((welcome: Welcome) => void) | undefined;
   #refused: ((error: RpcError) => void) | undefined;
   /** The worker's answer to the hello. Rejects when it does not want this caller. */
@@ -67,9 +69,11 @@ export class Session {
   /** Streams among them whose caller has not asked for more. */
   #resting = 0;
   #isWaitedFor = false;
+  #willProgress = false;
 
-  constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents) {
+  constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents, limits?: CallerLimits) {
     this.#address = address;
+    this.#outcomes = new OutcomeDelivery((call, reason) => call.task?.cancel(reason), limits);
     this.#events = events;
     this.welcome = new Promise((resolve, reject) => {
       this.#welcomed = resolve;
@@ -80,7 +84,7 @@ export class Session {
       drain: () => this.#outbox.drained(),
       status: (status) => this.#ended(status),
     });
-    this.#outbox = new Outbox(this.#stream, GRPC_PREFIX_BYTES, RequestField.chunk);
+    this.#outbox = new Outbox(this.#stream, PREFIX_BYTES, RequestField.chunk);
     this.#sender = new RequestSender(this.#outbox, this.window);
     writeHello(this.#outbox.writer, {
       version: PROTOCOL_VERSION,
@@ -102,65 +106,66 @@ export class Session {
     return this.#inFlight;
   }
 
-  /**
-   * Sends calls in one message: those of the list from `from` up to, not including, `to`. `soon`: in one with what else
-   * is sent in this turn of the event loop.
-   */
-  send(calls: readonly (Call | undefined)[], from: number, to: number, soon = false): void {
+  /** Tasks that may be sent now. */
+  get room(): number {
+    return this.window.room;
+  }
+
+  /** Sends calls in one message. `soon`: in one with whatever else is sent in this turn of the event loop. */
+  send(calls: readonly Call[], recipient: Recipient, soon = false): void {
     if (this.#inFlight === 0) this.#events.activity(true);
-    this.#inFlight += to - from;
-    for (let i = from; i < to; i++) {
-      const call = calls[i] as Call;
-      call.id = this.#freeIds.pop() ?? this.#calls.length;
-      this.#calls[call.id] = call;
-      call.session = this;
-      call.state = "sent";
-      call.written = false;
-      call.inTransfer = false;
-      call.counted = false;
-      this.#sender.task(call);
-      call.onHanded?.();
+    this.#inFlight += calls.length;
+    for (const call of calls) {
+      const task = this.#freeTasks.pop() ?? this.#addTask();
+      task.begin(call);
+      call.send(task, recipient);
+      this.#sender.task(task, call);
     }
     this.#tellIfWaitedFor();
     if (soon) this.#outbox.schedule(true);
     else this.#outbox.flush();
   }
 
-  /**
-   * Advances a generator with a value, an error or a request to return. Throws when the value cannot travel.
-   * `encoded`: the value, when it has been encoded already.
-   */
-  step(call: Call, kind: StepKind, value: unknown, after: number, encoded?: EncodedValue): void {
-    if (call.session === this) this.#sender.step(call, kind, value, after, this.#inFlight <= 1, encoded);
+  /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
+  refresh(pool: PoolReference): void {
+    if (this.#state === "open" && this.#inFlight > 0) this.#sender.refresh(pool);
   }
 
-  /** Lets a generator run `steps` more plain steps. */
-  credit(call: Call, steps: number): void {
-    if (call.session === this) this.#sender.credit(call, steps, this.#inFlight <= 1);
+  /** The calls in flight that `recipient` has and somebody waits for. */
+  callsOf(recipient: Recipient): Call[] {
+    return this.#tasks.flatMap(({ call }) => (call?.recipient === recipient ? [call] : []));
   }
 
-  /** The caller of a stream waits for its next step, or does not wait at present. */
-  setWaitedFor(call: Call, isWaitedFor: boolean): void {
-    if (call.session !== this || call.isResting !== isWaitedFor) return;
-    call.isResting = !isWaitedFor;
+  step(task: SentTask, kind: StepKind, value: unknown, after: number, encoded: EarlyValue | undefined): void {
+    this.#sender.step(task, kind, value, after, this.#inFlight <= 1, encoded);
+  }
+
+  credit(task: SentTask, steps: number): void {
+    this.#sender.credit(task, steps, this.#inFlight <= 1);
+  }
+
+  setWaitedFor(task: SentTask, isWaitedFor: boolean): void {
+    if (task.isResting !== isWaitedFor) return;
+    task.isResting = !isWaitedFor;
     this.#resting += isWaitedFor ? -1 : 1;
     this.#tellIfWaitedFor();
   }
 
-  /** Tells the worker that nobody waits for a call any more. */
-  cancel(call: Call, reason: unknown): void {
-    if (call.session === this) call.stream?.cancelled();
-    this.#abandon(call, reason);
+  abortSignal(task: SentTask, number: number, reason: unknown): void {
+    if (this.#state !== "closed") this.#sender.abortSignal(task, number, reason);
   }
 
-  /** The calls in flight that are counted by `tally` and waited for. */
-  callsOf(tally: Tally): Call[] {
-    return this.#calls.flatMap((call) => (call?.tally === tally && isWanted(call) ? [call] : []));
-  }
-
-  /** A signal among the arguments of a call was aborted. */
-  abort(call: Call, number: number, reason: unknown): void {
-    if (call.session === this && this.#state !== "closed") this.#sender.abort(call, number, reason);
+  cancel(task: SentTask, reason: unknown): void {
+    if (this.#state === "closed") return;
+    const unstarted = task.state === "sent";
+    task.state = "abandoned";
+    task.call = undefined;
+    this.#outcomes.payloads.dropChunks(task.id);
+    this.#sender.cancel(task, reason);
+    if (unstarted) this.window.started(1);
+    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
+    if (!task.isWritten) this.#release(task);
+    this.#progressLater();
   }
 
   /** Ends the session. Calls in flight are lost. */
@@ -170,16 +175,23 @@ export class Session {
     this.#shut(error);
   }
 
-  #abandon(call: Call, reason: unknown): void {
-    if (call.session !== this || this.#state === "closed") return;
-    const unstarted = call.state === "sent";
-    call.state = "abandoned";
-    this.#outcomes.payloads.dropChunks(call.id);
-    this.#sender.cancel(call, reason);
-    if (unstarted) this.window.started(1);
-    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
-    if (!call.written) this.#release(call);
-    this.#events.progressed(this);
+  #addTask(): SentTask {
+    const task = new SentTask(this.#tasks.length, this);
+    this.#tasks.push(task);
+    return task;
+  }
+
+  /**
+   * Tells that there is room once the event loop has turned. Calls are often cancelled together, and none of those that
+   * are about to be cancelled should take the room of another.
+   */
+  #progressLater(): void {
+    if (this.#willProgress) return;
+    this.#willProgress = true;
+    setImmediate(() => {
+      this.#willProgress = false;
+      if (this.#state !== "closed") this.#events.progressed(this);
+    });
   }
 
   #message(buffer: Buffer, start: number, end: number): void {
@@ -194,11 +206,11 @@ export class Session {
           started += this.#outcome(frame, kind);
           break;
         case ResponseField.accepted:
-          started += this.#started(this.#calls[frame.integer(1)]);
+          started += this.#started(this.#tasks[frame.integer(1)]);
           break;
         case ResponseField.chunk:
           // Pieces of what nobody wants any more may still be under way.
-          if (isWanted(this.#calls[frame.integer(ChunkField.id)])) this.#outcomes.payloads.addChunk(frame);
+          if (this.#tasks[frame.integer(ChunkField.id)]?.call !== undefined) this.#outcomes.payloads.addChunk(frame);
           break;
         case ResponseField.rejected:
           started += this.#rejected(frame);
@@ -237,67 +249,67 @@ export class Session {
     });
   }
 
-  /** 1 when this is the first sign that the call was started. */
-  #started(call: Call | undefined): number {
-    if (call === undefined || call.state !== "sent") return 0;
-    call.state = "running";
-    call.onStarted?.();
+  /** 1 when this is the first sign that the task was started. */
+  #started(task: SentTask | undefined): number {
+    if (task === undefined || task.state !== "sent") return 0;
+    task.state = "started";
+    task.call?.start();
     return 1;
   }
 
   #outcome(frame: FrameReader, kind: number): number {
     const id = frame.integer(OutcomeField.id);
-    const call = this.#calls[id];
-    if (call === undefined) return 0;
-    const started = this.#started(call);
-    const wanted = isWanted(call);
-    if (kind !== ResponseField.yielded) this.#release(call);
-    if (wanted) this.#outcomes.take(frame, kind, id, call);
+    const task = this.#tasks[id];
+    if (task === undefined || task.state === "free") return 0;
+    const started = this.#started(task);
+    const { call } = task;
+    if (kind !== ResponseField.yielded) this.#release(task);
+    if (call !== undefined) this.#outcomes.take(frame, kind, id, call);
     else this.#outcomes.drop(frame, id);
     return started;
   }
 
   #rejected(frame: FrameReader): number {
-    const call = this.#calls[frame.integer(RejectedField.id)];
-    if (call === undefined) return 0;
-    const counts = call.state === "sent" ? 1 : 0;
-    const wanted = call.state !== "abandoned";
-    this.#release(call);
-    if (!wanted) return counts;
+    const task = this.#tasks[frame.integer(RejectedField.id)];
+    if (task === undefined || task.state === "free") return 0;
+    const counts = task.state === "sent" ? 1 : 0;
+    const { call } = task;
+    this.#release(task);
+    if (call === undefined) return counts;
     if (frame.has(RejectedField.codeWanted)) {
       this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
-      call.state = "waiting";
       const error = errorForStatus(status as GrpcStatus, this.#address);
-      if (status.code === StatusCode.ABORTED) call.owner.returned(call, error);
-      else call.owner.rejected(call, error);
+      if (status.code === StatusCode.ABORTED) call.owner?.returned(call, error);
+      else call.owner?.rejected(call, error);
     }
     return counts;
   }
 
   #codeWanted(call: Call, hashes: readonly string[], message: string): void {
-    let remade: Call | undefined;
+    const { args } = call;
+    let remade = false;
     try {
-      remade = call.remake?.(hashes, message);
+      remade = call.remake?.(hashes, message) === true;
     } catch (error) {
-      call.reject(new RemoteFailure(error));
+      call.fail(error);
       return;
     } finally {
-      if (call.args !== remade?.args) call.args.drop();
+      if (!remade || call.args !== args) args.drop();
     }
-    if (remade !== undefined) call.owner.remade(remade, call.worker);
-    else call.reject(new RemoteFailure(new CodeUnavailable(`worker ${this.#address}: ${message}`)));
+    if (remade) call.owner?.remade(call);
+    else call.fail(new CodeUnavailable(`worker ${this.#address}: ${message}`));
   }
 
-  #release(call: Call): void {
-    this.#calls[call.id] = undefined;
-    this.#freeIds.push(call.id);
-    call.id = -1;
-    call.session = undefined;
-    call.state = "ended";
-    if (call.isResting) this.#resting--;
-    call.isResting = false;
+  /** The worker has said its last word on a task. */
+  #release(task: SentTask): void {
+    task.call?.leave();
+    task.call = undefined;
+    task.state = "free";
+    this.#freeTasks.push(task);
+    if (task.isResting) this.#resting--;
+    task.isResting = false;
     if (--this.#inFlight === 0) this.#events.activity(false);
     this.#tellIfWaitedFor();
   }
@@ -329,25 +341,16 @@ export class Session {
       const unavailable = { code: StatusCode.UNAVAILABLE, message: error.message };
       this.#refused?.(error instanceof RpcError ? error : errorForStatus(unavailable, this.#address));
     }
-    const lost = this.#calls.filter((call) => call !== undefined && call.state !== "abandoned");
+    const lost = this.#tasks.flatMap(({ call }) => (call === undefined ? [] : [call]));
     const busy = this.#inFlight > 0;
     this.#inFlight = 0;
     this.#resting = 0;
-    this.#calls.length = 0;
+    this.#tasks.length = 0;
+    this.#freeTasks.length = 0;
     if (busy) this.#events.activity(false);
     this.#tellIfWaitedFor();
     this.#events.closed(this, error);
-    for (const call of lost) {
-      if (call === undefined) continue;
-      call.session = undefined;
-      call.id = -1;
-      call.isResting = false;
-      call.state = "ended";
-      call.owner.lost(call, error);
-    }
+    for (const call of lost) call.leave();
+    for (const call of lost) if (call.state === "settling") call.owner?.lost(call, error);
   }
-}
-
-function isWanted(call: Call | undefined): boolean {
-  return call !== undefined && call.state !== "abandoned";
 }

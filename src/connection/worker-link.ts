@@ -1,16 +1,18 @@
-import { PoolClosed } from "../errors.ts";
-import { type ClientTls, GrpcChannel } from "../grpc/index.ts";
+import { PoolClosed, RpcError } from "../errors.ts";
+import { type ClientTls, GrpcChannel, StatusCode } from "../grpc/index.ts";
 import { clientTls, credentialsText, type WorkerCredentialsProvider } from "../security/index.ts";
+import type { CallerLimits } from "../wire/index.ts";
 import { errorForConnect, errorForCredentials } from "./error-classes.ts";
-import { LinkVigil } from "./link-vigil.ts";
+import { LinkWatchdog } from "./link-watchdog.ts";
 import { Session } from "./session.ts";
 
-/** What those who share a link are told. */
+/** Task threads that a worker may say it has: for each one a session is opened. */
+const MOST_LANES = 1024;
+
+/** Told of changes by a link that it shares. */
 export interface LinkListener {
   /** A session has room for more calls, or one more session is open. */
   progressed(link: WorkerLink): void;
-  /** The worker no longer responds, though the connection stands; or responds again. */
-  responding(link: WorkerLink, responds: boolean): void;
   /** A session ended: the worker is gone, or one of its task threads. Calls in flight are told after this. */
   interrupted(link: WorkerLink, error: Error): void;
 }
@@ -23,6 +25,8 @@ export interface LinkOptions {
   readonly keepaliveTimeout?: number | undefined;
   /** For TLS. None: the worker is connected to without. */
   readonly credentials?: WorkerCredentialsProvider | undefined;
+  /** What the worker may take of this process. */
+  readonly limits?: CallerLimits | undefined;
 }
 
 /**
@@ -36,7 +40,7 @@ export class WorkerLink {
   readonly #listeners = new Set<LinkListener>();
   #state: "idle" | "connecting" | "ready" | "closed" = "idle";
   #channel: GrpcChannel | undefined;
-  #vigil: LinkVigil | undefined;
+  #watchdog: LinkWatchdog | undefined;
   #responds = true;
   #connecting: Promise<void> | undefined;
   #sessions: readonly Session[] = [];
@@ -46,7 +50,7 @@ export class WorkerLink {
   #unaryCalls = 0;
   #sharesFiles = false;
   /** Called when it is disconnected. */
-  #partings: (() => void)[] = [];
+  #onDisconnected: (() => void)[] = [];
   /** Why it is to be closed once it is idle. */
   #retirement: Error | undefined;
 
@@ -69,7 +73,7 @@ export class WorkerLink {
     return this.#sessions;
   }
 
-  /** False while the worker gives no sign of life although it has calls. */
+  /** False while the worker does not respond although it has calls. */
   get responds(): boolean {
     return this.#responds;
   }
@@ -129,7 +133,7 @@ export class WorkerLink {
     if (this.#state !== "ready" || channel === undefined) return Promise.resolve();
     this.#active(channel, true);
     this.#waitedFor(channel, true);
-    return new Promise((resolve) => this.#partings.push(resolve));
+    return new Promise((resolve) => this.#onDisconnected.push(resolve));
   }
 
   /** Closes the connection. Calls in flight end with `error`. */
@@ -138,10 +142,10 @@ export class WorkerLink {
     this.#state = "closed";
     for (const session of this.#sessions) session.close(error);
     this.#sessions = [];
-    this.#vigil?.close();
+    this.#watchdog?.close();
     void this.#channel?.close();
     this.#channel = undefined;
-    this.#part();
+    this.#tellDisconnected();
   }
 
   /** Closes the connection as soon as no call is in flight: a worker that is leaving may finish what it has. */
@@ -164,6 +168,10 @@ export class WorkerLink {
       await channel.connect();
       const first = this.#openSession(channel, 0);
       const { lanes, sharesFiles } = await first.welcome;
+      if (lanes > MOST_LANES) {
+        const message = `worker ${this.address} says that it has ${lanes} task threads, and no more than ${MOST_LANES} are believed`;
+        throw new RpcError(message, StatusCode.OUT_OF_RANGE);
+      }
       const others = Array.from({ length: Math.max(0, lanes - 1) }, (_, i) => this.#openSession(channel, i + 1));
       await Promise.all(others.map((session) => session.welcome));
       if (this.#isClosed()) throw new PoolClosed(`the connection to ${this.address} is closed`);
@@ -194,9 +202,9 @@ export class WorkerLink {
   }
 
   #watch(channel: GrpcChannel): void {
-    this.#vigil?.close();
+    this.#watchdog?.close();
     this.#responds = true;
-    this.#vigil = new LinkVigil(
+    this.#watchdog = new LinkWatchdog(
       {
         messages: () => this.#sessions.reduce((sum, session) => sum + session.messages, 0),
         ping: (answered) => channel.ping(answered),
@@ -208,7 +216,6 @@ export class WorkerLink {
   #responding(responds: boolean): void {
     this.#responds = responds;
     for (const session of this.#sessions) session.window.isShut = !responds;
-    for (const listener of this.#listeners) listener.responding(this, responds);
     this.#notify();
   }
 
@@ -217,12 +224,18 @@ export class WorkerLink {
   }
 
   #openSession(channel: GrpcChannel, lane: number): Session {
-    return new Session(channel, this.address, lane, {
-      progressed: () => this.#notify(),
-      activity: (busy) => this.#active(channel, busy),
-      waitedFor: (isWaitedFor) => this.#waitedFor(channel, isWaitedFor),
-      closed: (session, error) => this.#sessionClosed(channel, session, lane, error),
-    });
+    return new Session(
+      channel,
+      this.address,
+      lane,
+      {
+        progressed: () => this.#notify(),
+        activity: (busy) => this.#active(channel, busy),
+        waitedFor: (isWaitedFor) => this.#waitedFor(channel, isWaitedFor),
+        closed: (session, error) => this.#sessionClosed(channel, session, lane, error),
+      },
+      this.#options.limits,
+    );
   }
 
   #notify(): void {
@@ -245,7 +258,7 @@ export class WorkerLink {
     if (this.#channel !== channel) return;
     this.#busySessions += busy ? 1 : -1;
     if (this.#busySessions !== (busy ? 1 : 0)) return;
-    if (this.#vigil !== undefined) this.#vigil.busy = busy;
+    if (this.#watchdog !== undefined) this.#watchdog.busy = busy;
     // Not while a message is being read.
     if (!busy && this.#retirement !== undefined) setImmediate(() => this.#closeIfRetired());
   }
@@ -286,17 +299,17 @@ export class WorkerLink {
     if (this.#channel !== channel || this.#state !== "ready") return;
     this.#state = "idle";
     this.#channel = undefined;
-    this.#vigil?.close();
+    this.#watchdog?.close();
     this.#responds = true;
     this.#sessions = [];
     this.#busySessions = 0;
     this.#waitedSessions = 0;
-    this.#part();
+    this.#tellDisconnected();
     this.#closeIfRetired();
   }
 
-  #part(): void {
-    for (const parting of this.#partings.splice(0)) parting();
+  #tellDisconnected(): void {
+    for (const tell of this.#onDisconnected.splice(0)) tell();
   }
 }
 

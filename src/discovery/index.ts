@@ -11,6 +11,7 @@ export type {
 export { checkDiscoveryUrl, discoveryUrlForms, openDiscovery, POOL_NAMESPACE, POOL_SCHEME } from "./discovery-url.ts";
 export { EventQueue, type EventSink, type Release } from "./event-queue.ts";
 export { type Factory, isDiscoveryLike, type Resolved, resolveDiscovery, resolveFactory } from "./factory.ts";
+export { LanDiscovery, type LanDiscoveryOptions } from "./lan/index.ts";
 export { LocalDiscovery, type LocalDiscoveryOptions } from "./local/index.ts";
 export { StaticDiscovery, type StaticDiscoveryOptions } from "./static-discovery.ts";
 export { addressProblem } from "./worker-address.ts";

@@ -8,6 +8,7 @@ describe("addressProblem", () => {
     "worker-1.svc.local:50051",
     "[::1]:50051",
     "[fe80::1%eth0]:1",
+    "[fe80::1%br-lan.2]:1",
     "unix:a",
     "unix:/run/a b",
   ])("finds none in %j", (address) => {

@@ -1,14 +1,17 @@
 export {
+  countedFunctions,
   dismantle,
+  functionState,
   privatesOf,
   referenceOf,
   refuseSymbol,
   restorePrivates,
   type Stability,
   stability,
+  usesReceiver,
   writtenName,
 } from "./capture/index.ts";
-export { type PromiseView, viewPromise } from "./engine/index.ts";
+export { beginCapture, endCapture, type PromiseView, viewPromise } from "./engine/index.ts";
 export {
   type ExplainedPart,
   type ExplainOptions,
@@ -26,6 +29,7 @@ export {
   configureEntry,
   configureRoot,
   importFrom,
+  indexImports,
   isTypeScript,
   pathOf,
   prepareForTypeScript,

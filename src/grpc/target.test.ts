@@ -10,6 +10,7 @@ describe("parseTarget", () => {
     ["10.0.0.1:65535", { kind: "tcp", host: "10.0.0.1", port: 65_535 }],
     ["[::1]:8080", { kind: "tcp", host: "::1", port: 8080 }],
     ["[fe80::1%eth0]:8080", { kind: "tcp", host: "fe80::1%eth0", port: 8080 }],
+    ["[fe80::1%br-lan.2]:8080", { kind: "tcp", host: "fe80::1%br-lan.2", port: 8080 }],
   ])("takes %s apart", (text, target) => {
     expect(parseTarget(text)).toEqual(target);
   });

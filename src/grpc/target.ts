@@ -1,3 +1,5 @@
+import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
+
 /** Where a channel connects to, taken apart. */
 export type Target =
   | { readonly kind: "unix"; readonly path: string }
@@ -14,7 +16,7 @@ export function parseTarget(text: string): Target {
     checkSocketPath(path);
     return { kind: "unix", path };
   }
-  const match = /^(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
+  const match = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
   if (host === undefined || port < 1 || port > 65_535) {
@@ -31,12 +33,11 @@ export function parseTarget(text: string): Target {
  * @throws TypeError when it is empty or too long.
  */
 export function checkSocketPath(path: string): void {
-  const limit = process.platform === "win32" ? Number.POSITIVE_INFINITY : process.platform === "darwin" ? 103 : 107;
   const bytes = Buffer.byteLength(path);
-  if (bytes > 0 && bytes <= limit && !path.includes("\0")) return;
+  if (bytes > 0 && bytes <= MAX_SOCKET_PATH_BYTES && !path.includes("\0")) return;
   throw new TypeError(
-    bytes > limit
-      ? `The unix socket path "${path}" has ${bytes} bytes; the system allows ${limit}. Use a shorter directory.`
+    bytes > MAX_SOCKET_PATH_BYTES
+      ? `The unix socket path "${path}" has ${bytes} bytes; the system allows ${MAX_SOCKET_PATH_BYTES}. Use a shorter directory.`
       : `${JSON.stringify(path)} cannot name a unix socket. Give a path such as /run/user/1000/worker.sock.`,
   );
 }

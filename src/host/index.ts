@@ -18,4 +18,3 @@ export {
   runtimeDirectory,
   uniqueName,
 } from "./runtime-directory.ts";
-export { checkSocketPath, MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";

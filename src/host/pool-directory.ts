@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path";
-import { WoolError } from "../errors.ts";
+import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
+import { InvalidArgument, WoolError } from "../errors.ts";
 import { cleanUpAtExit } from "./exit-cleanup.ts";
 import {
   createOwnedDirectory,
@@ -15,7 +16,6 @@ import {
   runtimeDirectory,
   userDirectoryName,
 } from "./runtime-directory.ts";
-import { checkSocketPath } from "./socket-path.ts";
 
 /** Where pools keep files that should stay in memory. */
 export interface PoolDirectoryOptions {
@@ -55,7 +55,7 @@ export class PoolDirectory implements AsyncDisposable {
    * @throws WoolError when the directory was disposed of.
    */
   bulkDirectory(): string {
-    if (this.#state === "disposed") throw new WoolError(`The pool directory ${this.path} was disposed of.`);
+    if (this.#state === "disposed") throw new WoolError(`the pool directory ${this.path} was disposed of`);
     this.#bulkDirectory ??= createInMemory(this.#sharedMemory, basename(this.path)) ?? makeBulkFolder(this.path);
     return this.#bulkDirectory;
   }
@@ -116,7 +116,21 @@ function createInMemory(sharedMemory: string, name: string): string | undefined 
   try {
     return createOwnedDirectory(join(ensurePrivateDirectory(bulkRoot(sharedMemory)), name));
   } catch {
-    // No such place, no permission, or another user sits on our name there: ordinary files do as well.
+    // The directory does not exist, is not writable, or another user took our name there: ordinary files serve, too.
     return undefined;
   }
+}
+
+/**
+ * Returns `path` if a unix socket can be bound there.
+ *
+ * @throws InvalidArgument when it is longer than the system allows
+ */
+export function checkSocketPath(path: string): string {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= MAX_SOCKET_PATH_BYTES) return path;
+  throw new InvalidArgument(
+    `the socket path ${path} has ${bytes} bytes and this system allows ${MAX_SOCKET_PATH_BYTES}: ` +
+      "set XDG_RUNTIME_DIR to a shorter directory that only you can enter (mode 0700)",
+  );
 }

@@ -11,10 +11,12 @@ import {
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { indexImports } from "../functions/index.ts";
 import { PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
+  argumentsOf,
   type CallOptions,
   currentCallContext,
   dispatchThrough,
@@ -25,7 +27,7 @@ import {
   runInCallContext,
 } from "../routine/index.ts";
 import { Deadline } from "../time/index.ts";
-import { LocalWorker, refuseBesidesTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
@@ -33,8 +35,6 @@ import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
-/** How often a stop that waits looks whether the calls have ended, in milliseconds. */
-const DRAIN_LOOK_MS = 5;
 /** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
 const QUORUM_TIMEOUT_MS = 60_000;
 
@@ -72,7 +72,7 @@ export class WorkerPool implements AsyncDisposable {
    */
   static async start(options: PoolOptions = {}): Promise<WorkerPool> {
     checkPoolOptions(options);
-    refuseBesidesTasks("WorkerPool.start()");
+    refuseOutsideTasks("WorkerPool.start()");
     const pool = makePool(options);
     try {
       await pool.#start();
@@ -126,7 +126,9 @@ export class WorkerPool implements AsyncDisposable {
     const outer = call.signal ?? context.ambient?.signal;
     const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
       const signal = outer === undefined ? cancel : AbortSignal.any([outer, cancel]);
-      return runInCallContext(context, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
+      return runInCallContext(context, () =>
+        this.call(spec, argumentsOf(spec, [item]), { ...call, signal }),
+      ) as Promise<R>;
     };
     return mapConcurrently(items, callItem, own, concurrency, {
       signal: outer,
@@ -191,7 +193,8 @@ export class WorkerPool implements AsyncDisposable {
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
-    const lost = publisher !== undefined && size > 0 ? await this.#spawn(size, proxy, publisher) : [];
+    const spawned = publisher !== undefined && size > 0 ? this.#spawn(size, proxy, publisher) : Promise.resolve([]);
+    const [lost] = await Promise.all([spawned, indexImports()]);
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenPool(this);
@@ -200,7 +203,7 @@ export class WorkerPool implements AsyncDisposable {
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
-    const { credentials } = this.#options;
+    const { credentials, limits } = this.#options;
     const wanted = new Set(tags);
     return {
       discovery:
@@ -218,6 +221,7 @@ export class WorkerPool implements AsyncDisposable {
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
       ...(credentials === undefined ? {} : { credentials }),
+      ...(limits === undefined ? {} : { limits }),
     };
   }
 
@@ -260,6 +264,8 @@ export class WorkerPool implements AsyncDisposable {
       startLimit: quorumTimeout,
       ...(workerOptions.shutdownGracePeriod === undefined ? {} : { stopLimit: workerOptions.shutdownGracePeriod }),
       made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
+      present: (worker) => proxy.adopt(worker),
+      gone: (uid) => proxy.abandon(uid),
       missed: (uid) => proxy.expect(uid, true),
       lost: (uid, error) => {
         proxy.expect(uid, false);
@@ -297,8 +303,7 @@ export class WorkerPool implements AsyncDisposable {
 
   /** Waits for the calls made through this pool, as long as there is time. */
   async #drain(): Promise<void> {
-    const busy = (): boolean => this.#proxy?.isBusy === true;
-    while (busy() && this.#deadline.left > 0) await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    await Promise.race([this.#proxy?.drained(), this.#deadline.passed]);
   }
 
   #closedError(): PoolClosed {

@@ -18,6 +18,8 @@ export interface RoutineOptions {
   readonly serializer?: Serializer;
   /** Generators: how many steps the worker may run ahead of `next()`. Default: 0, strictly on demand. */
   readonly prefetch?: number;
+  /** Tags that a worker must have, all of them, to get the task. Default: none. */
+  readonly needs?: readonly string[];
 }
 
 /** What routines can be dispatched through: a `WorkerPool` or a `WorkerProxy`. */
@@ -43,6 +45,7 @@ const ROUTINE_CHECKS: Record<keyof RoutineOptions, Check> = {
   ship: must.oneOf("auto", "reference", "value"),
   serializer: (value) => (isSerializer(value) ? undefined : "an object with the methods dumps and loads"),
   prefetch: must.wholeNumber(0),
+  needs: must.texts,
 };
 
 /** What each option of a call must be. */

@@ -1,5 +1,12 @@
 export { BatchWriter } from "./batch-writer.ts";
 export {
+  type CallerLimits,
+  type CompleteLimits,
+  type ConnectionLimits,
+  DEFAULT_LIMITS,
+  LimitExceeded,
+} from "./connection-limits.ts";
+export {
   encodeDescribeResponse,
   encodeIdleResponse,
   encodeStopRequest,
@@ -20,6 +27,7 @@ export {
   CancelField,
   ChunkField,
   CreditField,
+  DependencyField,
   HelloField,
   PoolReferenceField,
   RouteField,
@@ -50,4 +58,10 @@ export {
   writeRejected,
   writeWelcome,
 } from "./response-frames.ts";
-export { MINIMUM_PROTOCOL_VERSION, PACKAGE_VERSION, PROTOCOL_VERSION, versionConflict } from "./version.ts";
+export {
+  MINIMUM_PROTOCOL_VERSION,
+  PACKAGE_VERSION,
+  PROTOCOL_VERSION,
+  versionConflict,
+  versionProblem,
+} from "./version.ts";

@@ -4,7 +4,7 @@ export {
   type LocalWorkerPlacement,
   ResilientWorker,
   type RestartOptions,
-  refuseBesidesTasks,
+  refuseOutsideTasks,
   Worker,
   type WorkerChange,
   type WorkerFactory,
@@ -18,4 +18,5 @@ export {
   type BackpressureContext,
   type BackpressureLike,
   stopTimeout,
+  type WorkerLimits,
 } from "./shared/index.ts";

@@ -302,21 +302,24 @@ describe("a signal to a worker process", () => {
     await pool.stop();
   });
 
-  test("SIGTERM twice does not wait for what was cancelled", async () => {
-    const worker = new LocalWorker({ shutdownGracePeriod: 600_000 });
-    await worker.start();
-    await using connection = new WorkerConnection(worker.metadata ?? "");
-    const file = makeNote();
-    const outcome = reasonOf(connection.dispatch(never, file));
-    await until(() => textOf(file).includes("begun"), "the task runs");
-    const { pid: process_ = 0 } = worker.metadata ?? {};
-    process.kill(process_, "SIGTERM");
-    expect(await outcome).toBeInstanceOf(TaskCancelled);
-    expect(isRunning(process_)).toBe(true);
-    process.kill(process_, "SIGTERM");
-    await until(() => !isRunning(process_), "the process has ended");
-    await worker.stop();
-  });
+  test.each([600_000, Number.POSITIVE_INFINITY])(
+    "SIGTERM twice does not wait for what was cancelled, with a grace period of %d",
+    async (shutdownGracePeriod) => {
+      const worker = new LocalWorker({ shutdownGracePeriod });
+      await worker.start();
+      await using connection = new WorkerConnection(worker.metadata ?? "");
+      const file = makeNote();
+      const outcome = reasonOf(connection.dispatch(never, file));
+      await until(() => textOf(file).includes("begun"), "the task runs");
+      const { pid: process_ = 0 } = worker.metadata ?? {};
+      process.kill(process_, "SIGTERM");
+      expect(await outcome).toBeInstanceOf(TaskCancelled);
+      expect(isRunning(process_)).toBe(true);
+      process.kill(process_, "SIGTERM");
+      await until(() => !isRunning(process_), "the process has ended");
+      await worker.stop();
+    },
+  );
 
   test("SIGINT waits for what runs, and ends it", async () => {
     const { pool, worker, file, outcome } = await busyPool(waitFor);

@@ -1,64 +1,85 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { Call, type CallExtras } from "../../src/call/call.ts";
+import { Call, type CallExtras, type PoolReference, type Recipient } from "../../src/call/call.ts";
 import { RemoteFailure } from "../../src/call/remote-failure.ts";
-import type { Session } from "../../src/connection/session.ts";
-import type { WorkerLink } from "../../src/connection/worker-link.ts";
+import type { RemoteTask } from "../../src/call/remote-task.ts";
+import type { WorkerMetadata } from "../../src/discovery/index.ts";
 import { WorkerLost } from "../../src/errors.ts";
-import type { Member } from "../../src/proxy/members/member.ts";
+import { Member, type MemberLink, type MemberSession } from "../../src/proxy/members/member.ts";
 import { Scheduler } from "../../src/proxy/scheduling/scheduler.ts";
 import type { Route } from "../../src/routine/route.ts";
-import { Payload } from "../../src/wire/payload.ts";
 
 export const ROUTE = { name: "add" } as Route;
 
+/** A call at a fake task thread, which notes that it was cancelled. */
+export class FakeTask implements RemoteTask {
+  readonly isWritten = true;
+  readonly session: FakeSession;
+  readonly #call: Call;
+
+  constructor(session: FakeSession, call: Call) {
+    this.session = session;
+    this.#call = call;
+  }
+
+  cancel(): void {
+    this.session.cancelled.push(this.#call);
+  }
+
+  abortSignal(): void {}
+  step(): void {}
+  credit(): void {}
+  setWaitedFor(): void {}
+}
+
 /** A task thread that takes as many calls as it has room for. */
-export class FakeSession {
+export class FakeSession implements MemberSession {
   readonly cancelled: Call[] = [];
-  readonly window: { room: number };
   readonly runs: Call[][] = [];
+  /** Versions of pools that it was told of. */
+  readonly refreshed: number[] = [];
+  room: number;
   inFlight = 0;
   isOpen = true;
 
   constructor(room: number) {
-    this.window = { room };
+    this.room = room;
   }
 
   get calls(): Call[] {
     return this.runs.flat();
   }
 
-  send(calls: readonly Call[], from: number, to: number): void {
-    const run = calls.slice(from, to);
-    this.runs.push(run);
-    this.inFlight += run.length;
-    this.window.room -= run.length;
-    for (const call of run) {
-      call.state = "sent";
-      call.session = this as unknown as Session;
-    }
+  send(calls: readonly Call[], recipient: Recipient): void {
+    this.runs.push([...calls]);
+    this.inFlight += calls.length;
+    this.room -= calls.length;
+    for (const call of calls) call.send(new FakeTask(this, call), recipient);
   }
 
-  cancel(call: Call): void {
-    this.cancelled.push(call);
-    call.state = "abandoned";
+  refresh(pool: PoolReference): void {
+    this.refreshed.push(pool.version);
   }
 
-  callsOf(tally: unknown): Call[] {
-    return this.calls.filter(
-      (call) => call.session !== undefined && call.state !== "abandoned" && call.tally === tally,
-    );
+  callsOf(recipient: Recipient): Call[] {
+    return this.calls.filter((call) => this.has(call) && call.recipient === recipient);
+  }
+
+  /** Whether the call is here, and somebody waits for it. */
+  has({ task }: Call): boolean {
+    return task instanceof FakeTask && task.session === this;
   }
 
   /** The worker has said its last word on a call. */
   over(call: Call): void {
     this.inFlight--;
-    this.window.room++;
-    call.state = "ended";
-    call.session = undefined;
+    this.room++;
+    call.leave();
   }
 }
 
-export class FakeLink {
+export class FakeLink implements MemberLink {
+  readonly address = "fake";
+  readonly responds = true;
   state: "idle" | "connecting" | "ready" = "idle";
   sharesFiles = false;
   sessions: FakeSession[] = [];
@@ -98,32 +119,28 @@ export class FakeLink {
   }
 }
 
-/** A worker of a pool that does what a test says. */
-export interface FakeMember extends Member {
+/** A worker of a pool whose connection does what a test says. */
+export class FakeMember extends Member {
   readonly fake: FakeLink;
-  readonly session: FakeSession;
+
+  constructor(uid: string, fake: FakeLink) {
+    super({ uid } as WorkerMetadata, fake);
+    this.fake = fake;
+  }
+
+  /** Its first task thread. */
+  get session(): FakeSession {
+    const [session] = this.fake.sessions;
+    if (session === undefined) throw new Error(`${this.uid} is not connected`);
+    return session;
+  }
 }
 
 /** A worker with a task thread for each of `rooms`. */
 export function makeMember(uid: string, rooms: readonly number[], state: "idle" | "ready" = "ready"): FakeMember {
   const fake = new FakeLink(rooms);
   if (state === "ready") fake.ready();
-  return {
-    uid,
-    metadata: { uid },
-    fake,
-    link: fake as unknown as WorkerLink,
-    tally: { done: 0, failed: 0 },
-    failure: undefined,
-    retryAt: 0,
-    get session() {
-      const [session] = fake.sessions;
-      if (session === undefined) throw new Error(`${uid} is not connected`);
-      return session;
-    },
-    roomiest: () =>
-      fake.sessions.filter(({ window }) => window.room > 0).sort((one, other) => one.inFlight - other.inFlight)[0],
-  } as unknown as FakeMember;
+  return new FakeMember(uid, fake);
 }
 
 /** What became of calls. */
@@ -131,10 +148,19 @@ export const ended = new Map<Call, unknown>();
 
 /** A call that notes in `ended` what became of it. */
 export function makeCall(scheduler: Scheduler, extras?: CallExtras): Call {
-  const call = new Call(ROUTE, scheduler, undefined, extras, Payload.EMPTY);
-  call.resolve = (value) => ended.set(call, value);
-  call.reject = (failure) => ended.set(call, failure instanceof RemoteFailure ? failure.error : failure);
+  const call = new Call(
+    ROUTE,
+    scheduler.calls,
+    (value) => ended.set(call, value),
+    (failure) => ended.set(call, failure instanceof RemoteFailure ? failure.error : failure),
+  );
+  call.extras = extras;
   return call;
+}
+
+/** The uid of the worker that a call was last handed to. */
+export function workerOf(call: Call): string | undefined {
+  return call.recipient?.uid;
 }
 
 /** A scheduler that hands out, with these workers. */
@@ -170,16 +196,15 @@ export async function settle(): Promise<void> {
 }
 
 /** The worker refuses a call. */
-export function refuse(scheduler: Scheduler, { session }: FakeMember, call: Call, error: Error): void {
+export function refuse({ session }: FakeMember, call: Call, error: Error): void {
   session.over(call);
-  call.state = "waiting";
-  scheduler.rejected(call, error);
+  call.owner?.rejected(call, error);
 }
 
 /** The worker is lost with a call. */
-export function lose(scheduler: Scheduler, { session }: FakeMember, call: Call): void {
+export function lose({ session }: FakeMember, call: Call): void {
   session.over(call);
-  scheduler.lost(call, new WorkerLost("worker gone"));
+  call.owner?.lost(call, new WorkerLost("worker gone"));
 }
 
 /** Calls by number: shown whole they fill pages. */

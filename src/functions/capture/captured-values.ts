@@ -1,13 +1,23 @@
 import { types } from "node:util";
-import { isReassigned, isUsedInWith } from "../emit/index.ts";
+import { isReassigned, isUsedInWith, reassignmentOf } from "../emit/index.ts";
 import type { CodeSite } from "../engine/index.ts";
-import { builtinExports, isReplaceableImport, noteImport } from "../modules/index.ts";
+import {
+  builtinExports,
+  exportFrom,
+  liveImport,
+  noteImport,
+  noteRequired,
+  pathOf,
+  requiredModule,
+  resolveUserModule,
+} from "../modules/index.ts";
 import { ShippingError, type ShippingPolicy } from "../shipment/index.ts";
 import type { Binding } from "../syntax/index.ts";
-import { cellOf, globalCell } from "./binding-cells.ts";
+import { cellOf, globalCell, moduleCell } from "./binding-cells.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
-import { Borrowed, referenceOf } from "./references.ts";
+import { moduleVariable, usesCodeOf } from "./module-use.ts";
+import { Borrowed, isAllowed, isUserModule, referenceOf, SharedExport } from "./references.ts";
 
 /** A captured variable, and what stands for it on its way. */
 export interface CapturedValue {
@@ -49,15 +59,52 @@ export function captureValue(
     return { name, kind: "slot", value: moduleStandIn(value), isFixed: true };
   }
   const specifier = moduleObjectOf(binding);
+  if (specifier !== undefined && !isModuleObject(value)) {
+    const required = requiredValue(site, variable, specifier, policy);
+    if (required !== undefined) return { name, kind: "slot", value: required, isFixed: true };
+  }
   if (specifier !== undefined && isModuleObject(value)) {
     return { name, kind: "slot", ...moduleValue(site, variable, specifier, value, policy) };
   }
+  const ofModule = binding?.imported === undefined ? moduleVariable(binding) : undefined;
+  if (ofModule !== undefined) noteRequired(value, ofModule.source, site.file.script.url);
+  const shared = exportedData(site, variable, policy);
+  if (shared !== undefined) return { name, ...shared };
   if (typeof value === "object" && value !== null && referenceOf(value, policy) !== undefined) {
     return { name, kind: "slot", value: Borrowed.of(value), isFixed: true };
   }
   const builtin = builtinExport(binding, value);
   if (builtin !== undefined) return { name, kind: "slot", value: builtin, isFixed: true };
   return { name, kind: "slot", value, isFixed };
+}
+
+/**
+ * Data that was imported by its name from a module of the user's. It is what it is now, unless code of the module is used
+ * too: then it is the receiver's own, as the module's variables are that the code uses. What the module assigns to is
+ * read each time.
+ */
+function exportedData(
+  site: CodeSite,
+  { free, value, scopes }: CapturedVariable,
+  policy: ShippingPolicy,
+): Pick<CapturedValue, "kind" | "value" | "isFixed"> | undefined {
+  const variable = moduleVariable(free.binding);
+  if (variable === undefined || variable.imported === "*") return undefined;
+  const { script } = site.file;
+  const live =
+    free.binding?.imported === undefined ? undefined : liveImport(script, variable.source, variable.imported);
+  const isObject = typeof value === "object" && value !== null;
+  if (live === undefined && !isObject) return undefined;
+  const importer = pathOf(script.url);
+  const target = importer === undefined ? undefined : resolveUserModule(variable.source, importer);
+  const reference = target === undefined ? undefined : exportFrom(target, variable.imported, value);
+  if (target !== undefined && reference !== undefined && isAllowed(reference, policy)) {
+    if (usesCodeOf(target, site, scopes)) {
+      const shared = new SharedExport(reference, value, live === undefined ? "itself" : "live");
+      return { kind: live === undefined ? "slot" : "cell", value: shared, isFixed: true };
+    }
+  }
+  return live === undefined ? undefined : { kind: "cell", value: moduleCell(live, value), isFixed: false };
 }
 
 /** A number or string that was imported from one of Node's modules is the receiver's own there: its pid, its platform. */
@@ -74,8 +121,9 @@ function builtinExport(binding: Binding | undefined, value: unknown): Borrowed |
 function isSettled(site: CodeSite, binding: Binding | undefined, value: unknown): boolean {
   const imported = binding?.imported;
   if (imported !== undefined) {
-    return isImmutable(value) && !isReplaceableImport(site.file.script, imported.source, imported.imported);
+    return isImmutable(value) && liveImport(site.file.script, imported.source, imported.imported) === undefined;
   }
+  if (binding !== undefined && reassignmentOf(binding, site.file) !== "never") return false;
   // A `var` is undefined until its declaration has run.
   return binding?.kind !== "var" || value !== undefined;
 }
@@ -96,9 +144,41 @@ function moduleStandIn(module: unknown): unknown {
   return standIn;
 }
 
+/**
+ * What a CommonJS module exports, as a whole. What a package exports is its own affair; data of a module of the user's is
+ * what it is now, unless its code is used.
+ */
+function requiredValue(
+  site: CodeSite,
+  { value, scopes }: CapturedVariable,
+  specifier: string,
+  policy: ShippingPolicy,
+): SharedExport | undefined {
+  const importer = pathOf(site.file.script.url);
+  const required = importer === undefined ? undefined : requiredModule(specifier, importer);
+  if (importer === undefined || required === undefined || !isAllowed(required.whole, policy)) return undefined;
+  const isItself = required.exports === value;
+  // A function is known by its own code, or by the package that exports it.
+  if (typeof value !== "object" || (!isItself && !isInterop(value, required.exports))) return undefined;
+  if (isUserModule(required.whole.module.data)) {
+    const target = resolveUserModule(specifier, importer);
+    const isCode = isModuleObject(value) || !isItself;
+    if (target === undefined || !isCode || !usesCodeOf(target, site, scopes)) return undefined;
+  }
+  return new SharedExport(required.whole, value, isItself ? "itself" : "interop", required.exports);
+}
+
+/** True for what a transpiler makes of what a CommonJS module exports. */
+function isInterop(value: object | null, exports: object): boolean {
+  if (value === null || types.isProxy(value) || types.isProxy(exports)) return false;
+  if (Reflect.getOwnPropertyDescriptor(value, "default")?.value === exports) return true;
+  const isCompiled = Reflect.getOwnPropertyDescriptor(exports, "__esModule")?.value === true;
+  return isCompiled && Object.keys(value).every((key) => Object.hasOwn(exports, key));
+}
+
 function moduleValue(
   site: CodeSite,
-  { free }: CapturedVariable,
+  variable: CapturedVariable,
   specifier: string,
   value: object,
   policy: ShippingPolicy,
@@ -107,8 +187,11 @@ function moduleValue(
   const isNamespace = types.isModuleNamespaceObject(value);
   if (isNamespace) noteImport(value, specifier, "*", script.url);
   if (referenceOf(value, policy) !== undefined) return { value: Borrowed.of(value), isFixed: true };
-  const copy = copyOfModule(value, free, specifier, script.url);
+  const required = isNamespace ? undefined : requiredValue(site, variable, specifier, policy);
+  if (required !== undefined) return { value: required, isFixed: true };
+  const copy = copyOfModule(value, variable.free, specifier, script.url);
   // Anyone may assign to a member of an object that stands for a module.
-  const isFixed = isNamespace && !Object.keys(copy).some((member) => isReplaceableImport(script, specifier, member));
+  const isFixed =
+    isNamespace && !Object.keys(copy).some((member) => liveImport(script, specifier, member) !== undefined);
   return { value: copy, isFixed };
 }

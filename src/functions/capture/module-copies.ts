@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import type { FreeName } from "../engine/index.ts";
+import { type FreeName, unmarked } from "../engine/index.ts";
 import { builtinExports, noteImport } from "../modules/index.ts";
 import type { Binding } from "../syntax/index.ts";
 import { Borrowed } from "./references.ts";
@@ -20,8 +20,8 @@ export function moduleObjectOf(binding: Binding | undefined): string | undefined
 
 const LOADERS = /^(?:require|import|__(?:vi|vite_ssr)_(?:import|dynamic_import)__)$/;
 
-/** Sees through what transpilers put around a `require` or an `import()`. */
-function loadedSpecifier(node: AnyNode | null | undefined): string | undefined {
+/** The module that an expression loads; sees through what transpilers put around a `require` or an `import()`. */
+export function loadedSpecifier(node: AnyNode | null | undefined): string | undefined {
   if (node?.type === "AwaitExpression") return loadedSpecifier(node.argument);
   if (node?.type === "ImportExpression") return literalOf(node.source);
   if (node?.type !== "CallExpression") return undefined;
@@ -41,9 +41,14 @@ function literalOf(node: AnyNode | undefined): string | undefined {
   return node?.type === "Literal" && typeof node.value === "string" ? node.value : undefined;
 }
 
-/** True for what a module loader or a transpiler makes to stand for a module. */
+/** True for what a module loader or a transpiler makes to stand for a module, and for the usual `exports`. */
 export function isModuleObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && (types.isModuleNamespaceObject(value) || !Array.isArray(value));
+  if (typeof value !== "object" || value === null) return false;
+  // Test runners make a Proxy.
+  if (types.isModuleNamespaceObject(value) || types.isProxy(value)) return true;
+  const prototype = Reflect.getPrototypeOf(value);
+  // The last is that of what a transpiler makes of exports that are a function.
+  return prototype === null || prototype === Object.prototype || prototype === Function.prototype;
 }
 
 /**
@@ -60,7 +65,7 @@ export function copyOfModule(module: object, free: FreeName, specifier: string, 
   const builtin = builtinExports(specifier);
   for (const member of members) {
     if (!Reflect.has(module, member)) continue;
-    const value: unknown = Reflect.get(module, member);
+    const value = unmarked(Reflect.get(module, member));
     noteImport(value, specifier, member, importer);
     const isShared = builtin !== undefined && isPrimitive(value) && Reflect.has(builtin, member);
     Reflect.set(copy, member, isShared ? Borrowed.exportOf(builtin, member) : value);

@@ -1,10 +1,19 @@
 import { types } from "node:util";
 import { intrinsicPathOf } from "../engine/index.ts";
-import { builtinPlaceOf, importedAs, type ModuleReference, noteShipped } from "../modules/index.ts";
+import {
+  builtinPlaceOf,
+  importedAs,
+  type ModuleReference,
+  noteShipped,
+  type StandInSource,
+  shapeOf,
+  standInSource,
+} from "../modules/index.ts";
 import {
   type AnyFunction,
   type Dismantled,
   isFunction,
+  isRecord,
   overrideFor,
   type PlainData,
   revivedSource,
@@ -32,8 +41,15 @@ export function byModule(
   const { module, path, wrapper } = reference;
   noteShipped(value, reference);
   const kind = wrapper === undefined ? "module" : "wrapped";
-  const head = { kind, module: module.hash, path: [...path], ...facts };
+  const shape = typeof value === "function" && isOfPackage(module.data) ? shapeOf(value) : "";
+  const head = { kind, module: module.hash, path: [...path], ...facts, ...(shape === "" ? {} : { shape }) };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
+}
+
+function isOfPackage(data: PlainData): boolean {
+  if (!isRecord(data) || isUserModule(data)) return false;
+  const { specifier } = data;
+  return typeof specifier !== "string" || !specifier.startsWith("node:");
 }
 
 /** What a class extends, nearest first, as far as every process knows it: for a receiver that does not know the class. */
@@ -86,6 +102,40 @@ export class Borrowed {
   }
 }
 
+/**
+ * Stands for an export that is the receiver's own, as the code of its module is: itself, a variable that the module
+ * assigns to (which stands for a `Cell`), or what a transpiler made of a CommonJS module.
+ */
+export class SharedExport {
+  readonly reference: ModuleReference;
+  /** What it is here. */
+  readonly value: unknown;
+  readonly form: "itself" | StandInSource["form"];
+  /** What the module exports as a whole, of the last form. */
+  readonly #exports: unknown;
+
+  constructor(reference: ModuleReference, value: unknown, form: SharedExport["form"], exports?: object) {
+    this.reference = reference;
+    this.value = value;
+    this.form = form;
+    this.#exports = exports;
+  }
+
+  /** How to name it to the receiver; undefined for what has no identity. */
+  named(): Dismantled | undefined {
+    const { reference, value, form } = this;
+    if (form === "itself") return isObject(value) ? byModule(value, reference) : undefined;
+    const names = form === "interop" && isObject(value) ? Object.keys(value) : [];
+    const hasDefault = isObject(value) && names.includes("default") && Reflect.get(value, "default") === this.#exports;
+    return standInReference({ form, ...reference, hasDefault, hasMembers: names.length > (hasDefault ? 1 : 0) });
+  }
+}
+
+function standInReference({ form, module, path, hasDefault, hasMembers }: StandInSource): Dismantled {
+  const head = { kind: form, module: module.hash, path: [...path], hasDefault, hasMembers };
+  return { head, dependencies: [module], early: [], parts: [], labels: [] };
+}
+
 /** The import by which a value is known, unless the receiver cannot load that module. */
 export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleReference | undefined {
   const reference = importedAs(value);
@@ -109,6 +159,9 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
   }
   if (types.isProxy(value)) return undefined;
   if (value instanceof Borrowed) return borrowedReference(value, policy);
+  if (value instanceof SharedExport) return value.named();
+  const standIn = standInSource(value);
+  if (standIn !== undefined) return standInReference(standIn);
   const universal = universalReference(value);
   if (universal !== undefined) return universal;
   const wrapped = wrappedBy(value);
@@ -123,6 +176,10 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
     return { head: { kind: "prototype" }, dependencies: [], early: [constructor], parts: [], labels: [] };
   }
   return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** The export that a wrapper is, according to who imported it or to where the function inside was written. */
@@ -185,7 +242,8 @@ function isBeyondReach({ module, title }: ModuleReference): boolean {
   return !isUserModule(module.data) || overrideFor(title) === "reference";
 }
 
-function isUserModule(data: PlainData | undefined): boolean {
+/** True for a module that is a file of the user's. */
+export function isUserModule(data: PlainData | undefined): boolean {
   return typeof data === "object" && data !== null && "content" in data;
 }
 

@@ -4,6 +4,7 @@ import {
   type DismantledWithReason,
   dismantleWithReason,
   referenceOf,
+  SharedExport,
   stability,
   universalReference,
 } from "../capture/index.ts";
@@ -185,8 +186,11 @@ function describeFunction(fn: object, policy: ShippingPolicy): Description {
 function referenceReason(value: object, { head }: Dismantled): string {
   const kind = isRecord(head) ? head["kind"] : undefined;
   if (kind === "prototype") return "it comes with its class";
-  if (kind !== "module") return "every process has it";
-  const title = importedAs(value instanceof Borrowed ? value.value : value)?.title;
+  if (kind !== "module" && kind !== "live" && kind !== "interop") return "every process has it";
+  const title =
+    value instanceof SharedExport
+      ? value.reference.title
+      : importedAs(value instanceof Borrowed ? value.value : value)?.title;
   return title === undefined ? "the worker loads it" : `the worker loads it from "${title}"`;
 }
 
@@ -260,6 +264,7 @@ function sizesOf(weighed: readonly Weighed[]): Pick<Explanation, "bytes" | "code
 }
 
 function shownValue(value: unknown): string {
+  if (value instanceof SharedExport) return shortValue(value.value);
   if (value instanceof Borrowed) {
     return shortValue(value.member === undefined ? value.value : Reflect.get(value.value, value.member));
   }

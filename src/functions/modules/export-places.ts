@@ -2,17 +2,25 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
 import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
-import { isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
+import { type Dependency, isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
-import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
+import { moduleFactsOf } from "./module-facts.ts";
+import { resolveUserModule } from "./resolve-module.ts";
 import { pathOf } from "./root.ts";
 
 /** Where a module offers a value. */
 export interface ExportPlace {
-  /** From the module's namespace on; empty for the namespace itself. */
+  /** From the module's namespace on, of CommonJS from `module.exports` on; empty for these themselves. */
   readonly path: readonly string[];
   /** Set when the value is inside of a wrapper that is exported: that wrapper, where it can be seen. */
   readonly wrapper: object | "unseen" | undefined;
+}
+
+/** An export of a module that the receiver can load by itself. */
+export interface ModuleReference extends ExportPlace {
+  readonly module: Dependency;
+  /** What a person calls the module: a specifier, or a path relative to the root. */
+  readonly title: string;
 }
 
 /** The place of a value among the exports of the module that defines it; undefined when it has none. */
@@ -40,7 +48,7 @@ export function exportedAs(
 }
 
 /** True for a wrapper with that function inside, unless it is said to travel by value. */
-function holds(wrapper: unknown, value: object): wrapper is object {
+function holds(wrapper: unknown, value: WeakKey): wrapper is object {
   const inside = wrappedBy(wrapper);
   return inside?.fn === value && inside.policy.ship !== "value";
 }
@@ -108,49 +116,66 @@ function isObject(value: unknown): value is object {
 }
 
 /** The place of a value among the exports of a CommonJS module; undefined when it has none. */
-export function placeInExports(value: object, exports: unknown): ExportPlace | undefined {
-  if (exports === value) return { path: ["default"], wrapper: undefined };
+export function placeInExports(value: WeakKey, exports: unknown): ExportPlace | undefined {
+  if (exports === value) return { path: [], wrapper: undefined };
   if (!isObject(exports) || types.isProxy(exports)) return undefined;
-  let wrapped: ExportPlace | undefined = holds(exports, value) ? { path: ["default"], wrapper: exports } : undefined;
-  for (const [name, { value: member }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
-    const path = ["default", name];
+  let wrapped: ExportPlace | undefined = holds(exports, value) ? { path: [], wrapper: exports } : undefined;
+  for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
+    const path = [name];
+    const member: unknown = isReader(descriptor.get) ? Reflect.get(exports, name) : descriptor.value;
     if (member === value) return { path, wrapper: undefined };
     if (holds(member, value)) wrapped ??= { path, wrapper: member };
   }
   return wrapped;
 }
 
+const READER = /^(?:\(\)\s*=>\s*|function\s*\(\)\s*\{\s*return\s+)[\w$]+(?:\.[\w$]+|\[[\w$]+\])?;?\s*\}?$/;
+
+/** True for the getter that a transpiler makes of an export: `() => name`. Others are not run. */
+export function isReader(get: unknown): boolean {
+  return typeof get === "function" && READER.test(Function.prototype.toString.call(get));
+}
+
+/** A variable of a module of the user's that some code of that module assigns to. */
+export interface LiveVariable {
+  readonly script: Script;
+  readonly local: string;
+}
+
 /**
- * True for an export that some code of its module assigns to: what it is here need not be what it is elsewhere. Looks
- * through modules that export it again.
+ * The variable behind an export that some code of its module assigns to: what it is here need not be what it is elsewhere.
+ * Looks through modules that export it again. Undefined for every other export.
  */
-export function isReplaceable(script: Script, name: string, visited: Set<string> = new Set()): boolean {
+export function liveExport(script: Script, name: string, visited: Set<string> = new Set()): LiveVariable | undefined {
   const key = `${script.id}:${name}`;
-  if (!script.isModule || name === "*" || visited.has(key)) return false;
+  if (!script.isModule || name === "*" || visited.has(key)) return undefined;
   visited.add(key);
   const { exports, reexports } = moduleFactsOf(script);
   const local = exports.get(name);
   if (typeof local === "string") {
-    if (isAssignedLater(script, local)) return true;
+    if (isAssignedLater(script, local)) return { script, local };
     const imported = sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.imported;
-    return imported !== undefined && isReplaceableImport(script, imported.source, imported.imported, visited);
+    return imported === undefined ? undefined : liveImport(script, imported.source, imported.imported, visited);
   }
-  if (local !== undefined) return false;
-  return reexports.some(({ source, imported, exported }) => {
-    if (exported !== "*") return exported === name && isReplaceableImport(script, source, imported, visited);
-    return name !== "default" && isReplaceableImport(script, source, name, visited);
-  });
+  if (local !== undefined) return undefined;
+  for (const { source, imported, exported } of reexports) {
+    if (exported !== "*" && exported !== name) continue;
+    if (exported === "*" && name === "default") continue;
+    const found = liveImport(script, source, exported === "*" ? name : imported, visited);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
-/** True for what a script imports of a module of the user's that assigns to it. */
-export function isReplaceableImport(
+/** The variable behind what a script imports of a module of the user's that assigns to it; undefined otherwise. */
+export function liveImport(
   script: Script,
   specifier: string,
   name: string,
   visited: Set<string> = new Set(),
-): boolean {
+): LiveVariable | undefined {
   const importer = pathOf(script.url);
   const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
   const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
-  return imported !== undefined && isReplaceable(imported, name, visited);
+  return imported === undefined ? undefined : liveExport(imported, name, visited);
 }

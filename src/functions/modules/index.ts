@@ -1,19 +1,26 @@
 export { builtinAt, builtinExports, builtinPlaceOf } from "./builtin-modules.ts";
 export { type BundledOrigin, bundledOrigin } from "./bundled-origin.ts";
-export { isReplaceableImport } from "./export-places.ts";
+export { type LiveVariable, liveImport, type ModuleReference } from "./export-places.ts";
+export { shapeOf } from "./export-shape.ts";
+export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { importFrom } from "./import-from.ts";
 export { isAsLoaded } from "./loaded-file.ts";
-export { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
+export { moduleFactsOf } from "./module-facts.ts";
+export { noteLoaded } from "./module-names.ts";
 export {
+  exportFrom,
   exportOf,
   importedAs,
-  type ModuleReference,
+  isWholeModule,
   noteImport,
-  noteLoaded,
+  noteRequired,
   noteShipped,
   requiredExport,
+  requiredModule,
   shippedExport,
 } from "./module-references.ts";
+export { indexExports, indexImports, indexImportsOf } from "./package-index.ts";
+export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,
   configureRoot,

@@ -1,13 +1,12 @@
-import { existsSync, statSync } from "node:fs";
-import { createRequire, isBuiltin } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
 import { privateMembers, type Script, type SourceFile, scriptFrom, sourceFileOf } from "../engine/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { hasCallWhenLoaded, isClassNode } from "../syntax/index.ts";
 import { isAsLoaded } from "./loaded-file.ts";
-import { entryPath, isInPackage, pathOf, projectRoot } from "./root.ts";
+import { resolveUserModule } from "./resolve-module.ts";
+import { entryPath, pathOf } from "./root.ts";
 
 /** An export of another module that a module exports again. */
 export interface Reexport {
@@ -37,7 +36,6 @@ const REWRITTEN = /^[^\n]{0,100}\(__(?:vi|vite_ssr)_/;
 const PRIVATE_NAME = /#[\w$]+/;
 const MAKES_SYMBOL = /\bSymbol\s*\(/;
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
-const EXTENSIONS = ["", ".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 
 /** What the source of a script says about it as a module. */
 export function moduleFactsOf(script: Script): ModuleFacts {
@@ -181,40 +179,4 @@ function lastName(node: AnyNode): string | undefined {
 /** Takes what looks like an import for one: that a module is looked at without need does no harm. */
 function* importedSpecifiers(source: string): Generator<string> {
   for (const [, , specifier] of source.matchAll(IMPORTS)) if (specifier !== undefined) yield specifier;
-}
-
-/** The file that a specifier in a file of the user's names; undefined for packages and for Node's own modules. */
-export function resolveUserModule(specifier: string, importer: string): string | undefined {
-  if (isBuiltin(specifier)) return undefined;
-  const isRelative = /^\.{0,2}\//.test(specifier) || specifier.startsWith("file:");
-  if (!isRelative && !specifier.startsWith("#")) return undefined;
-  if (specifier.startsWith("#")) {
-    try {
-      const path = createRequire(importer).resolve(specifier);
-      return isInPackage(path) ? undefined : path;
-    } catch {
-      return undefined;
-    }
-  }
-  const [bare = specifier] = specifier.split(/[?#]/);
-  const absolute = pathOf(bare);
-  // A test runner names a file by its path below the root.
-  const base =
-    absolute === undefined
-      ? resolve(dirname(importer), bare)
-      : existsSync(absolute)
-        ? absolute
-        : join(projectRoot(), absolute);
-  const typescript = base.replace(/\.([cm]?)js(x?)$/, ".$1ts$2");
-  for (const stem of typescript === base ? [base] : [base, typescript]) {
-    for (const extension of EXTENSIONS) if (isFile(stem + extension)) return stem + extension;
-  }
-  for (const extension of EXTENSIONS.slice(1)) {
-    if (isFile(join(base, `index${extension}`))) return join(base, `index${extension}`);
-  }
-  return undefined;
-}
-
-function isFile(path: string): boolean {
-  return existsSync(path) && statSync(path).isFile();
 }

@@ -1,33 +1,25 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, sep } from "node:path";
 import { pathToFileURL } from "node:url";
+import { types } from "node:util";
 import { type ScopeView, type Script, scriptFrom } from "../engine/index.ts";
-import {
-  contentHash,
-  contentOf,
-  type Dependency,
-  dependencyOf,
-  OWN_URL,
-  overrideFor,
-  overridesVersion,
-} from "../shipment/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
-import { type ExportPlace, exportedAs, isReplaceable, placeInExports } from "./export-places.ts";
-import { moduleFactsOf, resolveUserModule } from "./module-facts.ts";
-import { entryPath, isInPackage, pathOf, toRootRelative } from "./root.ts";
-
-/** An export of a module that the receiver can load by itself. */
-export interface ModuleReference extends ExportPlace {
-  readonly module: Dependency;
-  /** What a person calls the module: a specifier, or a path relative to the root. */
-  readonly title: string;
-}
+import { type ExportPlace, exportedAs, liveExport, type ModuleReference, placeInExports } from "./export-places.ts";
+import {
+  asNamespace,
+  moduleOf,
+  packageFile,
+  requiredExports,
+  requiredPaths,
+  specifierModule,
+  titleOf,
+  titleOfPath,
+  userModule,
+} from "./module-names.ts";
+import { indexedExport } from "./package-index.ts";
+import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
+import { entryPath, isInPackage, pathOf } from "./root.ts";
 
 // What an import declaration said of a value, for values whose own code does not tell where they are exported.
 const imported = new WeakMap<WeakKey, ModuleReference>();
-const modules = new Map<string, Dependency | undefined>();
-const require = createRequire(OWN_URL);
 
 /** Other values are the same everywhere. */
 function hasIdentity(value: unknown): value is WeakKey {
@@ -38,34 +30,90 @@ function hasIdentity(value: unknown): value is WeakKey {
 /** Remembers that `value` was imported as `name` (`*` for the namespace) from `specifier` by the file at `importer`. */
 export function noteImport(value: unknown, specifier: string, name: string, importer: string): void {
   if (!hasIdentity(value) || imported.has(value)) return;
-  const reference = importedReference(specifier, name, importer);
+  const reference = importedReference(value, specifier, name, importer);
   if (reference !== undefined) imported.set(value, reference);
 }
 
-function importedReference(specifier: string, name: string, importer: string): ModuleReference | undefined {
+/** Remembers where `value` is in what `specifier` leads to as CommonJS from the file at `importer`, if it is in there. */
+export function noteRequired(value: unknown, specifier: string, importer: string): void {
+  const path = pathOf(importer);
+  if (!hasIdentity(value) || path === undefined || imported.has(value)) return;
+  const reference = requiredFrom(value, specifier, path);
+  if (reference !== undefined) imported.set(value, reference);
+}
+
+function importedReference(
+  value: WeakKey,
+  specifier: string,
+  name: string,
+  importer: string,
+): ModuleReference | undefined {
   const path = name === "*" ? [] : [name];
   const importerPath = pathOf(importer);
   if (specifier.startsWith("node:")) {
-    return { module: dependencyOf({ kind: "module", specifier }), path, title: specifier, wrapper: undefined };
+    return { module: specifierModule(specifier, undefined, false), path, title: specifier, wrapper: undefined };
   }
-  const isBare = !/^(?:\.{0,2}\/|#|file:|data:|https?:)/.test(specifier);
-  if (isBare) {
-    const from = importerPath === undefined ? undefined : toRootRelative(dirname(importerPath));
-    const data = from === undefined ? { kind: "module", specifier } : { kind: "module", specifier, from };
-    return { module: dependencyOf(data), path, title: specifier, wrapper: undefined };
+  const target = importerPath === undefined ? undefined : resolveUserModule(specifier, importerPath);
+  if (target === undefined) {
+    if (!isBareSpecifier(specifier)) return undefined;
+    const required = importerPath === undefined ? undefined : requiredFrom(value, specifier, importerPath);
+    if (required !== undefined) return required;
+    return { module: specifierModule(specifier, importerPath, false), path, title: specifier, wrapper: undefined };
   }
-  if (importerPath === undefined) return undefined;
-  const target = resolveUserModule(specifier, importerPath);
-  if (target === undefined) return undefined;
-  if (isInPackage(target)) {
-    return { module: packageModule(target), path, title: packageNameOf(target), wrapper: undefined };
+  const script = isInPackage(target) ? undefined : scriptFrom(pathToFileURL(target).href);
+  if (script !== undefined && liveExport(script, name) !== undefined) return undefined;
+  return exportFrom(target, name, value);
+}
+
+/** What a file exports under a name (`*` for all of it); undefined when only its code may travel, or it exports no such thing. */
+export function exportFrom(path: string, name: string, value: unknown): ModuleReference | undefined {
+  const whole = wholeModule(path);
+  if (whole === undefined) return undefined;
+  const required = requiredExports(path);
+  if (required === undefined) return { ...whole, path: name === "*" ? [] : [name] };
+  if (types.isModuleNamespaceObject(value)) return { ...whole, module: asNamespace(whole.module) };
+  const place = hasIdentity(value) ? placeInExports(value, required.exports) : undefined;
+  return place === undefined ? undefined : { ...whole, ...place };
+}
+
+/** A file as a module; undefined when only its code may travel. */
+function wholeModule(path: string): ModuleReference | undefined {
+  const script = isInPackage(path) ? undefined : scriptFrom(pathToFileURL(path).href);
+  const module = isInPackage(path) ? packageFile(path) : script === undefined ? undefined : moduleOf(script);
+  return module === undefined ? undefined : { module, path: [], title: titleOfPath(path), wrapper: undefined };
+}
+
+/**
+ * The place of a value in what a specifier leads to as CommonJS; undefined when it is not in there. What a transpiler made
+ * of such a module is not looked through.
+ */
+function requiredFrom(value: WeakKey, specifier: string, importer: string): ModuleReference | undefined {
+  const path = requireResolve(specifier, importer);
+  const required = path === undefined ? undefined : requiredExports(path);
+  if (path === undefined || required === undefined) return undefined;
+  const place = placeInExports(value, required.exports);
+  if (place === undefined) return undefined;
+  if (!isInPackage(path)) return exportFrom(path, "*", value);
+  return { module: specifierModule(specifier, importer, true), ...place, title: specifier };
+}
+
+/** What a specifier leads to as CommonJS, and what that exports; undefined when it has not been loaded so. */
+export function requiredModule(
+  specifier: string,
+  importer: string,
+): { readonly whole: ModuleReference; readonly exports: object } | undefined {
+  const path = requireResolve(specifier, importer);
+  const exports: unknown = path === undefined ? undefined : requiredExports(path)?.exports;
+  if (path === undefined || path === entryPath() || !hasIdentity(exports) || typeof exports === "symbol") {
+    return undefined;
   }
-  const script = scriptFrom(pathToFileURL(target).href);
-  if (script === undefined || isReplaceable(script, name)) return undefined;
-  const module = moduleOf(script);
-  return module === undefined
-    ? undefined
-    : { module, path, title: toRootRelative(target) ?? target, wrapper: undefined };
+  const whole = requiredFrom(exports, specifier, importer);
+  return whole === undefined ? undefined : { whole, exports };
+}
+
+/** True for all that a CommonJS module exports. */
+export function isWholeModule(value: object): boolean {
+  return requiredPaths().some((path) => requiredExports(path)?.exports === value);
 }
 
 const shipped = new Map<string, Map<string, WeakRef<WeakKey>>>();
@@ -87,66 +135,9 @@ export function shippedExport(moduleHash: string, path: readonly string[], isWra
   return shipped.get(moduleHash)?.get(shippedKey(path, isWrapped))?.deref();
 }
 
-/** What an import declaration told about this value; undefined when none did. */
+/** What an import declaration, or the package that exports it, told about this value; undefined when none did. */
 export function importedAs(value: WeakKey): ModuleReference | undefined {
-  return imported.get(value);
-}
-
-/** A script as a module that a worker may load; undefined when only its code may travel. */
-function moduleOf(script: Script): Dependency | undefined {
-  const key = `${script.id}:${overridesVersion()}`;
-  if (modules.has(key)) return modules.get(key);
-  const module = describeModule(script);
-  modules.set(key, module);
-  return module;
-}
-
-const received = new Map<string, Dependency>();
-
-/** Remembers that this process has loaded a file because another one named it so: it is called the same from then on. */
-export function noteLoaded(path: string, module: Dependency): void {
-  if (!received.has(path)) received.set(path, module);
-}
-
-function describeModule(script: Script): Dependency | undefined {
-  const path = pathOf(script.url);
-  if (path === undefined) return undefined;
-  if (isInPackage(path)) return packageModule(path);
-  const named = received.get(path);
-  if (named !== undefined) return named;
-  const file = toRootRelative(path);
-  if (file === undefined) return undefined;
-  const { hindrance, isEntry, imports } = moduleFactsOf(script);
-  if (hindrance !== undefined && (isEntry || overrideFor(file) !== "reference")) return undefined;
-  return userModule(path, imports);
-}
-
-/** Its own content, and that of the files that it imports, must be the same at the receiver. */
-function userModule(path: string, imports: readonly string[]): Dependency | undefined {
-  const file = toRootRelative(path);
-  const files = imports.map(toRootRelative).filter((imported) => imported !== undefined);
-  if (file === undefined || files.length < imports.length) return undefined;
-  try {
-    const data = { kind: "module", file, content: contentHash(readFileSync(path)) };
-    return dependencyOf(files.length === 0 ? data : { ...data, imports: files, importsContent: contentOf(imports) });
-  } catch {
-    return undefined;
-  }
-}
-
-function packageModule(path: string): Dependency {
-  const name = packageNameOf(path);
-  const parts = path.split(sep);
-  const at = parts.lastIndexOf("node_modules") + 1 + name.split("/").length;
-  const file = toRootRelative(path);
-  const data = { kind: "module", package: name, subpath: parts.slice(at).join("/") };
-  return dependencyOf(file === undefined ? data : { ...data, file });
-}
-
-function packageNameOf(path: string): string {
-  const parts = path.split(sep);
-  const at = parts.lastIndexOf("node_modules") + 1;
-  return parts.slice(at, at + (parts[at]?.startsWith("@") === true ? 2 : 1)).join("/");
+  return imported.get(value) ?? indexedExport(value);
 }
 
 /** The export under which the module that defines a function offers it, itself or wrapped; undefined when it does not. */
@@ -164,26 +155,16 @@ export function exportOf(
 
 function requiredPlace(value: object, script: Script): ExportPlace | undefined {
   const path = pathOf(script.url);
-  return path === undefined ? undefined : placeInExports(value, require.cache[path]?.exports);
+  return path === undefined ? undefined : placeInExports(value, requiredExports(path)?.exports);
 }
 
 /** The export of a CommonJS module that a value is, found without the engine's help. */
 export function requiredExport(value: object): ModuleReference | undefined {
-  for (const [path, module] of Object.entries(require.cache)) {
-    const place = placeInExports(value, module?.exports);
+  for (const path of requiredPaths()) {
+    const place = placeInExports(value, requiredExports(path)?.exports);
     if (place === undefined || path === entryPath()) continue;
-    const loaded = isInPackage(path) ? packageModule(path) : userModule(path, []);
+    const loaded = isInPackage(path) ? packageFile(path) : userModule(path, []);
     if (loaded !== undefined) return { module: loaded, ...place, title: titleOfPath(path) };
   }
   return undefined;
-}
-
-/** What a person calls a script: its path relative to the root, else its url. */
-export function titleOf(script: Script): string {
-  const path = pathOf(script.url);
-  return path === undefined ? script.url : titleOfPath(path);
-}
-
-function titleOfPath(path: string): string {
-  return isInPackage(path) ? packageNameOf(path) : (toRootRelative(path) ?? path);
 }

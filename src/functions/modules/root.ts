@@ -75,11 +75,13 @@ export function pathOf(url: string): string | undefined {
   return isAbsolute(url) ? url : undefined;
 }
 
-/** A file's path as it is named on the wire: relative to the root, with forward slashes; undefined outside of the root. */
+/**
+ * A file's path as it is named on the wire: relative to the root, with forward slashes. That leads out of the root for a
+ * package of the same workspace. Undefined for the root itself, and for a file on another drive.
+ */
 export function toRootRelative(path: string): string | undefined {
   const within = relative(projectRoot(), path);
-  if (within === "" || within.startsWith("..") || isAbsolute(within)) return undefined;
-  return within.split(sep).join("/");
+  return within === "" || isAbsolute(within) ? undefined : within.split(sep).join("/");
 }
 
 const foreignFiles = new BoundedMap<string, string>(10_000);
@@ -89,7 +91,7 @@ export function noteForeignFile(url: string, file: string): void {
   if (file !== "" && url !== "") foreignFiles.set(url, file);
 }
 
-/** A file's url as it is named on the wire; empty outside of the root. */
+/** A file's url as it is named on the wire; empty for what is not a file. */
 export function rootRelativeFile(url: string): string {
   const foreign = foreignFiles.get(url);
   if (foreign !== undefined) return foreign;

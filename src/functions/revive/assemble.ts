@@ -1,7 +1,15 @@
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { intrinsicAt } from "../engine/index.ts";
-import { builtinAt, builtinExports, fromRootRelative, shippedExport } from "../modules/index.ts";
+import {
+  builtinAt,
+  builtinExports,
+  fromRootRelative,
+  openStandIn,
+  type StandInSource,
+  shapeOf,
+  shippedExport,
+} from "../modules/index.ts";
 import {
   type Assembled,
   identified,
@@ -62,6 +70,9 @@ export function assemble(
       return assembleExport(head, false);
     case "wrapped":
       return assembleExport(head, true);
+    case "live":
+    case "interop":
+      return assembleStandIn(head, head["kind"]);
     case "bound":
       return assembleBound(head, isCall);
     case "function":
@@ -88,6 +99,21 @@ function requireIn(directory: string): object {
   return createRequire(join(isAbsolute(directory) ? directory : fromRootRelative(directory), "shipped.js"));
 }
 
+function assembleStandIn(head: Head, form: StandInSource["form"]): Assembled {
+  const module = storedModule(String(head["module"]));
+  if (module.state === "unknown") {
+    throw new ModuleUnavailable("a module that this process has not loaded was named", module.dependency);
+  }
+  const source = {
+    form,
+    module: module.dependency,
+    path: isStringList(head["path"]) ? head["path"] : [],
+    hasDefault: head["hasDefault"] === true,
+    hasMembers: head["hasMembers"] === true,
+  };
+  return found(openStandIn(module.namespace, source), "");
+}
+
 function assembleExport(head: Head, isWrapped: boolean): Assembled {
   const hash = String(head["module"]);
   const path = isStringList(head["path"]) ? head["path"] : [];
@@ -104,5 +130,11 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
   for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
   const title = `the export "${path.join(".")}" of a module`;
   if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
-  return found(isObject(current) || typeof current === "symbol" ? current : undefined, title);
+  if (!isObject(current) && typeof current !== "symbol") {
+    throw new ModuleUnavailable(`${title} does not exist here`, module.dependency);
+  }
+  if (typeof current === "function" && typeof head["shape"] === "string" && shapeOf(current) !== head["shape"]) {
+    throw new ModuleUnavailable(`${title} has other members here, as with a plugin`, module.dependency);
+  }
+  return found(current, title);
 }

@@ -1,14 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { scriptFrom } from "../engine/index.ts";
 import {
   fromRootRelative,
   importFrom,
+  importResolve,
+  indexExports,
   isAsLoaded,
   noteLoaded,
   pathOf,
+  prepareForTypeScript,
   projectRoot,
   urlInRoot,
 } from "../modules/index.ts";
@@ -21,6 +24,7 @@ import {
   isRecord,
   isStringList,
   OWN_URL,
+  type PlainData,
   toCodeData,
 } from "../shipment/index.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
@@ -42,9 +46,9 @@ interface StoredCode {
   factory: CodeFactory | undefined;
 }
 
-/** A module that was asked for: its namespace, or why there is none. */
+/** A module that was asked for: its namespace, or what it exports as CommonJS, or why there is none. */
 export type StoredModule =
-  | { readonly state: "loaded"; readonly namespace: object }
+  | { readonly state: "loaded"; readonly namespace: object; readonly dependency: Dependency }
   | { readonly state: "unknown"; readonly dependency: Dependency };
 
 const MAX_CODES = 8192;
@@ -121,9 +125,13 @@ interface ModuleData {
   readonly importsContent: string | undefined;
   readonly packageName: string | undefined;
   readonly subpath: string | undefined;
+  /** What the sender's program imported of the package. */
+  readonly entries: readonly ModuleData[];
+  /** It was required at the sender, not imported. */
+  readonly isCommonJs: boolean;
 }
 
-function moduleData({ data }: Dependency): ModuleData {
+function moduleData(data: PlainData): ModuleData {
   const text = (key: string): string | undefined => {
     const value = isRecord(data) ? data[key] : undefined;
     return typeof value === "string" ? value : undefined;
@@ -137,6 +145,8 @@ function moduleData({ data }: Dependency): ModuleData {
     importsContent: text("importsContent"),
     packageName: text("package"),
     subpath: text("subpath"),
+    entries: isRecord(data) && Array.isArray(data["entries"]) ? data["entries"].map(moduleData) : [],
+    isCommonJs: text("format") === "commonjs",
   };
 }
 
@@ -145,10 +155,11 @@ function titleOf({ specifier, file, packageName, subpath }: ModuleData): string 
 }
 
 async function load(dependency: Dependency): Promise<void> {
-  const data = moduleData(dependency);
+  const data = moduleData(dependency.data);
   try {
     const namespace = await importModule(data);
-    modules.set(dependency.hash, { state: "loaded", namespace });
+    if (data.content === undefined) indexExports(namespace, dependency, data.specifier ?? data.packageName ?? "");
+    modules.set(dependency.hash, { state: "loaded", namespace, dependency });
   } catch (error) {
     if (error instanceof ModuleUnavailable) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -160,15 +171,31 @@ async function load(dependency: Dependency): Promise<void> {
 
 async function loadAsNamed(dependency: Dependency): Promise<void> {
   await load(dependency);
-  const data = moduleData(dependency);
-  if (data.content !== undefined) noteLoaded(fileOf(data), dependency);
+  const data = moduleData(dependency.data);
+  if (data.specifier === undefined) noteLoaded(fileOf(data), dependency);
 }
 
 async function importModule(data: ModuleData): Promise<object> {
-  if (data.specifier !== undefined) return importFrom(importerOf(data), data.specifier);
+  if (data.specifier !== undefined) return loadFrom(importerOf(data), data.specifier, data);
   const path = fileOf(data);
-  if (data.content !== undefined) checkContent(path, data.content, data);
-  return importFrom(importerOf(data), pathToFileURL(path).href);
+  if (data.content !== undefined) {
+    checkContent(path, data.content, data);
+    for (const file of [path, ...data.imports.map(fromRootRelative)]) {
+      await prepareForTypeScript(pathToFileURL(file).href);
+    }
+  }
+  // What an entry sets up must be set up. Without it the file may do as well.
+  for (const entry of data.entries) await importModule(entry).catch(() => undefined);
+  return loadFrom(importerOf(data), data.isCommonJs ? path : pathToFileURL(path).href, data);
+}
+
+async function loadFrom(importer: string, specifier: string, { isCommonJs }: ModuleData): Promise<object> {
+  if (!isCommonJs) return await importFrom(importer, specifier);
+  const exports: unknown = createRequire(importer)(specifier);
+  if ((typeof exports !== "object" || exports === null) && typeof exports !== "function") {
+    throw new TypeError(`it exports ${String(exports)}`);
+  }
+  return exports;
 }
 
 /** What is loaded must be what the sender has: also where it was loaded before, and the file replaced since. */
@@ -205,7 +232,7 @@ function fileOf({ file, packageName, subpath }: ModuleData): string {
 
 /** Finds a module among those this process has loaded for itself. */
 async function recognise(dependency: Dependency): Promise<void> {
-  const data = moduleData(dependency);
+  const data = moduleData(dependency.data);
   let isKnown = false;
   try {
     isKnown = data.specifier !== undefined && isBuiltin(data.specifier) ? true : isLoadedFile(data);
@@ -223,9 +250,15 @@ async function recognise(dependency: Dependency): Promise<void> {
 }
 
 function isLoadedFile(data: ModuleData): boolean {
-  const path = data.specifier === undefined ? fileOf(data) : createRequire(importerOf(data)).resolve(data.specifier);
+  const path = data.specifier === undefined ? fileOf(data) : specifiedFile(data, data.specifier);
   if (createRequire(OWN_URL).cache[path] !== undefined) return true;
-  return scriptFrom(pathToFileURL(path).href) !== undefined;
+  return !data.isCommonJs && scriptFrom(pathToFileURL(path).href) !== undefined;
+}
+
+function specifiedFile(data: ModuleData, specifier: string): string {
+  const importer = fileURLToPath(importerOf(data));
+  const imported = data.isCommonJs ? undefined : importResolve(specifier, importer);
+  return imported ?? createRequire(importer).resolve(specifier);
 }
 
 /** The url under which code from another process looks for its neighbours here. */

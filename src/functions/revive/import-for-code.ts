@@ -10,7 +10,8 @@ import { importFrom, pathOf, prepareForTypeScript, projectRoot, resolveUserModul
 export async function importForCode(importer: string, specifier: unknown, options?: object): Promise<object> {
   const local = locally(String(specifier));
   try {
-    // What TypeScript calls "./near.js" may be near.ts.
+    // What TypeScript calls "./near.js" may be near.ts, and what looks like a package may be a file.
+    await prepareForTypeScript(importer);
     const target = resolveUserModule(local, pathOf(importer) ?? projectRoot());
     if (target !== undefined) await prepareForTypeScript(pathToFileURL(target).href);
     return await importFrom(importer, local, options);

@@ -1,1 +1,1 @@
-export { Dispatching } from "./dispatching.ts";
+export { RoutineCaller } from "./routine-caller.ts";

@@ -50,16 +50,6 @@ export class Connector {
     return member.failure === undefined || member.retryAt <= performance.now();
   }
 
-  /** What the workers said that cannot be reached; nothing when one of them is, or is being connected to. */
-  failures(): Error[] | undefined {
-    const failures: Error[] = [];
-    for (const member of this.#members.values()) {
-      if (member.link.state !== "idle") return undefined;
-      if (member.failure !== undefined) failures.push(member.failure);
-    }
-    return failures;
-  }
-
   /** A certificate that is wrong stays so for a while: nobody wants to read that at each try. */
   #warn(uid: string, error: Error): void {
     const now = performance.now();

@@ -1,12 +1,5 @@
-import type { Call } from "../../call/index.ts";
+import type { Tally } from "../../call/index.ts";
 import type { Member } from "./member.ts";
-
-/** What became of calls at workers. */
-export interface CallCounts {
-  readonly inFlight: number;
-  readonly done: number;
-  readonly failed: number;
-}
 
 /** Workers that are no longer members, of which some may still have calls. */
 export class DepartedWorkers {
@@ -16,21 +9,23 @@ export class DepartedWorkers {
 
   add(member: Member): void {
     this.#leaving.add(member);
-    for (const left of this.#leaving) if (callsOf(left).length === 0) this.#forget(left);
+    for (const left of this.#leaving) if (left.tally.inFlight === 0) this.#forget(left);
   }
 
-  /** The calls that they still have. */
-  calls(): Call[] {
-    return [...this.#leaving].flatMap(callsOf);
+  /** Those that may still have calls. */
+  get members(): Iterable<Member> {
+    return this.#leaving;
   }
 
-  get counts(): CallCounts {
-    let { done, failed } = this.#gone;
+  /** What became of their calls. */
+  get tally(): Readonly<Tally> {
+    const sum = { inFlight: 0, ...this.#gone };
     for (const { tally } of this.#leaving) {
-      done += tally.done;
-      failed += tally.failed;
+      sum.inFlight += tally.inFlight;
+      sum.done += tally.done;
+      sum.failed += tally.failed;
     }
-    return { inFlight: this.calls().length, done, failed };
+    return sum;
   }
 
   #forget(member: Member): void {
@@ -38,9 +33,4 @@ export class DepartedWorkers {
     this.#gone.done += member.tally.done;
     this.#gone.failed += member.tally.failed;
   }
-}
-
-/** The calls that a worker has. */
-export function callsOf({ link, tally }: Member): Call[] {
-  return link.sessions.flatMap((session) => session.callsOf(tally));
 }

@@ -1,24 +1,73 @@
-import { acquireLink, type LinkListener, releaseLink, type Session, type WorkerLink } from "../../connection/index.ts";
+import type { Call, PoolReference, Recipient } from "../../call/index.ts";
+import { acquireLink, type LinkListener, releaseLink } from "../../connection/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
+import type { CallerLimits } from "../../wire/index.ts";
 
-/** A worker of a pool: what is known of it, the connection to it, and what it has done. */
-export class Member {
+/** A task thread of a worker, as a scheduler sees it. */
+export interface MemberSession {
+  readonly isOpen: boolean;
+  /** Calls that were sent and have not ended. */
+  readonly inFlight: number;
+  /** Calls that may be sent now. */
+  readonly room: number;
+  /** Sends calls in one message. `soon`: in one with whatever else is sent in this turn of the event loop. */
+  send(calls: readonly Call[], recipient: Recipient, soon?: boolean): void;
+  /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
+  refresh(pool: PoolReference): void;
+  /** The calls that `recipient` has there and somebody waits for. */
+  callsOf(recipient: Recipient): Call[];
+}
+
+/** The connection to a worker, as a scheduler sees it. */
+export interface MemberLink {
+  readonly address: string;
+  readonly state: "idle" | "connecting" | "ready" | "closed";
+  /** One for each task thread; none while it is not connected. */
+  readonly sessions: readonly MemberSession[];
+  /** Calls that the worker has, of every proxy of this process. */
+  readonly inFlight: number;
+  /** Whether somebody waits for one of them now, which keeps the program alive. */
+  readonly isWaitedFor: boolean;
+  /** False while the worker does not respond although it has calls. */
+  readonly responds: boolean;
+  /** Whether large payloads may pass through files. */
+  readonly sharesFiles: boolean;
+  connect(): Promise<void>;
+}
+
+/** A worker of a pool: its metadata, the connection to it, and what became of its calls. */
+export class Member implements Recipient {
   metadata: WorkerMetadata;
-  readonly link: WorkerLink;
-  readonly tally = { done: 0, failed: 0 };
+  readonly link: MemberLink;
+  readonly tally = { inFlight: 0, done: 0, failed: 0 };
   /** Why it could not be reached at the last try. */
   failure: Error | undefined;
   /** No sooner than this is it tried again, while others can be reached; on the clock of `performance.now`. */
   retryAt = 0;
-  readonly #listener: LinkListener;
+  readonly #release: (gone: boolean) => void;
 
-  constructor(metadata: WorkerMetadata, listener: LinkListener, credentials?: WorkerCredentialsProvider) {
+  /** `release` gives the connection back. */
+  constructor(metadata: WorkerMetadata, link: MemberLink, release: (gone: boolean) => void = () => undefined) {
     this.metadata = metadata;
-    this.#listener = listener;
+    this.link = link;
+    this.#release = release;
+  }
+
+  /** A worker with the process's connection to it. */
+  static join(
+    metadata: WorkerMetadata,
+    listener: LinkListener,
+    credentials?: WorkerCredentialsProvider,
+    limits?: CallerLimits,
+  ): Member {
     const { keepaliveInterval, keepaliveTimeout } = metadata.channel;
-    this.link = acquireLink(metadata.address, { keepaliveInterval, keepaliveTimeout, credentials });
-    this.link.listen(listener);
+    const link = acquireLink(metadata.address, { keepaliveInterval, keepaliveTimeout, credentials, limits });
+    link.listen(listener);
+    return new Member(metadata, link, (gone) => {
+      link.unlisten(listener);
+      releaseLink(link, gone);
+    });
   }
 
   get uid(): string {
@@ -26,17 +75,21 @@ export class Member {
   }
 
   /** The session with the fewest tasks among those that have room. */
-  roomiest(): Session | undefined {
-    let best: Session | undefined;
+  roomiest(): MemberSession | undefined {
+    let best: MemberSession | undefined;
     for (const session of this.link.sessions) {
-      if (session.window.room > 0 && (best === undefined || session.inFlight < best.inFlight)) best = session;
+      if (session.room > 0 && (best === undefined || session.inFlight < best.inFlight)) best = session;
     }
     return best;
   }
 
+  /** The calls that it has and somebody waits for. */
+  calls(): Call[] {
+    return this.link.sessions.flatMap((session) => session.callsOf(this));
+  }
+
   /** Gives the connection back; `gone` when the worker no longer exists. */
   release(gone: boolean): void {
-    this.link.unlisten(this.#listener);
-    releaseLink(this.link, gone);
+    this.#release(gone);
   }
 }

@@ -1,17 +1,16 @@
 import type { DispatchOutcome, LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
-import type { AttemptListener, Call } from "../../call/index.ts";
+import type { Call, CallEnd, CallWatcher } from "../../call/index.ts";
 import { describeValue } from "../../checks/index.ts";
-import { follow } from "./hand-over.ts";
 
 const warned = new WeakSet<LoadBalancerLike>();
 
 /** Has a balancer that wants to know told of the attempts at a call. */
 export function reportAttempts(call: Call, balancer: LoadBalancerLike, context: LoadBalancerContextView): void {
-  if (balancer.settled !== undefined && call.attempts === undefined) follow(call, new AttemptReport(balancer, context));
+  if (balancer.settled !== undefined) call.watch(new AttemptReport(balancer, context));
 }
 
 /** Tells a balancer what became of each attempt at a call: once, whatever happens. */
-class AttemptReport implements AttemptListener {
+class AttemptReport implements CallWatcher {
   readonly #balancer: LoadBalancerLike;
   readonly #context: LoadBalancerContextView;
   /** The worker that has the call. */
@@ -22,11 +21,19 @@ class AttemptReport implements AttemptListener {
     this.#context = context;
   }
 
-  handed(uid: string): void {
-    this.#uid = uid;
+  sent(call: Call): void {
+    this.#uid = call.recipient?.uid;
   }
 
-  ended(status: DispatchOutcome["status"]): void {
+  requeued(_call: Call, why: "rejected" | "lost"): void {
+    this.#tell(why);
+  }
+
+  ended(_call: Call, how: CallEnd): void {
+    this.#tell(how);
+  }
+
+  #tell(status: DispatchOutcome["status"]): void {
     const uid = this.#uid;
     if (uid === undefined) return;
     this.#uid = undefined;

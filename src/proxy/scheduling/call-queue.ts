@@ -1,65 +1,88 @@
 import type { Call } from "../../call/index.ts";
 
-/** Calls that were handed out are forgotten when they are no fewer than this. */
-const LONG = 1024;
+/** Gaps, and calls that were taken, are cleared away when they are more than this and more than the calls that wait. */
+const MANY = 1024;
 
 /**
- * Calls in the order in which they were made, of which those before `head` have been handed out. Whoever does that takes
- * them out of the list, or they and their arguments would stay as long as others wait.
+ * Calls that wait, in the order in which they were made. To add, take or withdraw one takes the same time however many
+ * wait.
  */
 export class CallQueue {
-  calls: (Call | undefined)[] = [];
-  head = 0;
-  /** Calls that come before all others after the next `compact`. */
-  #front: Call[] = [];
-  /** Calls that were withdrawn and are still there. */
-  #holes = 0;
+  /** Those before `#head` were taken. A call that was withdrawn leaves a gap. */
+  #calls: (Call | undefined)[] = [];
+  #head = 0;
+  #size = 0;
 
   /** Calls that wait. */
   get size(): number {
-    return this.calls.length - this.head + this.#front.length - this.#holes;
-  }
-
-  get isEmpty(): boolean {
-    return this.head === this.calls.length && this.#front.length === 0;
+    return this.#size;
   }
 
   push(call: Call): void {
-    this.calls.push(call);
+    call.place = this.#calls.length;
+    this.#calls.push(call);
+    this.#size++;
   }
 
-  /** Puts a call before all others, from the next `compact` on. */
-  pushFront(call: Call): void {
-    this.#front.push(call);
+  /** Takes out a call, wherever it stands. One that is not here is left alone. */
+  withdraw(call: Call): void {
+    if (this.#calls[call.place] !== call) return;
+    this.#calls[call.place] = undefined;
+    this.#size--;
+    this.#tidy();
   }
 
-  /** A call in it was withdrawn. It stays where it is until `compact`. */
-  withdrawn(): void {
-    this.#holes++;
+  /** Takes out the first call. */
+  shift(): Call | undefined {
+    return this.take(1)[0];
   }
 
-  /** Leaves out what was withdrawn, and puts in front what belongs there. */
-  compact(): void {
-    if (this.#holes > 0 || this.#front.length > 0) this.calls = this.takeAll();
+  /** Takes out the first `count` calls, or all if there are fewer. */
+  take(count: number): Call[] {
+    const calls = this.#calls;
+    const hasGaps = this.#size < calls.length - this.#head;
+    if (!hasGaps && this.#head === 0 && count >= calls.length) {
+      this.#clear();
+      return calls as Call[];
+    }
+    const taken = hasGaps ? this.#skipGaps(count) : this.#cut(count);
+    this.#size -= taken.length;
+    this.#tidy();
+    return taken;
   }
 
-  /** Forgets the calls that were handed out, once they are most of them. */
-  trim(): void {
-    if (this.head === this.calls.length) this.calls = [];
-    else if (this.head < LONG || this.head < this.calls.length / 2) return;
-    else this.calls = this.calls.slice(this.head);
-    this.head = 0;
+  #cut(count: number): Call[] {
+    const from = this.#head;
+    this.#head = Math.min(from + count, this.#calls.length);
+    const taken = this.#calls.slice(from, this.#head);
+    // Calls and their arguments are not kept for as long as others wait.
+    this.#calls.fill(undefined, from, this.#head);
+    return taken as Call[];
   }
 
-  /** Takes out every call that waits. */
-  takeAll(): Call[] {
-    const waiting = [...this.#front, ...this.calls.slice(this.head)].filter(
-      (call): call is Call => call?.state === "waiting",
-    );
-    this.calls = [];
-    this.head = 0;
-    this.#front = [];
-    this.#holes = 0;
-    return waiting;
+  #skipGaps(count: number): Call[] {
+    const calls = this.#calls;
+    const taken: Call[] = [];
+    while (taken.length < count && this.#head < calls.length) {
+      const call = calls[this.#head];
+      if (call !== undefined) taken.push(call);
+      calls[this.#head++] = undefined;
+    }
+    return taken;
+  }
+
+  #tidy(): void {
+    if (this.#size === 0) return this.#clear();
+    const waste = this.#calls.length - this.#size;
+    if (waste <= MANY || waste <= this.#size) return;
+    const waiting = this.#calls.filter((call) => call !== undefined);
+    this.#clear();
+    for (const call of waiting) this.push(call);
+  }
+
+  #clear(): void {
+    this.#calls = [];
+    this.#head = 0;
+    this.#size = 0;
   }
 }

@@ -28,6 +28,11 @@ export class Offers {
     this.#limit = 2 * workers + SPARE_OFFERS;
   }
 
+  /** Whether there was an offer. */
+  get any(): boolean {
+    return this.#count > 0;
+  }
+
   /** Whether the balancer seems to go on for ever. */
   get areTooMany(): boolean {
     return this.#count > this.#limit;
@@ -48,7 +53,7 @@ export class Offers {
   /** Says why nobody took the call. */
   explain(balancer: LoadBalancerLike): string {
     const who = `the load balancer, ${describeValue(balancer)},`;
-    if (this.#count === 0) return `${who} offered none: its delegate() must yield the uids of workers to try`;
+    if (!this.any) return `${who} offered none: its delegate() must yield the uids of workers to try`;
     if (this.errors.length > 0) return `each one that ${who} offered refused it or cannot be reached`;
     const named = this.unknown.slice(0, NAMED).map(describeValue).join(", ");
     const more = this.unknown.length > NAMED ? " and others" : "";

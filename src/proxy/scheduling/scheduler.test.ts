@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   ended,
-  type FakeMember,
+  FakeMember,
   lose,
   makeCall,
   makeMember,
@@ -15,6 +15,7 @@ import {
   ROUTE,
   refuse,
   settle,
+  workerOf,
 } from "../../../test/support/fake-workers.ts";
 import { LeastLoadedLoadBalancer, RoundRobinLoadBalancer } from "../../balancing/index.ts";
 import type { Call } from "../../call/call.ts";
@@ -58,7 +59,7 @@ describe("waiting calls", () => {
     scheduler.submit(first);
     await settle();
     expect(timers()).toBe(before + 1);
-    scheduler.withdraw(first);
+    first.cancel("withdrawn");
     expect(timers()).toBe(before);
     scheduler.submit(second);
     await settle();
@@ -66,7 +67,7 @@ describe("waiting calls", () => {
     scheduler.open();
     expect([worker.session.calls.length, timers()]).toEqual([1, before]);
     worker.session.over(second);
-    worker.session.window.room = 0;
+    worker.session.room = 0;
     scheduler.submit(third);
     await settle();
     expect(timers()).toBe(before + 1);
@@ -81,7 +82,7 @@ describe("waiting calls", () => {
     expect(worker.session.runs).toEqual([]);
     await settle();
     expect(worker.session.runs.map(numbers)).toEqual([numbers(calls)]);
-    expect(calls[0]).toMatchObject({ worker: "a", tally: worker.tally });
+    expect(calls[0]).toMatchObject({ recipient: worker });
   });
 
   it("are spread over the threads with room, evenly, one run for each", async () => {
@@ -116,7 +117,7 @@ describe("waiting calls", () => {
           } else {
             const call = waiting[n % Math.max(1, waiting.length)];
             if (call === undefined) continue;
-            scheduler.withdraw(call);
+            call.cancel("withdrawn");
             wanted.splice(wanted.indexOf(call), 1);
           }
           expect(scheduler.queued).toBe(wanted.filter((call) => call.state === "waiting").length);
@@ -153,7 +154,7 @@ describe("waiting calls", () => {
     const serial = async (): Promise<FakeMember> => {
       const [call] = submit(1);
       await turn();
-      const taker = workers.find(({ uid }) => uid === call?.worker);
+      const taker = workers.find(({ uid }) => uid === call?.recipient?.uid);
       if (call === undefined || taker === undefined) throw new Error("nobody took the call");
       taker.session.over(call);
       return taker;
@@ -164,9 +165,9 @@ describe("waiting calls", () => {
     for (let i = 0; i < 100; i++) await serial();
     const favourite = await serial();
     for (let i = 0; i < 10; i++) expect(await serial()).toBe(favourite);
-    favourite.session.window.room = 0;
+    favourite.session.room = 0;
     expect(await serial()).not.toBe(favourite);
-    favourite.session.window.room = 1;
+    favourite.session.room = 1;
     const seen = new Set<FakeMember>();
     for (let i = 0; i < 1100; i++) seen.add(await serial());
     expect(seen.size).toBe(2);
@@ -207,10 +208,10 @@ describe("waiting calls", () => {
     const [first, second] = submit(2);
     if (first === undefined || second === undefined) throw new Error("no calls");
     await settle();
-    scheduler.withdraw(first);
+    first.cancel("withdrawn");
     worker.tally.done = 3;
     scheduler.remove(worker);
-    expect(ended.has(first)).toBe(false);
+    expect(ended.get(first)).toBe("withdrawn");
     expect(ended.get(second)).toBeInstanceOf(NoWorkersAvailable);
     expect([scheduler.queued, scheduler.departed]).toEqual([0, { inFlight: 0, done: 3, failed: 0 }]);
   });
@@ -244,7 +245,7 @@ describe("a scheduler that is closed", () => {
     const error = new RangeError("no more");
     scheduler.close(error);
     expect([ended.get(handed), ended.get(waiting)]).toEqual([undefined, error]);
-    refuse(scheduler, worker, handed, BUSY);
+    refuse(worker, handed, BUSY);
     await settle();
     expect(ended.get(handed)).toBe(error);
   });
@@ -252,26 +253,26 @@ describe("a scheduler that is closed", () => {
   it("is busy while calls wait, or are at workers, members or not any more; and cancels them", async () => {
     const [worker, leaver] = [makeMember("a", [1]), makeMember("b", [1])];
     const { scheduler, submit } = makeScheduler([worker, leaver]);
-    expect(scheduler.isBusy).toBe(false);
+    expect(scheduler.calls.size).toBe(0);
     const calls = submit(2);
     await settle();
     const { session } = leaver;
     const [left] = session.calls;
     scheduler.remove(leaver);
-    expect(scheduler.isBusy).toBe(true);
+    expect(scheduler.calls.size).toBe(2);
     scheduler.cancelAll((name) => new RangeError(`no more ${name}`));
     for (const call of calls) expect(ended.get(call)).toEqual(new RangeError(`no more ${ROUTE.name}`));
     expect(session.cancelled).toEqual([left]);
-    expect(scheduler.isBusy).toBe(false);
+    expect(scheduler.calls.size).toBe(0);
   });
 
   it("leaves the calls of others at the same worker alone", async () => {
     const worker = makeMember("a", [5]);
-    const other = makeScheduler([{ ...worker, tally: { done: 0, failed: 0 } } as unknown as FakeMember]);
+    const other = makeScheduler([new FakeMember("a", worker.fake)]);
     const { scheduler } = makeScheduler([worker]);
     const [call] = other.submit(1);
     await settle();
-    expect([scheduler.isBusy, other.scheduler.isBusy]).toEqual([false, true]);
+    expect([scheduler.calls.size, other.scheduler.calls.size]).toEqual([0, 1]);
     scheduler.cancelAll(() => new RangeError("no more"));
     expect(ended.has(call as Call)).toBe(false);
   });
@@ -395,13 +396,13 @@ describe("a call that a worker refuses", () => {
     const { scheduler, submit, evicted } = makeScheduler([a, b]);
     const call = only(submit(1));
     await settle();
-    refuse(scheduler, a, call, BUSY);
+    refuse(a, call, BUSY);
     await settle();
     expect([a.session.calls.length, scheduler.queued, evicted]).toEqual([1, 1, []]);
-    b.session.window.room = 1;
+    b.session.room = 1;
     scheduler.progressed();
     expect(numbers(b.session.calls)).toEqual(numbers([call]));
-    expect(call.worker).toBe("b");
+    expect(workerOf(call)).toBe("b");
   });
 
   it("fails when all have, with what each one said; whoever spoke nonsense leaves", async () => {
@@ -409,9 +410,9 @@ describe("a call that a worker refuses", () => {
     const { scheduler, submit, evicted } = makeScheduler([a, b]);
     const call = only(submit(1));
     await settle();
-    refuse(scheduler, a, call, NONSENSE);
+    refuse(a, call, NONSENSE);
     await settle();
-    refuse(scheduler, b, call, BUSY);
+    refuse(b, call, BUSY);
     await settle();
     const error = ended.get(call);
     expect(error).toBeInstanceOf(NoWorkersAvailable);
@@ -426,7 +427,6 @@ describe("a call that a worker refuses", () => {
     const call = only(submit(1));
     await settle();
     a.session.over(call);
-    call.state = "waiting";
     scheduler.returned(call, THREAD_ENDED);
     await settle();
     expect(evicted).toEqual([]);
@@ -439,11 +439,11 @@ describe("a call that a worker refuses", () => {
     const { scheduler, submit } = makeScheduler([a, b]);
     const call = only(submit(1));
     await settle();
-    refuse(scheduler, a, call, BUSY);
+    refuse(a, call, BUSY);
     await settle();
-    scheduler.withdraw(call);
+    call.cancel("withdrawn");
     expect(scheduler.queued).toBe(0);
-    b.session.window.room = 1;
+    b.session.room = 1;
     scheduler.progressed();
     expect(numbers(b.session.calls)).toEqual([]);
   });
@@ -451,14 +451,14 @@ describe("a call that a worker refuses", () => {
   it("does not wait for ever for one that cannot be reached", async () => {
     vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9], "idle")];
-    const { scheduler, submit } = makeScheduler([a, b]);
+    const { submit } = makeScheduler([a, b]);
     submit(1);
     await settle();
     b.fake.fail(BUSY);
     await settle();
     const call = only(submit(1));
     await settle();
-    refuse(scheduler, a, call, BUSY);
+    refuse(a, call, BUSY);
     for (let i = 0; i < 20; i++) {
       await vi.advanceTimersByTimeAsync(1000);
       await settle();
@@ -471,10 +471,10 @@ describe("a call that a worker refuses", () => {
 describe("a call whose worker is lost", () => {
   it("fails and says that it may have run", async () => {
     const worker = makeMember("a", [1]);
-    const { scheduler, submit } = makeScheduler([worker]);
+    const { submit } = makeScheduler([worker]);
     const call = only(submit(1));
     await settle();
-    lose(scheduler, worker, call);
+    lose(worker, call);
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
     expect(String(ended.get(call))).toMatch(/add had been handed to it and may or may not have run.*idempotent/);
     expect(worker.tally.failed).toBe(1);
@@ -482,13 +482,13 @@ describe("a call whose worker is lost", () => {
 
   it("is tried once more elsewhere if it is idempotent, and once only", async () => {
     const workers = [makeMember("a", [1]), makeMember("b", [1]), makeMember("c", [1])] as const;
-    const { scheduler, submit } = makeScheduler(workers);
+    const { submit } = makeScheduler(workers);
     const call = only(submit(1, { idempotent: true }));
     await settle();
-    lose(scheduler, workers[0], call);
+    lose(workers[0], call);
     await settle();
-    expect([ended.size, call.worker, call.state]).toEqual([0, "b", "sent"]);
-    lose(scheduler, workers[1], call);
+    expect([ended.size, workerOf(call), call.state]).toEqual([0, "b", "sent"]);
+    lose(workers[1], call);
     await settle();
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
     expect(numbers(workers[2].session.calls)).toEqual([]);
@@ -496,13 +496,13 @@ describe("a call whose worker is lost", () => {
 
   it("is tried once more with the same worker if there is no other and that one is still there", async () => {
     const worker = makeMember("a", [1]);
-    const { scheduler, submit } = makeScheduler([worker]);
+    const { submit } = makeScheduler([worker]);
     const call = only(submit(1, { idempotent: true }));
     await settle();
-    lose(scheduler, worker, call);
+    lose(worker, call);
     await settle();
-    expect([ended.size, call.worker, call.state]).toEqual([0, "a", "sent"]);
-    lose(scheduler, worker, call);
+    expect([ended.size, workerOf(call), call.state]).toEqual([0, "a", "sent"]);
+    lose(worker, call);
     await settle();
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
   });
@@ -512,7 +512,7 @@ describe("a call whose worker is lost", () => {
     const { scheduler, submit } = makeScheduler([worker]);
     const call = only(submit(1, { idempotent: true }));
     await settle();
-    lose(scheduler, worker, call);
+    lose(worker, call);
     scheduler.remove(worker);
     await settle();
     const error = ended.get(call);
@@ -522,13 +522,13 @@ describe("a call whose worker is lost", () => {
 
   it("is tried once more also when another had refused it before", async () => {
     const workers = [makeMember("a", [1]), makeMember("b", [1]), makeMember("c", [1])] as const;
-    const { scheduler, submit } = makeScheduler(workers);
+    const { submit } = makeScheduler(workers);
     const call = only(submit(1, { idempotent: true }));
     await settle();
-    refuse(scheduler, workers[0], call, BUSY);
+    refuse(workers[0], call, BUSY);
     await settle();
-    lose(scheduler, workers[1], call);
+    lose(workers[1], call);
     await settle();
-    expect([call.worker, call.state]).toEqual(["c", "sent"]);
+    expect([workerOf(call), call.state]).toEqual(["c", "sent"]);
   });
 });

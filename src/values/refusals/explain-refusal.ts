@@ -2,7 +2,7 @@ import { types } from "node:util";
 import { SerializationError } from "../../errors.ts";
 import { arrayIndex } from "../array-index.ts";
 import { type FunctionPort, isCell } from "../function-port.ts";
-import type { Omissions } from "../omissions.ts";
+import type { Omissions, PropertyChanges } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
 import { internalStateOf } from "../slots/index.ts";
@@ -27,7 +27,7 @@ export function explainRefusal(
   root: unknown,
   rootName: string,
   port: FunctionPort,
-  omissions?: Omissions,
+  omissions?: PropertyChanges,
 ): SerializationError {
   const { path, reason, fix } = locateRefusal(refusal, root, rootName, port, false, omissions);
   const cause = refusal.cause === undefined ? undefined : { cause: refusal.cause };
@@ -45,13 +45,13 @@ export function locateRefusal(
   rootName: string,
   port: FunctionPort,
   isCaptured = false,
-  omissions?: Omissions,
+  omissions?: PropertyChanges,
 ): { path: string; reason: string; fix: string } {
   const found = findStep(root, refusal.culprit, port, omissions);
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
-  return { path, reason: refusal.message, fix: sentence(refusal.fix) + loweredFieldAdvice(found) + advice };
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) + advice };
 }
 
 /**
@@ -76,22 +76,23 @@ export function omitRefused(
   return false;
 }
 
+/** The field of the receiver of a method that leads to what was refused; undefined when none does. */
+export function refusedField(
+  refusal: Refusal,
+  receiver: object,
+  port: FunctionPort,
+  changes: PropertyChanges,
+): string | symbol | undefined {
+  for (let step = findStep(receiver, refusal.culprit, port, changes); step?.from !== undefined; step = step.from) {
+    if (step.from.from === undefined) return step.key;
+  }
+  return undefined;
+}
+
 function canLackProperties(holder: object): boolean {
   if (types.isNativeError(holder)) return true;
   const prototype: object | null = Object.getPrototypeOf(holder);
   return (prototype === Object.prototype || prototype === null) && !isCell(holder);
-}
-
-/** What to do about the private fields of a class when a compiler keeps them in a `WeakMap` beside it. */
-function loweredFieldAdvice(found: Step | undefined): string {
-  if (found === undefined || !(types.isWeakMap(found.value) || types.isWeakSet(found.value))) return "";
-  // The value of a shared variable goes by the name of the variable.
-  const { label, captured } = found.label === "" && found.from !== undefined ? found.from : found;
-  if (!captured || !/^_\w/.test(label)) return "";
-  return (
-    ` If it is where esbuild or tsx keeps the private member #${label.slice(1).replace(/\d+$/, "")} of a class with ` +
-    "decorators: set experimentalDecorators in tsconfig.json, or make the member one that is not private."
-  );
 }
 
 function* valuesUpFrom(end: Step): Generator<unknown> {
@@ -103,7 +104,7 @@ function findStep(
   root: unknown,
   culprit: WeakKey,
   port: FunctionPort,
-  omissions: Omissions | undefined,
+  omissions: PropertyChanges | undefined,
 ): Step | undefined {
   const queue: Step[] = [{ value: root, from: undefined, label: "", key: undefined, captured: false }];
   const visited = new Set<object>();

@@ -1,6 +1,7 @@
 import { checkOptions, must } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
+import { Timer } from "../../time/index.ts";
 import { LocalWorker, type LocalWorkerPlacement } from "./local-worker.ts";
 import { type RestartOptions, RestartPolicy } from "./restart-policy.ts";
 import type { WorkerOptions } from "./worker-options.ts";
@@ -9,23 +10,19 @@ import type { ProcessEnd } from "./worker-process.ts";
 /** How long a restarted process may take to be ready when its first start had no limit, in milliseconds. */
 const START_LIMIT_MS = 60_000;
 
-const milliseconds = (value: unknown): string | undefined =>
-  typeof value === "number" && value >= 0 && value <= 2_147_483_647
-    ? undefined
-    : "a number of milliseconds from 0 to 2147483647";
-
 const CHECKS = {
-  firstDelay: milliseconds,
-  longestDelay: milliseconds,
+  firstDelay: must.duration,
+  longestDelay: must.duration,
   crashLimit: must.limit(1),
-  window: milliseconds,
+  window: must.duration,
   directory: must.anything,
   spin: must.anything,
 };
 
 /**
  * A `LocalWorker` whose process is started again when it crashes. It keeps its uid, its tags and, where it can, its
- * address; what the process was running is lost. One that was told to end in order, by whomever, is not started again.
+ * address; the tasks that the process was running are lost. A process that ended in order, because someone told it to, is
+ * not started again.
  * `steady`: the process runs, or starts for the first time. `waiting` for the next restart. `restarting`.
  * `over`: stopped, or given up after too many crashes, with a warning.
  */
@@ -33,11 +30,11 @@ export class ResilientWorker extends LocalWorker {
   readonly restarts = true;
   readonly #policy: RestartPolicy;
   #state: "steady" | "waiting" | "restarting" | "over" = "steady";
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #restarting: Promise<void> | undefined;
   #startLimit = START_LIMIT_MS;
 
-  /** Throws `InvalidArgument` for options that are wrong. */
+  /** Throws `InvalidArgument` for wrong options. */
   constructor(options?: WorkerOptions, restart?: RestartOptions);
   /** @internal */
   constructor(options: WorkerOptions, restart: RestartOptions & LocalWorkerPlacement);
@@ -54,7 +51,7 @@ export class ResilientWorker extends LocalWorker {
 
   protected override async onStop(timeout: number): Promise<void> {
     this.#state = "over";
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     await super.onStop(timeout);
     await this.#restarting;
   }
@@ -77,9 +74,9 @@ export class ResilientWorker extends LocalWorker {
         this.changed({ kind: "lost", metadata, reason, final: false });
       }
       this.#state = "waiting";
-      this.#timer = setTimeout(() => {
+      this.#timer = new Timer(delay, () => {
         this.#restarting = this.#restart();
-      }, delay);
+      });
       // A program whose workers are idle may end.
       this.#timer.unref();
     }

@@ -3,6 +3,7 @@ import type { Duplex, Readable } from "node:stream";
 import { WorkerStartError } from "../../errors.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import { cleanUpAtExit } from "../../host/index.ts";
+import { Deadline, Timer } from "../../time/index.ts";
 import {
   CONTROL_FD,
   ControlLines,
@@ -13,12 +14,16 @@ import {
   type ProcessWord,
 } from "../shared/index.ts";
 import { OutputRelay } from "./output-relay.ts";
-import { ProcessVigil } from "./process-vigil.ts";
 
 /** How long a process may take to end beyond the time its tasks were given, in milliseconds. */
 const STOP_GRACE_MS = 3000;
-/** How long output is waited for after the end of the process, in milliseconds: a process of its own may hold on to it. */
+/** How long to wait for output after the process has ended, in milliseconds: a child of it may keep the pipes open. */
 const LAST_OUTPUT_MS = 500;
+
+/** How often a process is asked to respond, in milliseconds. */
+const ASK_EVERY_MS = 5000;
+/** How long it may not respond, in milliseconds. */
+const SILENCE_LIMIT_MS = 30_000;
 
 /** How a worker process is spawned. */
 export interface SpawnOptions {
@@ -35,7 +40,7 @@ export interface SpawnOptions {
 export interface ProcessEnd {
   /** In words, such as `it exited with code 1`. */
   readonly reason: string;
-  /** It was told to end, by whomever, and did so in order. */
+  /** It ended in order, because someone told it to. */
   readonly orderly: boolean;
 }
 
@@ -52,17 +57,16 @@ export class WorkerProcess {
   readonly #cancelExitCleanup: () => void;
   #end: ProcessEnd | undefined;
   #reported: (report: ProcessReport) => void = () => undefined;
-  #killAt = Number.POSITIVE_INFINITY;
-  #killer: NodeJS.Timeout | undefined;
-  #vigil: ProcessVigil | undefined;
+  readonly #killAt = new Deadline();
+  #watchdog: ProcessWatchdog | undefined;
 
   constructor(options: SpawnOptions) {
     const child = spawn(process.execPath, [...options.execArgv, options.file], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       env: { ...process.env, ...options.env },
-      // In a group of its own: what is typed at a terminal reaches the program, and that decides about its workers. Not
-      // on Linux, which gives each session its share of the processor: that cost a third of the calls per second. There
-      // workers leave such signals to the program: see terminal.ts.
+      // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not on
+      // Linux, which gives each session its own share of the processor: that costs a third of the calls per second. There
+      // workers ignore such signals: see terminal.ts.
       detached: process.platform !== "win32" && process.platform !== "linux",
       windowsHide: true,
     });
@@ -85,14 +89,10 @@ export class WorkerProcess {
       });
     });
     this.exited = ended.then((end) => this.#ended(end));
+    void this.#killAt.passed.then(() => this.kill());
   }
 
-  /** How the process ended, or `undefined` while it runs. */
-  get ending(): ProcessEnd | undefined {
-    return this.#end;
-  }
-
-  /** The last lines that it wrote to stderr, put in words. */
+  /** A sentence with the last lines that it wrote to stderr. */
   get lastWords(): string {
     const { tail } = this.#stderr;
     return tail === "" ? "it wrote nothing to stderr" : `its stderr ends with:\n${tail}`;
@@ -100,25 +100,20 @@ export class WorkerProcess {
 
   /** Configures the process; resolves with where it listens. Rejects with `WorkerStartError` when it does not start. */
   async start(config: ProcessConfig, timeout: number): Promise<ListenAddress> {
-    let timer: NodeJS.Timeout | undefined;
+    let timer: Timer | undefined;
     try {
       this.#control.write(`${JSON.stringify(config)}\n`);
-      const waits: Promise<ProcessReport | string>[] = [
-        new Promise((resolve) => {
+      const report = await Promise.race<ProcessReport | string>([
+        new Promise<ProcessReport>((resolve) => {
           this.#reported = resolve;
         }),
         this.exited.then(({ reason }) => reason),
-      ];
-      if (Number.isFinite(timeout)) {
-        waits.push(
-          new Promise((resolve) => {
-            timer = setTimeout(() => resolve(`it was not ready within ${timeout} ms`), timeout);
-          }),
-        );
-      }
-      const report = await Promise.race(waits);
+        new Promise<string>((resolve) => {
+          timer = new Timer(timeout, () => resolve(`it was not ready within ${timeout} ms`));
+        }),
+      ]);
       if (typeof report === "object" && report.ready) return report.listen;
-      // It ends by itself then, and what it wrote is complete only with its end.
+      // It ends by itself then. Its output is complete only after that.
       if (typeof report === "object") await this.exited;
       const reason = typeof report === "string" ? report : report.error;
       throw new WorkerStartError(`a worker process did not start: ${reason}\n${this.lastWords}`);
@@ -126,24 +121,26 @@ export class WorkerProcess {
       this.kill();
       throw error;
     } finally {
-      clearTimeout(timer);
+      timer?.clear();
     }
   }
 
   /**
    * Asks the process to end; resolves when it has. `timeout`: milliseconds that running tasks have, `Infinity` for all
-   * they need; asked again, the shorter time counts. One that does not end is killed, and so is one that has all the time
-   * it needs but gives no sign of life.
+   * they need; asked again, the shorter time counts. A process that does not end in time is killed, and so is one that has
+   * all the time it needs but stops responding.
    */
   async stop(timeout: number): Promise<void> {
     if (this.#end === undefined) {
       this.#tell({ stop: Number.isFinite(timeout) ? timeout : -1 });
-      if (Number.isFinite(timeout)) this.#killIn(timeout + this.#cancelGrace + STOP_GRACE_MS);
-      else
-        this.#vigil ??= new ProcessVigil(
+      const limit = timeout + this.#cancelGrace + STOP_GRACE_MS;
+      if (Number.isFinite(limit)) this.#killAt.shorten(limit);
+      else {
+        this.#watchdog ??= new ProcessWatchdog(
           () => this.#tell({ ping: 0 }),
           () => this.kill(),
         );
+      }
     }
     await this.exited;
   }
@@ -171,25 +168,17 @@ export class WorkerProcess {
   }
 
   #hear(word: ProcessWord): void {
-    this.#vigil?.heard();
+    this.#watchdog?.heard();
     if ("ready" in word) this.#reported(word);
-  }
-
-  #killIn(ms: number): void {
-    const at = performance.now() + ms;
-    if (at >= this.#killAt) return;
-    this.#killAt = at;
-    clearTimeout(this.#killer);
-    this.#killer = setTimeout(() => this.kill(), ms);
   }
 
   async #ended(end: ProcessEnd): Promise<ProcessEnd> {
     this.#end = end;
-    clearTimeout(this.#killer);
-    this.#vigil?.close();
+    this.#killAt.clear();
+    this.#watchdog?.close();
     const { stdout, stderr } = this.#child;
     const enough = setTimeout(() => {
-      // What is in the pipes already is read first.
+      // Output that is in the pipes already is read first.
       setImmediate(() => {
         stdout?.destroy();
         stderr?.destroy();
@@ -200,5 +189,29 @@ export class WorkerProcess {
     this.#cancelExitCleanup();
     this.#control.destroy();
     return end;
+  }
+}
+
+/** Watches a process that has all the time it needs: a process that stops responding is frozen. */
+export class ProcessWatchdog {
+  readonly #timer: NodeJS.Timeout;
+  #lastSign = performance.now();
+
+  /** `ask` asks the process to respond; `silent` is called again and again once it has not for too long, until `close`. */
+  constructor(ask: () => void, silent: () => void) {
+    ask();
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#lastSign >= SILENCE_LIMIT_MS) silent();
+      else ask();
+    }, ASK_EVERY_MS);
+  }
+
+  /** The process responded. */
+  heard(): void {
+    this.#lastSign = performance.now();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
   }
 }

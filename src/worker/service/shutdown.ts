@@ -1,7 +1,6 @@
-/** Longest delay that a timer takes, in milliseconds. Whoever asks for more has no limit. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+import { Timer } from "../../time/index.ts";
 
-/** What a shutdown brings to its end: the service of a worker. */
+/** The service of a worker, as its shutdown sees it. */
 export interface Stoppable {
   /** Takes no new tasks; resolves when none is left. */
   drain(): Promise<void>;
@@ -13,7 +12,7 @@ export interface Stoppable {
 
 /** How a shutdown proceeds. */
 export interface ShutdownOptions {
-  /** How long cancelled tasks have to end, in milliseconds. */
+  /** How long cancelled tasks have to end, in milliseconds; `Infinity` for as long as they need. */
   readonly cancelGrace: number;
   /** How long callers have to take what was sent to them, in milliseconds. */
   readonly flushGrace: number;
@@ -32,7 +31,7 @@ export class Shutdown {
   readonly #service: Stoppable;
   readonly #options: ShutdownOptions;
   #state: "running" | "waiting" | "cancelling" | "closing" = "running";
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #cancelAt = Number.POSITIVE_INFINITY;
   #finish: () => void = () => undefined;
 
@@ -62,17 +61,17 @@ export class Shutdown {
       this.#state = "waiting";
       void this.#service.drain().then(() => this.#close());
     }
-    if (this.#state === "waiting" && timeout >= 0 && timeout <= LONGEST_TIMER_MS) this.#cancelIn(timeout);
+    if (this.#state === "waiting" && timeout >= 0) this.#cancelIn(timeout);
     return this.tasksEnded;
   }
 
-  /** Takes a signal that stands for `timeout`. One that comes while the worker is stopping moves it a state on. */
+  /** Takes a signal that means a stop with `timeout`. A signal to a stopping worker moves it to the next state. */
   signal(timeout: number): void {
     if (this.#state === "running") void this.request(timeout);
     else this.hurry();
   }
 
-  /** No longer waits for what it waits for. */
+  /** Stops waiting in the current state, and goes to the next one. */
   hurry(): void {
     if (this.#state === "waiting") this.#cancel();
     else if (this.#state === "cancelling") this.#close();
@@ -82,20 +81,20 @@ export class Shutdown {
     const at = performance.now() + timeout;
     if (at >= this.#cancelAt) return;
     this.#cancelAt = at;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     if (timeout === 0) this.#cancel();
-    else this.#timer = setTimeout(() => this.#cancel(), timeout);
+    else this.#timer = new Timer(timeout, () => this.#cancel());
   }
 
   #cancel(): void {
     this.#state = "cancelling";
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#service.cancel();
-    this.#timer = setTimeout(() => this.#close(), this.#options.cancelGrace);
+    this.#timer = new Timer(this.#options.cancelGrace, () => this.#close());
   }
 
   #close(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#state = "closing";
     this.#finish();
   }

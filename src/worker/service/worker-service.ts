@@ -6,6 +6,7 @@ import {
   GrpcStatusError,
   type Health,
   type ListenAddress,
+  PREFIX_BYTES,
   type ServerStream,
   StatusCode,
 } from "../../grpc/index.ts";
@@ -13,40 +14,26 @@ import { payloadFiles } from "../../host/index.ts";
 import { peerIdentity } from "../../security/index.ts";
 import {
   BatchWriter,
-  CancelField,
   encodeDescribeResponse,
   encodeIdleResponse,
   FrameReader,
-  HelloField,
   LAST_REQUEST_FIELD,
   PROTOCOL_VERSION,
-  RequestField,
   readStopRequest,
-  versionConflict,
   writeExecutorLost,
   writeRejected,
   writeWelcome,
 } from "../../wire/index.ts";
 import {
-  GRPC_PREFIX_BYTES,
-  LARGE_MESSAGE_BYTES,
+  ConcurrencyPermits,
   type ProcessCredentials,
+  SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
-  TaskSlots,
   type ThreadConfig,
 } from "../shared/index.ts";
-import { HandedMessages } from "./handed-messages.ts";
+import { readHello } from "./read-hello.ts";
+import { TaskLane } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
-import { ThreadWatchdog } from "./thread-watchdog.ts";
-
-/** The first byte of a message that begins with a cancellation. */
-const CANCEL_TAG = (RequestField.cancel << 3) | 2;
-/** How long the output of a task thread is waited for when it ends, in milliseconds. */
-const LAST_OUTPUT_MS = 1000;
-/** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
-const LAST_OUTPUT_BUSY_MS = 250;
-/** How often a session that was held up looks whether it may go on, in milliseconds. */
-const HELD_UP_MS = 5;
 
 /** How a service is set up. */
 export interface WorkerServiceOptions {
@@ -56,11 +43,11 @@ export interface WorkerServiceOptions {
   readonly threads: number;
   /** Tasks that may run at once in all threads; 0 for no limit. */
   readonly maxConcurrency: number;
-  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "slots">;
+  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits">;
   readonly resourceLimits: ResourceLimits | undefined;
   /** What tasks call other workers with; nothing if those use no TLS. */
   readonly credentials: ProcessCredentials | undefined;
-  /** Called when a `Stop` request comes in; resolves when the worker has stopped. */
+  /** Called when a `Stop` request comes in; the request is answered when this resolves. */
   readonly stopRequested: (timeout: number) => Promise<void>;
   /** Called when a task thread has ended and no other can take its place. */
   readonly broken: (reason: string) => void;
@@ -69,8 +56,8 @@ export interface WorkerServiceOptions {
 interface ServedSession {
   readonly number: number;
   readonly stream: ServerStream;
-  readonly lane: number;
-  /** Bytes of large messages that were written while the stream was full. */
+  readonly lane: TaskLane;
+  /** Bytes that were written and not reported. */
   unreported: number;
 }
 
@@ -82,13 +69,9 @@ export class WorkerService {
   readonly #options: WorkerServiceOptions;
   readonly #server: GrpcServer;
   readonly #health: Health;
-  readonly #threads: TaskThread[] = [];
-  readonly #watchdogs: ThreadWatchdog[] = [];
-  readonly #handed: HandedMessages[] = [];
-  readonly #slots: TaskSlots | undefined;
-  readonly #reader = new FrameReader(LAST_REQUEST_FIELD);
+  readonly #lanes: TaskLane[] = [];
+  readonly #permits: ConcurrencyPermits | undefined;
   readonly #sessions = new Map<number, ServedSession>();
-  readonly #drained: (() => void)[] = [];
   #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
   #credentials: ProcessCredentials | undefined;
@@ -100,7 +83,7 @@ export class WorkerService {
     this.#health = health;
     this.#credentials = options.credentials;
     const { maxConcurrency } = options;
-    this.#slots = maxConcurrency === 0 ? undefined : TaskSlots.of(maxConcurrency, this.#lanes());
+    this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
     server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
     const metadata = JSON.stringify({ uid: options.uid, pid: process.pid, ...options.about });
@@ -120,9 +103,9 @@ export class WorkerService {
 
   /** Starts the task threads and listens. Throws `WorkerStartError` when it cannot listen there. */
   async start(address: ListenAddress): Promise<ListenAddress> {
-    for (let lane = 0; lane < this.#lanes(); lane++) this.#startThread(lane);
+    for (let lane = 0; lane < laneCount(this.#options); lane++) this.#lanes.push(this.#openLane(lane));
     // Whichever fails first is reported.
-    const [actual] = await Promise.all([this.#listen(address), ...this.#threads.map((thread) => thread.ready)]);
+    const [actual] = await Promise.all([this.#listen(address), ...this.#lanes.map((lane) => lane.ready)]);
     if (this.#state === "starting") this.#state = "serving";
     return actual;
   }
@@ -130,42 +113,33 @@ export class WorkerService {
   /** Has tasks call other workers with these from now on. */
   useCredentials(credentials: ProcessCredentials): void {
     this.#credentials = credentials;
-    for (const thread of this.#threads) thread.tell({ kind: "credentials", credentials });
+    for (const lane of this.#lanes) lane.tell({ kind: "credentials", credentials });
   }
 
   /** Tasks that have been started and have not ended. */
   get live(): number {
-    return this.#threads.reduce((sum, thread) => sum + thread.board.live, 0);
+    return this.#lanes.reduce((sum, lane) => sum + lane.board.live, 0);
   }
 
   /** Seconds since the last task ended, 0 while one runs. */
   idleSeconds(): number {
     if (this.live > 0) return 0;
-    const last = Math.max(this.#startedAt, ...this.#threads.map((thread) => thread.board.lastEnded));
+    const last = Math.max(this.#startedAt, ...this.#lanes.map((lane) => lane.board.lastEnded));
     return (Date.now() - last) / 1000;
   }
 
   /** Takes no new tasks; resolves when none is left. */
   async drain(): Promise<void> {
-    // Before that nobody has been told where the worker is, and there are no tasks.
+    // A worker that has not served has no tasks: nobody knows its address.
     const hasServed = this.#state === "serving";
     this.#state = "stopping";
     this.#health.close();
-    await Promise.all(
-      this.#threads.map(
-        (thread, lane) =>
-          new Promise<void>((resolve) => {
-            if (!hasServed || thread.hasEnded) return resolve();
-            this.#drained[lane] = resolve;
-            thread.tell({ kind: "stop" });
-          }),
-      ),
-    );
+    if (hasServed) await Promise.all(this.#lanes.map((lane) => lane.drain()));
   }
 
   /** Cancels all tasks that run. */
   cancel(): void {
-    for (const thread of this.#threads) thread.tell({ kind: "cancel" });
+    for (const lane of this.#lanes) lane.tell({ kind: "cancel" });
   }
 
   /** Ends everything. */
@@ -175,11 +149,7 @@ export class WorkerService {
       session.stream.end({ code: StatusCode.UNAVAILABLE, message: "the worker has stopped" });
     }
     this.#sessions.clear();
-    for (const watchdog of this.#watchdogs) watchdog.close();
-    await Promise.all([
-      this.#server.close({ graceMs }),
-      ...this.#threads.map((thread) => thread.end(thread.board.live > 0 ? LAST_OUTPUT_BUSY_MS : LAST_OUTPUT_MS)),
-    ]);
+    await Promise.all([this.#server.close({ graceMs }), ...this.#lanes.map((lane) => lane.end())]);
   }
 
   async #listen(address: ListenAddress): Promise<ListenAddress> {
@@ -192,69 +162,56 @@ export class WorkerService {
     }
   }
 
-  /** There is no use for more threads than tasks may run at once. */
-  #lanes(): number {
-    const { threads, maxConcurrency } = this.#options;
-    return maxConcurrency === 0 ? threads : Math.min(threads, maxConcurrency);
-  }
-
-  #startThread(lane: number): TaskThread {
-    const thread = new TaskThread(
-      { ...this.#options.thread, uid: this.#options.uid, lane, slots: this.#slots?.memory },
-      { resourceLimits: this.#options.resourceLimits },
+  #openLane(number: number): TaskLane {
+    const { uid, thread, resourceLimits } = this.#options;
+    return new TaskLane(
+      (events) => {
+        const config = { ...thread, uid, lane: number, permits: this.#permits?.memory };
+        const started = new TaskThread(config, { resourceLimits }, events);
+        if (this.#credentials !== undefined) started.tell({ kind: "credentials", credentials: this.#credentials });
+        return started;
+      },
       {
         message: (memory) => this.#toCaller(memory),
-        malformed: (session, reason) => this.#expel(session, reason),
+        malformed: (session, reason) => this.#refuse(session, reason),
+        exhausted: (session, reason) => this.#expel(session, reason),
+        hold: (session, isHeld) => this.#hold(session, isHeld),
         finished: (session) => this.#finished(session),
-        drained: () => this.#drained[lane]?.(),
         room: () => {
-          this.#lookAfter(lane);
-          this.#threads[lane]?.tell({ kind: "look" });
+          this.#lookAfter(number);
+          this.#lanes[number]?.tell({ kind: "look" });
         },
-        lost: (reason) => this.#lostThread(lane, reason),
+        lost: (reason, untaken) => this.#lostThread(number, reason, untaken),
       },
     );
-    this.#threads[lane] = thread;
-    if (this.#credentials !== undefined) thread.tell({ kind: "credentials", credentials: this.#credentials });
-    this.#handed[lane] = new HandedMessages();
-    this.#watchdogs[lane] = new ThreadWatchdog(thread, (reason) => {
-      // Only when it has ended is it certain what it has not taken in.
-      void thread.terminate().then(() => this.#lostThread(lane, reason));
-    });
-    return thread;
   }
 
   /** A task thread ended by itself: its sessions end with it, and another takes its place. */
-  #lostThread(lane: number, reason: string): void {
-    this.#drained[lane]?.();
-    this.#watchdogs[lane]?.close();
-    this.#slots?.reclaim(lane);
-    this.#lookAfter(lane);
-    const untaken = this.#handed[lane]?.untaken(this.#threads[lane]?.board.consumed ?? 0);
+  #lostThread(number: number, reason: string, untaken: ReadonlyMap<number, readonly number[]>): void {
+    const lane = this.#lanes[number];
+    this.#permits?.reclaim(number);
+    this.#lookAfter(number);
+    const message = `the task thread ended: ${reason}`;
     for (const session of Array.from(this.#sessions.values())) {
       if (session.lane !== lane) continue;
-      const writer = new BatchWriter(GRPC_PREFIX_BYTES);
-      for (const id of untaken?.get(session.number) ?? []) {
-        writeRejected(writer, id, { status: StatusCode.ABORTED, message: `the task thread ended: ${reason}` });
+      const writer = new BatchWriter(PREFIX_BYTES);
+      for (const id of untaken.get(session.number) ?? []) {
+        writeRejected(writer, id, { status: StatusCode.ABORTED, message });
       }
       writeExecutorLost(writer, reason);
       session.stream.send(writer.take());
-      session.stream.end({ code: StatusCode.UNAVAILABLE, message: `the task thread ended: ${reason}` });
+      session.stream.end({ code: StatusCode.UNAVAILABLE, message });
       this.#sessions.delete(session.number);
     }
-    if (this.#state === "serving") this.#replaceThread(lane);
-  }
-
-  #replaceThread(lane: number): void {
-    this.#startThread(lane).ready.catch((error: unknown) => {
-      this.#drained[lane]?.();
+    if (this.#state !== "serving") return;
+    lane?.replace().catch((error: unknown) => {
       if (this.#state === "serving") this.#options.broken(error instanceof Error ? error.message : String(error));
     });
   }
 
   /** Tells the other threads in which tasks wait that there may be room for them. */
   #lookAfter(lane: number): void {
-    for (const other of this.#slots?.waitingAfter(lane) ?? []) this.#threads[other]?.tell({ kind: "look" });
+    for (const other of this.#permits?.waitingAfter(lane) ?? []) this.#lanes[other]?.tell({ kind: "look" });
   }
 
   #accept(stream: ServerStream): void {
@@ -263,15 +220,15 @@ export class WorkerService {
       message: (buffer, start, end) => {
         if (session === undefined)
           session = this.#welcome(stream, new FrameReader(LAST_REQUEST_FIELD).open(buffer, start, end));
-        else this.#toThread(session, buffer, start, end);
+        else session.lane.hand(session, buffer, start, end);
       },
       drain: () => {
         if (session !== undefined) this.#reportSent(session);
       },
       halfClosed: () => {
-        // What the caller has asked for before is done yet.
+        // The caller still gets what it has asked for before.
         if (session === undefined) stream.end();
-        else this.#threads[session.lane]?.tell({ kind: "finish", session: session.number });
+        else session.lane.tell({ kind: "finish", session: session.number });
       },
       cancelled: () => {
         if (session !== undefined) this.#forget(session);
@@ -279,37 +236,27 @@ export class WorkerService {
     });
   }
 
-  /** The hello is read before anything else is: an incompatible caller is told which versions there are. */
   #welcome(stream: ServerStream, frame: FrameReader): ServedSession {
-    if (!isHello(frame)) {
-      const message = `the first message of a session must be a hello; this worker speaks protocol version ${PROTOCOL_VERSION}`;
-      throw new GrpcStatusError(StatusCode.FAILED_PRECONDITION, message);
-    }
-    const conflict = versionConflict(frame.integer(HelloField.version), frame.integer(HelloField.minimum));
-    if (conflict !== undefined) throw new GrpcStatusError(StatusCode.FAILED_PRECONDITION, conflict);
+    const { callerId, lane: number, fileRealm } = readHello(frame);
     if (this.#state === "stopping") throw new GrpcStatusError(StatusCode.UNAVAILABLE, "the worker is stopping");
-    const lane = frame.integer(HelloField.lane);
-    const thread = this.#threads[lane];
-    if (thread === undefined) {
+    const lane = this.#lanes[number];
+    if (lane === undefined) {
       throw new GrpcStatusError(
         StatusCode.INVALID_ARGUMENT,
-        `there is no lane ${lane}: the worker has ${this.#threads.length}`,
+        `there is no lane ${number}: the worker has ${this.#lanes.length}`,
       );
     }
-    const realm = frame.text(HelloField.fileRealm);
-    const callerId = frame.text(HelloField.callerId);
-    refuseMore(frame);
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
     this.#sessions.set(session.number, session);
-    const sharesFiles = realm !== "" && realm === payloadFiles.realm;
+    const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
     const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
-    thread.tell({ kind: "open", session: session.number, callerId, sharesFiles, peer });
-    const writer = new BatchWriter(GRPC_PREFIX_BYTES);
+    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, peer });
+    const writer = new BatchWriter(PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,
       workerUid: this.#options.uid,
-      lanes: this.#threads.length,
+      lanes: this.#lanes.length,
       maxConcurrency: this.#options.maxConcurrency,
       sharesFiles,
     });
@@ -317,59 +264,37 @@ export class WorkerService {
     return session;
   }
 
-  #toThread(session: ServedSession, buffer: Buffer, start: number, end: number): void {
-    const thread = this.#threads[session.lane];
-    if (thread === undefined) return;
-    const memory = new ArrayBuffer(SESSION_PREFIX_BYTES + end - start);
-    const message = Buffer.from(memory);
-    message.writeUInt32LE(session.number, 0);
-    buffer.copy(message, SESSION_PREFIX_BYTES, start, end);
-    thread.hand(memory);
-    this.#handed[session.lane]?.add(session.number, buffer, start, end, thread.posted, thread.board.consumed);
-    if (buffer[start] === CANCEL_TAG) this.#noteCancelled(session, buffer, start, end);
-    else this.#watchdogs[session.lane]?.wake();
-    if (!thread.keepsUp) this.#holdUp(session, thread);
-  }
-
-  /** Cancellations come first in a message, so that they can be seen without reading all of it. */
-  #noteCancelled(session: ServedSession, buffer: Buffer, start: number, end: number): void {
-    const frame = this.#reader.open(buffer, start, end);
-    try {
-      while (frame.next() === RequestField.cancel) {
-        this.#watchdogs[session.lane]?.cancelled(session.number, frame.integer(CancelField.id));
-      }
-    } catch {
-      // The task thread says what is wrong with it.
-    }
-  }
-
-  /** Reads no more from a caller whose task thread does not keep up, so that memory stays bounded. */
-  #holdUp(session: ServedSession, thread: TaskThread): void {
-    session.stream.pause();
-    const look = setInterval(() => {
-      if (!thread.keepsUp && !thread.hasEnded && !session.stream.closed) return;
-      clearInterval(look);
-      session.stream.resume();
-    }, HELD_UP_MS);
-  }
-
   #toCaller(memory: ArrayBuffer): void {
     const message = Buffer.from(memory);
     const session = this.#sessions.get(message.readUInt32LE(0));
     if (session === undefined) return;
     const writable = session.stream.send(message.subarray(SESSION_PREFIX_BYTES));
-    if (message.length > LARGE_MESSAGE_BYTES) session.unreported += message.length;
-    if (writable) this.#reportSent(session);
+    session.unreported += message.length;
+    if (writable && session.unreported >= SENT_REPORT_BYTES) this.#reportSent(session);
   }
 
   #reportSent(session: ServedSession): void {
     if (session.unreported === 0) return;
     const bytes = session.unreported;
     session.unreported = 0;
-    this.#threads[session.lane]?.tell({ kind: "sent", session: session.number, bytes });
+    session.lane.tell({ kind: "sent", session: session.number, bytes });
   }
 
+  /** A caller took more than it may: its connection is ended, and what it did not read is dropped. */
   #expel(number: number, reason: string): void {
+    const session = this.#sessions.get(number);
+    if (session === undefined) return;
+    this.#sessions.delete(number);
+    session.stream.expel({ code: StatusCode.RESOURCE_EXHAUSTED, message: reason });
+  }
+
+  #hold(number: number, isHeld: boolean): void {
+    const session = this.#sessions.get(number);
+    if (isHeld) session?.stream.pause();
+    else session?.stream.resume();
+  }
+
+  #refuse(number: number, reason: string): void {
     const session = this.#sessions.get(number);
     if (session === undefined) return;
     this.#sessions.delete(number);
@@ -386,26 +311,11 @@ export class WorkerService {
 
   #forget(session: ServedSession): void {
     this.#sessions.delete(session.number);
-    this.#threads[session.lane]?.tell({ kind: "close", session: session.number });
-    this.#watchdogs[session.lane]?.abandoned(session.number);
+    session.lane.forget(session);
   }
 }
 
-function isHello(frame: FrameReader): boolean {
-  try {
-    return frame.next() === RequestField.hello;
-  } catch {
-    return false;
-  }
-}
-
-/** What came with the hello would be lost, and its caller would wait for ever. */
-function refuseMore(frame: FrameReader): void {
-  let more: boolean;
-  try {
-    more = frame.next() !== 0;
-  } catch {
-    more = true;
-  }
-  if (more) throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, "a hello must be alone in its message");
+/** There is no use for more threads than tasks may run at once. */
+function laneCount({ threads, maxConcurrency }: WorkerServiceOptions): number {
+  return maxConcurrency === 0 ? threads : Math.min(threads, maxConcurrency);
 }

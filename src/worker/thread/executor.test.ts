@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { encodeContext } from "../../context/context-codec.ts";
 import { ContextVar } from "../../context/context-var.ts";
 import { TaskCancelled } from "../../errors.ts";
-import { StatusCode } from "../../grpc/index.ts";
+import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
 import { currentCallContext } from "../../routine/call-context.ts";
 import { RoutineSpec } from "../../routine/routine-spec.ts";
 import { currentTask } from "../../routine/task.ts";
@@ -24,9 +24,9 @@ import {
   writeTask,
 } from "../../wire/request-frames.ts";
 import { OutcomeField, RejectedField } from "../../wire/response-frames.ts";
-import { TaskSlots } from "../shared/task-slots.ts";
+import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
 import { ThreadBoard } from "../shared/thread-board.ts";
-import { GRPC_PREFIX_BYTES, SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
+import { SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
 import { Executor } from "./executor.ts";
 
 /** What routines do is decided here: their code travels, so they reach it by a name that everybody knows. */
@@ -56,6 +56,8 @@ const KINDS = new Map<number, string>(Object.entries(ResponseField).map(([name, 
 class Caller {
   /** What came back: kind, id and value. Paces and chunks are left out. */
   readonly answers: unknown[][] = [];
+  /** Bytes that were sent to it since they were last reported. */
+  sentBytes = 0;
   writable = true;
   readonly #executor: Executor;
   readonly #number: number;
@@ -101,13 +103,16 @@ class Caller {
 
   drained(): void {
     this.writable = true;
-    this.#executor.drained(this.#number);
+    this.#executor.sent(this.#number, this.sentBytes);
+    this.sentBytes = 0;
   }
 
   #read(message: Buffer): boolean {
+    if (this.writable) this.#executor.sent(this.#number, message.length);
+    else this.sentBytes += message.length;
     const frame = new FrameReader(LAST_RESPONSE_FIELD).open(
       Buffer.from(message),
-      SESSION_PREFIX_BYTES + GRPC_PREFIX_BYTES,
+      SESSION_PREFIX_BYTES + PREFIX_BYTES,
       message.length,
     );
     for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
@@ -131,16 +136,20 @@ let executor: Executor;
 let board: ThreadBoard;
 let caller: Caller;
 let malformed: unknown[][];
+let finished: number[];
 let drained: number;
+let released: number;
 let entered: string[];
 let gates: Map<string, () => void>;
 
-function setUp(maxConcurrency: number, slots = TaskSlots.of(maxConcurrency, 1)): void {
+function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcurrency, 1)): void {
   board = new ThreadBoard();
   malformed = [];
+  finished = [];
   drained = 0;
   entered = [];
   gates = new Map();
+  released = 0;
   hooks.executorTest = {
     enter: (name) => {
       entered.push(name);
@@ -151,9 +160,12 @@ function setUp(maxConcurrency: number, slots = TaskSlots.of(maxConcurrency, 1)):
   executor = new Executor({
     uid: "w-1",
     board,
-    slots: maxConcurrency === 0 ? undefined : { slots, lane: 0, announce: () => expect.unreachable() },
-    carrierFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
+    concurrency: maxConcurrency === 0 ? undefined : { permits, lane: 0, announce: () => expect.unreachable() },
+    announcePool: () => ({ call: () => Promise.resolve(), stream: async function* () {}, release: () => released++ }),
+    finished: (session) => finished.push(session),
     malformed: (...told) => malformed.push(told),
+    exhausted: () => expect.unreachable(),
+    hold: () => undefined,
     drained: () => drained++,
   });
   caller = new Caller(executor, 1).route(enter, 1);
@@ -200,7 +212,7 @@ describe("the executor", () => {
     expect(other.outcomes).toEqual([["result", 0, Uint8Array.of(1, 2)]]);
   });
 
-  it("gives tasks their frame: name, caller, pool and context", async () => {
+  it("gives tasks their call context: name, caller, pool and context", async () => {
     const user = new ContextVar("user", { default: "nobody" });
     const seen: unknown[] = [];
     hooks.executorTest.enter = () => {
@@ -209,7 +221,7 @@ describe("the executor", () => {
     };
     const context = user.run("ann", () => encodeContext(currentCallContext() ?? {}))?.bytes;
     caller
-      .write((writer) => writePoolReference(writer, 4, Buffer.from("pool")))
+      .write((writer) => writePoolReference(writer, 4, Buffer.from("pool"), undefined, []))
       .task(7, 1, ["x"], { caller: "parent-1", context, pool: 4 })
       .task(8, 1, ["x"])
       .send();
@@ -218,6 +230,8 @@ describe("the executor", () => {
       ["caller1-7", "parent-1", "w-1", "ann", true],
       ["caller1-8", undefined, "w-1", "nobody", false],
     ]);
+    executor.close(1);
+    expect(released).toBe(1);
   });
 
   it("refuses tasks that it cannot run, and goes on", async () => {
@@ -500,9 +514,9 @@ describe("stopping", () => {
     ["has lost its caller", () => executor.close(1)],
     ["is cancelled with all others", () => executor.cancelAll()],
   ])("reports when a task that waits for another thread %s", async (_what, leave) => {
-    const slots = TaskSlots.of(1, 2);
-    slots.take(1);
-    setUp(1, slots);
+    const permits = ConcurrencyPermits.of(1, 2);
+    permits.take(1);
+    setUp(1, permits);
     caller.task(0, 1, ["waiting"]).send();
     executor.stop();
     await settle();
@@ -546,5 +560,75 @@ describe("stopping", () => {
     end("first");
     await settle();
     expect([drained, entered]).toEqual([1, ["first"]]);
+  });
+});
+
+describe("a session whose caller sends nothing more", () => {
+  it("is finished at once when nothing is left to do, and told of once", async () => {
+    executor.finish(1);
+    expect(finished).toEqual([1]);
+    executor.finish(7);
+    await settle();
+    expect(finished).toEqual([1]);
+  });
+
+  it("is finished after the last outcome was sent", async () => {
+    caller.task(0, 1, ["first"]).task(1, 1, ["second"]).send();
+    executor.finish(1);
+    await settle();
+    end("first");
+    await settle();
+    expect(finished).toEqual([]);
+    end("second");
+    await settle();
+    expect(caller.outcomes).toHaveLength(2);
+    expect(finished).toEqual([1]);
+  });
+
+  it("is finished although it has generators that wait to be asked for more", async () => {
+    caller
+      .route(countdown, 2)
+      .task(0, 2, [9])
+      .write((writer) => writeCredit(writer, 0, 2))
+      .send();
+    executor.finish(1);
+    expect(finished).toEqual([]);
+    await settle();
+    expect(caller.outcomes).toEqual([
+      ["yielded", 0, 9],
+      ["yielded", 0, 8],
+    ]);
+    expect(finished).toEqual([1]);
+  });
+
+  it("is finished after a result in chunks has gone out", async () => {
+    caller.writable = false;
+    caller.route(large, 2);
+    caller.task(0, 2, [new Uint8Array(200_000)]).send();
+    caller.task(1, 2, [new Uint8Array(250_000).fill(1)]).send();
+    const payload = new Uint8Array(1_000_000).fill(3);
+    const bytes = encode([payload]);
+    caller
+      .write((writer) => {
+        writeFrame(writer, RequestField.chunk, [undefined, 2, bytes, bytes.length]);
+        writeTask(writer, 2, 2, { chunked: bytes.length }, 2, {});
+      })
+      .send();
+    executor.finish(1);
+    await settle();
+    expect(finished).toEqual([]);
+    caller.drained();
+    await settle();
+    expect(caller.outcomes.map(([kind, id]) => [kind, id])).toContainEqual(["result", 2]);
+    expect(finished).toEqual([1]);
+  });
+
+  it("is not told of when its caller goes", async () => {
+    caller.task(0, 1, ["long"]).send();
+    executor.finish(1);
+    executor.close(1);
+    end("long");
+    await settle();
+    expect(finished).toEqual([]);
   });
 });

@@ -1,58 +1,45 @@
 import { TaskCancelled } from "../../errors.ts";
-import { StatusCode } from "../../grpc/index.ts";
-import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
-  AbortField,
-  ARGUMENT_FIELDS,
-  CancelField,
-  CreditField,
+  type CompleteLimits,
   FrameReader,
   LAST_REQUEST_FIELD,
-  MalformedFrame,
+  LimitExceeded,
   type MessageSink,
-  Payload,
   type PayloadStore,
-  PoolReferenceField,
-  RequestField,
-  RouteField,
-  StepField,
-  StepKind,
-  TaskField,
   writePace,
 } from "../../wire/index.ts";
 import type { ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
-import type { GeneratorRun } from "./generator-run.ts";
+import { FairInbox } from "./fair-inbox.ts";
 import { PaceMeter } from "./pace-meter.ts";
-import { RemoteRoutine } from "./remote-routine.ts";
-import { RunningTask } from "./running-task.ts";
-import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
+import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
+import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
-import { type ReadyTask, TaskRunner } from "./task-runner.ts";
+import { TaskRunner } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
 
 /** How an executor is set up. */
-export interface ExecutorOptions {
+export interface ExecutorOptions extends Pick<RequestHandlerOptions, "announcePool"> {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
-  readonly slots: Pick<TaskParkingOptions, "slots" | "lane" | "announce"> | undefined;
-  /** The way to the pool that a task came from. */
-  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
+  readonly concurrency: TaskParkingOptions | undefined;
+  /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
+  readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
+  /** Called for a session whose caller took more than it may. */
+  readonly exhausted: (session: number, reason: string) => void;
+  /** Called when nothing more should be read from the caller of a session, and when again. */
+  readonly hold: (session: number, isHeld: boolean) => void;
+  /** What a caller may take; the default limits if nothing is given. */
+  readonly limits?: CompleteLimits;
   /** Called when it has been told to stop and no task is left. */
   readonly drained: () => void;
-}
-
-interface Inbound {
-  readonly number: number;
-  readonly session: ExecutorSession;
-  readonly reader: FrameReader;
 }
 
 /**
@@ -63,26 +50,29 @@ export class Executor {
   /** Runs the tasks. */
   readonly runner: TaskRunner;
   readonly #options: ExecutorOptions;
+  readonly #requests: RequestHandler;
   readonly #sessions = new Map<number, ExecutorSession>();
-  readonly #inbound: Inbound[] = [];
+  readonly #inbox: FairInbox<ExecutorSession>;
   readonly #readers: FrameReader[] = [];
+  /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** Sessions whose callers send nothing more. */
+  readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
   #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
   #flushScheduled = false;
   #sliceEnd = 0;
   #endedSinceFlush = 0;
-  #admission: TaskAdmission | undefined;
   readonly #workNow = (): void => this.#work();
   readonly #flushNow = (): void => this.#flush();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { slots } = options;
+    const { concurrency } = options;
+    this.#inbox = new FairInbox((session, isHeld) => options.hold(session.number, isHeld));
     this.runner = new TaskRunner({
-      parking: slots === undefined ? undefined : new TaskParking(slots),
-      carrierFor: options.carrierFor,
+      parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
       ended: () => {
@@ -90,19 +80,23 @@ export class Executor {
         this.#reportIfDrained();
       },
     });
+    this.#requests = new RequestHandler({
+      worker: options.uid,
+      runner: this.runner,
+      announcePool: options.announcePool,
+      touched: (session) => this.#touch(session),
+      dismissed: () => this.#reportIfDrained(),
+    });
   }
 
   /** Has hooks decide which of the tasks that arrive from now on are taken. */
   askFirst(hooks: AdmissionHooks): void {
-    this.#admission = new TaskAdmission(hooks, {
-      runner: this.runner,
-      refuse: (session, id, status, message) => this.#reject(session, id, status, message),
-    });
+    this.#requests.askFirst(hooks);
   }
 
   /** Nothing runs and nothing waits to be sent. */
   get isIdle(): boolean {
-    return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
+    return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
   }
 
   /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
@@ -113,7 +107,22 @@ export class Executor {
     sink: MessageSink,
     peer?: PeerIdentity,
   ): void {
-    this.#sessions.set(session, new ExecutorSession(session, callerId, store, sink, peer));
+    const send = (message: Buffer): boolean => {
+      const isWritable = sink.send(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+      return isWritable;
+    };
+    const opened = new ExecutorSession({
+      number: session,
+      callerId,
+      store,
+      sink: { send },
+      peer,
+      limits: this.#options.limits,
+      relieved: () => this.#relieved(opened),
+      stalled: () => this.#stalled(opened),
+    });
+    this.#sessions.set(session, opened);
   }
 
   /** The caller is gone: its tasks are told so. */
@@ -121,25 +130,28 @@ export class Executor {
     const closed = this.#sessions.get(session);
     if (closed === undefined) return;
     this.#sessions.delete(session);
+    this.#finishing.delete(closed);
+    this.#inbox.drop(closed);
     closed.outbox.close();
+    closed.unread.close();
+    closed.payloads.clear();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
+    for (const pool of closed.pools.values()) pool.release();
     this.#reportIfDrained();
   }
 
-  /**
-   * Whether a session from which nothing more comes has nothing left to send. Generators that wait to be asked for more
-   * do so in vain then.
-   */
-  isFinished(session: number): boolean {
-    const asked = this.#sessions.get(session);
-    if (asked === undefined) return true;
-    if (this.#touched.has(asked) || this.#inbound.some((inbound) => inbound.session === asked)) return false;
-    return asked.outbox.isEmpty && asked.tasks.list().every(({ run }) => run !== undefined && !run.isStepping);
+  /** The caller sends nothing more: `finished` is called when everything that it asked for has been sent. */
+  finish(session: number): void {
+    const finishing = this.#sessions.get(session);
+    if (finishing === undefined) return;
+    this.#finishing.add(finishing);
+    this.#reportIfFinished(finishing);
   }
 
-  /** Large messages of a session have gone out. */
-  drained(session: number): void {
-    this.#sessions.get(session)?.outbox.drained();
+  /** Messages of a session have gone out: this many bytes. */
+  sent(session: number, bytes: number): void {
+    const target = this.#sessions.get(session);
+    if (target?.unread.took(bytes) === true) target.outbox.drained();
   }
 
   /** Takes a message of a session. */
@@ -147,14 +159,14 @@ export class Executor {
     const target = this.#sessions.get(session);
     if (target === undefined) return;
     const reader = this.#readers.pop() ?? new FrameReader(LAST_REQUEST_FIELD);
-    this.#inbound.push({ number: session, session: target, reader: reader.open(buffer, start, end) });
+    this.#inbox.add(target, reader.open(buffer, start, end));
     if (!this.#workScheduled) this.#work();
   }
 
   /** Takes no new tasks from now on. */
   stop(): void {
     this.#state = "stopping";
-    this.#admission?.stop();
+    this.#requests.stop();
     this.#reportIfDrained();
   }
 
@@ -173,170 +185,57 @@ export class Executor {
   #work(): void {
     this.#workScheduled = false;
     this.#sliceEnd = performance.now() + SLICE_MS;
-    for (let inbound = this.#inbound[0]; inbound !== undefined; inbound = this.#inbound[0]) {
-      if (!this.#readSafely(inbound)) {
-        this.#workScheduled = true;
-        setImmediate(this.#workNow);
+    for (let session = this.#inbox.current; session !== undefined; session = this.#inbox.current) {
+      const [message] = session.inbox.messages;
+      if (message === undefined || session.unread.isCongested) {
+        this.#inbox.suspend();
+        continue;
+      }
+      if (!this.#readSafely(session, message)) {
+        this.#inbox.yieldTurn();
+        this.#schedule();
         return;
       }
-      this.#inbound.shift();
-      this.#readers.push(inbound.reader);
+      // It is not when its session was closed meanwhile.
+      if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
+      this.#readers.push(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
   }
 
-  /** A caller that sends nonsense loses its session; others notice nothing. */
-  #readSafely(inbound: Inbound): boolean {
-    // What a caller sent before it went is not to be run any more.
-    if (this.#sessions.get(inbound.number) !== inbound.session) return true;
+  #schedule(): void {
+    if (this.#workScheduled) return;
+    this.#workScheduled = true;
+    setImmediate(this.#workNow);
+  }
+
+  /** A caller has read enough for its tasks to be started again. */
+  #relieved(session: ExecutorSession): void {
+    this.#inbox.wake(session);
+    this.#schedule();
+  }
+
+  #stalled(session: ExecutorSession): void {
+    const { maxUnreadBytes, stallTimeout } = session.limits;
+    const reason = `nothing was read for ${stallTimeout} ms while more than ${maxUnreadBytes} bytes waited to be read`;
+    this.#options.exhausted(session.number, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
+    this.close(session.number);
+  }
+
+  /** A caller that sends nonsense, or takes too much, loses its session; others notice nothing. */
+  #readSafely(session: ExecutorSession, message: FrameReader): boolean {
     try {
-      return this.#readFrames(inbound);
+      return this.#requests.handle(session, message, this.#sliceEnd);
     } catch (error) {
-      this.#options.malformed(inbound.number, error instanceof Error ? error.message : String(error));
-      this.close(inbound.number);
+      const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);
+      else this.#options.malformed(session.number, reason);
+      this.close(session.number);
       return true;
     }
   }
 
-  /** False when the slice is over before the message is. */
-  #readFrames({ session, reader }: Inbound): boolean {
-    for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
-      switch (kind) {
-        case RequestField.hello:
-          throw new MalformedFrame("a hello is allowed in the first message of a session only");
-        case RequestField.task:
-          this.#task(session, reader);
-          if (performance.now() > this.#sliceEnd) {
-            this.#touch(session);
-            return false;
-          }
-          break;
-        case RequestField.credit: {
-          const steps = reader.integer(CreditField.steps);
-          toGenerator(session.tasks.get(reader.integer(CreditField.id)), (run) => run.credit(steps));
-          break;
-        }
-        case RequestField.step:
-          this.#step(session, reader);
-          break;
-        case RequestField.cancel:
-          this.#cancel(session, reader);
-          break;
-        case RequestField.abort:
-          this.#abort(session, reader);
-          break;
-        case RequestField.chunk:
-          session.payloads.addChunk(reader);
-          break;
-        case RequestField.route:
-          session.routes.delete(reader.integer(RouteField.replaces));
-          session.routes.set(
-            reader.integer(RouteField.number),
-            new RemoteRoutine(reader, session.decoder, session.received),
-          );
-          break;
-        case RequestField.dependency:
-          session.received.add(reader);
-          break;
-        case RequestField.pool:
-          session.pools.set(
-            reader.integer(PoolReferenceField.number),
-            Uint8Array.from(reader.view(PoolReferenceField.description)),
-          );
-          break;
-      }
-    }
-    return true;
-  }
-
-  #task(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(TaskField.id);
-    const routine = session.routes.get(frame.integer(TaskField.route));
-    if (this.#state !== "running") return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
-    if (routine === undefined)
-      return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
-    if (session.tasks.get(id) !== undefined) {
-      return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
-    }
-    const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
-    const timeout = frame.integer(TaskField.timeout);
-    const task = new RunningTask(
-      session,
-      routine,
-      this.#options.uid,
-      id,
-      frame.integer(TaskField.sequence),
-      frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
-      timeout,
-      frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
-    );
-    session.tasks.set(id, task);
-    if (session.earlyAborts.size > 0) {
-      for (const aborted of session.earlyAborts.get(id) ?? []) task.abortSignal(aborted);
-      session.earlyAborts.delete(id);
-    }
-    const ready: ReadyTask = {
-      task,
-      args,
-      pool: session.pools.get(frame.integer(TaskField.pool)),
-      context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
-      loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
-      timeout,
-    };
-    if (this.#admission === undefined) this.runner.take(ready);
-    else this.#admission.ask(ready);
-  }
-
-  #step(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(StepField.id);
-    const kind = frame.integer(StepField.kind) as StepKind;
-    const after = frame.integer(StepField.after);
-    const value = session.payloads.take(frame, id, StepField);
-    const needs = frame.integers(StepField.needs);
-    const task = session.tasks.get(id);
-    if (task === undefined) return;
-    toGenerator(task, (run) => {
-      const loading = session.received.ready(needs);
-      const advance = (): void => {
-        let sent: unknown;
-        try {
-          sent = value.read(session.decoder, task.routine.serializer());
-        } catch (error) {
-          run.step(StepKind.throw, error, after);
-          return;
-        }
-        run.step(kind, sent, after);
-      };
-      if (loading === undefined) advance();
-      else loading.then(advance, (error: unknown) => run.step(StepKind.throw, error, after));
-    });
-  }
-
-  #cancel(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(CancelField.id);
-    session.payloads.dropChunks(id);
-    const task = session.tasks.get(id);
-    if (task === undefined) return;
-    const reason = readReason(session, frame, CancelField);
-    this.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
-    this.#reportIfDrained();
-  }
-
-  #abort(session: ExecutorSession, frame: FrameReader): void {
-    const id = frame.integer(AbortField.id);
-    const aborted = { number: frame.integer(AbortField.signal), reason: readReason(session, frame, AbortField) };
-    if (frame.integer(AbortField.early) === 0) session.tasks.get(id)?.abortSignal(aborted);
-    else session.earlyAborts.set(id, [...(session.earlyAborts.get(id) ?? []), aborted]);
-  }
-
-  /** Refuses a task before anything of it is used: what is in a file stays the caller's. */
-  #reject(session: ExecutorSession, id: number, status: number, message: string): void {
-    session.payloads.dropChunks(id);
-    session.earlyAborts.delete(id);
-    session.reject(id, status, message);
-    this.#touch(session);
-  }
-
-  /** To be called wherever the last task may have gone: one that waited goes without having been run. */
+  /** To be called wherever the last task may have gone, also one that waited and was never run. */
   #reportIfDrained(): void {
     if (this.#state !== "stopping" || this.runner.live > 0 || this.runner.waiting > 0) return;
     this.#state = "drained";
@@ -344,12 +243,24 @@ export class Executor {
     this.#options.drained();
   }
 
+  /**
+   * To be called wherever a session may have sent its last message: after messages that were read or sent. Generators that
+   * wait to be asked for more wait in vain then.
+   */
+  #reportIfFinished(session: ExecutorSession): void {
+    if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
+    if (session.inbox.messages.length > 0) return;
+    if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
+    this.#finishing.delete(session);
+    this.#options.finished(session.number);
+  }
+
   /** Something is to be sent: at once when nothing else goes on, else together with what comes next. */
   #touch(session: ExecutorSession): void {
     this.#touched.add(session);
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
-    if (this.runner.live === 0 && this.#inbound.length <= 1) process.nextTick(this.#flushNow);
+    if (this.runner.live === 0 && this.#inbox.size <= 1) process.nextTick(this.#flushNow);
     else setImmediate(this.#flushNow);
   }
 
@@ -364,29 +275,6 @@ export class Executor {
       session.flush();
     }
     this.#touched.clear();
-  }
-}
-
-/** A reason that cannot be read is none: what it is the reason of counts all the same. */
-function readReason(
-  session: ExecutorSession,
-  frame: FrameReader,
-  fields: { readonly reason: number; readonly needs: number },
-): unknown {
-  try {
-    if (session.received.ready(frame.integers(fields.needs)) !== undefined || !frame.has(fields.reason))
-      return undefined;
-    return session.decoder.decode(frame.view(fields.reason));
-  } catch {
-    return undefined;
-  }
-}
-
-function toGenerator(task: RunningTask | undefined, step: (run: GeneratorRun) => void): void {
-  if (task === undefined) return;
-  if (task.run !== undefined) step(task.run);
-  else {
-    task.early ??= [];
-    task.early.push(step);
+    for (const session of this.#finishing) this.#reportIfFinished(session);
   }
 }

@@ -1,7 +1,11 @@
-import { discoveryFor, readScope, WorkerProxy } from "../../proxy/index.ts";
-import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
+import type { LoadBalancerLike } from "../../balancing/index.ts";
+import { SerializationError } from "../../errors.ts";
+import { Roster, RosterDiscovery, readRosterNews, WorkerProxy } from "../../proxy/index.ts";
+import type { CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
+import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
+import type { AnnouncedPool, SessionPool } from "./executor-session.ts";
 
 /** The worker's own credentials, as its proxies ask for them. */
 class OwnCredentials {
@@ -28,13 +32,11 @@ class OwnCredentials {
   }
 }
 
-/** The ways from a worker back to the pools that its tasks came from; one that is not used for a while is closed. */
+/** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
   readonly #carriers = new Map<string, PoolCarrier>();
   readonly #credentials = new OwnCredentials();
-  /** The same by the very bytes that a session announced, which need no comparison. */
-  readonly #byBytes = new WeakMap<Uint8Array, PoolCarrier>();
 
   /** `ttl`: milliseconds without use after which a proxy is closed. */
   constructor(ttl: number) {
@@ -46,34 +48,71 @@ export class ProxyCache {
     this.#credentials.replace(credentials);
   }
 
-  carrier(pool: Uint8Array): CallCarrier {
-    let carrier = this.#byBytes.get(pool);
-    if (carrier === undefined) {
-      const key = Buffer.from(pool).toString("latin1");
-      carrier = this.#carriers.get(key) ?? new PoolCarrier(pool, this.#ttl, this.#credentials);
-      this.#carriers.set(key, carrier);
-      this.#byBytes.set(pool, carrier);
+  /**
+   * The way to the pool that a session announced, or has told changes of: `known` is what it was announced as before.
+   * Throws `UnexpectedResponse` for what is no pool. The session gives it back by `release`.
+   */
+  announce({ description, balancer }: AnnouncedPool, known: SessionPool | undefined): SessionPool {
+    const news = readRosterNews(description);
+    if (known instanceof PoolCarrier && known.roster.id === news.id) {
+      known.roster.apply(news);
+      return known;
     }
+    known?.release();
+    let carrier = this.#carriers.get(news.id);
+    if (carrier === undefined) {
+      carrier = new PoolCarrier(new Roster(news.id), this.#ttl, this.#credentials, balancer, () =>
+        this.#carriers.delete(news.id),
+      );
+      this.#carriers.set(news.id, carrier);
+    }
+    carrier.retain();
+    carrier.roster.apply(news);
     return carrier;
   }
 }
 
 /** Dispatches to one pool through a proxy that is made when it is first needed. */
-class PoolCarrier implements CallCarrier {
-  readonly #pool: Uint8Array;
+class PoolCarrier implements SessionPool {
+  /** The members of the pool, as the sessions tell of them. */
+  readonly roster: Roster;
   readonly #ttl: number;
   readonly #credentials: OwnCredentials;
+  readonly #balancer: (() => Promise<unknown>) | undefined;
+  readonly #unused: () => void;
+  /** Sessions that have announced the pool. */
+  #sessions = 0;
   #proxy: WorkerProxy | undefined;
-  #expiry: NodeJS.Timeout | undefined;
   #usedAt = 0;
 
-  constructor(pool: Uint8Array, ttl: number, credentials: OwnCredentials) {
-    this.#pool = pool;
+  /** `unused` is called when no session knows the pool any more, and no call is under way. */
+  constructor(
+    roster: Roster,
+    ttl: number,
+    credentials: OwnCredentials,
+    balancer: (() => Promise<unknown>) | undefined,
+    unused: () => void,
+  ) {
+    this.roster = roster;
     this.#ttl = ttl;
     this.#credentials = credentials;
+    this.#balancer = balancer;
+    this.#unused = unused;
+  }
+
+  retain(): void {
+    this.#sessions++;
+  }
+
+  /** A session that announced the pool is over. */
+  release(): void {
+    this.#sessions--;
+    this.#tellIfUnused();
   }
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
+    const { refusal } = this.roster;
+    if (refusal !== undefined) return Promise.reject(new SerializationError(refusal, "loadBalancer"));
     return this.#use().call(spec, args, options);
   }
 
@@ -82,6 +121,8 @@ class PoolCarrier implements CallCarrier {
     args: readonly unknown[],
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
+    const { refusal } = this.roster;
+    if (refusal !== undefined) return failing(new SerializationError(refusal, "loadBalancer"));
     return this.#use().stream(spec, args, options);
   }
 
@@ -89,17 +130,26 @@ class PoolCarrier implements CallCarrier {
     this.#usedAt = performance.now();
     if (this.#proxy === undefined) {
       const { provider } = this.#credentials;
+      const balancer = this.#balancer;
+      const { maxPending } = this.roster;
       this.#proxy = new WorkerProxy({
-        discovery: discoveryFor(readScope(this.#pool)),
+        discovery: new RosterDiscovery(this.roster),
+        maxPending,
         ...(provider === undefined ? {} : { credentials: provider }),
+        // The proxy checks what it gets.
+        ...(balancer === undefined ? {} : { loadBalancer: balancer as () => Promise<LoadBalancerLike> }),
       });
       this.#expireIn(this.#ttl);
     }
     return this.#proxy;
   }
 
+  #tellIfUnused(): void {
+    if (this.#sessions === 0 && this.#proxy === undefined) this.#unused();
+  }
+
   #expireIn(delay: number): void {
-    this.#expiry = setTimeout(() => {
+    new Timer(delay, () => {
       const proxy = this.#proxy;
       if (proxy === undefined) return;
       const idle = performance.now() - this.#usedAt;
@@ -110,7 +160,13 @@ class PoolCarrier implements CallCarrier {
       }
       this.#proxy = undefined;
       void proxy.stop();
-    }, delay);
-    this.#expiry.unref();
+      this.#tellIfUnused();
+    }).unref();
   }
+}
+
+/** A generator that fails at its first step. */
+// oxlint-disable-next-line require-yield
+async function* failing(error: Error): AsyncGenerator<never, never, unknown> {
+  throw error;
 }

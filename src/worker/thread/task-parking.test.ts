@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TaskSlots } from "../shared/task-slots.ts";
+import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
 import type { RunningTask } from "./running-task.ts";
 import { TaskParking } from "./task-parking.ts";
 
@@ -16,13 +16,13 @@ interface Lane {
 class Worker {
   readonly lanes: Lane[] = [];
   readonly started: number[] = [];
-  readonly #slots: TaskSlots;
+  readonly #permits: ConcurrencyPermits;
   readonly #inbox: (() => void)[] = [];
   taken = 0;
   #last = 0;
 
   constructor(limit: number, lanes: number) {
-    this.#slots = TaskSlots.of(limit, lanes);
+    this.#permits = ConcurrencyPermits.of(limit, lanes);
     for (let lane = 0; lane < lanes; lane++) this.lanes.push(this.#start(lane));
   }
 
@@ -55,7 +55,7 @@ class Worker {
     for (const name of killed.running) this.started.splice(this.started.indexOf(name), 1);
     killed.inbox.length = 0;
     this.lanes[lane] = this.#start(lane);
-    this.#slots.reclaim(lane);
+    this.#permits.reclaim(lane);
     this.#look(lane);
   }
 
@@ -74,7 +74,7 @@ class Worker {
   }
 
   #look(lane: number): void {
-    for (const other of this.#slots.waitingAfter(lane)) this.#tell(other);
+    for (const other of this.#permits.waitingAfter(lane)) this.#tell(other);
   }
 
   #tell(lane: number): void {
@@ -85,7 +85,7 @@ class Worker {
   #start(lane: number): Lane {
     const running: number[] = [];
     const parking = new TaskParking({
-      slots: this.#slots,
+      permits: this.#permits,
       lane,
       announce: () => {
         this.#inbox.push(() => {
@@ -112,7 +112,7 @@ const action: fc.Arbitrary<Action> = fc.tuple(
 );
 
 describe("TaskParking", () => {
-  it("keeps to the limit, leaves no slot unused that a thread could use, and starts every task once", () => {
+  it("keeps to the limit, leaves no permit unused that a thread could use, and starts every task once", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 3 }),
@@ -182,7 +182,7 @@ describe("TaskParking", () => {
     for (const lane of [0, 0, 1, 1]) worker.take(lane);
     worker.end(0);
     worker.deliver(0);
-    // The other thread looks before the second slot is free, and this one after that.
+    // The other thread looks before the second permit is free, and this one after that.
     worker.lanes[1]?.inbox.shift()?.();
     worker.end(0);
     worker.settle();

@@ -1,13 +1,16 @@
 import { types } from "node:util";
 import { takeArrivedSignals } from "../../call/index.ts";
 import { decodeContext } from "../../context/index.ts";
-import { CodeUnavailable, SerializationError, TaskTimeout, WoolError } from "../../errors.ts";
+import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { Timer } from "../../time/index.ts";
+import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
+import { codeUnavailable, isA, isWoolError, undumpable, untransportable } from "./task-errors.ts";
 import type { TaskOccupancy } from "./task-occupancy.ts";
 import type { TaskParking } from "./task-parking.ts";
 import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task-turns.ts";
@@ -16,8 +19,8 @@ import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task
 export interface ReadyTask {
   readonly task: RunningTask;
   readonly args: Payload;
-  /** The encoded description of the pool that it came from. */
-  readonly pool: Uint8Array | undefined;
+  /** The way to the pool that it came from. */
+  readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
   /** Set while code that the arguments need is being loaded. */
@@ -30,11 +33,9 @@ export interface ReadyTask {
 export interface TaskRunnerOptions {
   /** Where tasks wait when no more may run at once; nothing if any number may. */
   readonly parking: TaskParking | undefined;
-  /** The way to the pool that a task came from. */
-  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
-  /** Told of everything that is run, before it is: the thread may not come back from it. */
+  /** Told of code before it is run: the thread may not come back from it. */
   readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
   /** Called after each task that has ended. */
   readonly ended: () => void;
@@ -43,7 +44,7 @@ export interface TaskRunnerOptions {
 // oxlint-disable-next-line unbound-method -- it is given its promise when it is called
 const promiseThen = Promise.prototype.then;
 
-/** Runs tasks: as many at once as are allowed, each in its own frame, and sends what comes of them. */
+/** Runs tasks: as many at once as are allowed, each in its own call context, and sends what comes of them. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #parking: TaskParking | undefined;
@@ -78,7 +79,7 @@ export class TaskRunner {
     this.#parking?.look();
   }
 
-  /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
+  /** Answers for a task that is no longer wanted, and aborts its signal. The task may take its time to end. */
   dismiss(task: RunningTask, reason: unknown): void {
     if (task.wireId < 0) return;
     task.session.outbox.abandon(task.wireId);
@@ -97,7 +98,7 @@ export class TaskRunner {
       return;
     }
     if (this.#parking !== undefined) wakeToClose(task, this.#parking);
-    if (task.timer !== undefined) clearTimeout(task.timer);
+    task.timer?.clear();
     task.abort(reason);
     if (task.run !== undefined) void task.run.close().then(() => this.#ended(task));
     else if (task.routine.streams) this.#ended(task);
@@ -126,7 +127,7 @@ export class TaskRunner {
     this.#options.touched(session);
   }
 
-  /** The task cannot be run with the modules that there are. When code is asked for the arguments remain the caller's. */
+  /** Modules that the task needs are missing. If their code is asked for, the arguments remain the caller's. */
   #unloadable(ready: ReadyTask, error: unknown): void {
     const { task } = ready;
     const { session, routine, wireId } = task;
@@ -141,40 +142,46 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
-  #run({ task, args: payload, pool, context }: ReadyTask): void {
+  #run(ready: ReadyTask): void {
+    const { task, args: payload, pool: carrier, context } = ready;
     const { session, routine } = task;
+    let isEntered = false;
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
       const args = payload.read(session.decoder, routine.serializer()) as unknown[];
+      const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
-      const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
       const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
-      const frame: CallContext =
+      const callContext: CallContext =
         context === undefined
           ? { task, carrier, calls }
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
-      const self = routine.method ? args.shift() : undefined;
+      const self = routine.method ? setTraps(args.shift()) : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
-      result = runInCallContext(frame, Reflect.apply, fn, self, args);
-      if (isAwaited(result) && !routine.streams) promise = promiseOf(result, frame);
+      isEntered = true;
+      result = runInCallContext(callContext, Reflect.apply, fn, self, args);
+      if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
       if (routine.streams) {
-        this.#stream(task, result as Generator<unknown, unknown, unknown>, frame);
+        this.#stream(task, result as Generator<unknown, unknown, unknown>, callContext);
         return;
       }
     } catch (error) {
       this.#options.occupancy.leave();
-      this.#raise(task, error);
+      // A module may turn out not to be what the code asks for only when that is put together.
+      if (!isEntered && isA(ModuleUnavailable, error)) this.#unloadable(ready, error);
+      else this.#raise(task, error);
       return;
     }
     if (promise === undefined) {
       this.#return(task, result);
       return;
     }
-    // As `await` does: a promise may have been given a `then` of its own, which counts for nothing.
+    // As `await` does: a `then` that was put on a promise is ignored.
     void Reflect.apply(promiseThen, promise, [
       (value: unknown) => this.#return(task, value),
       (error: unknown) => this.#raise(task, error),
@@ -182,18 +189,19 @@ export class TaskRunner {
     this.#options.touched(session);
   }
 
-  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, frame: CallContext): void {
+  #stream(task: RunningTask, generator: Generator<unknown, unknown, unknown>, callContext: CallContext): void {
     const run = new GeneratorRun(
       generator,
       {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        relief: () => task.session.unread.relief(),
       },
       (step) => {
         this.#options.occupancy.enter(task);
         try {
-          return runInCallContext(frame, step);
+          return runInCallContext(callContext, step);
         } finally {
           this.#options.occupancy.leave();
         }
@@ -201,8 +209,12 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    for (const step of task.early ?? []) step(run);
+    const { early } = task;
     task.early = undefined;
+    if (early !== undefined) {
+      task.session.dropEarlyFrames(early.size);
+      early.applyTo(run);
+    }
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
@@ -211,10 +223,10 @@ export class TaskRunner {
     if (task.wireId < 0) return;
     const { session, routine } = task;
     try {
-      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
+      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
       void task.run?.close();
-      this.#raise(task, undumpable(task, error));
+      this.#raise(task, undumpable(task.routine, error));
       return;
     }
     this.#options.touched(session);
@@ -223,9 +235,9 @@ export class TaskRunner {
   #return(task: RunningTask, value: unknown): void {
     if (task.wireId >= 0) {
       try {
-        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
+        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false, task.weak);
       } catch (error) {
-        this.#raise(task, undumpable(task, error));
+        this.#raise(task, undumpable(task.routine, error));
         return;
       }
     }
@@ -245,20 +257,20 @@ export class TaskRunner {
     const { session, routine, wireId } = task;
     try {
       trimStack(error);
-      // What the runtime has to say is not for a serializer of the user's, who need not expect it.
+      // The routine's serializer need not know the errors of the runtime.
       const byRuntime = routine.hasSerializer && isWoolError(error);
       const serializer = byRuntime ? undefined : routine.serializer();
-      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
+      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
-      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer);
+      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer, NO_COLLECTIONS);
     }
   }
 
   #ended(task: RunningTask): void {
     if (task.state === "ended") return;
     const { session, wireId } = task;
-    if (task.timer !== undefined) clearTimeout(task.timer);
+    task.timer?.clear();
     if (wireId >= 0) session.tasks.delete(wireId);
     task.wireId = -1;
     this.#live--;
@@ -271,70 +283,18 @@ export class TaskRunner {
   }
 
   #limitTime(task: RunningTask, timeout: number): void {
-    task.timer = setTimeout(() => {
+    task.timer = new Timer(timeout, () => {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
-    }, timeout);
+    });
   }
 }
 
-/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its frame. */
-function promiseOf(value: object, frame: CallContext): Promise<unknown> {
+/** What `await` would wait for. The `then` of anything but a promise is code of the task, and runs in its call context. */
+function promiseOf(value: object, callContext: CallContext): Promise<unknown> {
   if (types.isPromise(value) && value.constructor === Promise) return value;
-  return runInCallContext(frame, toPromise, value);
+  return runInCallContext(callContext, toPromise, value);
 }
 
 function toPromise(value: object): Promise<unknown> {
   return Promise.resolve(value);
-}
-
-function codeUnavailable(routine: string, cause: unknown): Error {
-  if (isWoolError(cause)) return cause;
-  return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reasonOf(cause)}`, { cause });
-}
-
-/** What a serializer of the user's throws is none of the task's errors. */
-function undumpable({ routine }: RunningTask, cause: unknown): unknown {
-  if (!routine.hasSerializer || isWoolError(cause)) return cause;
-  return new SerializationError(
-    `the serializer of ${routine.name} could not dump what it gave back: ${reasonOf(cause)}`,
-    "result",
-    { cause },
-  );
-}
-
-/** Stands for a thrown value that cannot travel. */
-function untransportable(routine: string, error: unknown, cause: unknown): Error {
-  const what = describe(error, (known) => `${String(known.name)}: ${String(known.message)}`);
-  const path = isA(SerializationError, cause) ? cause.path : "error";
-  return new SerializationError(`${routine} threw something that cannot travel (${what}): ${reasonOf(cause)}`, path);
-}
-
-function reasonOf(cause: unknown): string {
-  return describe(cause, ({ message }) => String(message));
-}
-
-/** A text for what was thrown. To ask it for one may run code of the user's, which may throw in its turn. */
-function describe(thrown: unknown, ofError: (error: Error) => string): string {
-  try {
-    return thrown instanceof Error ? ofError(thrown) : String(thrown);
-  } catch {
-    return typeof thrown === "function" ? "a function without a description" : "an object without a description";
-  }
-}
-
-/** Says no of what cannot even be asked, such as a revoked proxy. */
-function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
-  try {
-    return value instanceof type;
-  } catch {
-    return false;
-  }
-}
-
-function isWoolError(value: unknown): value is WoolError {
-  try {
-    return WoolError.isWoolError(value);
-  } catch {
-    return false;
-  }
 }

@@ -24,6 +24,8 @@ describe("TaskTable", () => {
           expect(table.get(id)).toBe(model.get(id));
           expect(new Set(table.list())).toEqual(new Set(model.values()));
           expect(table.list()).toHaveLength(model.size);
+          const isEven = ({ wireId }: RunningTask) => wireId % 2 === 0;
+          expect(table.every(isEven)).toBe([...model.values()].every(isEven));
         }
       }),
       { numRuns: 50 },

@@ -20,7 +20,7 @@ const cases = {
   instance: routine(() => [shared.push(5).size, shared instanceof Stack]),
   lazy: routine(() => [lazy.answer(), typeof lazy.parse, lazy.parse("[1]")]),
   only: routine(() => [only(3), only.version]),
-  package: routine(() => [lodash.chunk([1, 2, 3], 2), lodash.VERSION === lodash.default?.VERSION]),
+  package: routine(() => [lodash.chunk([1, 2, 3], 2), typeof lodash.VERSION]),
   inside: routine(() => {
     const again = require("./api");
     return [again === api, again.double(5)];

@@ -24,8 +24,8 @@ const cases: Record<string, () => Promise<unknown>> = {
   lodash: routine(() => [_.chunk([1, 2, 3], 2), lodash.last([1, 2]), chunk([1], 1)]),
   builtin: routine(() => basename("/a/b.txt")),
   dynamic: routine(async () => {
-    const again = await import("./tax");
-    return [again.rates === rates, typeof again.default];
+    const again = await import("./tax.js");
+    return [again.rates === rates, typeof again.setFood];
   }),
   instance: async () => (await routine(() => new Money(3))()) instanceof Money,
   argument: routine((money: Money) => money.plus(new Money(1)).amount).bind(undefined, new Money(1)),

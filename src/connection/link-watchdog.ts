@@ -1,0 +1,95 @@
+/** How often to look whether a worker with calls has said something, in milliseconds. */
+const LOOK_MS = 500;
+/** Looks after which a question that has not been answered means that the worker does not respond. */
+const PATIENCE = 2;
+
+/** A connection as its watchdog sees it. */
+export interface WatchedConnection {
+  /** How many messages came from the worker. */
+  messages(): number;
+  /** Asks the worker to answer, whatever its tasks do. */
+  ping(answered: () => void): void;
+}
+
+/**
+ * Notices that a worker does not respond: it is frozen, or the network is silent. One that says nothing while it has
+ * calls is asked; its gRPC thread answers also while a task blocks. Time in which this process itself was blocked does
+ * not count: between two looks everything that has arrived is read.
+ *
+ * `resting`: no calls. `watching`: it has calls. `asking`: it was asked. `silent`: it did not answer, and is asked again
+ * until it does. `closed`.
+ */
+export class LinkWatchdog {
+  readonly #connection: WatchedConnection;
+  readonly #changed: (responds: boolean) => void;
+  #state: "resting" | "watching" | "asking" | "silent" | "closed" = "resting";
+  #timer: NodeJS.Timeout | undefined;
+  #isBusy = false;
+  #heard = 0;
+  #looks = 0;
+  #questions = 0;
+
+  /** `changed` is called each time that the worker stops or begins to respond. */
+  constructor(connection: WatchedConnection, changed: (responds: boolean) => void) {
+    this.#connection = connection;
+    this.#changed = changed;
+  }
+
+  /** Whether the worker has calls. */
+  set busy(isBusy: boolean) {
+    this.#isBusy = isBusy;
+    if (!isBusy || this.#state !== "resting") return;
+    this.#state = "watching";
+    this.#heard = this.#connection.messages();
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#state = "closed";
+  }
+
+  #look(): void {
+    const messages = this.#connection.messages();
+    if (messages !== this.#heard) {
+      this.#heard = messages;
+      this.#answered();
+      return;
+    }
+    if (this.#state === "watching") {
+      if (this.#isBusy) this.#ask();
+      else this.#rest();
+    } else if (this.#state === "asking" && ++this.#looks > PATIENCE) {
+      this.#state = "silent";
+      this.#changed(false);
+    } else if (this.#state === "silent" && ++this.#looks > PATIENCE) {
+      this.#looks = 0;
+      this.#question();
+    }
+  }
+
+  #ask(): void {
+    this.#state = "asking";
+    this.#looks = 0;
+    this.#question();
+  }
+
+  #question(): void {
+    const question = ++this.#questions;
+    this.#connection.ping(() => {
+      if (question === this.#questions) this.#answered();
+    });
+  }
+
+  #answered(): void {
+    if (this.#state === "closed" || this.#state === "resting") return;
+    const wasSilent = this.#state === "silent";
+    this.#state = "watching";
+    if (wasSilent) this.#changed(true);
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#state = "resting";
+  }
+}

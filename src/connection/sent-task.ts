@@ -1,0 +1,70 @@
+import type { Call, EarlyValue, RemoteTask } from "../call/index.ts";
+import type { StepKind } from "../wire/index.ts";
+
+/** What a task can have its session do. */
+export interface TaskSession {
+  cancel(task: SentTask, reason: unknown): void;
+  abortSignal(task: SentTask, number: number, reason: unknown): void;
+  step(task: SentTask, kind: StepKind, value: unknown, after: number, encoded: EarlyValue | undefined): void;
+  credit(task: SentTask, steps: number): void;
+  setWaitedFor(task: SentTask, isWaitedFor: boolean): void;
+}
+
+/**
+ * A call in a session: its id there, and how much of it is out. A session uses each of them for many calls, one after
+ * the other: the worker's last word on a call frees it.
+ *
+ * - `free`: it is no call at present.
+ * - `sent`: the worker has not started it.
+ * - `started`: the worker has.
+ * - `abandoned`: nobody waits for it, and the worker has not said its last word.
+ */
+export class SentTask implements RemoteTask {
+  readonly id: number;
+  state: "free" | "sent" | "started" | "abandoned" = "free";
+  call: Call | undefined;
+  /** The task frame itself has been written; before that only chunks of its arguments have. */
+  isWritten = false;
+  /** Its arguments are going out in chunks. */
+  isInTransfer = false;
+  /** It has its place in the window although its arguments are not out. */
+  isCounted = false;
+  /** It is a stream whose caller has not asked for more. */
+  isResting = false;
+  readonly #session: TaskSession;
+
+  constructor(id: number, session: TaskSession) {
+    this.id = id;
+    this.#session = session;
+  }
+
+  /** `free` to `sent`. */
+  begin(call: Call): void {
+    this.state = "sent";
+    this.call = call;
+    this.isWritten = false;
+    this.isInTransfer = false;
+    this.isCounted = false;
+    this.isResting = false;
+  }
+
+  cancel(reason: unknown): void {
+    this.#session.cancel(this, reason);
+  }
+
+  abortSignal(number: number, reason: unknown): void {
+    this.#session.abortSignal(this, number, reason);
+  }
+
+  step(kind: StepKind, value: unknown, after: number, encoded?: EarlyValue): void {
+    this.#session.step(this, kind, value, after, encoded);
+  }
+
+  credit(steps: number): void {
+    this.#session.credit(this, steps);
+  }
+
+  setWaitedFor(isWaitedFor: boolean): void {
+    this.#session.setWaitedFor(this, isWaitedFor);
+  }
+}

@@ -1,0 +1,1 @@
+export { LanDiscovery, type LanDiscoveryOptions } from "./lan-discovery.ts";

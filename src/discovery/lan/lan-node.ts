@@ -1,0 +1,98 @@
+import { decodeMessage } from "../dns-message.ts";
+import type { WorkerMetadata } from "../worker-metadata.ts";
+import { LanBrowser } from "./lan-browser.ts";
+import { LanLink, type LinkOptions } from "./lan-link.ts";
+import { LanResponder } from "./lan-responder.ts";
+
+/** What a node tells its owner about the workers of others. */
+export interface NodeEvents {
+  /** A worker that was found, or has changed; `name` is that of its service. */
+  found(name: string, worker: WorkerMetadata): void;
+  lost(name: string): void;
+  /** Something on the network made no sense. */
+  ignored(reason: string): void;
+}
+
+/** How a node is made. */
+export interface NodeOptions extends LinkOptions {
+  readonly namespace: string;
+  /** Seconds that others may keep what they are told. */
+  readonly ttl: number;
+}
+
+/** This process on the network: announces its workers of one namespace and looks for those of others. */
+export class LanNode {
+  readonly #link: LanLink;
+  readonly #responder: LanResponder;
+  readonly #namespace: string;
+  readonly #events: NodeEvents;
+  #browser: LanBrowser | undefined;
+
+  private constructor(options: NodeOptions, events: NodeEvents) {
+    this.#namespace = options.namespace;
+    this.#events = events;
+    this.#link = new LanLink(options, {
+      packet: (bytes, from) => {
+        const message = decodeMessage(bytes);
+        if (message === undefined) events.ignored(`a packet from ${from.address} is no DNS message`);
+        else if (message.kind === "query") this.#responder.asked(message, from);
+        else {
+          this.#responder.heard(message);
+          this.#browser?.heard(message, from);
+        }
+      },
+      interfacesAdded: () => {
+        this.#responder.announceAll();
+        this.#browser?.restart();
+      },
+    });
+    this.#responder = new LanResponder(this.#link, options.ttl);
+  }
+
+  static async open(options: NodeOptions, events: NodeEvents): Promise<LanNode> {
+    const node = new LanNode(options, events);
+    await node.#link.open();
+    return node;
+  }
+
+  /** Why nobody can be reached, if that is so: each interface with what is wrong. */
+  get problem(): string | undefined {
+    const { interfaces, problems } = this.#link;
+    if (interfaces.length > 0) return undefined;
+    const reasons = Array.from(problems, ([key, { message }]) => `${key}: ${message}`);
+    return reasons.length === 0 ? "there is no network interface that is up" : reasons.join("; ");
+  }
+
+  /** Begins to look for workers, unless that has begun. */
+  browse(): void {
+    this.#browser ??= new LanBrowser(this.#link, {
+      found: (name, namespace, worker) => {
+        if (namespace === this.#namespace && !this.#responder.owns(name)) this.#events.found(name, worker);
+        else this.#events.lost(name);
+      },
+      lost: (name) => this.#events.lost(name),
+      ignored: (reason) => this.#events.ignored(reason),
+    });
+  }
+
+  /** Looks for workers no longer. */
+  rest(): void {
+    this.#browser?.close();
+    this.#browser = undefined;
+  }
+
+  async publish(worker: WorkerMetadata): Promise<void> {
+    await this.#responder.publish(this.#namespace, worker);
+  }
+
+  async withdraw(uid: string): Promise<void> {
+    await this.#responder.withdraw(uid);
+  }
+
+  /** Takes all workers back and frees the sockets. */
+  async close(): Promise<void> {
+    this.rest();
+    await this.#responder.close();
+    this.#link.close();
+  }
+}

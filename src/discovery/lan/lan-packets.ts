@@ -1,0 +1,66 @@
+import { type DnsMessage, type DnsQuestion, type DnsRecord, encodeMessage, messageLength } from "../dns-message.ts";
+import type { ServiceRecords } from "./lan-service.ts";
+
+/** Largest packet, so that no network on the way cuts it. */
+const MAX_PACKET_BYTES = 1400;
+
+/** Responses with the records of these services, as few packets as they fit into. */
+export function packResponses(services: readonly ServiceRecords[]): Buffer[] {
+  const packets: Buffer[] = [];
+  let [answers, additionals]: [DnsRecord[], DnsRecord[]] = [[], []];
+  let bytes = EMPTY_BYTES;
+  const flush = (): void => {
+    if (answers.length > 0) packets.push(encodeMessage({ kind: "response", questions: [], answers, additionals }));
+    [answers, additionals, bytes] = [[], [], EMPTY_BYTES];
+  };
+  for (const service of services) {
+    const more = messageLength({ kind: "response", questions: [], ...service }) - EMPTY_BYTES;
+    if (bytes + more > MAX_PACKET_BYTES) flush();
+    answers.push(...service.answers);
+    additionals.push(...service.additionals);
+    bytes += more;
+  }
+  flush();
+  return packets;
+}
+
+/** A query with the answers that are known already, in more packets where they do not fit into one. */
+export function packQuery(questions: readonly DnsQuestion[], known: readonly DnsRecord[]): Buffer[] {
+  const messages: DnsMessage[] = [];
+  let answers: DnsRecord[] = [];
+  let asked = questions;
+  let bytes = messageLength({ kind: "query", questions, answers: [] });
+  const add = (isTruncated: boolean): void => {
+    messages.push({ kind: "query", questions: asked, answers, isTruncated });
+    [answers, asked, bytes] = [[], [], EMPTY_BYTES];
+  };
+  for (const record of known) {
+    const more = messageLength({ kind: "query", questions: [], answers: [record] }) - EMPTY_BYTES;
+    if (bytes + more > MAX_PACKET_BYTES) add(true);
+    answers.push(record);
+    bytes += more;
+  }
+  add(false);
+  return messages.map(encodeMessage);
+}
+
+/** Probes for names: questions with the records that are meant for them, as few packets as they fit into. */
+export function packProbes(
+  probes: readonly { readonly name: string; readonly records: readonly DnsRecord[] }[],
+): Buffer[] {
+  const packets: Buffer[] = [];
+  let [questions, authorities]: [DnsQuestion[], DnsRecord[]] = [[], []];
+  const message = (): DnsMessage => ({ kind: "query", questions, answers: [], authorities });
+  for (const { name, records } of probes) {
+    const before = message();
+    questions = [...questions, { name, type: "ANY" }];
+    authorities = [...authorities, ...records];
+    if (before.questions.length === 0 || messageLength(message()) <= MAX_PACKET_BYTES) continue;
+    packets.push(encodeMessage(before));
+    [questions, authorities] = [[{ name, type: "ANY" }], [...records]];
+  }
+  if (questions.length > 0) packets.push(encodeMessage(message()));
+  return packets;
+}
+
+const EMPTY_BYTES = messageLength({ kind: "query", questions: [], answers: [] });

@@ -1,0 +1,152 @@
+import { pathToFileURL } from "node:url";
+import { types } from "node:util";
+import type { AnyNode } from "acorn";
+import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
+import { isWholeModule, liveImport, moduleFactsOf, pathOf, resolveUserModule } from "../modules/index.ts";
+import type { Binding, Reference } from "../syntax/index.ts";
+import { loadedSpecifier, moduleObjectOf } from "./module-copies.ts";
+
+/** What a variable holds of another module: one of its exports, or `*`, an object with all of them. */
+export interface ModuleVariable {
+  readonly source: string;
+  readonly imported: string;
+}
+
+/** What a variable holds of another module according to its declaration: `import`, or `require` in its forms. */
+export function moduleVariable(binding: Binding | undefined): ModuleVariable | undefined {
+  if (binding?.imported !== undefined) return binding.imported;
+  const source = moduleObjectOf(binding);
+  if (source !== undefined) return { source, imported: "*" };
+  const { declaration, writes = [], name } = binding ?? {};
+  if (writes.length > 0 || declaration?.type !== "VariableDeclarator") return undefined;
+  const { id, init } = declaration;
+  const specifier = id.type === "ObjectPattern" ? loadedSpecifier(init) : undefined;
+  if (specifier === undefined || id.type !== "ObjectPattern") return undefined;
+  for (const property of id.properties) {
+    if (property.type !== "Property" || property.computed || property.key.type !== "Identifier") continue;
+    if (property.value.type !== "Identifier" || property.value.name !== name) continue;
+    return { source: specifier, imported: property.key.name };
+  }
+  return undefined;
+}
+
+/**
+ * True when a piece of code, or what it uses in the same file, calls on code of a module of the user's, or of one that
+ * imports it: the module's own variables change where that code runs, so its data has to be taken from there too.
+ */
+export function usesCodeOf(target: string, site: CodeSite, scopes: readonly ScopeView[]): boolean {
+  const known = decided.get(site) ?? new Map<string, boolean>();
+  decided.set(site, known);
+  const result = known.get(target) ?? isReached(target, site, scopes);
+  known.set(target, result);
+  return result;
+}
+
+const decided = new WeakMap<CodeSite, Map<string, boolean>>();
+
+function isReached(target: string, site: CodeSite, scopes: readonly ScopeView[]): boolean {
+  const { references, loaded } = reachedFrom(site);
+  const importer = pathOf(site.file.script.url);
+  if (importer === undefined) return false;
+  if (loaded.some((specifier) => isOrImports(resolveUserModule(specifier, importer), target))) return true;
+  return references.some((reference) => leadsTo(target, reference, site, scopes));
+}
+
+function isOrImports(path: string | undefined, target: string): boolean {
+  if (path === undefined || path === target) return path !== undefined;
+  const module = scriptFrom(pathToFileURL(path).href);
+  return module !== undefined && moduleFactsOf(module).imports.includes(target);
+}
+
+function leadsTo(target: string, reference: Reference, site: CodeSite, scopes: readonly ScopeView[]): boolean {
+  const variable = moduleVariable(reference.binding);
+  const { script } = site.file;
+  const importer = pathOf(script.url);
+  if (variable === undefined || importer === undefined) return false;
+  const path = resolveUserModule(variable.source, importer);
+  if (path === undefined || !isCode(readVariable(scopes, reference.node.name), variable, reference)) return false;
+  // Such a function is not certain to be the one of the module itself.
+  if (variable.imported !== "*" && liveImport(script, variable.source, variable.imported) !== undefined) return false;
+  return isOrImports(path, target);
+}
+
+function isCode(value: unknown, { imported }: ModuleVariable, { position }: Reference): boolean {
+  if (imported !== "*" || typeof value !== "object" || value === null) return typeof value === "function";
+  const members = position.type === "member" ? [position.property] : Object.keys(value);
+  return members.some((name) => {
+    const member = readMember(value, name);
+    if (typeof member !== "object" || member === null) return typeof member === "function";
+    return types.isModuleNamespaceObject(member) || isWholeModule(member);
+  });
+}
+
+function readMember(object: object, member: string): unknown {
+  if (types.isProxy(object)) return undefined;
+  const descriptor = Reflect.getOwnPropertyDescriptor(object, member);
+  // What a getter gives, the module makes.
+  return descriptor?.get ?? descriptor?.value;
+}
+
+function readVariable(scopes: readonly ScopeView[], name: string): unknown {
+  const scope = scopes.find(({ variables }) => Object.hasOwn(variables, name));
+  try {
+    return scope?.variables[name];
+  } catch {
+    // Not initialised yet.
+    return undefined;
+  }
+}
+
+interface Reached {
+  /** Uses of variables that hold something of another module. */
+  readonly references: readonly Reference[];
+  /** What is loaded by `import()` or `require` when the code runs. */
+  readonly loaded: readonly string[];
+}
+
+/** What a piece of code uses of other modules, itself or by way of what it uses in the same file. */
+function reachedFrom({ file, unit }: CodeSite): Reached {
+  const { references, contextual } = file.analysis;
+  const reached: Reference[] = [];
+  const loaded: string[] = [];
+  const entered = new Set<Binding>();
+  const pending: AnyNode[] = [unit.node];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    for (const { type, node: syntax } of contextual) {
+      if (type !== "import()" || syntax.start < node.start || syntax.end > node.end) continue;
+      const specifier = loadedSpecifier(syntax);
+      if (specifier !== undefined) loaded.push(specifier);
+    }
+    for (const reference of referencesIn(references, node)) {
+      const { binding } = reference;
+      if (binding === undefined) {
+        const [, , specifier] = reference.node.name === "require" ? (calledWith(file.source, reference) ?? []) : [];
+        if (specifier !== undefined) loaded.push(specifier);
+        continue;
+      }
+      if (moduleVariable(binding) !== undefined) reached.push(reference);
+      else if (!entered.has(binding) && binding.declaration !== undefined) pending.push(binding.declaration);
+      entered.add(binding);
+    }
+  }
+  return { references: reached, loaded };
+}
+
+function calledWith(source: string, { node }: Reference): RegExpExecArray | null {
+  return /^\s*\(\s*(["'])([^"'\n]+)\1\s*\)/.exec(source.slice(node.end, node.end + 300));
+}
+
+function* referencesIn(sorted: readonly Reference[], { start, end }: AnyNode): Generator<Reference> {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle]?.node.start ?? 0) < start) low = middle + 1;
+    else high = middle;
+  }
+  for (let index = low; index < sorted.length; index += 1) {
+    const reference = sorted[index];
+    if (reference === undefined || reference.node.start >= end) return;
+    yield reference;
+  }
+}

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ended, makeMember, makeScheduler, settle } from "../../../test/support/fake-workers.ts";
+import { TaskTimeout } from "../../errors.ts";
+import { routine } from "../../routine/routine.ts";
+import { requireFunctionRoutine } from "../../routine/routine-object.ts";
+import { RoutineCaller } from "./routine-caller.ts";
+
+const apply = requireFunctionRoutine(
+  routine(async (fn: () => number) => fn()),
+  "test",
+);
+const pool = { number: 1, version: 1, balancer: undefined, describe: () => undefined };
+
+beforeEach(() => {
+  ended.clear();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a call that is made anew for a worker without its code", () => {
+  it("has been accepted when the second one is, and is under one time limit", async () => {
+    const worker = makeMember("a", [9]);
+    const { scheduler } = makeScheduler([worker]);
+    const caller = new RoutineCaller(scheduler, pool);
+    const outcome = caller.call(apply, [() => 1], { dispatchTimeout: 50, timeout: 500 });
+    await settle();
+    const [first] = worker.session.calls;
+    if (first === undefined) throw new Error("the call was not handed out");
+    worker.session.over(first);
+    expect(first.remake?.(["some module"], "it is not there")).toBe(true);
+    first.owner?.remade(first);
+    await settle();
+    expect(worker.session.calls).toEqual([first, first]);
+    first.start();
+    await vi.advanceTimersByTimeAsync(100);
+    first.succeed("done");
+    expect(await outcome).toBe("done");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a call for one worker and no other", () => {
+  it("that is withdrawn before it is sent is not taken for one that waits", async () => {
+    const worker = makeMember("a", [9], "idle");
+    const { scheduler } = makeScheduler([worker]);
+    const outcome = new RoutineCaller(scheduler, pool).callOn(worker, apply, [() => 1], { dispatchTimeout: 50 });
+    const rejection = expect(outcome).rejects.toBeInstanceOf(TaskTimeout);
+    await vi.advanceTimersByTimeAsync(51);
+    await rejection;
+    expect(scheduler.queued).toBe(0);
+    worker.fake.ready();
+    await settle();
+    expect(worker.session.calls).toEqual([]);
+  });
+});

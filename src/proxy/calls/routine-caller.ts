@@ -1,0 +1,274 @@
+import {
+  Call,
+  type CallExtras,
+  closeSignals,
+  followSignals,
+  fromCaller,
+  type LiveSignal,
+  limitCall,
+  openSignals,
+  type PoolReference,
+  RemoteGenerator,
+  throwAtCallSite,
+} from "../../call/index.ts";
+import { encodeContext } from "../../context/index.ts";
+import type { Dependency } from "../../functions/index.ts";
+import { payloadFiles } from "../../host/index.ts";
+import {
+  type CallContext,
+  type CallOptions,
+  currentCallContext,
+  type Route,
+  type RoutineSpec,
+} from "../../routine/index.ts";
+import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
+import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
+import type { Member } from "../members/index.ts";
+import type { Scheduler } from "../scheduling/index.ts";
+import { DirectCall } from "./direct-call.ts";
+import { StagingBuffer } from "./staging-buffer.ts";
+
+/** Calls routines through a scheduler: encodes arguments and context, applies options. */
+export class RoutineCaller {
+  readonly #scheduler: Scheduler;
+  readonly #pool: PoolReference;
+  readonly #staging = new StagingBuffer();
+  /** Hashes of modules that some worker does not have: their code travels instead. */
+  readonly #unavailable = new Map<string, string>();
+  readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
+
+  /** `pool` is what the tasks that are called know of the pool. */
+  constructor(scheduler: Scheduler, pool: PoolReference) {
+    this.#scheduler = scheduler;
+    this.#pool = pool;
+  }
+
+  call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
+    return this.#call(spec, args, options, undefined);
+  }
+
+  /** Calls a routine on one worker and no other. */
+  callOn(
+    member: Member,
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): Promise<unknown> {
+    return this.#call(spec, args, options, member);
+  }
+
+  stream(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): AsyncGenerator<unknown, unknown, unknown> {
+    const context = currentCallContext();
+    const prefetch = effectiveOptions(spec, context, options)?.prefetch ?? 0;
+    return new RemoteGenerator(prefetch, context?.calls, (generator) => {
+      const effective = effectiveOptions(spec, context, options);
+      if (effective?.signal?.aborted === true) {
+        generator.failed(effective.signal.reason);
+        return undefined;
+      }
+      const call = this.#make(
+        spec,
+        args,
+        context,
+        effective,
+        (value) => generator.returned(value),
+        (failure) => generator.failed(failure),
+      );
+      call.stream = generator;
+      this.#submit(call, undefined);
+      // A generator's steps are observed one by one.
+      attend(call, undefined, effective);
+      return call;
+    });
+  }
+
+  #call(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+    member: Member | undefined,
+  ): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      try {
+        const context = currentCallContext();
+        const effective = effectiveOptions(spec, context, options);
+        if (effective?.signal?.aborted === true) {
+          reject(effective.signal.reason);
+          return;
+        }
+        const call = this.#make(spec, args, context, effective, resolve, reject);
+        this.#submit(call, member);
+        attend(call, context, effective);
+      } catch (error) {
+        reject(fromCaller(error));
+      }
+    }).then(undefined, throwAtCallSite);
+  }
+
+  /** A call that nobody takes ends, and leaves nothing behind. */
+  #submit(call: Call, member: Member | undefined): void {
+    try {
+      if (member === undefined) this.#scheduler.submit(call);
+      else void new DirectCall(member).send(call);
+    } catch (error) {
+      call.discard();
+      throw error;
+    }
+  }
+
+  #make(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    context: CallContext | undefined,
+    options: CallOptions | undefined,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+  ): Call {
+    const route = spec.route(
+      spec.method ? args[0] : undefined,
+      this.#unavailable.size === 0 ? undefined : this.#unavailable,
+    );
+    const sent = this.#encode(spec, route, args, options);
+    const call = new Call(route, this.#scheduler.calls, resolve, reject);
+    call.pool = this.#pool;
+    call.extras = makeExtras(spec, context, options, sent.dependencies);
+    call.args = sent.args;
+    call.signals = sent.signals;
+    if (route.dependencies.length > 0 || sent.dependencies.length > 0) {
+      let isRemade = false;
+      call.remake = (unavailable, why) => {
+        const before = this.#unavailable.size;
+        for (const hash of unavailable) this.#unavailable.set(hash, why);
+        if (this.#unavailable.size === before && isRemade) return false;
+        isRemade = true;
+        this.#remake(call, spec, args, context, options);
+        return true;
+      };
+    }
+    return call;
+  }
+
+  /** Makes a call anew for workers that lack some modules. Its arguments count as they were at the call, if they can. */
+  #remake(
+    call: Call,
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    context: CallContext | undefined,
+    options: CallOptions | undefined,
+  ): void {
+    call.route = spec.route(spec.method ? args[0] : undefined, this.#unavailable);
+    const { extras } = call;
+    if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
+    const sent = this.#encode(spec, call.route, args, options);
+    // Its time runs from the call on.
+    call.extras = { ...makeExtras(spec, context, options, sent.dependencies), acceptBy: extras.acceptBy };
+    call.args = sent.args;
+    call.signals = sent.signals;
+    if (sent.signals !== undefined) followSignals(call, sent.signals);
+  }
+
+  /**
+   * Stores large arguments at once where every worker can read them, so that they are copied once and wait in no heap.
+   * Not for calls that may be tried again after a worker was lost: nobody knows whether it has read them.
+   */
+  #keep(bytes: EncodedValue, options: CallOptions | undefined): Payload {
+    if (bytes.length > STORE_FROM_BYTES && options?.idempotent !== true && this.#scheduler.sharesFiles) {
+      const stored = storePayload(payloadFiles, bytes);
+      if (stored !== undefined) return stored;
+    }
+    this.#staging.store(bytes);
+    const { slab, start, end } = this.#staging;
+    return Payload.inMemory(slab, start, end);
+  }
+
+  #encode(
+    spec: RoutineSpec,
+    { weak }: Route,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): SentArguments {
+    const encoder = this.#encoder;
+    const serializer = spec.options.serializer;
+    let bytes: EncodedValue;
+    let signals: readonly LiveSignal[] | undefined;
+    openSignals();
+    try {
+      if (serializer !== undefined) bytes = dumpWith(serializer, args, "args");
+      else if (spec.method) bytes = encoder.encodeMethodCall(args, "args", weak);
+      else bytes = encoder.encodeList(args, "args", weak);
+    } finally {
+      signals = closeSignals();
+    }
+    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    return { args: this.#keep(bytes, options), dependencies, signals };
+  }
+}
+
+/** Encoded arguments. */
+interface SentArguments {
+  readonly args: Payload;
+  readonly dependencies: readonly Dependency[];
+  readonly signals: readonly LiveSignal[] | undefined;
+}
+
+/** Has a call followed by its signals, its limits and whoever observes the calls of a task. */
+function attend(call: Call, context: CallContext | undefined, options: CallOptions | undefined): void {
+  if (call.signals !== undefined) followSignals(call, call.signals);
+  const observer = context?.calls;
+  if (observer !== undefined) {
+    observer.made();
+    call.watch({ ended: () => observer.ended() });
+  }
+  if (options !== undefined) limitCall(call, options);
+}
+
+/** The options in force for a call: those of the routine, then of the scope, then of the call itself. */
+function effectiveOptions(
+  spec: RoutineSpec,
+  context: CallContext | undefined,
+  options: CallOptions | undefined,
+): CallOptions | undefined {
+  const ambient = context?.ambient;
+  // A task's calls are cancelled with it.
+  const taskSignal = context?.task?.signal;
+  if (options === undefined && ambient === undefined && taskSignal === undefined && spec.plain) return undefined;
+  const merged = { ...spec.options, ...ambient, ...options };
+  if (taskSignal === undefined) return merged;
+  return { ...merged, signal: merged.signal === undefined ? taskSignal : AbortSignal.any([merged.signal, taskSignal]) };
+}
+
+function makeExtras(
+  spec: RoutineSpec,
+  context: CallContext | undefined,
+  options: CallOptions | undefined,
+  dependencies: readonly Dependency[],
+): CallExtras | undefined {
+  const encoded = context === undefined ? undefined : encodeContext(context);
+  const serializer = spec.options.serializer;
+  const caller = context?.task?.id;
+  if (
+    options === undefined &&
+    encoded === undefined &&
+    caller === undefined &&
+    serializer === undefined &&
+    dependencies.length === 0
+  ) {
+    return undefined;
+  }
+  return {
+    timeout: options?.timeout,
+    prefetch: options?.prefetch,
+    idempotent: options?.idempotent,
+    key: options?.key,
+    needs: options?.needs === undefined || options.needs.length === 0 ? undefined : [...options.needs],
+    acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
+    caller,
+    serializer,
+    context: encoded?.bytes,
+    dependencies: encoded === undefined ? dependencies : [...dependencies, ...encoded.dependencies],
+  };
+}

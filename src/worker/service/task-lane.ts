@@ -1,0 +1,163 @@
+import { CancelField, FrameReader, LAST_REQUEST_FIELD, RequestField } from "../../wire/index.ts";
+import { SESSION_PREFIX_BYTES, type ThreadBoard, type ToThread } from "../shared/index.ts";
+import type { TaskThread, TaskThreadEvents } from "./task-thread.ts";
+import { ThreadWatchdog } from "./thread-watchdog.ts";
+import { UntakenMessages } from "./untaken-messages.ts";
+
+/** The first byte of a message that begins with a cancellation. */
+const CANCEL_TAG = (RequestField.cancel << 3) | 2;
+/** How long the output of a task thread is waited for when it ends, in milliseconds. */
+const LAST_OUTPUT_MS = 1000;
+/** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
+const LAST_OUTPUT_BUSY_MS = 250;
+
+/** A session as its lane knows it. */
+export interface LaneSession {
+  /** Names the session within its worker. */
+  readonly number: number;
+  /** Where messages of its caller come from. */
+  readonly stream: { pause(): void; resume(): void };
+}
+
+/** What the owner of a lane is told. */
+export interface TaskLaneEvents
+  extends Pick<TaskThreadEvents, "message" | "malformed" | "exhausted" | "hold" | "finished" | "room"> {
+  /**
+   * The thread ended without being asked to. All sessions of the lane are over.
+   *
+   * @param untaken - ids of the tasks that it has not taken in and so certainly not run, by session
+   */
+  lost(reason: string, untaken: ReadonlyMap<number, readonly number[]>): void;
+}
+
+/** A task thread and its successors, one at a time: hands messages over, watches the thread, and holds up callers. */
+export class TaskLane {
+  readonly #startThread: (events: TaskThreadEvents) => TaskThread;
+  readonly #events: TaskLaneEvents;
+  readonly #reader = new FrameReader(LAST_REQUEST_FIELD);
+  /** Sessions whose callers nothing is read from until the thread has caught up. */
+  readonly #heldUp = new Set<LaneSession>();
+  #thread: TaskThread;
+  #watchdog: ThreadWatchdog;
+  #untaken = new UntakenMessages();
+  #drained: () => void = () => undefined;
+
+  constructor(startThread: (events: TaskThreadEvents) => TaskThread, events: TaskLaneEvents) {
+    this.#startThread = startThread;
+    this.#events = events;
+    this.#thread = this.#start();
+    this.#watchdog = this.#watch();
+  }
+
+  /** Rejects when the thread cannot take tasks. */
+  get ready(): Promise<void> {
+    return this.#thread.ready;
+  }
+
+  get board(): ThreadBoard {
+    return this.#thread.board;
+  }
+
+  tell(message: ToThread): void {
+    this.#thread.tell(message);
+  }
+
+  /** Hands over a message of a session: a part of `buffer`. */
+  hand(session: LaneSession, buffer: Buffer, start: number, end: number): void {
+    const thread = this.#thread;
+    const memory = new ArrayBuffer(SESSION_PREFIX_BYTES + end - start);
+    const message = Buffer.from(memory);
+    message.writeUInt32LE(session.number, 0);
+    buffer.copy(message, SESSION_PREFIX_BYTES, start, end);
+    thread.hand(memory);
+    this.#untaken.add(session.number, buffer, start, end, thread.posted, thread.board.consumed);
+    if (buffer[start] === CANCEL_TAG) this.#noteCancelled(session, buffer, start, end);
+    else this.#watchdog.wake();
+    if (!thread.keepsUp) this.#holdUp(session);
+  }
+
+  /** The caller of a session is gone. */
+  forget(session: LaneSession): void {
+    this.#heldUp.delete(session);
+    this.tell({ kind: "close", session: session.number });
+    this.#watchdog.abandoned(session.number);
+  }
+
+  /** Takes no new tasks; resolves when none is left. */
+  async drain(): Promise<void> {
+    if (this.#thread.hasEnded) return;
+    const drained = new Promise<void>((resolve) => {
+      this.#drained = resolve;
+    });
+    this.tell({ kind: "stop" });
+    await drained;
+  }
+
+  /** Starts another thread in place of one that was lost. Rejects when it cannot take tasks. */
+  async replace(): Promise<void> {
+    this.#thread = this.#start();
+    this.#watchdog = this.#watch();
+    this.#untaken = new UntakenMessages();
+    try {
+      await this.#thread.ready;
+    } catch (error) {
+      this.#drained();
+      throw error;
+    }
+  }
+
+  /** Ends the thread, after what its tasks printed has been passed on. */
+  async end(): Promise<void> {
+    this.#watchdog.close();
+    await this.#thread.end(this.board.live > 0 ? LAST_OUTPUT_BUSY_MS : LAST_OUTPUT_MS);
+  }
+
+  #start(): TaskThread {
+    return this.#startThread({
+      ...this.#events,
+      drained: () => this.#drained(),
+      caughtUp: () => this.#letGoOn(),
+      lost: (reason) => this.#lost(reason),
+    });
+  }
+
+  #watch(): ThreadWatchdog {
+    const thread = this.#thread;
+    return new ThreadWatchdog(thread, (reason) => {
+      // Only when it has ended is it certain what it has not taken in.
+      void thread.terminate().then(() => this.#lost(reason));
+    });
+  }
+
+  #lost(reason: string): void {
+    this.#drained();
+    this.#watchdog.close();
+    this.#letGoOn();
+    this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed));
+  }
+
+  /** Cancellations come first in a message, so that they can be seen without reading all of it. */
+  #noteCancelled(session: LaneSession, buffer: Buffer, start: number, end: number): void {
+    const frame = this.#reader.open(buffer, start, end);
+    try {
+      while (frame.next() === RequestField.cancel) {
+        this.#watchdog.cancelled(session.number, frame.integer(CancelField.id));
+      }
+    } catch {
+      // The task thread says what is wrong with it.
+    }
+  }
+
+  /** Reads no more from a caller whose messages the thread does not keep up with, so that memory stays bounded. */
+  #holdUp(session: LaneSession): void {
+    if (this.#thread.hasEnded || this.#heldUp.has(session)) return;
+    if (this.#heldUp.size === 0) this.tell({ kind: "catch-up" });
+    this.#heldUp.add(session);
+    session.stream.pause();
+  }
+
+  #letGoOn(): void {
+    for (const { stream } of this.#heldUp) stream.resume();
+    this.#heldUp.clear();
+  }
+}

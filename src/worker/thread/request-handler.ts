@@ -1,0 +1,245 @@
+import { TaskCancelled } from "../../errors.ts";
+import { StatusCode } from "../../grpc/index.ts";
+import {
+  AbortField,
+  ARGUMENT_FIELDS,
+  CancelField,
+  CreditField,
+  DependencyField,
+  type FrameReader,
+  LimitExceeded,
+  MalformedFrame,
+  Payload,
+  RequestField,
+  StepField,
+  StepKind,
+  TaskField,
+} from "../../wire/index.ts";
+import { EarlySteps } from "./early-steps.ts";
+import type { AnnouncedPool, ExecutorSession, SessionPool } from "./executor-session.ts";
+import type { GeneratorRun } from "./generator-run.ts";
+import { RunningTask } from "./running-task.ts";
+import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
+import type { ReadyTask, TaskRunner } from "./task-runner.ts";
+
+/** How a request handler is set up. */
+export interface RequestHandlerOptions {
+  /** Uid of the worker. */
+  readonly worker: string;
+  readonly runner: TaskRunner;
+  /** The way to a pool that a session announces; `known` is what it was under the same number before. Throws for nonsense. */
+  readonly announcePool: (pool: AnnouncedPool, known: SessionPool | undefined) => SessionPool;
+  /** There is something to send in a session. */
+  readonly touched: (session: ExecutorSession) => void;
+  /** A task was cancelled. It may have been the last one. */
+  readonly dismissed: () => void;
+}
+
+/** Does what callers ask for: reads the frames of their messages, and has tasks run, advanced and cancelled. */
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions;
+  #admission: TaskAdmission | undefined;
+  #takesTasks = true;
+
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options;
+  }
+
+  /** Has hooks decide which of the tasks that arrive from now on are taken. */
+  askFirst(hooks: AdmissionHooks): void {
+    this.#admission = new TaskAdmission(hooks, {
+      runner: this.#options.runner,
+      refuse: (session, id, status, message) => this.#reject(session, id, status, message),
+    });
+  }
+
+  /** Refuses new tasks from now on. */
+  stop(): void {
+    this.#takesTasks = false;
+    this.#admission?.stop();
+  }
+
+  /**
+   * Reads a message of a session from where its reader stands. Throws when it is not what the protocol
+   * says, and `LimitExceeded` when the caller takes more than it may.
+   *
+   * @param until - when to take a break after a frame, on the clock of `performance.now`
+   * @returns whether the message has been read to its end
+   */
+  handle(session: ExecutorSession, reader: FrameReader, until: number): boolean {
+    for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
+      this.#handleFrame(session, reader, kind);
+      if (performance.now() > until) {
+        this.#options.touched(session);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #handleFrame(session: ExecutorSession, reader: FrameReader, kind: number): void {
+    switch (kind) {
+      case RequestField.hello:
+        throw new MalformedFrame("a hello is allowed in the first message of a session only");
+      case RequestField.task:
+        return this.#task(session, reader);
+      case RequestField.credit:
+        return this.#credit(session, reader);
+      case RequestField.step:
+        return this.#step(session, reader);
+      case RequestField.cancel:
+        return this.#cancel(session, reader);
+      case RequestField.abort:
+        return this.#abort(session, reader);
+      case RequestField.chunk:
+        return session.payloads.addChunk(reader);
+      case RequestField.route:
+        return session.addRoute(reader);
+      case RequestField.dependency:
+        session.announce(1, reader.end(DependencyField.data) - reader.start(DependencyField.data));
+        return session.received.add(reader);
+      case RequestField.pool:
+        return session.addPool(reader, this.#options.announcePool);
+    }
+  }
+
+  #task(session: ExecutorSession, frame: FrameReader): void {
+    const id = frame.integer(TaskField.id);
+    const routine = session.routes.get(frame.integer(TaskField.route));
+    if (!this.#takesTasks) return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
+    if (routine === undefined)
+      return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
+    if (session.tasks.get(id) !== undefined) {
+      return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
+    }
+    const { maxLiveTasks } = session.limits;
+    if (session.tasks.size >= maxLiveTasks || session.live >= maxLiveTasks) {
+      throw new LimitExceeded("maxLiveTasks", maxLiveTasks, "tasks that have not ended");
+    }
+    const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
+    const timeout = frame.integer(TaskField.timeout);
+    const task = new RunningTask(
+      session,
+      routine,
+      this.#options.worker,
+      id,
+      frame.integer(TaskField.sequence),
+      frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
+      timeout,
+      frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
+    );
+    session.tasks.set(id, task);
+    if (session.hasEarlyAborts) {
+      for (const aborted of session.takeEarlyAborts(id)) task.abortSignal(aborted);
+    }
+    const ready: ReadyTask = {
+      task,
+      args,
+      pool: session.pools.get(frame.integer(TaskField.pool)),
+      context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
+      loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
+      timeout,
+    };
+    if (this.#admission === undefined) this.#options.runner.take(ready);
+    else this.#admission.ask(ready);
+  }
+
+  #step(session: ExecutorSession, frame: FrameReader): void {
+    const id = frame.integer(StepField.id);
+    const kind = frame.integer(StepField.kind) as StepKind;
+    const after = frame.integer(StepField.after);
+    const value = session.payloads.take(frame, id, StepField);
+    const needs = frame.integers(StepField.needs);
+    const task = session.tasks.get(id);
+    if (task === undefined) return;
+    toGenerator(task, (run) => {
+      const loading = session.received.ready(needs);
+      const advance = (): void => {
+        let sent: unknown;
+        try {
+          sent = value.read(session.decoder, task.routine.serializer());
+        } catch (error) {
+          run.step(StepKind.throw, error, after);
+          return;
+        }
+        run.step(kind, sent, after);
+      };
+      if (loading === undefined) advance();
+      else loading.then(advance, (error: unknown) => run.step(StepKind.throw, error, after));
+    });
+  }
+
+  /** Allows a generator plain steps, now or when it is there. */
+  #credit(session: ExecutorSession, frame: FrameReader): void {
+    const task = session.tasks.get(frame.integer(CreditField.id));
+    if (task === undefined) return;
+    const steps = frame.integer(CreditField.steps);
+    let allowed: number;
+    if (task.run === undefined) {
+      task.early ??= new EarlySteps();
+      const before = task.early.size;
+      allowed = task.early.addCredit(steps);
+      if (task.early.size > before) session.addEarlyFrame();
+    } else {
+      task.run.credit(steps);
+      allowed = task.run.allowed;
+    }
+    const { maxCredit } = session.limits;
+    if (allowed > maxCredit) throw new LimitExceeded("maxCredit", maxCredit, "steps of a generator in advance");
+  }
+
+  #cancel(session: ExecutorSession, frame: FrameReader): void {
+    const id = frame.integer(CancelField.id);
+    session.payloads.dropChunks(id);
+    const task = session.tasks.get(id);
+    if (task === undefined) return;
+    const reason = readReason(session, frame, CancelField);
+    this.#options.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
+    this.#options.dismissed();
+  }
+
+  #abort(session: ExecutorSession, frame: FrameReader): void {
+    const id = frame.integer(AbortField.id);
+    const aborted = { number: frame.integer(AbortField.signal), reason: readReason(session, frame, AbortField) };
+    if (frame.integer(AbortField.early) === 0) session.tasks.get(id)?.abortSignal(aborted);
+    else session.addEarlyAbort(id, aborted);
+  }
+
+  /** Refuses a task before its arguments are used: arguments in the store remain the caller's. */
+  #reject(session: ExecutorSession, id: number, status: number, message: string): void {
+    session.payloads.dropChunks(id);
+    session.takeEarlyAborts(id);
+    session.reject(id, status, message);
+    this.#options.touched(session);
+  }
+}
+
+/** A reason that cannot be read is left out: the cancellation or abort counts without it. */
+function readReason(
+  session: ExecutorSession,
+  frame: FrameReader,
+  fields: { readonly reason: number; readonly needs: number },
+): unknown {
+  try {
+    if (session.received.ready(frame.integers(fields.needs)) !== undefined || !frame.has(fields.reason))
+      return undefined;
+    return session.decoder.decode(frame.view(fields.reason));
+  } catch {
+    return undefined;
+  }
+}
+
+function toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void {
+  const { session, run } = task;
+  if (run === undefined) {
+    session.addEarlyFrame();
+    task.early ??= new EarlySteps();
+    task.early.add(step);
+    return;
+  }
+  const { maxEarlyFrames } = session.limits;
+  if (run.queued >= maxEarlyFrames) {
+    throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps that a generator has not come to");
+  }
+  step(run);
+}
