@@ -91,8 +91,7 @@ let taskSubscriptions = 0;
 let waiting: AnyEvent[] = [];
 
 /**
- * Tells what happens to the tasks of this process and to the workers of its pools and proxies: to a caller, its own
- * calls; in a worker, what runs there. The same events are published on `node:diagnostics_channel`, as
+ * Tells of the calls that this process makes, and of the workers of its pools and proxies. The same events are published on `node:diagnostics_channel`, as
  * `wool:task-created` and so on.
  */
 export const events = {
