@@ -186,8 +186,14 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
       expect(verdictOf(`from worker ${worker.uid}`)).toBe("good");
     }
     await first.agent.do("publish", "lan:doc", "worker-added", {
-      ...{ uid: "lost", address: "10.77.0.2:1", pid: 1, version: "1", tags: [] },
-      ...{ extra: {}, secure: false, channel: {} },
+      uid: "lost",
+      address: "10.77.0.2:1",
+      pid: 1,
+      version: "1",
+      tags: [],
+      extra: {},
+      secure: false,
+      channel: {},
     });
     const bad = (await look()).filter(({ verdict }) => verdict === "bad");
     expect(bad.map(({ subject }) => subject)).toContain("worker lost");
