@@ -60,7 +60,7 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
     return known.ring;
   }
 
-  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
     return this.constructor === ConsistentHashLoadBalancer ? KIND : undefined;
   }

@@ -23,7 +23,7 @@ export class LeastLoadedLoadBalancer implements LoadBalancerLike {
       .map(({ uid }) => uid);
   }
 
-  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
     return this.constructor === LeastLoadedLoadBalancer ? KIND : undefined;
   }

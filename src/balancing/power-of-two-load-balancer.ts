@@ -70,7 +70,7 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
     );
   }
 
-  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
     return this.constructor === PowerOfTwoLoadBalancer ? KIND : undefined;
   }

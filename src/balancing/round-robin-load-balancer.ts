@@ -27,7 +27,7 @@ export class RoundRobinLoadBalancer implements LoadBalancerLike {
     return first.done === true ? undefined : first.value;
   }
 
-  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
     return this.constructor === RoundRobinLoadBalancer ? KIND : undefined;
   }

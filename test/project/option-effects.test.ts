@@ -17,6 +17,10 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "test/integration/streams-prefetch.test.ts",
     "runs that far ahead of next and no farther",
   ],
+  "RoutineOptions.needs": [
+    "test/integration/nested-bounds.test.ts",
+    "goes only to workers that have all of them, from the caller and from tasks",
+  ],
   "CallOptions.signal": [
     "test/integration/cancellation.test.ts",
     "rejects the call with its reason and tells the task",
