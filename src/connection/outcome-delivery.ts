@@ -40,7 +40,7 @@ export class OutcomeDelivery {
     }
   }
 
-  /** Frees what an outcome that nobody wants brought. */
+  /** Frees the payload of an outcome that nobody wants. */
   drop(frame: FrameReader, id: number): void {
     this.payloads.drop(frame, id, OutcomeField);
   }
@@ -53,7 +53,7 @@ export class OutcomeDelivery {
       this.#deliver(call, kind, payload, flag);
       return;
     }
-    // Its worker may be gone when the code is there, and what it stored with it.
+    // The worker may be gone when the code arrives, and its stored payloads with it.
     const kept = payload.intoMemory();
     this.#deliverLater(loading, () => this.#deliver(call, kind, kept, flag));
   }
@@ -82,7 +82,7 @@ export class OutcomeDelivery {
   }
 }
 
-/** What the runtime has to say itself is not for a serializer of the user's. */
+/** The user's serializer does not read the errors of the runtime itself. */
 function isForSerializer(kind: number, flag: boolean): boolean {
   return kind !== ResponseField.raised || !flag;
 }
@@ -91,7 +91,7 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
   return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
 }
 
-/** Tells a call what came of it. */
+/** Tells a call its outcome, or the next step of its generator. */
 function settle(call: Call, kind: number, value: unknown, flag: boolean): void {
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);

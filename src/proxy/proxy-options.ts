@@ -34,7 +34,7 @@ export interface WorkerProxyOptions {
   readonly quorumTimeout?: number;
   /** Most calls that wait for room. Default: no limit. */
   readonly maxPending?: number;
-  /** With credentials only workers with TLS are used, without only those without. Default: none. */
+  /** With credentials a proxy uses only workers with TLS, without them only workers without TLS. Default: none. */
   readonly credentials?: CredentialsLike;
 }
 
