@@ -11,7 +11,11 @@ import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 
 /** What programs import: the name in dist/, and the source. Each has its place in "exports" of package.json, too. */
-const PUBLIC_ENTRIES = { index: "src/index.ts" };
+const PUBLIC_ENTRIES = {
+  index: "src/index.ts",
+  etcd: "src/discovery/etcd/index.ts",
+  redis: "src/discovery/redis/index.ts",
+};
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
@@ -41,6 +45,8 @@ async function writeEmbeddedWorker() {
     minify: true,
     // Names of classes and functions show in errors and stacks.
     keepNames: true,
+    // An optional package of the user's.
+    external: ["@redis/client"],
     metafile: true,
     write: false,
     plugins: [embeddedWorkerAside],
@@ -89,10 +95,12 @@ async function writeDeclarations() {
 /** The public entries, and the files they share, as CommonJS: for tools that can load nothing else, such as jest. */
 async function writeCommonJs(files) {
   const names = new Set(files);
+  // What may be imported from another: files that are shared, and public entries that are loaded when they are needed.
+  const part = `\\./(wool-[0-9A-Z]{8}|${Object.keys(PUBLIC_ENTRIES).join("|")})`;
   for (const name of names) {
     const text = readFileSync(join(out, name), "utf8");
-    const shared = text.replace(/(["'])\.\/(wool-[0-9A-Z]{8})\.js\1/g, '"./$2.cjs"');
-    for (const [, file] of text.matchAll(/["']\.\/(wool-[0-9A-Z]{8}\.js)["']/g)) names.add(file);
+    const shared = text.replace(new RegExp(`(["'])${part}\\.js\\1`, "g"), '"./$2.cjs"');
+    for (const [, file] of text.matchAll(new RegExp(`["']${part}\\.js["']`, "g"))) names.add(`${file}.js`);
     const { code } = await transform(shared, {
       format: "cjs",
       platform: "node",

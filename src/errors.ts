@@ -52,6 +52,12 @@ export class PoolClosed extends WoolError {
   override name = "PoolClosed";
 }
 
+/** A registry of workers, such as etcd or Redis, cannot be used. */
+export class DiscoveryError extends WoolError {
+  override readonly code: string = "WOOL_DISCOVERY";
+  override name = "DiscoveryError";
+}
+
 /** A worker could not be started. The message holds the end of what it wrote to stderr. */
 export class WorkerStartError extends WoolError {
   override readonly code: string = "WOOL_WORKER_START";

@@ -59,7 +59,7 @@ class FakeWorker {
           there.send(() => run.credit(steps));
         },
         step: (kind, value, after) => {
-          if (value instanceof WeakMap) throw new SerializationError("a WeakMap cannot travel", "value");
+          if (value instanceof WeakRef) throw new SerializationError("a WeakRef cannot travel", "value");
           this.steps.push({ kind, value, after });
           there.send(() => run.step(kind, value, after));
         },
@@ -305,7 +305,7 @@ describe("a remote generator", () => {
   it("whose value cannot travel fails that step and goes on", async () => {
     const worker = new FakeWorker(shapes["echo"] ?? numbers, 0);
     await worker.stream.next();
-    const steps = [worker.stream.next(new WeakMap()), worker.stream.throw(new WeakMap()), worker.stream.next("v")];
+    const steps = [worker.stream.next(new WeakRef({})), worker.stream.throw(new WeakRef({})), worker.stream.next("v")];
     const [first, second, third] = await Promise.allSettled(steps);
     expect(first).toMatchObject({ status: "rejected", reason: { name: "SerializationError" } });
     expect(second).toMatchObject({ status: "rejected", reason: { name: "SerializationError" } });
@@ -364,7 +364,7 @@ describe("a remote generator", () => {
     expect(other.isWaitedFor).toBe(true);
     await steps[1];
     expect(other.isWaitedFor).toBe(false);
-    await expect(other.stream.next(new WeakMap())).rejects.toThrow(SerializationError);
+    await expect(other.stream.next(new WeakRef({}))).rejects.toThrow(SerializationError);
     expect(other.isWaitedFor).toBe(false);
   });
 

@@ -1,5 +1,5 @@
 import type { Dependency } from "../functions/index.ts";
-import { dumpWith, type Serializer, ValueEncoder } from "../values/index.ts";
+import { copyPayload, dumpWith, type Serializer, ValueEncoder, type WeakCollection } from "../values/index.ts";
 import type { StepKind } from "../wire/index.ts";
 
 const encoder = new ValueEncoder();
@@ -30,11 +30,15 @@ export interface EarlyValue {
 }
 
 /** Encodes a value that has to wait, as it is now. Throws when it cannot travel. */
-export function encodeEarly(value: unknown, serializer: Serializer | undefined): EarlyValue {
+export function encodeEarly(
+  value: unknown,
+  serializer: Serializer | undefined,
+  weak: readonly WeakCollection[] | undefined,
+): EarlyValue {
   if (serializer !== undefined) {
     // The serializer may use its buffer again.
     return { bytes: Uint8Array.from(dumpWith(serializer, value, "value")), dependencies: [] };
   }
-  const bytes = encoder.keep(encoder.encode(value, "value"));
+  const bytes = copyPayload(encoder.encodeInParts(value, "value", weak));
   return { bytes, dependencies: encoder.dependencies };
 }

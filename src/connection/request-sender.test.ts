@@ -32,6 +32,7 @@ function route(number: number, changes: Partial<Route> = {}): Route {
     name: `r${number}`,
     code,
     dependencies: [],
+    weak: [],
     streams: false,
     method: false,
     serializer: undefined,
@@ -200,7 +201,7 @@ describe("RequestSender", () => {
     let opened = 0;
     const stream = {
       opened: () => void opened++,
-      yielded: () => undefined,
+      yielded: () => true,
       cancelled: () => undefined,
     };
     call(route(1, { streams: true }), undefined, { prefetch: 4 }, undefined, stream);
@@ -244,7 +245,7 @@ describe("RequestSender", () => {
     const { call, sender, frames } = makeSender();
     const made = call(route(1));
     sender.cancel(made, new RangeError("late"));
-    sender.cancel(made, new WeakMap());
+    sender.cancel(made, new WeakRef({}));
     const reasons = frames((kind, frame) => ({ kind, bytes: Buffer.from(frame.view(CancelField.reason)) })).filter(
       ({ kind }) => kind === "cancel",
     );

@@ -131,7 +131,9 @@ export class RequestSender {
     }
     const bytes =
       encoded?.bytes ??
-      (serializer === undefined ? encoder.encodeInParts(value, "value") : dumpWith(serializer, value, "value"));
+      (serializer === undefined
+        ? encoder.encodeInParts(value, "value", task.call?.route.weak)
+        : dumpWith(serializer, value, "value"));
     const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
     const needs = this.#sent.announce(writer, RequestField.dependency, dependencies);
     this.#outbox.place(id, bytes, (place) => {

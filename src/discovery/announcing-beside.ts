@@ -32,6 +32,10 @@ class MixedDiscovery implements DiscoveryLike, AsyncDisposable {
     };
   }
 
+  get problem(): string | undefined {
+    return this.#found.value.problem;
+  }
+
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
     if (this.#found.value.publisher !== undefined) return this.#found.value.subscribe(filter);
     return subscribeToWorkers((sink) => {

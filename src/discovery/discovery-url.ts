@@ -3,7 +3,9 @@ import { InvalidArgument } from "../errors.ts";
 import type { DiscoveryLike } from "./discovery.ts";
 import { LanDiscovery } from "./lan/index.ts";
 import { LocalDiscovery } from "./local/index.ts";
+import { type RegistryTls, readRegistryTls } from "./registry-tls.ts";
 import { StaticDiscovery } from "./static-discovery.ts";
+import { addressProblem } from "./worker-address.ts";
 
 /** What follows the scheme of a discovery URL. */
 interface UrlParts {
@@ -57,6 +59,26 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
       });
       return () => discovery;
     },
+  },
+  etcd: {
+    form: "etcd://HOST:PORT/PREFIX",
+    params: ["ttl", "connectTimeout", "ca", "cert", "key"],
+    parse: (parts) => etcdUrl(parts, false),
+  },
+  etcds: {
+    form: "etcds://HOST:PORT/PREFIX",
+    params: ["ttl", "connectTimeout", "ca", "cert", "key"],
+    parse: (parts) => etcdUrl(parts, true),
+  },
+  redis: {
+    form: "redis://HOST:PORT/PREFIX",
+    params: ["ttl", "connectTimeout", "database", "ca", "cert", "key"],
+    parse: (parts) => redisUrl(parts, false),
+  },
+  rediss: {
+    form: "rediss://HOST:PORT/PREFIX",
+    params: ["ttl", "connectTimeout", "database", "ca", "cert", "key"],
+    parse: (parts) => redisUrl(parts, true),
   },
   static: {
     form: "static:HOST:PORT,...",
@@ -135,6 +157,73 @@ function flagOf({ params, shown }: UrlParts, name: string): boolean {
   if (value === null || value === "false") return false;
   if (value === "true") return true;
   throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)}: ${name} must be true or false, not "${value}"`);
+}
+
+function etcdUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike> {
+  const { username, password, hosts, prefix } = serverOf(parts, "2379");
+  const options = {
+    endpoints: hosts,
+    ...(prefix === "" ? {} : { prefix }),
+    ...(username === "" ? {} : { username, password }),
+    ...numbersOf(parts, "ttl", "connectTimeout"),
+    ...tlsOf(parts, secure),
+  };
+  return async () => new (await import("./etcd/index.ts")).EtcdDiscovery(options);
+}
+
+function redisUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike> {
+  const { username, password, hosts, prefix } = serverOf(parts, "6379");
+  const [address, other] = hosts;
+  if (other !== undefined) {
+    throw new InvalidArgument(
+      `discovery URL ${JSON.stringify(parts.shown)} names more than one Redis server: give one`,
+    );
+  }
+  const options = {
+    ...(address === undefined ? {} : { address }),
+    ...(prefix === "" ? {} : { prefix }),
+    ...(username === "" ? {} : { username }),
+    ...(password === "" ? {} : { password }),
+    ...numbersOf(parts, "ttl", "connectTimeout", "database"),
+    ...tlsOf(parts, secure),
+  };
+  return async () => new (await import("./redis/index.ts")).RedisDiscovery(options);
+}
+
+/** The server that a URL names. */
+function serverOf(parts: UrlParts, defaultPort: string) {
+  const pattern = /^\/\/(?:([^@/]*)@)?([^@/]+)(?:\/(.*))?$/;
+  const [, user = "", hosts, path = ""] = pattern.exec(parts.body) ?? [];
+  if (hosts === undefined) {
+    throw new InvalidArgument(
+      `discovery URL ${JSON.stringify(parts.shown)} names no server: write ${parts.shown.split(":")[0]}://HOST:PORT/PREFIX`,
+    );
+  }
+  const [username = "", password = ""] = user.split(/:(.*)/s).map((text) => decoded(text, parts));
+  const addresses = hosts.split(",").map((host) => (/:\d+$/.test(host) ? host : `${host}:${defaultPort}`));
+  for (const address of addresses) {
+    const problem = addressProblem(address);
+    if (problem !== undefined) {
+      throw new InvalidArgument(`discovery URL ${JSON.stringify(parts.shown)}: ${JSON.stringify(address)} ${problem}`);
+    }
+  }
+  return { username, password, hosts: addresses, prefix: decoded(path.replace(/\/+$/, ""), parts) };
+}
+
+/** What a URL says of TLS. */
+function tlsOf(parts: UrlParts, secure: boolean): { readonly tls?: RegistryTls } {
+  const paths: { ca?: string; cert?: string; key?: string } = {};
+  for (const name of ["ca", "cert", "key"] as const) {
+    const path = parts.params.get(name);
+    if (path !== null) paths[name] = path;
+  }
+  if (secure) return { tls: readRegistryTls(paths) };
+  const [name] = Object.keys(paths);
+  if (name === undefined) return {};
+  const scheme = parts.shown.split(":")[0];
+  throw new InvalidArgument(
+    `discovery URL ${JSON.stringify(parts.shown)} has "${name}" but no TLS: write ${scheme}s:// for a server with TLS`,
+  );
 }
 
 /** Those of these parameters that are given, as numbers. */

@@ -26,6 +26,8 @@ export interface DiscoverySubscriberLike extends AsyncIterable<DiscoveryEvent> {
 export interface DiscoveryLike {
   /** Absent when something else does the announcing. */
   readonly publisher?: DiscoveryPublisherLike;
+  /** Why it cannot find workers at the moment, for messages; absent or `undefined` while it can. */
+  readonly problem?: string | undefined;
   /** Changes of the workers that pass `filter`; one that begins or ceases to pass is added or dropped. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike;
 }

@@ -1,5 +1,6 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
+import type { WorkerMetadata } from "./worker-metadata.ts";
 
 /** A network interface of this machine with its addresses. */
 export interface MachineInterface {
@@ -66,4 +67,14 @@ export function reachableAddress(preferred?: string): string | undefined {
   const outside = machineInterfaces().flatMap(({ addresses }) => addresses.filter(({ internal }) => !internal));
   const usable = outside.find(({ family }) => family === "IPv4") ?? outside.find(({ scopeid = 0 }) => scopeid === 0);
   return usable?.address;
+}
+
+/**
+ * The worker with an address that others can use, where it listens on all of them. `preferred` is the address of this machine
+ * that others are known to see.
+ */
+export function advertisedWorker(worker: WorkerMetadata, preferred?: string): WorkerMetadata {
+  const parts = splitAddress(worker.address);
+  if (parts === undefined || hostReach(parts.host) !== "any") return worker;
+  return { ...worker, address: joinAddress(reachableAddress(preferred) ?? "127.0.0.1", parts.port) };
 }

@@ -8,7 +8,7 @@ export {
   stability,
   writtenName,
 } from "./capture/index.ts";
-export { type PromiseView, viewPromise } from "./engine/index.ts";
+export { beginCapture, endCapture, type PromiseView, viewPromise } from "./engine/index.ts";
 export {
   type ExplainedPart,
   type ExplainOptions,

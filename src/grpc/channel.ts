@@ -150,6 +150,11 @@ export class GrpcChannel {
     });
   }
 
+  /** The address of this machine that the server sees; `undefined` while there is no connection, or it is a unix socket. */
+  get localAddress(): string | undefined {
+    return this.#socket?.localAddress;
+  }
+
   /** Asks the server to answer with an HTTP/2 PING. Without a connection nothing is asked. */
   ping(answered: () => void): void {
     const session = this.#session;

@@ -164,7 +164,7 @@ function write(path: string, flags: number, payload: EncodedValue): boolean {
 function writeParts(descriptor: number, parts: readonly Uint8Array[]): void {
   let rest = writevSync(descriptor, parts, 0);
   let at = 0;
-  // In general that was all of it.
+  // Usually that wrote everything.
   for (const part of parts) {
     if (rest < part.length) writeAll(descriptor, part.subarray(rest), at + rest);
     rest = Math.max(0, rest - part.length);

@@ -55,7 +55,7 @@ export class PoolDirectory implements AsyncDisposable {
    * @throws WoolError when the directory was disposed of.
    */
   bulkDirectory(): string {
-    if (this.#state === "disposed") throw new WoolError(`The pool directory ${this.path} was disposed of.`);
+    if (this.#state === "disposed") throw new WoolError(`the pool directory ${this.path} was disposed of`);
     this.#bulkDirectory ??= createInMemory(this.#sharedMemory, basename(this.path)) ?? makeBulkFolder(this.path);
     return this.#bulkDirectory;
   }
@@ -116,7 +116,7 @@ function createInMemory(sharedMemory: string, name: string): string | undefined 
   try {
     return createOwnedDirectory(join(ensurePrivateDirectory(bulkRoot(sharedMemory)), name));
   } catch {
-    // No such place, no permission, or another user sits on our name there: ordinary files do as well.
+    // The directory does not exist, is not writable, or another user took our name there: ordinary files serve, too.
     return undefined;
   }
 }

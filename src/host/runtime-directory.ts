@@ -41,7 +41,7 @@ export function runtimeDirectory(): string {
 export function makePrivateDirectory(name: string): string {
   if (!/^[\w.-]+$/.test(name) || /^\.+$/.test(name)) {
     throw new InvalidArgument(
-      `${JSON.stringify(name)} cannot name a private directory: use letters, digits, ".", "_" and "-" only.`,
+      `${JSON.stringify(name)} cannot name a private directory: use only letters, digits, ".", "_" and "-"`,
     );
   }
   const root = runtimeDirectory();
@@ -68,7 +68,7 @@ export function ensurePrivateDirectory(path: string): string {
     }
     if (checkPrivateDirectory(path)) return path;
   }
-  throw new WoolError(`${path} cannot be used: something removes it as often as it is created.`);
+  throw new WoolError(`${path} cannot be used: something removes it as often as it is created`);
 }
 
 /**

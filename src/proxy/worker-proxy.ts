@@ -107,6 +107,7 @@ export class WorkerProxy implements AsyncDisposable {
       filter: (worker) =>
         this.#isOfItsKind(worker) && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
       credentials,
+      limits: options.limits,
       reserved: this.#reserved,
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {
@@ -349,7 +350,8 @@ export class WorkerProxy implements AsyncDisposable {
         reject(
           new NoWorkersAvailable(
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
-              "start workers, or check that they announce themselves where this discovery looks" +
+              (this.#discovery?.value.problem ??
+                "start workers, or check that they announce themselves where this discovery looks") +
               this.#describePassedOver(),
           ),
         );

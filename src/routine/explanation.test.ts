@@ -203,7 +203,7 @@ describe("a routine", () => {
   });
 
   it("has its serializer explained too", () => {
-    const cache = new WeakMap();
+    const cache = new WeakRef({});
     const serializer = {
       dumps: (value: unknown): Uint8Array => Buffer.from(JSON.stringify([value, cache])),
       loads: (): unknown => undefined,
@@ -217,7 +217,7 @@ describe("a routine", () => {
 });
 
 describe("what is refused", () => {
-  const weak = new WeakMap();
+  const weak = new WeakRef({});
   let assigned: unknown = {};
   assigned = { deep: [weak] };
   const client = { socket: new net.Socket() };
@@ -231,7 +231,7 @@ describe("what is refused", () => {
       routine(async () => inner(), { name: "fetchPage" }),
       "fetchPage -> inner -> client -> socket",
     ],
-    ["a WeakMap", routine(async () => weak, { name: "fetchPage" }), "fetchPage -> weak"],
+    ["a WeakRef", routine(async () => weak, { name: "fetchPage" }), "fetchPage -> weak"],
     ["an assigned variable", routine(async () => assigned, { name: "read" }), "read -> assigned -> deep -> [0]"],
     ["a Proxy", routine(async () => proxy, { name: "read" }), "read -> proxy"],
     ["a function", routine(async () => evaluate("1"), { name: "read" }), "read -> evaluate"],

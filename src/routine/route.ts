@@ -1,4 +1,5 @@
 import type { Dependency } from "../functions/index.ts";
+import type { WeakCollection } from "../values/index.ts";
 
 /** What workers are told of a routine, once for each session: its code with what it captured, and its static facts. */
 export interface Route {
@@ -8,6 +9,8 @@ export interface Route {
   /** The encoded function. */
   readonly code: Uint8Array;
   readonly dependencies: readonly Dependency[];
+  /** The weak collections that the function captured: what they hold for objects of a call goes with the call. */
+  readonly weak: readonly WeakCollection[];
   readonly streams: boolean;
   readonly method: boolean;
   /** The encoded serializer of the routine, if it has its own. */

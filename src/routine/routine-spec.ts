@@ -105,6 +105,7 @@ export class RoutineSpec {
     if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;
     const code = Uint8Array.from(encoded);
     let dependencies: readonly Dependency[] = encoder.dependencies;
+    const weak = encoder.weakCollections;
     let serializer: Uint8Array | undefined;
     if (this.options.serializer !== undefined) {
       serializer = Uint8Array.from(encoder.encode(this.options.serializer, `${this.name}.serializer`));
@@ -115,6 +116,7 @@ export class RoutineSpec {
       name: this.name,
       code,
       dependencies,
+      weak,
       streams: this.streams,
       method: this.method,
       serializer,

@@ -1,11 +1,13 @@
 import {
   type Assembled,
   assemble,
+  beginCapture,
   bundledOrigin,
   Cell,
   type Dependency,
   type Dismantled,
   dismantle,
+  endCapture,
   type PlainData,
   PortableIds,
   type PrivateState,
@@ -20,9 +22,11 @@ import {
 
 export {
   type Assembled,
+  beginCapture,
   bundledOrigin,
   type Dependency,
   type Dismantled,
+  endCapture,
   type PlainData,
   PortableIds,
   type PrivateState,

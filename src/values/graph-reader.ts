@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import {
   ARRAY,
   BACK_REFERENCE,
@@ -15,6 +16,7 @@ import {
   FUNCTION,
   HAS_BINARY,
   HAS_REFERENCES,
+  HAS_WEAK_ENTRIES,
   INT,
   INT_MAX,
   LATER_ARRAY,
@@ -44,6 +46,7 @@ import { readCell, readFunction, readReference, readTraveller } from "./function
 import type { FunctionPort, PrivateState } from "./function-port.ts";
 import { readSpecialObject } from "./special-object.ts";
 import { readSymbol } from "./symbols.ts";
+import { hold, isWeakCollection, NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
 /** Reads what `GraphWriter` wrote. One payload at a time. */
 export class GraphReader extends ByteReader {
@@ -56,6 +59,9 @@ export class GraphReader extends ByteReader {
   #later: (() => void)[] = [];
   #privates: { object: object; states: readonly PrivateState[] }[] = [];
   #settle: (() => void)[] = [];
+  #hasEntries = false;
+  #collections: Set<WeakCollection> | undefined;
+  #kept: Set<object> | undefined;
 
   constructor(port: FunctionPort) {
     super();
@@ -87,6 +93,7 @@ export class GraphReader extends ByteReader {
       throw new MalformedPayload(`the payload begins with byte ${header}, which no supported format does`);
     }
     this.#remembering = (header & HAS_REFERENCES) !== 0;
+    this.#hasEntries = (header & HAS_WEAK_ENTRIES) !== 0;
     return header;
   }
 
@@ -102,6 +109,7 @@ export class GraphReader extends ByteReader {
   #root(): unknown {
     const value = this.value();
     if (this.#later.length > 0) this.#readLater();
+    if (this.#hasEntries) this.#readEntries();
     if (this.position !== this.end) throw new MalformedPayload("the payload goes on after its end");
     if (this.#privates.length > 0 || this.#settle.length > 0) this.#finish();
     return value;
@@ -116,6 +124,8 @@ export class GraphReader extends ByteReader {
     if (this.#later.length > 0) this.#later = [];
     if (this.#privates.length > 0) this.#privates = [];
     if (this.#settle.length > 0) this.#settle = [];
+    this.#collections = undefined;
+    this.#kept = undefined;
     this.binary = BinaryReader.NONE;
   }
 
@@ -210,9 +220,49 @@ export class GraphReader extends ByteReader {
     this.#depth--;
   }
 
+  /** Notes a weak collection that the payload holds. */
+  noteCollection(collection: WeakCollection): void {
+    this.#collections ??= new Set();
+    this.#collections.add(collection);
+  }
+
+  /** The weak collections that the payload read last holds. */
+  takeCollections(): readonly WeakCollection[] {
+    return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections];
+  }
+
+  /** Notes an object that was here before: what the payload says of it is not applied. */
+  keep(object: object): void {
+    this.#kept ??= new Set();
+    this.#kept.add(object);
+  }
+
+  isKept(object: object): boolean {
+    return this.#kept?.has(object) === true;
+  }
+
   #readLater(): void {
     // What is read here may put off more.
-    for (let index = 0; index < this.#later.length; index++) this.#later[index]?.();
+    const later = this.#later;
+    for (let index = 0; index < later.length; index++) later[index]?.();
+    this.#later = [];
+  }
+
+  #readEntries(): void {
+    while (this.value() === true) {
+      const collection = this.value();
+      if (typeof collection !== "object" || collection === null || !isWeakCollection(collection)) {
+        throw new MalformedPayload("an entry in the payload belongs to no weak collection");
+      }
+      const key = this.value();
+      const value = types.isWeakMap(collection) ? this.value() : undefined;
+      try {
+        hold(collection, key, value);
+      } catch (error) {
+        throw new MalformedPayload("the key of an entry in the payload cannot be held weakly", { cause: error });
+      }
+      if (this.#later.length > 0) this.#readLater();
+    }
   }
 
   #finish(): void {

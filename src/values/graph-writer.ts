@@ -8,6 +8,7 @@ import {
   FORMAT,
   HAS_BINARY,
   HAS_REFERENCES,
+  HAS_WEAK_ENTRIES,
   INLINE_DEPTH,
   LATER_ARRAY,
   LATER_OBJECT,
@@ -30,6 +31,7 @@ import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
 import { Refusal } from "./refusal.ts";
 import { writeSpecialObject } from "./special-object.ts";
 import { writeSymbol } from "./symbols.ts";
+import { heldFor, holds, NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
 const isProxy = types.isProxy;
 const getPrototypeOf = Object.getPrototypeOf;
@@ -55,10 +57,24 @@ export class GraphWriter extends ByteWriter {
   #later: (() => void)[] = [];
   #unnamed: Set<object | null> | undefined;
   #dependencies: Map<string, Dependency> | undefined;
+  /** Collections that are asked about each object of the payload, and how many objects each has been asked about. */
+  #collections: Map<WeakCollection, number> | undefined;
+  #hasEntries = false;
 
   constructor(port: FunctionPort) {
     super();
     this.port = port;
+  }
+
+  /** Has `collection` asked about each object of this payload. */
+  noteCollection(collection: WeakCollection): void {
+    this.#collections ??= new Map();
+    if (!this.#collections.has(collection)) this.#collections.set(collection, 0);
+  }
+
+  /** The collections that the payload written last was to have entries of. */
+  takeCollections(): readonly WeakCollection[] {
+    return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections.keys()];
   }
 
   /** The payload of `value`, valid until this writer is used again. Throws `Refusal`. */
@@ -92,6 +108,10 @@ export class GraphWriter extends ByteWriter {
     this.forgetLeft();
     this.#unnamed = undefined;
     this.#dependencies = undefined;
+    if (this.#collections !== undefined) {
+      this.#collections = undefined;
+      this.#hasEntries = false;
+    }
   }
 
   value(value: unknown): void {
@@ -112,10 +132,6 @@ export class GraphWriter extends ByteWriter {
     if (this.refer(value)) return;
     if (isProxy(value)) throw proxyRefusal(value);
     const prototype: object | null = getPrototypeOf(value);
-    if (this.omissions?.concern(value) === true) {
-      writeSpecialObject(this, value, prototype);
-      return;
-    }
     if (prototype === Object.prototype) {
       if (this.#plainObject(value)) return;
     } else if (prototype === Array.prototype && Array.isArray(value) && isPlainArray(value)) {
@@ -180,9 +196,10 @@ export class GraphWriter extends ByteWriter {
   }
 
   #finish(): Buffer {
-    // Writing what was put off may put off more.
-    for (let index = 0; index < this.#later.length; index++) this.#later[index]?.();
+    if (this.#later.length > 0) this.#writeLater();
+    if (this.#collections !== undefined) this.#writeEntries(this.#collections);
     let header = FORMAT;
+    if (this.#hasEntries) header |= HAS_WEAK_ENTRIES;
     if (this.#referred) header |= HAS_REFERENCES;
     if (!this.binary.isEmpty) {
       header |= HAS_BINARY;
@@ -190,6 +207,46 @@ export class GraphWriter extends ByteWriter {
     }
     this.bytes[0] = header;
     return this.written();
+  }
+
+  #writeLater(): void {
+    // Writing what was put off may put off more.
+    const later = this.#later;
+    for (let index = 0; index < later.length; index++) later[index]?.();
+    this.#later = [];
+  }
+
+  /** Writes what the collections hold for objects of the payload. That may bring more objects, and more collections. */
+  #writeEntries(collections: Map<WeakCollection, number>): void {
+    let found: boolean;
+    do {
+      found = false;
+      const objects = this.#seen.list();
+      for (const [collection, asked] of collections) {
+        collections.set(collection, objects.length);
+        for (let index = asked; index < objects.length; index++) {
+          const key = objects[index];
+          if (!isWeakKey(key) || !holds(collection, key)) continue;
+          found = true;
+          this.#writeEntry(collection, key);
+        }
+      }
+    } while (found);
+    if (this.#hasEntries) this.byte(FALSE);
+  }
+
+  #writeEntry(collection: WeakCollection, key: WeakKey): void {
+    this.#hasEntries = true;
+    this.byte(TRUE);
+    try {
+      this.value(collection);
+      this.value(key);
+      if (types.isWeakMap(collection)) this.value(heldFor(collection, key));
+      if (this.#later.length > 0) this.#writeLater();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw new Refusal(key, error.message, error.fix, ["its value in a WeakMap", ...error.steps], error.cause);
+    }
   }
 
   #array(values: readonly unknown[]): void {
@@ -227,6 +284,7 @@ export class GraphWriter extends ByteWriter {
   /** False when the object is not as plain as its prototype says. */
   #plainObject(value: object): boolean {
     if (!isExtensible(value) || getOwnPropertySymbols(value).length > 0) return false;
+    if (this.omissions !== undefined && this.omissions.concern(value)) return false;
     const keys = getOwnPropertyNames(value);
     const count = keys.length;
     const values: unknown[] = [];
@@ -280,6 +338,10 @@ export class GraphWriter extends ByteWriter {
       for (const value of values) this.value(value);
     });
   }
+}
+
+function isWeakKey(value: unknown): value is WeakKey {
+  return (typeof value === "object" && value !== null) || typeof value === "function" || typeof value === "symbol";
 }
 
 function isSameList(known: readonly string[] | undefined, keys: readonly string[]): boolean {

@@ -8,3 +8,4 @@ export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller } from "./traveller.ts";
 export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";
+export { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";

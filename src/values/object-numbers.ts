@@ -32,6 +32,11 @@ export class ObjectNumbers {
     rest.set(value, size);
   }
 
+  /** What has a number, in the order of the numbers. */
+  list(): unknown[] {
+    return this.#size > LINEAR ? [...(this.#rest?.keys() ?? [])] : this.#first.slice(0, this.#size);
+  }
+
   clear(): void {
     const used = Math.min(this.#size, LINEAR);
     for (let index = 0; index < used; index++) this.#first[index] = undefined;

@@ -108,17 +108,21 @@ export function readSpecialObject(reader: GraphReader): object {
   reader.remember(object);
   const companion = state.companion?.(object, variant);
   if (companion !== undefined) reader.remember(companion);
+  // What was here before stays as it is.
+  const isKept = reader.isKept(object);
   const body = (): void => {
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(object, reader.value());
+    const target = isKept ? {} : object;
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, reader.value());
     state.readBody?.(reader, object, variant);
-    if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, object);
-    if ((flags & HAS_PRIVATES) !== 0) reader.restoreLater(object, readPrivates(reader));
+    if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, target);
+    const privates = (flags & HAS_PRIVATES) === 0 ? [] : readPrivates(reader);
+    if (privates.length > 0 && !isKept) reader.restoreLater(object, privates);
   };
   if ((flags & LATER) === 0) body();
   else reader.defer(body);
   reader.leave();
   const integrity = flags >> INTEGRITY_SHIFT;
-  if (integrity !== EXTENSIBLE) reader.settleLater(() => close(object, integrity));
+  if (integrity !== EXTENSIBLE && !isKept) reader.settleLater(() => close(object, integrity));
   return object;
 }
 

@@ -8,6 +8,7 @@ import {
 } from "./bytes/index.ts";
 import { type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphReader } from "./graph-reader.ts";
+import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
 /** The largest buffer that is kept for payloads to come. */
 const LARGEST_SCRATCH_BYTES = 4 * 1024 * 1024;
@@ -27,11 +28,17 @@ export class ValueDecoder {
   #idle: GraphReader | undefined;
   /** For what is read from elsewhere and then no longer needed: memory that is there already. */
   #scratch = Buffer.alloc(0);
+  #collections = NO_COLLECTIONS;
   readonly #ends = Buffer.alloc(1 + TRAILER_SIZE);
 
   constructor(port: FunctionPort = functionPort()) {
     this.#port = port;
     this.#idle = new GraphReader(port);
+  }
+
+  /** The weak collections in the value decoded last. */
+  get weakCollections(): readonly WeakCollection[] {
+    return this.#collections;
   }
 
   /**
@@ -43,7 +50,9 @@ export class ValueDecoder {
     const reader = this.#idle ?? new GraphReader(this.#port);
     this.#idle = undefined;
     try {
-      return reader.read(bytes, start, Math.min(end, bytes.length), options?.owned === true);
+      const value = reader.read(bytes, start, Math.min(end, bytes.length), options?.owned === true);
+      this.#collections = reader.takeCollections();
+      return value;
     } finally {
       reader.clear();
       this.#idle = reader;
@@ -62,9 +71,12 @@ export class ValueDecoder {
     try {
       const section = this.#directSection(source);
       const head = this.#fetch(source, section?.data ?? source.length, alone);
-      return section === undefined
-        ? reader.read(head, 0, head.length, false)
-        : reader.readHead(head, section, new DataInSource(source));
+      const value =
+        section === undefined
+          ? reader.read(head, 0, head.length, false)
+          : reader.readHead(head, section, new DataInSource(source));
+      this.#collections = reader.takeCollections();
+      return value;
     } finally {
       reader.clear();
       this.#idle = reader;

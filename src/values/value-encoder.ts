@@ -1,10 +1,11 @@
 import { types } from "node:util";
 import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
-import { type Dependency, type FunctionPort, functionPort } from "./function-port.ts";
+import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Omissions } from "./omissions.ts";
 import { Refusal } from "./refusal.ts";
 import { explainRefusal, omitRefused } from "./refusals/index.ts";
+import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
 /** With more properties that cannot travel than this, something else is wrong. */
 const MOST_OMISSIONS = 100;
@@ -16,6 +17,7 @@ export class ValueEncoder {
   /** The writer while nobody uses it: a value may be encoded while another one is. */
   #idle: GraphWriter | undefined;
   #dependencies: readonly Dependency[] = NO_DEPENDENCIES;
+  #collections = NO_COLLECTIONS;
   /** What was encoded last, if some of it was left where it is. */
   #parts: PayloadParts | undefined;
 
@@ -29,6 +31,11 @@ export class ValueEncoder {
     return this.#dependencies;
   }
 
+  /** The weak collections in the value encoded last, and those that were given. */
+  get weakCollections(): readonly WeakCollection[] {
+    return this.#collections;
+  }
+
   /**
    * The payload of `value`. The bytes are valid until the next `encode` of this encoder.
    *
@@ -36,33 +43,37 @@ export class ValueEncoder {
    * @throws SerializationError when something in the value cannot travel
    */
   encode(value: unknown, rootName = "value"): Uint8Array {
-    return this.#encode(value, rootName, undefined, false);
+    return this.#encode(value, rootName, undefined, false, NO_COLLECTIONS);
   }
 
-  /** Like `encode`, but large binary data is not copied: the payload has to be used at once. */
-  encodeInParts(value: unknown, rootName = "value"): EncodedValue {
-    return this.#joined(this.#encode(value, rootName, undefined, true));
+  /**
+   * Like `encode`, but large binary data is not copied: the payload has to be used at once.
+   *
+   * @param weak - collections that the receiver has: what they hold for objects in the value goes along
+   */
+  encodeInParts(value: unknown, rootName = "value", weak = NO_COLLECTIONS): EncodedValue {
+    return this.#joined(this.#encode(value, rootName, undefined, true, weak));
   }
 
   /**
    * Like `encodeInParts`, for an array that the caller made itself, such as the arguments of a call. It is taken to have
    * nothing but its elements, which saves finding out.
    */
-  encodeList(values: readonly unknown[], rootName = "value"): EncodedValue {
-    return this.#joined(this.#encode(values, rootName, values, true));
+  encodeList(values: readonly unknown[], rootName = "value", weak = NO_COLLECTIONS): EncodedValue {
+    return this.#joined(this.#encode(values, rootName, values, true, weak));
   }
 
   /**
    * Like `encodeInParts`, for something that was thrown: properties of errors and plain objects in it that cannot travel
    * are left out, and what was thrown lists them as `dropped`.
    */
-  encodeThrown(value: unknown, rootName = "error"): EncodedValue {
+  encodeThrown(value: unknown, rootName = "error", weak = NO_COLLECTIONS): EncodedValue {
     try {
-      return this.#joined(this.#write(value, undefined, true, undefined));
+      return this.#joined(this.#encode(value, undefined, undefined, true, weak));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (typeof value !== "object" || value === null) throw explainRefusal(error, value, rootName, this.#port);
-      return this.#joined(this.#encodeWithout(error, value, rootName));
+      return this.#joined(this.#encodeWithout(error, value, rootName, weak));
     }
   }
 
@@ -75,16 +86,8 @@ export class ValueEncoder {
     return this.#idle?.keep(payload) ?? payload;
   }
 
-  #encode(value: unknown, rootName: string, list: readonly unknown[] | undefined, inParts: boolean): Uint8Array {
-    try {
-      return this.#write(value, list, inParts, undefined);
-    } catch (error) {
-      throw error instanceof Refusal ? explainRefusal(error, value, rootName, this.#port) : error;
-    }
-  }
-
   /** Leaves out one property after the other until the rest can travel. */
-  #encodeWithout(first: Refusal, value: object, rootName: string): Uint8Array {
+  #encodeWithout(first: Refusal, value: object, rootName: string, weak: readonly WeakCollection[]): Uint8Array {
     const omissions = new Omissions(value);
     let refusal = first;
     while (
@@ -93,7 +96,7 @@ export class ValueEncoder {
       omitRefused(refusal, value, rootName, this.#port, omissions)
     ) {
       try {
-        return this.#write(value, undefined, true, omissions);
+        return this.#encode(value, undefined, undefined, true, weak, omissions);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         refusal = error;
@@ -102,23 +105,32 @@ export class ValueEncoder {
     throw explainRefusal(refusal, value, rootName, this.#port, omissions);
   }
 
-  /** Throws `Refusal`. */
-  #write(
+  /** Throws `Refusal`, or with a `rootName` the error that the user sees. */
+  #encode(
     value: unknown,
+    rootName: string | undefined,
     list: readonly unknown[] | undefined,
     inParts: boolean,
-    omissions: Omissions | undefined,
+    weak: readonly WeakCollection[],
+    omissions?: Omissions,
   ): Uint8Array {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
+    beginCapture();
     writer.omissions = omissions;
+    if (weak.length > 0) for (const collection of weak) writer.noteCollection(collection);
     try {
       const payload = list === undefined ? writer.write(value) : writer.writeList(list);
       this.#parts = writer.takeParts(payload);
       this.#dependencies = writer.takeDependencies();
+      this.#collections = writer.takeCollections();
       return payload;
+    } catch (error) {
+      const isExplained = rootName !== undefined && error instanceof Refusal;
+      throw isExplained ? explainRefusal(error, value, rootName, this.#port) : error;
     } finally {
+      endCapture();
       writer.clear();
       this.#idle = writer;
     }

@@ -74,7 +74,7 @@ export class BatchWriter {
     this.#position = position;
   }
 
-  /** The message so far, `headroom` included. It is the receiver's: the writer goes on behind it. */
+  /** The message so far, `headroom` included. The writer does not touch it again. */
   take(): Buffer {
     const message = this.#slab.subarray(this.#start, this.#position);
     if (this.#slab.length - this.#position < LOW_ROOM_BYTES) {

@@ -8,7 +8,7 @@ const FIXED32 = 5;
 const MAX_VARINT_BYTES = 10;
 const MAX_TAG = 0xffff_ffffn;
 const MAX_TAG_BYTES = 5;
-/** The only field of either message: `timeout_ms`, a varint. */
+/** `timeout_ms`, a varint, the only field of its message. */
 const STOP_TIMEOUT_TAG = (1 << 3) | VARINT;
 /** `metadata`, a string. */
 const DESCRIBE_METADATA_TAG = (1 << 3) | BYTES;
@@ -74,8 +74,8 @@ export function readDescribeResponse(bytes: Uint8Array): string {
 }
 
 /**
- * Tells where the values of the only field that is known start. Others are passed over, as protobuf asks. The field with
- * another type is an error: taken for absent it would stand for 0, which cancels everything.
+ * Finds the values of the only known field. Other fields are skipped, as protobuf asks. The known field with another type
+ * is an error: if it were skipped, it would mean 0, and a stop with 0 cancels everything.
  */
 function readField(bytes: Uint8Array, known: number, take: (start: number) => void): void {
   let position = 0;

@@ -1,5 +1,6 @@
 import type { Dependency, PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
+import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
 import { MalformedFrame } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
@@ -30,20 +31,34 @@ export class SentDependencies {
   }
 }
 
-/** What becomes of a dependency that has arrived: it is there, or it is being loaded. */
+/** Takes a dependency that has arrived. Returns a promise if it has to be loaded first. */
 export type Acceptance = (dependency: Dependency) => void | Promise<void>;
 
 /** Remembers the dependencies that a session has received, and those that are still being loaded. */
 export class ReceivedDependencies {
   readonly #accept: Acceptance;
   readonly #known = new Map<number, Promise<void> | undefined>();
+  readonly #limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes">;
+  #bytes = 0;
 
-  constructor(accept: Acceptance) {
+  constructor(
+    accept: Acceptance,
+    limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes"> = DEFAULT_LIMITS,
+  ) {
     this.#accept = accept;
+    this.#limits = limits;
   }
 
-  /** Takes the dependency frame that the reader stands on. */
+  /** Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many. */
   add(frame: FrameReader): void {
+    const { maxAnnouncements, maxAnnouncedBytes } = this.#limits;
+    this.#bytes += frame.end(DependencyField.data) - frame.start(DependencyField.data);
+    if (this.#known.size >= maxAnnouncements) {
+      throw new LimitExceeded("maxAnnouncements", maxAnnouncements, "pieces of code announced");
+    }
+    if (this.#bytes > maxAnnouncedBytes) {
+      throw new LimitExceeded("maxAnnouncedBytes", maxAnnouncedBytes, "bytes of code announced");
+    }
     const number = frame.integer(DependencyField.number);
     const hash = frame.text(DependencyField.hash);
     let data: PlainData;
@@ -62,7 +77,7 @@ export class ReceivedDependencies {
       this.#known.set(number, undefined);
       return;
     }
-    // A failure is the business of whoever needs the dependency; nobody may.
+    // Whoever needs the dependency gets the failure. Perhaps nobody does.
     loading.catch(() => undefined);
     this.#known.set(number, loading);
     loading.then(
@@ -71,7 +86,7 @@ export class ReceivedDependencies {
     );
   }
 
-  /** Nothing when all are there, else a promise that they are, which rejects when one cannot be had. */
+  /** Nothing when all are loaded; otherwise a promise of that, which rejects when one of them cannot be loaded. */
   ready(numbers: readonly number[]): Promise<void> | undefined {
     let loading: Promise<void>[] | undefined;
     for (const number of numbers) {

@@ -1,7 +1,7 @@
 import type { BatchWriter } from "./batch-writer.ts";
 import { varintLength } from "./batch-writer.ts";
 
-/** The optional fields of a frame, in any order: number of the field, then its value. */
+/** The value of a field. `undefined` leaves the field out. */
 export type FieldValue = number | boolean | string | Uint8Array | readonly number[] | undefined;
 
 const FRAME_OVERHEAD = 32;

@@ -47,7 +47,7 @@ export class Outbox {
     this.writer = new BatchWriter(headroom);
   }
 
-  /** Sends what has been written when the current run of work is over: soon if `idle`, else after more can join. */
+  /** Sends the batch after the current work: at once if the session is `idle`, else when more frames can have joined. */
   schedule(idle: boolean): void {
     if (this.#scheduled) {
       if (this.writer.size > BATCH_LIMIT_BYTES) this.flush();
@@ -58,7 +58,7 @@ export class Outbox {
     else setImmediate(this.#flush);
   }
 
-  /** Counts batches, of which the current one is being written. */
+  /** The number of the batch that is being written. */
   get batch(): number {
     return this.#batch;
   }
@@ -68,7 +68,17 @@ export class Outbox {
     return this.writer.size === 0 && this.#bulks.length === 0;
   }
 
-  /** Sends what has been written now. */
+  /** Bytes that wait to be sent in chunks, without the largest payload among them. */
+  get queuedBytes(): number {
+    let [sum, largest] = [0, 0];
+    for (const { payload, offset } of this.#bulks) {
+      sum += payload.length - offset;
+      largest = Math.max(largest, payload.length - offset);
+    }
+    return sum - largest;
+  }
+
+  /** Sends the batch now. */
   flush(): void {
     this.#scheduled = false;
     this.#batch++;

@@ -86,7 +86,7 @@ export class Payload {
     return this.#store !== undefined;
   }
 
-  /** What a frame that names it says, for a peer that reaches the store if it is in one. */
+  /** How a frame names it. If it is in a store, the peer must reach that store. */
   get place(): PayloadPlace {
     if (this.#store !== undefined) return { chunked: this.length, file: this.#name };
     return this === Payload.NONE ? {} : { bytes: this.buffer.subarray(this.start, this.end) };
@@ -126,7 +126,7 @@ export class Payload {
   }
 }
 
-/** Stores a payload whose size is worth it, and returns where. Nothing when it is not, or there is no room. */
+/** Stores a payload of a suitable size. Returns nothing for other sizes, and when there is no room. */
 export function storePayload(store: PayloadStore, payload: EncodedValue): Payload | undefined {
   const { length } = payload;
   if (length <= STORE_FROM_BYTES || length > STORE_LIMIT_BYTES) return undefined;

@@ -7,7 +7,7 @@ export const MINIMUM_PROTOCOL_VERSION = 1;
 /** The version of the package, as advertised by workers. */
 export const PACKAGE_VERSION = "0.1.0";
 
-/** Says why a peer cannot be talked to, or nothing when it can. */
+/** Why this worker cannot talk to a caller of these versions, or `undefined` when it can. */
 export function versionConflict(version: number, minimum: number): string | undefined {
   if (version >= MINIMUM_PROTOCOL_VERSION && minimum <= PROTOCOL_VERSION) return undefined;
   return (

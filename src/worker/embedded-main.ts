@@ -1,4 +1,4 @@
-/** A whole worker in one file, for programs that have the runtime inside of a bundle: its process and its task threads. */
+/** A whole worker in one file, process and task threads, for programs that bundle the runtime. */
 import { isMainThread } from "node:worker_threads";
 import { useWorkerFile } from "./host/index.ts";
 

@@ -161,9 +161,9 @@ describe("a backpressure hook", () => {
   test("that is no function, or cannot travel, is refused before anything is started", async () => {
     const nonsense = { workerOptions: { backpressure: 3 as unknown as BackpressureLike } };
     expect(await reasonOf(WorkerPool.start({ size: 1, ...nonsense }))).toBeInstanceOf(InvalidArgument);
-    const seen = new WeakMap<object, number>();
+    const seen = new WeakRef({});
     const error = await reasonOf(
-      WorkerPool.start({ size: 1, workerOptions: { backpressure: (task) => seen.has(task) } }),
+      WorkerPool.start({ size: 1, workerOptions: { backpressure: (task) => seen.deref() === task } }),
     );
     expect(error).toBeInstanceOf(SerializationError);
     expect(error).toMatchObject({ path: expect.stringContaining("backpressure -> seen") });

@@ -138,14 +138,15 @@ describe("a library bundled with the runtime", () => {
 });
 
 describe("a package that cannot travel", () => {
-  const own = /^SerializationError: \w+ -> own\d*: a WeakMap cannot be listed\. Use a Map, [^.]*\.$/;
+  const own =
+    /^SerializationError: \w+ -> own\d*: a WeakRef points into the memory of this process\. Pass what deref\(\) returns\.$/;
 
   test.each(["esm", "cjs"] as const)("is named when it is inside of a bundle, as %s", async (format) => {
     const file = await project.bundle("refused.ts", format);
     const [refusal, ownRefusal] = (await output(file)) as string[];
     expect(refusal).toBe(
-      "SerializationError: usesPackage -> remember -> memory: a WeakMap cannot be listed. Use a Map, or make it " +
-        "inside the routine. This is code of node_modules/holds-handles/index.js inside of the bundle " +
+      "SerializationError: usesPackage -> remember -> forgotten: a FinalizationRegistry watches the memory of this " +
+        "process. Make it inside the routine. This is code of node_modules/holds-handles/index.js inside of the bundle " +
         `${file.slice(file.lastIndexOf("/") + 1)}: leave packages out of it (esbuild: packages: "external"), and ` +
         "workers import them by themselves.",
     );

@@ -95,15 +95,6 @@ describe.each(toolchains)("methods with $dialect decorators compiled by $compile
   });
 
   test("may use private fields", async () => {
-    if (toolchain.dialect === "standard" && toolchain.compiler === "tsx") {
-      // esbuild turns the private fields of a class with such decorators into WeakMaps, which nobody can list.
-      const { code, stderr } = await runWith(toolchain, "private-fields");
-      expect(code).toBe(1);
-      expect(stderr).toMatch(
-        /SerializationError: .*_balance.*WeakMap.*private member #balance.*experimentalDecorators/,
-      );
-      return;
-    }
     const { worker, withdrawn, here, opened } = await privateFields;
     expect(withdrawn).toEqual({ pid: worker, balance: 89 });
     expect(here).toBe(100);

@@ -208,7 +208,7 @@ describe("stacks", () => {
 
   test("of calls that fail before they are sent show where they were made", async () => {
     const line = lineHere() + 1;
-    const error: unknown = await throwIt(new WeakMap() as never).catch((reason: unknown) => reason);
+    const error: unknown = await throwIt(new WeakRef({}) as never).catch((reason: unknown) => reason);
     expect(linesHere((error as Error).stack)).toContain(line);
   });
 });

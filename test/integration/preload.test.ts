@@ -110,7 +110,9 @@ describe("modules to preload", () => {
     const error = await preloaded("colours");
     expect(error).toMatch(/^WorkerStartError/);
     const folders = `${join(folder, "project")} or ${join(folder, "elsewhere")}`;
-    expect(error).toContain(`there is no package "colours" for ${folders}: install it there, or give its path or URL`);
+    expect(error).toContain(
+      `the package "colours" is not installed in ${folders}: install it there, or give its path or URL`,
+    );
   });
 
   test("that import what is not there say what that is", async () => {

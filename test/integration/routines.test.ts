@@ -243,7 +243,7 @@ describe("inside a pool", () => {
     test("is called so in errors", async () => {
       const endless = routine(async (key: string) => await waitAtDoor(key), { timeout: 20 });
       await expect(endless("never")).rejects.toThrow(/^endless did not end within its timeout of 20 ms/);
-      const socket = new WeakMap();
+      const socket = new WeakRef({});
       const holdsOn = routine(async () => socket);
       await expect(holdsOn()).rejects.toThrow(/holdsOn -> socket/);
       await expect(ownName.with({ name: "given" })()).resolves.toBe("given");

@@ -31,7 +31,9 @@ describe("a pool whose workers cannot start", () => {
   test("because a module to preload is missing, names the module", async () => {
     const options = { size: 2, workerOptions: { preload: ["no-such-module-anywhere"] } };
     const { message } = await startError(WorkerPool.start(options));
-    expect(message).toContain(`there is no package "no-such-module-anywhere" for ${process.cwd()}: install it there`);
+    expect(message).toContain(
+      `the package "no-such-module-anywhere" is not installed in ${process.cwd()}: install it there`,
+    );
   });
 
   test("because a module to preload throws, tells what it threw and wrote to stderr", async () => {

@@ -91,7 +91,7 @@ describe("a step that is asked for before the stream is open", () => {
 
   test("rejects when its value cannot travel, and the stream goes on", async () => {
     await using stream = describeSent();
-    const steps = [stream.next(), stream.next(new WeakMap()), stream.next(5)];
+    const steps = [stream.next(), stream.next(new WeakRef({})), stream.next(5)];
     expect(await Promise.allSettled(steps)).toMatchObject([
       { status: "fulfilled", value: { value: "start" } },
       { status: "rejected", reason: { name: "SerializationError" } },

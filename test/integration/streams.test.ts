@@ -288,7 +288,7 @@ test("a value sent before the stream is open is sent as it was then, and refused
   });
   const stream = answers();
   const bytes = new Uint8Array([1, 2, 3]);
-  const [first, second, bad] = [stream.next(), stream.next(bytes), stream.next(new WeakMap())];
+  const [first, second, bad] = [stream.next(), stream.next(bytes), stream.next(new WeakRef({}))];
   bytes.fill(0);
   await expect(bad).rejects.toMatchObject({ name: "SerializationError" });
   expect((await first).value).toBe("first");

@@ -140,7 +140,7 @@ describe("standard services", () => {
     const files = described.case === "fileDescriptorResponse" ? described.value.fileDescriptorProto : [];
     const services = files.flatMap((file) => fromBinary(FileDescriptorProtoSchema, file).service);
     const found = services.find(({ name }) => name === "Worker");
-    expect(found?.method.map(({ name }) => name)).toEqual(["Dispatch", "Stop", "Idle"]);
+    expect(found?.method.map(({ name }) => name)).toEqual(["Dispatch", "Stop", "Idle", "Describe"]);
     stream.halfClose();
     expect((await stream.ended).code).toBe(status.OK);
   });

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 
 /** What tests need of the machine besides Node.js, and what says that it is there. */
 const NEEDS = {
-  etcd: () => hasProgram("etcd"),
-  "redis-server": () => hasProgram("redis-server"),
+  etcd: () => hasProgram("etcd") ?? hasProgram("etcdctl"),
+  "redis-server": () => hasProgram("redis-server") ?? hasProgram("redis-cli"),
   "avahi-daemon": () => hasProgram("avahi-daemon") ?? hasProgram("avahi-browse") ?? hasProgram("dbus-daemon"),
   dnsmasq: () => hasProgram("dnsmasq"),
   openssl: () => hasProgram("openssl"),

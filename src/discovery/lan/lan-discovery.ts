@@ -8,7 +8,7 @@ import {
   type DiscoverySubscriberLike,
   type WorkerFilter,
 } from "../discovery.ts";
-import { hostReach, splitAddress } from "../network-addresses.ts";
+import { advertisedWorker, hostReach, splitAddress } from "../network-addresses.ts";
 import type { WorkerMetadata } from "../worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "../worker-subscription.ts";
 import type { LanNode } from "./lan-node.ts";
@@ -120,7 +120,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     }
     encodeText({ namespace: this.namespace, worker });
     this.#own.set(uid, worker);
-    for (const sink of this.#sinks) sink.change(worker);
+    for (const sink of this.#sinks) this.#tell(sink, uid);
     if (this.#isForOthers(worker)) await (await this.#open()).publish(worker);
   }
 
@@ -211,7 +211,8 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** Tells a subscriber what is known of a uid now. */
   #tell(sink: WorkerSink, uid: string): void {
-    const worker = this.#own.get(uid) ?? this.#first(uid);
+    const own = this.#own.get(uid);
+    const worker = own === undefined ? this.#first(uid) : advertisedWorker(own);
     if (worker === undefined) sink.drop(uid);
     else sink.change(worker);
   }
@@ -223,7 +224,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
 
   #known(): WorkerMetadata[] {
     const found = Array.from(this.#byUid.keys(), (uid) => this.#first(uid)).filter((worker) => worker !== undefined);
-    return [...found, ...this.#own.values()];
+    return [...found, ...Array.from(this.#own.values(), (worker) => advertisedWorker(worker))];
   }
 
   #warnOfTwins(uid: string, names: ReadonlySet<string>): void {

@@ -18,6 +18,14 @@ export function isFreshInEachActivation({ kind, declaration, writes, scope }: Bi
  * activation: then two of them never share it.
  */
 export function isCapturedOncePerActivation(site: CodeSite, binding: Binding): boolean {
+  const known = capturedOnce.get(binding) ?? findCapturedOnce(site, binding);
+  capturedOnce.set(binding, known);
+  return known;
+}
+
+const capturedOnce = new WeakMap<Binding, boolean>();
+
+function findCapturedOnce(site: CodeSite, binding: Binding): boolean {
   const { node } = binding.scope;
   const capturing = site.file.analysis.units.filter(
     (unit) => isWithin(unit.node, node) && unit.node !== node && capturesBinding(site, unit, binding),

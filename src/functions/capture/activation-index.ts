@@ -1,5 +1,13 @@
-import { type CodeSite, entryTo, pauseIn, type ScopeView, viewFunction } from "../engine/index.ts";
-import { ShippingError } from "../shipment/index.ts";
+import {
+  type CodeSite,
+  captureNumber,
+  liveVariables,
+  markVariable,
+  type ScopeView,
+  type VariableAccess,
+  viewFunction,
+} from "../engine/index.ts";
+import { type Cell, ShippingError } from "../shipment/index.ts";
 import type { Binding } from "../syntax/index.ts";
 import { isCapturedOncePerActivation, isFreshInEachActivation } from "./activation-facts.ts";
 
@@ -8,80 +16,117 @@ export interface Captor {
   readonly fn: object;
   readonly site: CodeSite;
   readonly binding: Binding;
-  /** What the variable holds now. */
-  readonly value: unknown;
   /** The scope that holds it and those around it, innermost first. */
   readonly scopes: readonly ScopeView[];
 }
 
-/** An activation of the code that declares the variable, known by the first function that was seen to belong to it. */
-interface Activation<T extends object> {
-  readonly token: WeakRef<T>;
-  readonly witness: WeakRef<object>;
+/** A function that belongs to an activation, and a variable of that activation which it captured. */
+interface Member {
+  readonly fn: WeakRef<object>;
   readonly site: CodeSite;
+  readonly name: string;
 }
 
-interface Candidate<T extends object> {
-  readonly token: T;
-  readonly witness: object;
-  readonly site: CodeSite;
-}
+/** One activation of the code that declares some variables: what its functions share. */
+export class Activation {
+  /** The cells of its variables, by name. */
+  readonly cells = new Map<string, Cell>();
+  /** Set when it turned out to be another one. */
+  same: Activation | undefined;
+  readonly #members: Member[] = [];
+  #live: VariableAccess | undefined;
 
-// A reader keeps the variables of its activation alive, so it lives no longer than the function it was made for.
-const readers = new WeakMap<object, Map<string, () => unknown>>();
+  add({ fn, site, binding }: Captor): void {
+    this.#members.push({ fn: new WeakRef(fn), site, name: binding.name });
+  }
 
-function readerOf(fn: object, name: string): (() => unknown) | undefined {
-  return readers.get(fn)?.get(name);
-}
+  /** Marks one of its variables until the end of the capture; false when none can be assigned to. */
+  mark(): boolean {
+    this.#live ??= this.#findVariable();
+    return this.#live !== undefined && markVariable(this.#live, this);
+  }
 
-function keepReader(fn: object, name: string, reader: () => unknown): void {
-  const known = readers.get(fn) ?? new Map<string, () => unknown>();
-  readers.set(fn, known.set(name, reader));
+  /** The functions that are known to belong to it. */
+  *functions(): Generator<object> {
+    for (const { fn } of this.#members) {
+      const member = fn.deref();
+      if (member !== undefined) yield member;
+    }
+  }
+
+  #findVariable(): VariableAccess | undefined {
+    for (const { fn, site, name } of this.#members) {
+      const member = fn.deref();
+      const live = member === undefined ? undefined : liveVariables(member, site, [name])?.get(name);
+      if (live !== undefined) return live;
+    }
+    return undefined;
+  }
 }
 
 /**
- * Tells the activations of one variable apart, each by a token. The engine shows what a scope holds but not which scope
- * it is, so this looks for evidence: an object that each activation makes anew, a value that differs, and when there is
- * none, a mark that is put into the variable for a moment.
+ * Tells the activations of one lexical scope apart. The engine shows what a scope holds but not which scope it is. So
+ * this looks for an object that each activation makes anew. Where there is none, it leaves a mark in a variable of each
+ * activation that it knows, and the scopes of the next function show the mark: one look at each function is enough,
+ * however many there are.
  */
-export class ActivationIndex<T extends object> {
-  readonly #makeToken: () => T;
-  readonly #byFreshObject = new WeakMap<object, T>();
-  #activations: Activation<T>[] = [];
+export class ActivationIndex {
+  readonly #byFreshObject = new WeakMap<object, Activation>();
+  #known: WeakRef<Activation>[] = [];
+  /** The capture in which all that are known have been marked, and those that could not be. */
+  #markedIn: number | undefined;
+  #unmarked: Activation[] = [];
 
-  constructor(makeToken: () => T) {
-    this.#makeToken = makeToken;
-  }
-
-  /** The token of the activation that a function captured the variable of. Throws `ShippingError` when it cannot tell. */
-  find(captor: Captor): T {
+  /** The activation that a function captured the variable of. Throws `ShippingError` when it cannot tell. */
+  find(captor: Captor): Activation {
+    const marked = activationIn(captor.scopes);
+    if (marked !== undefined) return this.#join(marked, captor);
     const fresh = freshObject(captor);
     if (fresh !== undefined) {
-      const token = this.#byFreshObject.get(fresh) ?? this.#makeToken();
-      this.#byFreshObject.set(fresh, token);
-      return token;
+      const activation = this.#byFreshObject.get(fresh) ?? new Activation();
+      this.#byFreshObject.set(fresh, activation);
+      return activation;
     }
-    const candidates = this.#candidates();
-    const isAlone = candidates.length === 0 || isCapturedOncePerActivation(captor.site, captor.binding);
-    const token = (isAlone ? undefined : search(captor, candidates)) ?? this.#makeToken();
-    const { fn, site } = captor;
-    if (!candidates.some((candidate) => candidate.token === token)) {
-      this.#activations.push({ token: new WeakRef(token), witness: new WeakRef(fn), site });
+    if (isCapturedOncePerActivation(captor.site, captor.binding)) return new Activation();
+    if (this.#known.length > 0 && this.#markedIn !== captureNumber()) {
+      this.#markAll();
+      const shown = activationIn(scopesFrom(viewFunction(captor.fn).scopes, captor.binding.name));
+      if (shown !== undefined) return this.#join(shown, captor);
     }
-    return token;
+    const activation = new Activation();
+    activation.add(captor);
+    const same = this.#unmarked.length === 0 ? undefined : findUnmarked(captor, activation, this.#unmarked);
+    if (same !== undefined) {
+      activation.same = same;
+      return this.#join(same, captor);
+    }
+    this.#known.push(new WeakRef(activation));
+    // The first one is marked when a second function is met; after that there will be more.
+    if (this.#markedIn === captureNumber() && !activation.mark()) this.#unmarked.push(activation);
+    return activation;
   }
 
-  #candidates(): Candidate<T>[] {
-    const found: Candidate<T>[] = [];
-    this.#activations = this.#activations.filter((activation) => {
-      const token = activation.token.deref();
-      const witness = activation.witness.deref();
-      if (token === undefined || witness === undefined) return false;
-      found.push({ token, witness, site: activation.site });
-      return true;
-    });
-    return found;
+  #join(activation: Activation, captor: Captor): Activation {
+    activation.add(captor);
+    return activation;
   }
+
+  #markAll(): void {
+    this.#markedIn = captureNumber();
+    this.#unmarked = [];
+    this.#known = this.#known.filter((reference) => {
+      const activation = reference.deref();
+      if (activation !== undefined && !activation.mark()) this.#unmarked.push(activation);
+      return activation !== undefined;
+    });
+  }
+}
+
+/** The activation that the mark in a scope stands for. */
+function activationIn([innermost]: readonly ScopeView[]): Activation | undefined {
+  let found = innermost?.mark;
+  while (found instanceof Activation && found.same !== undefined) found = found.same;
+  return found instanceof Activation ? found : undefined;
 }
 
 /** An object next to the variable that no other activation has. */
@@ -90,7 +135,7 @@ function freshObject({ scopes, binding }: Captor): object | undefined {
   for (const name of Object.keys(innermost?.variables ?? {})) {
     const sibling = binding.scope.bindings.get(name);
     if (innermost === undefined || sibling === undefined || !isFreshInEachActivation(sibling)) continue;
-    const value = read(innermost, name);
+    const value = readVariable(innermost, name);
     if ((typeof value === "object" && value !== null) || typeof value === "function") return value;
   }
   return undefined;
@@ -98,7 +143,8 @@ function freshObject({ scopes, binding }: Captor): object | undefined {
 
 const UNINITIALISED = Symbol("uninitialised");
 
-function read({ variables }: ScopeView, name: string): unknown {
+/** The value of a variable; a symbol for one that is not initialised yet. */
+export function readVariable({ variables }: ScopeView, name: string): unknown {
   try {
     return variables[name];
   } catch {
@@ -113,63 +159,33 @@ export function scopesFrom(scopes: readonly ScopeView[], name: string): readonly
   return start < 0 ? [] : scopes.slice(start, end < 0 ? scopes.length : end);
 }
 
-function search<T extends object>(captor: Captor, candidates: readonly Candidate<T>[]): T | undefined {
+/** Looks among the activations whose functions cannot be entered, one by one. */
+function findUnmarked(captor: Captor, own: Activation, candidates: readonly Activation[]): Activation | undefined {
   const undecided = candidates.filter((candidate) => !differs(captor, candidate));
-  return undecided.length === 0 ? undefined : findByMark(captor, undecided);
+  if (undecided.length === 0) return undefined;
+  if (!own.mark()) throw undecidable(captor.binding.name);
+  return undecided.find((candidate) => {
+    for (const member of candidate.functions()) {
+      if (scopesFrom(viewFunction(member).scopes, captor.binding.name)[0]?.mark === own) return true;
+    }
+    return false;
+  });
 }
 
-function differs<T extends object>({ binding, value, scopes }: Captor, { witness }: Candidate<T>): boolean {
-  const { name } = binding;
-  const reader = readerOf(witness, name);
-  if (reader !== undefined) return !Object.is(reader(), value);
-  const others = scopesFrom(viewFunction(witness).scopes, name);
+/** True when a variable in reach holds another value, which tells two activations apart. */
+function differs({ binding, scopes }: Captor, candidate: Activation): boolean {
+  const [member] = candidate.functions();
+  if (member === undefined) return true;
+  const others = scopesFrom(viewFunction(member).scopes, binding.name);
   if (scopes.length !== others.length) return true;
   return scopes.some((scope, index) => {
     const other = others[index];
     return Object.keys(scope.variables).some(
       (key) =>
-        other === undefined || !Object.hasOwn(other.variables, key) || !Object.is(read(scope, key), read(other, key)),
+        other === undefined ||
+        !Object.hasOwn(other.variables, key) ||
+        !Object.is(readVariable(scope, key), readVariable(other, key)),
     );
-  });
-}
-
-/** Marks the variable as seen from one of the functions, and looks who else sees the mark. */
-function findByMark<T extends object>(captor: Captor, candidates: readonly Candidate<T>[]): T | undefined {
-  const { fn, site, binding, value } = captor;
-  const { name } = binding;
-  const marked = pauseWithMark(fn, site, name, value, (sees) => candidates.find(({ witness }) => sees(witness)));
-  if (marked !== undefined) return marked.result?.token;
-  for (const candidate of candidates) {
-    const other = pauseWithMark(candidate.witness, candidate.site, name, value, (sees) => sees(fn));
-    if (other === undefined) throw undecidable(name);
-    if (other.result) return candidate.token;
-  }
-  return undefined;
-}
-
-function pauseWithMark<R>(
-  fn: object,
-  site: CodeSite,
-  name: string,
-  value: unknown,
-  look: (sees: (other: object) => boolean) => R,
-): { readonly result: R } | undefined {
-  const entry = entryTo(site);
-  if (entry === undefined) return undefined;
-  const mark = `wool-mark-${Math.random()}`;
-  const sees = (other: object): boolean => {
-    const reader = readerOf(other, name);
-    if (reader !== undefined) return reader() === mark;
-    const [innermost] = scopesFrom(viewFunction(other).scopes, name);
-    return innermost !== undefined && read(innermost, name) === mark;
-  };
-  return pauseIn(fn, entry, (paused) => {
-    if (readerOf(fn, name) === undefined) keepReader(fn, name, paused.reader(name));
-    let outcome: { readonly result: R } | undefined;
-    const isMarked = paused.withVariable(name, mark, value, () => {
-      outcome = { result: look(sees) };
-    });
-    return isMarked ? outcome : undefined;
   });
 }
 

@@ -1,28 +1,28 @@
 import { type CodeSite, sourceFileOf } from "../engine/index.ts";
 import type { LiveVariable } from "../modules/index.ts";
 import { Cell } from "../shipment/index.ts";
-import type { Binding } from "../syntax/index.ts";
-import { ActivationIndex, type Captor } from "./activation-index.ts";
+import type { Scope } from "../syntax/index.ts";
+import { type Activation, ActivationIndex, type Captor } from "./activation-index.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 
-const cellsOf = new WeakMap<object, Map<string, Cell>>();
-const indexes = new Map<string, ActivationIndex<Cell>>();
+const activationsOf = new WeakMap<object, Map<string, Activation>>();
+const indexes = new Map<string, ActivationIndex>();
 const permanent = new Map<string, Cell>();
 
 /** The cell that stands for a user's own global variable. */
 export function globalCell(name: string, value: unknown): Cell {
-  return permanentCell(`global:${name}`, value);
+  return cellIn(permanent, `global:${name}`, value);
 }
 
 /** The cell that stands for a variable of a module, which is evaluated once. */
 export function moduleCell({ script, local }: LiveVariable, value: unknown): Cell {
   const { program } = sourceFileOf(script.id) ?? {};
-  return permanentCell(`${script.id}:${program?.start}:${program?.end}:top:${local}`, value);
+  return cellIn(permanent, `${script.id}:${program?.start}:${program?.end}:top:${local}`, value);
 }
 
-function permanentCell(key: string, value: unknown): Cell {
-  const cell = permanent.get(key) ?? new Cell();
-  permanent.set(key, cell);
+function cellIn(cells: Map<string, Cell>, key: string, value: unknown): Cell {
+  const cell = cells.get(key) ?? new Cell();
+  cells.set(key, cell);
   cell.v = value;
   return cell;
 }
@@ -30,29 +30,29 @@ function permanentCell(key: string, value: unknown): Cell {
 /**
  * The cell of a captured variable, holding its value as it is now. Functions that captured the same binding get the
  * same cell; those that captured the same variable of another activation get another one, also when all values are
- * equal. Throws `ShippingError` when it cannot be told which it is.
+ * equal. Throws `ShippingError` when the engine does not tell which one it is.
  */
 export function cellOf(fn: object, site: CodeSite, variable: CapturedVariable): Cell {
-  const { free, value, scopes } = variable;
+  const { free, value, scopes, name } = variable;
   const { binding } = free;
-  if (binding === undefined) return globalCell(variable.name, value);
-  const key = keyOf(site, binding);
+  if (binding === undefined) return globalCell(name, value);
+  const { scope } = binding;
+  const key = keyOf(site, scope);
   // A module is evaluated once.
-  if (binding.scope.kind === "top" && site.file.script.isModule) return permanentCell(key, value);
-  const own = cellsOf.get(fn) ?? new Map<string, Cell>();
-  cellsOf.set(fn, own);
-  const cell = own.get(key) ?? find(key, { fn, site, binding, value, scopes });
-  own.set(key, cell);
-  cell.v = value;
-  return cell;
+  if (scope.kind === "top" && site.file.script.isModule) return cellIn(permanent, `${key}:${name}`, value);
+  const own = activationsOf.get(fn) ?? new Map<string, Activation>();
+  activationsOf.set(fn, own);
+  const activation = own.get(key) ?? find(key, { fn, site, binding, scopes });
+  own.set(key, activation);
+  return cellIn(activation.cells, name, value);
 }
 
-function find(key: string, captor: Captor): Cell {
-  const index = indexes.get(key) ?? new ActivationIndex(() => new Cell());
+function find(key: string, captor: Captor): Activation {
+  const index = indexes.get(key) ?? new ActivationIndex();
   indexes.set(key, index);
   return index.find(captor);
 }
 
-function keyOf(site: CodeSite, { scope, name }: Binding): string {
-  return `${site.file.script.id}:${scope.node.start}:${scope.node.end}:${scope.kind}:${name}`;
+function keyOf(site: CodeSite, { node, kind }: Scope): string {
+  return `${site.file.script.id}:${node.start}:${node.end}:${kind}`;
 }

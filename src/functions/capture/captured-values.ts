@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { isReassigned, isUsedInWith } from "../emit/index.ts";
+import { isReassigned, isUsedInWith, reassignmentOf } from "../emit/index.ts";
 import type { CodeSite } from "../engine/index.ts";
 import {
   builtinExports,
@@ -120,6 +120,7 @@ function isSettled(site: CodeSite, binding: Binding | undefined, value: unknown)
   if (imported !== undefined) {
     return isImmutable(value) && liveImport(site.file.script, imported.source, imported.imported) === undefined;
   }
+  if (binding !== undefined && reassignmentOf(binding, site.file) !== "never") return false;
   // A `var` is undefined until its declaration has run.
   return binding?.kind !== "var" || value !== undefined;
 }

@@ -1,5 +1,5 @@
 import { type ComputedMember, computedMembers } from "../emit/index.ts";
-import { type CodeSite, type ScopeView, viewFunction } from "../engine/index.ts";
+import { type CodeSite, viewFunction } from "../engine/index.ts";
 import {
   describeProperties,
   integrityOf,
@@ -10,6 +10,7 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import { isClassNode } from "../syntax/index.ts";
+import { readVariable } from "./activation-index.ts";
 import { notedPlace } from "./class-members.ts";
 import { describeInPlace, describeNameAndLength } from "./describe-function.ts";
 
@@ -178,19 +179,10 @@ function hasSameSurroundings(fn: unknown, cls: object, site: CodeSite): boolean 
     const other = others[index];
     if (other === undefined || scope.description.startsWith("Global")) return true;
     return Object.keys(scope.variables).every(
-      (name) => !Object.hasOwn(other.variables, name) || Object.is(read(scope, name), read(other, name)),
+      (name) =>
+        !Object.hasOwn(other.variables, name) || Object.is(readVariable(scope, name), readVariable(other, name)),
     );
   });
-}
-
-const UNINITIALISED = Symbol("uninitialised");
-
-function read({ variables }: ScopeView, name: string): unknown {
-  try {
-    return variables[name];
-  } catch {
-    return UNINITIALISED;
-  }
 }
 
 /** The properties of a class, or of its prototype, that are still what its body defined. */

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { types } from "node:util";
-import { EngineClosed, type FunctionView, type Script, viewFunction } from "../engine/index.ts";
+import { asOneCapture, EngineClosed, type FunctionView, type Script, viewFunction } from "../engine/index.ts";
 import { type ModuleReference, moduleFactsOf, requiredExport, toRootRelative } from "../modules/index.ts";
 import {
   type AnyFunction,
@@ -53,6 +53,10 @@ function byReference(shipment: Dismantled, reason: string): DismantledWithReason
 
 /** Does what `dismantle` does, and says why. */
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
+  return asOneCapture(() => takeApart(fn, policy));
+}
+
+function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
   if (!isFunction(fn)) {
     throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
   }

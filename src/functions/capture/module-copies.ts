@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import type { FreeName } from "../engine/index.ts";
+import { type FreeName, unmarked } from "../engine/index.ts";
 import { builtinExports, noteImport } from "../modules/index.ts";
 import type { Binding } from "../syntax/index.ts";
 import { Borrowed } from "./references.ts";
@@ -65,7 +65,7 @@ export function copyOfModule(module: object, free: FreeName, specifier: string, 
   const builtin = builtinExports(specifier);
   for (const member of members) {
     if (!Reflect.has(module, member)) continue;
-    const value: unknown = Reflect.get(module, member);
+    const value = unmarked(Reflect.get(module, member));
     noteImport(value, specifier, member, importer);
     const isShared = builtin !== undefined && isPrimitive(value) && Reflect.has(builtin, member);
     Reflect.set(copy, member, isShared ? Borrowed.exportOf(builtin, member) : value);

@@ -1,11 +1,10 @@
 import { type EmissionPlan, emitCode, innerPlan, innerSites, privateOwner, usesOuterThis } from "../emit/index.ts";
 import {
   type CodeSite,
-  entryTo,
   type FunctionView,
   isDebuggerAttached,
+  outerReceiver,
   type PrivateField,
-  pauseIn,
   privateMembersAt,
   viewPrivates,
 } from "../engine/index.ts";
@@ -28,6 +27,7 @@ import { captureVariables } from "./captured-variables.ts";
 import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
+import { noteRead, scopesOf } from "./live-scopes.ts";
 import { ancestorsOf } from "./references.ts";
 
 /** A function taken apart by value, and what it captured. */
@@ -83,9 +83,11 @@ function captureAll(fn: AnyFunction, site: CodeSite, source: CaptureSource, poli
   const known = isUsual ? fixed.get(fn) : undefined;
   if (known !== undefined && known.version === version) return known.captured;
   refuseWhatCannotTravel(site);
-  const variables = site.free.size === 0 ? [] : captureVariables(fn, site, source().scopes);
+  const variables = site.free.size === 0 ? [] : captureVariables(fn, site, scopesOf(fn, site, source));
   const captured = new Map(variables.map((variable) => [variable.name, captureValue(fn, site, variable, policy)]));
-  if (isUsual && variables.every(({ name }) => captured.get(name)?.isFixed)) fixed.set(fn, { captured, version });
+  if (!isUsual) return captured;
+  if (variables.every(({ name }) => captured.get(name)?.isFixed)) fixed.set(fn, { captured, version });
+  else noteRead(fn, variables, captured);
   return captured;
 }
 
@@ -212,10 +214,7 @@ const receivers = new WeakMap<object, { readonly value: unknown }>();
 
 /** The engine does not list it among the captured variables, but shows it to code that stops in the function. */
 function outerThis(fn: AnyFunction, site: CodeSite): unknown {
-  const entry = entryTo(site);
-  const found =
-    receivers.get(fn) ??
-    (entry === undefined ? undefined : pauseIn(fn, entry, (paused) => ({ value: paused.receiver() })));
+  const found = receivers.get(fn) ?? outerReceiver(fn, site);
   if (found !== undefined) {
     receivers.set(fn, found);
     return found.value;

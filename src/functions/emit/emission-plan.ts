@@ -12,16 +12,45 @@ export interface EmissionPlan {
   readonly capturesThis: boolean;
 }
 
-/** True for a variable that some code assigns to after its declaration. */
-export function isReassigned(binding: Binding, { source, analysis }: SourceFile): boolean {
-  const { kind, writes, scope } = binding;
-  if (kind === "const" || kind === "import" || kind === "class-name" || kind === "function-name") return false;
-  if (isRevivedSlot(binding)) return false;
+/**
+ * How a variable may come to hold another value after its declaration. `never`: nothing assigns to it. `outside`: only
+ * the code that declares it does, and none that captured it, so that a copy keeps its value. `inside`: functions that
+ * captured it assign to it and share it.
+ */
+export type Reassignment = "never" | "outside" | "inside";
+
+const reassignments = new WeakMap<Binding, Reassignment>();
+
+/** How a variable of a source is assigned to. */
+export function reassignmentOf(binding: Binding, file: SourceFile): Reassignment {
+  const known = reassignments.get(binding) ?? findReassignment(binding, file);
+  reassignments.set(binding, known);
+  return known;
+}
+
+function findReassignment(binding: Binding, { source, analysis }: SourceFile): Reassignment {
+  const { kind, scope } = binding;
+  if (kind === "const" || kind === "import" || kind === "class-name" || kind === "function-name") return "never";
+  if (isRevivedSlot(binding)) return "never";
   // Direct eval may assign to whatever is around it.
   const { start, end } = scope.node;
   if (analysis.contextual.some(({ type, node }) => type === "eval" && node.start >= start && node.end <= end))
-    return true;
-  return !writes.every((write) => isInitialOnly(write, source));
+    return "inside";
+  const writes = binding.writes.filter((write) => !isInitialOnly(write, source));
+  if (writes.length === 0) return "never";
+  const declaring = codeScope(scope);
+  return writes.every((write) => codeScope(write.scope) === declaring) ? "outside" : "inside";
+}
+
+/** The scope of the function, class or module whose code something belongs to. */
+function codeScope(scope: Scope): Scope {
+  const isOfSameCode = scope.kind === "block" || scope.kind === "catch" || scope.kind === "with";
+  return isOfSameCode && scope.parent !== undefined ? codeScope(scope.parent) : scope;
+}
+
+/** True for a variable that the functions which captured it assign to. */
+export function isReassigned(binding: Binding, file: SourceFile): boolean {
+  return reassignmentOf(binding, file) === "inside";
 }
 
 /** `Name || (Name = {})`, by which compilers open an enum or a namespace, assigns once. */

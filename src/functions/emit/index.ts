@@ -1,5 +1,12 @@
 export { ambientLetter } from "./ambient-names.ts";
-export { type EmissionPlan, isOwnName, isReassigned, isUsedInWith, usesOuterThis } from "./emission-plan.ts";
+export {
+  type EmissionPlan,
+  isOwnName,
+  isReassigned,
+  isUsedInWith,
+  reassignmentOf,
+  usesOuterThis,
+} from "./emission-plan.ts";
 export { type ComputedMember, computedMembers } from "./emit-class.ts";
 export { emitCode } from "./emit-code.ts";
 export { innerPlan, innerSites, privateOwner } from "./private-closures.ts";

@@ -11,7 +11,17 @@ export {
   viewPromise,
 } from "./inspector-session.ts";
 export { intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
-export { entryTo, isDebuggerAttached, pauseIn } from "./paused-function.ts";
+export { knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
+export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
 export { type Script, scriptFrom, scriptOf } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
+export {
+  asOneCapture,
+  beginCapture,
+  captureNumber,
+  endCapture,
+  markVariable,
+  unmarked,
+  type VariableAccess,
+} from "./variable-marks.ts";

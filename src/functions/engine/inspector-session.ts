@@ -1,11 +1,14 @@
 import inspector from "node:inspector";
 import { setFlagsFromString } from "node:v8";
+import { afterCapture, asOneCapture, hasMarks, markOwner, unmarked } from "./variable-marks.ts";
 
 /** One scope of a function as V8 reports it: a snapshot whose values are the real ones. */
 export interface ScopeView {
   /** `Module`, `Closure (name)`, `Block`, `Catch`, `Script`, `Global`, ... */
   readonly description: string;
   readonly variables: Readonly<Record<string, unknown>>;
+  /** The owner of the mark that one of the variables holds. */
+  readonly mark?: object | undefined;
 }
 
 /** Where V8 says a function starts: lines and columns count from 0. */
@@ -41,8 +44,9 @@ const KEEP_GROUP = "wool-keep";
 const HANDOVER = Symbol.for("wool-ts.functions.handover");
 
 // The objects go through this one, which V8 knows by a remote object id; nothing is put on globalThis.
-const exchange: { subject: unknown; taken: unknown } = { subject: undefined, taken: undefined };
-const GIVE = "function(){return this.subject}";
+const handedOver: { subject: unknown } = { subject: undefined };
+const exchange: { handedOver: typeof handedOver; taken: unknown } = { handedOver, taken: undefined };
+const GIVE = "function(){return this.handedOver}";
 const TAKE = "function(exchange){exchange.taken=this}";
 const TAKE_SCOPES =
   "function(exchange){const taken=[];for(let i=0;i<this.length;i++)taken.push({description:this[i].description,variables:this[i].object});exchange.taken=taken}";
@@ -163,29 +167,42 @@ function turnDebuggerOff(): void {
   inspect("Debugger.disable");
 }
 
-let holds = 0;
+const CAPTURE_GROUP = "wool-capture";
+let handedOverId: string | undefined;
+
+/** What the inspector is told of in a capture is released at its end: without that it would be kept alive for good. */
+function connectForCapture(): string {
+  if (handedOverId !== undefined) return handedOverId;
+  const { result } = inspect<inspector.Runtime.CallFunctionOnReturnType>("Runtime.callFunctionOn", {
+    objectId: connect().exchangeId,
+    functionDeclaration: GIVE,
+    objectGroup: CAPTURE_GROUP,
+    silent: true,
+  });
+  if (result.objectId === undefined) throw new Error("the inspector did not return the object");
+  handedOverId = result.objectId;
+  afterCapture(() => {
+    handedOverId = undefined;
+    inspect("Runtime.releaseObjectGroup", { objectGroup: CAPTURE_GROUP });
+  });
+  return handedOverId;
+}
 
 /** Gives the inspector a hold on `subject` for as long as `body` runs. */
-export function withRemoteObject<T>(subject: object | symbol, body: (objectId: string) => T): T {
-  const { exchangeId } = connect();
-  holds += 1;
-  const objectGroup = `wool-capture-${holds}`;
-  exchange.subject = subject;
-  try {
-    const { result } = inspect<inspector.Runtime.CallFunctionOnReturnType>("Runtime.callFunctionOn", {
-      objectId: exchangeId,
-      functionDeclaration: GIVE,
-      objectGroup,
-      silent: true,
+export function withRemoteObject<T>(subject: object, body: (objectId: string) => T): T {
+  return asOneCapture(() => {
+    const objectId = connectForCapture();
+    handedOver.subject = subject;
+    // Asking for a property compiles nothing, which a call would.
+    const { result } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+      objectId,
+      ownProperties: true,
     });
-    exchange.subject = undefined;
-    if (result.objectId === undefined) throw new Error("the inspector did not return the object");
-    return body(result.objectId);
-  } finally {
-    holds -= 1;
-    // Without this every capture keeps its objects alive.
-    inspect("Runtime.releaseObjectGroup", { objectGroup });
-  }
+    handedOver.subject = undefined;
+    const [property] = result;
+    if (property?.value?.objectId === undefined) throw new Error("the inspector did not return the object");
+    return body(property.value.objectId);
+  });
 }
 
 function take(objectId: string, how: string): unknown {
@@ -219,6 +236,28 @@ function locationOf(value: unknown): FunctionLocation | undefined {
   return { scriptId: String(value.scriptId), line: Number(value.lineNumber), column: Number(value.columnNumber) };
 }
 
+function readIfInitialised({ variables }: ScopeView, name: string): unknown {
+  try {
+    return variables[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The scope with the values that its variables have, and the owner of the mark that was in one of them. */
+function withoutMarks(scope: ScopeView): ScopeView {
+  let mark: object | undefined;
+  if (/^(?:Global|Module|Script)/.test(scope.description)) return scope;
+  for (const name of Object.keys(scope.variables)) {
+    const value = readIfInitialised(scope, name);
+    const owner = markOwner(value);
+    if (owner === undefined) continue;
+    mark = owner;
+    Reflect.set(scope.variables, name, unmarked(value));
+  }
+  return mark === undefined ? scope : { ...scope, mark };
+}
+
 /** Location, scopes and binding of a function, without turning the debugger on. */
 export function viewFunction(fn: object): FunctionView {
   return withRemoteObject(fn, (objectId) => {
@@ -234,7 +273,7 @@ export function viewFunction(fn: object): FunctionView {
       if (name === "[[FunctionLocation]]") location = locationOf(value.value);
       else if (name === "[[Scopes]]" && value.objectId !== undefined) {
         const taken = take(value.objectId, TAKE_SCOPES);
-        if (isScopeList(taken)) scopes = taken;
+        if (isScopeList(taken)) scopes = hasMarks() ? taken.map(withoutMarks) : taken;
       } else if (name === "[[TargetFunction]]") {
         const target = liveValue(value);
         bound ??= { self: undefined, args: [] };

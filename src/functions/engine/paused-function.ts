@@ -17,10 +17,8 @@ import {
 export interface PausedFunction {
   /** What `this` means in it. */
   receiver(): unknown;
-  /** A function that returns what a variable around the function holds whenever it is called. */
-  reader(name: string): () => unknown;
-  /** Puts `value`, a string, into a variable around the function while `body` runs, then puts `previous` back. */
-  withVariable(name: string, value: string, previous: unknown, body: () => void): boolean;
+  /** The value of an expression there. */
+  evaluate(expression: string): unknown;
 }
 
 // Whatever a parameter pattern does to this finds more of the same, so that no default value is evaluated.
@@ -146,11 +144,7 @@ function run(): void {
   }
 }
 
-function describe(frame: inspector.Debugger.CallFrame): PausedFunction {
-  const { callFrameId, scopeChain } = frame;
-  const set = (scopeNumber: number, variableName: string, newValue: inspector.Runtime.CallArgument): void => {
-    inspect("Debugger.setVariableValue", { scopeNumber, variableName, newValue, callFrameId });
-  };
+function describe({ callFrameId }: inspector.Debugger.CallFrame): PausedFunction {
   const evaluate = (expression: string): unknown => {
     const { result } = inspect<inspector.Debugger.EvaluateOnCallFrameReturnType>("Debugger.evaluateOnCallFrame", {
       callFrameId,
@@ -162,48 +156,7 @@ function describe(frame: inspector.Debugger.CallFrame): PausedFunction {
     inspect("Runtime.releaseObjectGroup", { objectGroup: PAUSED_GROUP });
     return value;
   };
-  return {
-    receiver: () => evaluate("this"),
-    reader: (name) => {
-      const reader = evaluate(`() => ${name}`);
-      if (!isReader(reader)) throw new TypeError("the engine does not evaluate code in a paused function");
-      return reader;
-    },
-    withVariable: (name, value, previous, body) => {
-      const scopeNumber = scopeChain.findIndex((scope) => scope.type !== "global" && holds(scope, name));
-      if (scopeNumber < 0) return false;
-      try {
-        set(scopeNumber, name, { value });
-        body();
-      } finally {
-        withArgument(previous, (argument) => set(scopeNumber, name, argument));
-      }
-      return true;
-    },
-  };
-}
-
-function isReader(value: unknown): value is () => unknown {
-  return typeof value === "function";
-}
-
-function holds({ object }: inspector.Debugger.Scope, name: string): boolean {
-  if (object.objectId === undefined) return false;
-  const { result } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
-    objectId: object.objectId,
-    ownProperties: true,
-  });
-  return result.some((property) => property.name === name);
-}
-
-function withArgument(value: unknown, body: (argument: inspector.Runtime.CallArgument) => void): void {
-  if ((typeof value === "object" && value !== null) || typeof value === "function" || typeof value === "symbol") {
-    withRemoteObject(value, (objectId) => body({ objectId }));
-  } else if (typeof value === "bigint") body({ unserializableValue: `${value}n` });
-  else if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) {
-    body({ unserializableValue: Object.is(value, -0) ? "-0" : String(value) });
-  } else if (value === undefined) body({});
-  else body({ value });
+  return { receiver: () => evaluate("this"), evaluate };
 }
 
 /** How the function at a site can be entered without running anything of the user's; undefined when it cannot. */

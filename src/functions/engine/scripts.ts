@@ -2,6 +2,7 @@ import type inspector from "node:inspector";
 import type { Program } from "acorn";
 import { inspect, listening, withFreshDebugger } from "./inspector-session.ts";
 import { readSurveyed, type SurveyedScript, surveyScripts } from "./script-survey.ts";
+import { captureNumber } from "./variable-marks.ts";
 
 /** A piece of source that V8 compiled: a module, a CommonJS file, an `eval`. */
 export interface Script {
@@ -79,10 +80,15 @@ function readSource(scriptId: string): string | undefined {
   }
 }
 
+let lastSurvey: number | undefined;
+
 /** Finds a script without turning the debugger on; false where that cannot be done. */
 function findQuietly(isWanted: (script: SurveyedScript) => boolean): boolean {
   let found = [...surveyed.values()].findLast(isWanted);
-  if (found === undefined) {
+  const capture = captureNumber();
+  // Nothing of the user's is compiled while a capture is under way.
+  if (found === undefined && (capture === undefined || lastSurvey !== capture)) {
+    lastSurvey = capture;
     for (const script of surveyScripts()) if (!known.has(script.id)) surveyed.set(script.id, script);
     found = [...surveyed.values()].findLast(isWanted);
   }

@@ -14,7 +14,13 @@ import {
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { type CallContext, type CallOptions, currentCallContext, type RoutineSpec } from "../../routine/index.ts";
+import {
+  type CallContext,
+  type CallOptions,
+  currentCallContext,
+  type Route,
+  type RoutineSpec,
+} from "../../routine/index.ts";
 import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
@@ -132,7 +138,7 @@ export class RoutineCaller {
       spec.method ? args[0] : undefined,
       this.#unavailable.size === 0 ? undefined : this.#unavailable,
     );
-    const sent = this.#encode(spec, args, options);
+    const sent = this.#encode(spec, route, args, options);
     this.#pool ??= this.#refer();
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
@@ -164,7 +170,7 @@ export class RoutineCaller {
     call.route = spec.route(spec.method ? args[0] : undefined, this.#unavailable);
     const { extras } = call;
     if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
-    const sent = this.#encode(spec, args, options);
+    const sent = this.#encode(spec, call.route, args, options);
     // Its time runs from the call on.
     call.extras = { ...makeExtras(spec, context, options, sent.dependencies), acceptBy: extras.acceptBy };
     call.args = sent.args;
@@ -186,14 +192,19 @@ export class RoutineCaller {
     return Payload.inMemory(slab, start, end);
   }
 
-  #encode(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): SentArguments {
+  #encode(
+    spec: RoutineSpec,
+    { weak }: Route,
+    args: readonly unknown[],
+    options: CallOptions | undefined,
+  ): SentArguments {
     const encoder = this.#encoder;
     const serializer = spec.options.serializer;
     let bytes: EncodedValue;
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args") : dumpWith(serializer, args, "args");
+      bytes = serializer === undefined ? encoder.encodeList(args, "args", weak) : dumpWith(serializer, args, "args");
     } finally {
       signals = closeSignals();
     }

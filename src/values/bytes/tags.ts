@@ -47,6 +47,9 @@ export const HAS_REFERENCES = 0x01;
 /** The payload ends in a binary section. */
 export const HAS_BINARY = 0x02;
 
+/** After the value come entries of weak collections, for objects that the payload holds. */
+export const HAS_WEAK_ENTRIES = 0x04;
+
 /** Nesting up to which a value's contents follow it at once; deeper ones are put off to the end of the payload. */
 export const INLINE_DEPTH = 100;
 /** Nesting that a reader accepts; what cannot be put off (class hierarchies) may go past `INLINE_DEPTH` up to here. */

@@ -51,7 +51,7 @@ export function locateRefusal(
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
-  return { path, reason: refusal.message, fix: sentence(refusal.fix) + loweredFieldAdvice(found) + advice };
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) + advice };
 }
 
 /**
@@ -80,18 +80,6 @@ function canLackProperties(holder: object): boolean {
   if (types.isNativeError(holder)) return true;
   const prototype: object | null = Object.getPrototypeOf(holder);
   return (prototype === Object.prototype || prototype === null) && !isCell(holder);
-}
-
-/** What to do about the private fields of a class when a compiler keeps them in a `WeakMap` beside it. */
-function loweredFieldAdvice(found: Step | undefined): string {
-  if (found === undefined || !(types.isWeakMap(found.value) || types.isWeakSet(found.value))) return "";
-  // The value of a shared variable goes by the name of the variable.
-  const { label, captured } = found.label === "" && found.from !== undefined ? found.from : found;
-  if (!captured || !/^_\w/.test(label)) return "";
-  return (
-    ` If it is where esbuild or tsx keeps the private member #${label.slice(1).replace(/\d+$/, "")} of a class with ` +
-    "decorators: set experimentalDecorators in tsconfig.json, or make the member one that is not private."
-  );
 }
 
 function* valuesUpFrom(end: Step): Generator<unknown> {

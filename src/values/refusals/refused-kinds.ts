@@ -27,8 +27,6 @@ function timers(): object[] {
 
 /** Objects with state that no code can see. */
 const refusedKinds: readonly RefusedKind[] = [
-  { is: types.isWeakMap, what: "a WeakMap cannot be listed", fix: "Use a Map, or make it inside the routine." },
-  { is: types.isWeakSet, what: "a WeakSet cannot be listed", fix: "Use a Set, or make it inside the routine." },
   { is: isWeakRef, what: "a WeakRef points into the memory of this process", fix: "Pass what deref() returns." },
   {
     is: (value) => isTagged(value, FinalizationRegistry.prototype),

@@ -8,6 +8,7 @@ import { inheritedClass } from "./platform-class.ts";
 import { promiseState } from "./promise-state.ts";
 import { textDecoderState, textEncoderState } from "./text-states.ts";
 import { boxState, dateState, regExpState } from "./value-states.ts";
+import { weakState } from "./weak-state.ts";
 import { headersState, searchParamsState, urlState } from "./web-states.ts";
 
 const states: readonly InternalState[] = [
@@ -23,6 +24,7 @@ const states: readonly InternalState[] = [
   regExpState,
   boxState,
   promiseState,
+  weakState,
 ];
 
 /** By the class of the platform that objects with this state inherit from. */

@@ -13,7 +13,7 @@ import {
   type WorkerCredentialsProvider,
 } from "../../security/index.ts";
 import { PACKAGE_VERSION } from "../../wire/index.ts";
-import { type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
+import { completeLimits, type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { isLoopback } from "./loopback.ts";
 import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
@@ -68,7 +68,7 @@ export class LocalWorker extends Worker {
     this.#isStopped = true;
     const child = this.#process;
     if (child !== undefined) {
-      // One that is not ready has no tasks.
+      // A process that is not ready has no tasks.
       if (this.metadata === undefined || this.metadata.pid !== child.pid) child.kill();
       await child.stop(timeout);
     }
@@ -95,7 +95,7 @@ export class LocalWorker extends Worker {
     const threads = options.threads ?? 1;
     const channel = { ...options.channel };
     const { spin = threads < availableParallelism() } = this.#placement;
-    // What cannot travel is found out before there is anything to clean up.
+    // Hooks that cannot travel are found out before there is anything to clean up.
     const backpressure =
       options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
     const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
@@ -122,6 +122,7 @@ export class LocalWorker extends Worker {
           ...(credentials === undefined ? {} : { credentials }),
           preload: (options.preload ?? []).map(preloadSpecifier),
           ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+          limits: completeLimits(options.limits),
           root: projectRoot(),
           proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
           shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,
@@ -134,10 +135,10 @@ export class LocalWorker extends Worker {
       if (provider !== undefined) this.#passOn(provider, child);
       listen = await starting;
     } catch (error) {
-      // If it is the port of the process before that somebody else has now, any will do.
+      // Somebody else may use the port of the process before by now; then any port will do.
       this.#port = undefined;
       await child.exited;
-      // How the process was ended for it is nothing to whoever stopped it.
+      // Whoever stopped the worker is not interested in how its process ended.
       this.#refuseStopped();
       throw error;
     }
@@ -181,7 +182,7 @@ export class LocalWorker extends Worker {
     const { host, port } = this.options;
     if (host !== undefined) return { host, port: port ?? this.#port ?? 0 };
     const path = directory.socketPath(this.uid);
-    // That of a process that crashed is still there.
+    // A process that crashed leaves its socket behind.
     rmSync(path, { force: true });
     return { path };
   }
@@ -193,7 +194,7 @@ export class LocalWorker extends Worker {
     return this.#process;
   }
 
-  /** Nothing keeps a stranger who reaches the worker from having it run code. */
+  /** Without credentials anyone who reaches the worker can have it run code. */
   #warnIfExposed(): void {
     const { host, credentials } = this.options;
     if (host === undefined || credentials !== undefined) return;
@@ -216,7 +217,7 @@ export class LocalWorker extends Worker {
   }
 }
 
-/** Such an executable runs its own program whatever it is started with, which would start workers in turn. */
+/** A single executable application runs its own program whatever it is started with: that would start workers in turn. */
 function refuseSingleExecutable(): void {
   if (!isSea()) return;
   throw new WorkerStartError(

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Longest piece of a line that is waited for, in characters: what goes on beyond it is passed on as lines of its own. */
+/** Longest line that is passed on whole, in characters. A longer line is passed on as several. */
 const LONGEST_LINE = 64 * 1024;
 /** How much is kept for error messages. */
 const TAIL_LINES = 40;
@@ -38,7 +38,7 @@ export class OutputRelay {
     return this.#tail.join("\n");
   }
 
-  /** Looks for ends of lines in what is new only: a line may come in any number of pieces. */
+  /** Looks for line ends only in new text: a line may come in any number of pieces. */
   #take(chunk: string): void {
     let start = 0;
     for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", start)) {
@@ -50,7 +50,7 @@ export class OutputRelay {
     this.#add(chunk.slice(start));
   }
 
-  /** Adds to the line, and passes on what is too long to wait for its end. */
+  /** Adds to the line, and passes on the beginning of a line that is too long. */
   #add(text: string): void {
     let line = this.#partial + text;
     while (line.length > LONGEST_LINE) {
@@ -76,7 +76,7 @@ export class OutputRelay {
   }
 }
 
-/** Whether a cut at this place would go through a character that takes two. */
+/** Whether a cut at this place would split a character of two code units. */
 function endsWithin(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1);
   return before >= 0xd800 && before <= 0xdbff;

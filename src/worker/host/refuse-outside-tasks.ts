@@ -2,8 +2,8 @@ import { WorkerStartError } from "../../errors.ts";
 import { isOutsideTasks } from "../../routine/index.ts";
 
 /**
- * Throws `WorkerStartError` in a worker where no task runs: a module that starts workers when it is loaded would do so in
- * each of them, which load it in turn, without end.
+ * Throws `WorkerStartError` in a worker outside of any task. Otherwise a module that starts workers when it is loaded would
+ * start more in each worker that loads it, without end.
  */
 export function refuseOutsideTasks(what: string): void {
   if (!isOutsideTasks()) return;

@@ -21,7 +21,8 @@ const CHECKS = {
 
 /**
  * A `LocalWorker` whose process is started again when it crashes. It keeps its uid, its tags and, where it can, its
- * address; what the process was running is lost. One that was told to end in order, by whomever, is not started again.
+ * address; the tasks that the process was running are lost. A process that ended in order, because someone told it to, is
+ * not started again.
  * `steady`: the process runs, or starts for the first time. `waiting` for the next restart. `restarting`.
  * `over`: stopped, or given up after too many crashes, with a warning.
  */
@@ -33,7 +34,7 @@ export class ResilientWorker extends LocalWorker {
   #restarting: Promise<void> | undefined;
   #startLimit = START_LIMIT_MS;
 
-  /** Throws `InvalidArgument` for options that are wrong. */
+  /** Throws `InvalidArgument` for wrong options. */
   constructor(options?: WorkerOptions, restart?: RestartOptions);
   /** @internal */
   constructor(options: WorkerOptions, restart: RestartOptions & LocalWorkerPlacement);

@@ -1,4 +1,4 @@
-/** When a crashed process is started again, and when no more. */
+/** When a crashed process is started again, and when it is given up. */
 export interface RestartOptions {
   /** Milliseconds before the first restart; doubled for each crash that follows within the `window`. Default: 100. */
   readonly firstDelay?: number;
@@ -37,7 +37,7 @@ export class RestartPolicy {
 
   /**
    * Milliseconds to wait after a crash, which is noted, before the next start; `undefined` when there should be none.
-   * Half of it is left to chance, so that workers that crashed together do not start together.
+   * Half of it is random, so that workers that crashed together do not start together.
    */
   crashed(): number | undefined {
     const now = this.#now();

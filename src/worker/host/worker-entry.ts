@@ -19,7 +19,7 @@ const HOOKS = /\.pnp\./;
 
 let own: WorkerEntry | undefined;
 
-/** Makes the module at `url`, which is a whole worker, what workers and task threads are started with. */
+/** Starts workers and task threads with the module at `url`, which is a whole worker. */
 export function useWorkerFile(url: string): void {
   const file = fileURLToPath(url);
   own = { process: file, thread: file };
@@ -31,20 +31,20 @@ export function threadEntry(): string {
 }
 
 /**
- * The files of the installed package that a worker is started with; undefined where there are none, as in a bundle, or
+ * The files of the installed package that a worker is started with. `undefined` where they do not exist, as in a bundle, or
  * where a process with these options for Node.js cannot read them.
  */
 export function installedEntry(nodeOptions: string): WorkerEntry | undefined {
   if (own !== undefined) return own;
   const entry = entryBeside(OWN_URL);
   if (!existsSync(entry.process) || !existsSync(entry.thread)) return undefined;
-  // What is inside of an archive is read by the hooks of the package manager, and only where they are loaded.
+  // Files in an archive are readable only with the hooks of the package manager.
   return IN_ARCHIVE.test(entry.process) && !HOOKS.test(nodeOptions) ? undefined : entry;
 }
 
 /**
- * A copy, in the pool's directory and removed with it, of the worker that the runtime carries along in a bundle.
- * @throws WorkerStartError when it carries none.
+ * A copy of the worker that the runtime carries along in a bundle. It is in the pool's directory, and removed with it.
+ * @throws WorkerStartError when the runtime carries none.
  */
 export async function embeddedEntry(directory: PoolDirectory): Promise<WorkerEntry> {
   const file = join(directory.path, EMBEDDED_FILE);

@@ -17,12 +17,12 @@ import { OutputRelay } from "./output-relay.ts";
 
 /** How long a process may take to end beyond the time its tasks were given, in milliseconds. */
 const STOP_GRACE_MS = 3000;
-/** How long output is waited for after the end of the process, in milliseconds: a process of its own may hold on to it. */
+/** How long to wait for output after the process has ended, in milliseconds: a child of it may keep the pipes open. */
 const LAST_OUTPUT_MS = 500;
 
-/** How often a process is asked for a sign of life, in milliseconds. */
+/** How often a process is asked to respond, in milliseconds. */
 const ASK_EVERY_MS = 5000;
-/** How long it may give none, in milliseconds. */
+/** How long it may not respond, in milliseconds. */
 const SILENCE_LIMIT_MS = 30_000;
 
 /** How a worker process is spawned. */
@@ -40,7 +40,7 @@ export interface SpawnOptions {
 export interface ProcessEnd {
   /** In words, such as `it exited with code 1`. */
   readonly reason: string;
-  /** It was told to end, by whomever, and did so in order. */
+  /** It ended in order, because someone told it to. */
   readonly orderly: boolean;
 }
 
@@ -64,9 +64,9 @@ export class WorkerProcess {
     const child = spawn(process.execPath, [...options.execArgv, options.file], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       env: { ...process.env, ...options.env },
-      // In a group of its own: what is typed at a terminal reaches the program, and that decides about its workers. Not
-      // on Linux, which gives each session its share of the processor: that cost a third of the calls per second. There
-      // workers leave such signals to the program: see terminal.ts.
+      // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not on
+      // Linux, which gives each session its own share of the processor: that costs a third of the calls per second. There
+      // workers ignore such signals: see terminal.ts.
       detached: process.platform !== "win32" && process.platform !== "linux",
       windowsHide: true,
     });
@@ -92,7 +92,7 @@ export class WorkerProcess {
     void this.#killAt.passed.then(() => this.kill());
   }
 
-  /** The last lines that it wrote to stderr, put in words. */
+  /** A sentence with the last lines that it wrote to stderr. */
   get lastWords(): string {
     const { tail } = this.#stderr;
     return tail === "" ? "it wrote nothing to stderr" : `its stderr ends with:\n${tail}`;
@@ -113,7 +113,7 @@ export class WorkerProcess {
         }),
       ]);
       if (typeof report === "object" && report.ready) return report.listen;
-      // It ends by itself then, and what it wrote is complete only with its end.
+      // It ends by itself then. Its output is complete only after that.
       if (typeof report === "object") await this.exited;
       const reason = typeof report === "string" ? report : report.error;
       throw new WorkerStartError(`a worker process did not start: ${reason}\n${this.lastWords}`);
@@ -178,7 +178,7 @@ export class WorkerProcess {
     this.#watchdog?.close();
     const { stdout, stderr } = this.#child;
     const enough = setTimeout(() => {
-      // What is in the pipes already is read first.
+      // Output that is in the pipes already is read first.
       setImmediate(() => {
         stdout?.destroy();
         stderr?.destroy();
@@ -192,12 +192,12 @@ export class WorkerProcess {
   }
 }
 
-/** Watches a process that has all the time it needs: one that gives no sign of life for long is frozen. */
+/** Watches a process that has all the time it needs: a process that stops responding is frozen. */
 export class ProcessWatchdog {
   readonly #timer: NodeJS.Timeout;
   #lastSign = performance.now();
 
-  /** `ask` asks for a sign of life; `silent` is called when there was none for too long, until `close`. */
+  /** `ask` asks the process to respond; `silent` is called again and again once it has not for too long, until `close`. */
   constructor(ask: () => void, silent: () => void) {
     ask();
     this.#timer = setInterval(() => {
@@ -206,7 +206,7 @@ export class ProcessWatchdog {
     }, ASK_EVERY_MS);
   }
 
-  /** The process gave a sign of life. */
+  /** The process responded. */
   heard(): void {
     this.#lastSign = performance.now();
   }

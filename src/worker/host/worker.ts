@@ -23,13 +23,13 @@ export interface WorkerLike {
   readonly metadata: WorkerMetadata | undefined;
   /** Where callers reach it; `undefined` before it is started. */
   readonly address: string | undefined;
-  /** Comes back by itself when it is lost, and tells so to who watches it. Default: false. */
+  /** It comes back by itself when it is lost, and tells its watchers. Default: false. */
   readonly restarts?: boolean;
   /** Starts it within `timeout` milliseconds; default: no limit. */
   start(options?: { timeout?: number }): Promise<void>;
-  /** Stops it. `timeout` 0 cancels what runs, above waits that long first, negative or infinite waits for all. */
+  /** Stops it. `timeout` 0 cancels running tasks, above waits that long first, negative or infinite waits for all. */
   stop(options?: { timeout?: number }): Promise<void>;
-  /** Tells of what becomes of it after its start, for who announces it; absent where that cannot be told. */
+  /** Tells a pool when the worker is lost or back after its start. Absent where that is not known. */
   watch?(listener: WorkerListener): Disposable;
 }
 
@@ -52,7 +52,7 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
   /** When the time that the last stop gave ends, on the clock of `performance.now`. */
   #stopAt = Number.POSITIVE_INFINITY;
 
-  /** Throws `InvalidArgument` for options that are wrong. */
+  /** Throws `InvalidArgument` for wrong options. */
   constructor(options: WorkerOptions = {}) {
     checkWorkerOptions(options, new.target.name);
     this.options = options;
@@ -69,9 +69,9 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
   }
 
   /**
-   * Starts the worker; resolves when it takes tasks. `timeout`: milliseconds that may take; default: no limit. Throws
-   * `InvalidArgument` for options that are wrong, when it was started before or `onStart` tells nothing that callers could use, `WorkerStartError`
-   * when it was stopped meanwhile, and otherwise what `onStart` throws.
+   * Starts the worker; resolves when it takes tasks. `timeout`: milliseconds that this may take; default: no limit. Throws
+   * `InvalidArgument` for wrong options, for a worker that was started before, and when `onStart` returns metadata that
+   * callers cannot use; `WorkerStartError` when it was stopped meanwhile; and otherwise what `onStart` throws.
    */
   async start(options?: { timeout?: number }): Promise<void> {
     const timeout = startTimeout(options, `${this.constructor.name}.start()`);
@@ -97,8 +97,8 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
   }
 
   /**
-   * Stops the worker. `timeout` 0, the default, cancels what runs, above waits that many milliseconds first, negative or
-   * infinite waits for all. Asked again with less time, it has less. Throws what `onStop` throws.
+   * Stops the worker. `timeout` 0, the default, cancels running tasks, above waits that many milliseconds first, negative or
+   * infinite waits for all. A second call can shorten the time. Throws what `onStop` throws.
    */
   async stop(options?: { timeout?: number }): Promise<void> {
     const timeout = stopTimeout(options, `${this.constructor.name}.stop()`);
@@ -140,7 +140,7 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
   /** It was stopped again, with less time than before. Does nothing by default. */
   protected onHurry(_timeout: number): void {}
 
-  /** Tells those who watch. Without effect while the worker is not running. */
+  /** Tells the listeners. Has no effect while the worker is not running. */
   protected changed(change: WorkerChange): void {
     if (this.#state !== "running") return;
     this.#metadata = change.metadata;
@@ -148,7 +148,7 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
       try {
         listener(change);
       } catch (error) {
-        // Its own fault, which must not keep others from being told.
+        // A listener that throws must not keep others from being told.
         queueMicrotask(() => {
           throw error;
         });

@@ -25,7 +25,7 @@ const FLUSH_GRACE_MS = 500;
 /** How long the parent has to read what tasks printed before the process ends, in milliseconds. */
 const LAST_OUTPUT_MS = 1000;
 
-/** How long a worker whose parent is gone looks whether that is gone from the process table as well, in milliseconds. */
+/** How long a worker whose parent is gone waits for it to leave the process table, in milliseconds. */
 const ABANDONED_MS = 2000;
 const ABANDONED_LOOK_MS = 20;
 
@@ -42,8 +42,16 @@ function say(word: ProcessWord): void {
 }
 
 async function start(config: ProcessConfig): Promise<void> {
-  const { credentials } = config;
-  const server = new GrpcServer(credentials === undefined ? {} : { tls: serverTls(credentials) });
+  const { credentials, limits } = config;
+  const server = new GrpcServer({
+    ...(credentials === undefined ? {} : { tls: serverTls(credentials) }),
+    maxConnections: limits.maxConnections,
+    maxMetadataBytes: limits.maxMetadataBytes,
+    handshakeTimeout: limits.handshakeTimeout,
+    requestTimeout: limits.requestTimeout,
+    idleTimeout: limits.idleTimeout,
+    keepaliveTimeout: limits.keepaliveTimeout,
+  });
   const health = new Health(server);
   health.set("wool.v1.Worker", "serving");
   addReflection(server, async () => (await import("./reflected-files.ts")).REFLECTED_FILES);
@@ -56,6 +64,7 @@ async function start(config: ProcessConfig): Promise<void> {
       resourceLimits: config.resourceLimits,
       credentials,
       thread: {
+        limits,
         root: config.root,
         preload: config.preload,
         ...(config.authorize === undefined ? {} : { authorize: config.authorize }),
@@ -88,7 +97,7 @@ async function start(config: ProcessConfig): Promise<void> {
   let isSignalled = false;
   const onSignal = (signal: NodeJS.Signals, timeout: number, isTyped: boolean): void => {
     process.on(signal, () => {
-      // The program got it as well, and decides.
+      // The program got the signal, too, and decides.
       if (isTyped && isInForeground()) return;
       isSignalled = true;
       ending.signal(timeout);
@@ -98,7 +107,7 @@ async function start(config: ProcessConfig): Promise<void> {
   onSignal("SIGINT", -1, true);
   onSignal("SIGHUP", 0, true);
   onSignal("SIGQUIT", 0, true);
-  // One whose parent is gone has to clean up first; a signal may have been for both of them.
+  // A worker whose parent is gone has to clean up first. The parent may have got the same signal, and be about to end.
   void ending.ended
     .then(() => within(LAST_OUTPUT_MS, Promise.all([written(process.stdout), written(process.stderr)])))
     .then(() => (isSignalled ? after(SAME_SIGNAL_MS) : undefined))
@@ -121,8 +130,8 @@ function after(ms: number): Promise<void> {
 }
 
 /**
- * The parent is gone: nobody is left to stop this process or to clean up after the pool. Its descriptors are closed a
- * moment before it is out of the process table, so its directory may not count as abandoned at once.
+ * The parent is gone: nobody else stops this process or cleans up after the pool. A process closes its descriptors a moment
+ * before it leaves the process table, so its directory may not count as abandoned at once.
  */
 async function abandoned(config: ProcessConfig): Promise<void> {
   orphaned = true;
@@ -141,7 +150,7 @@ function exit(code: number): never {
   process.exit(code);
 }
 
-/** Where an error of ours was thrown helps nobody. */
+/** The stack of an error of the runtime helps nobody. */
 function describe(error: unknown): string {
   if (error instanceof WorkerStartError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -162,6 +171,6 @@ function listen(): void {
   control.on("data", (chunk: string) => lines.add(chunk));
 }
 
-// With the parent gone there is nobody to write to, which must not keep the worker from cleaning up.
+// Writing fails when the parent is gone. That must not keep the worker from cleaning up.
 for (const stream of [control, process.stdout, process.stderr]) stream.on("error", () => undefined);
 listen();

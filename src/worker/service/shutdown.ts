@@ -1,6 +1,6 @@
 import { Timer } from "../../time/index.ts";
 
-/** What a shutdown brings to its end: the service of a worker. */
+/** The service of a worker, as its shutdown sees it. */
 export interface Stoppable {
   /** Takes no new tasks; resolves when none is left. */
   drain(): Promise<void>;
@@ -65,13 +65,13 @@ export class Shutdown {
     return this.tasksEnded;
   }
 
-  /** Takes a signal that stands for `timeout`. One that comes while the worker is stopping moves it a state on. */
+  /** Takes a signal that means a stop with `timeout`. A signal to a stopping worker moves it to the next state. */
   signal(timeout: number): void {
     if (this.#state === "running") void this.request(timeout);
     else this.hurry();
   }
 
-  /** No longer waits for what it waits for. */
+  /** Stops waiting in the current state, and goes to the next one. */
   hurry(): void {
     if (this.#state === "waiting") this.#cancel();
     else if (this.#state === "cancelling") this.#close();

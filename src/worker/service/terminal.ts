@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Whether this process is in the foreground of a terminal: what is typed there (Ctrl-C) then reaches every process of its
- * group, its parent too. False where that cannot be told.
+ * Whether this process is in the foreground of a terminal: Ctrl-C then reaches every process of its group, its parent
+ * included. False on systems that do not tell.
  */
 export function isInForeground(stat: string = readStat()): boolean {
   // The second field is the name of the command in parentheses, which may have any character in it.

@@ -23,8 +23,8 @@ interface Unwanted {
 }
 
 /**
- * Notices a task that blocks its thread although its time is over or nobody waits for it. Only such a task: a thread that
- * is busy with another's task for long is let be. A thread whose event loop turns takes care of its tasks by itself.
+ * Notices a task that blocks its thread although its time is over or nobody waits for it. Only such a task: a thread that is
+ * busy for long with a task that is wanted goes on. A thread whose event loop turns takes care of its tasks itself.
  *
  * `resting` until the thread is handed something, then `looking`, and `over` when the thread is given up.
  */

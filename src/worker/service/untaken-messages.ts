@@ -36,7 +36,7 @@ export class UntakenMessages {
           if (kind === RequestField.task) list.push(reader.integer(TaskField.id));
         }
       } catch {
-        // What cannot be read holds no more tasks.
+        // The rest of a message that cannot be read holds no tasks.
       }
     }
     return ids;

@@ -3,6 +3,7 @@ import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
 import type { ShippedHook } from "./shipped-hook.ts";
+import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
 /** The file descriptor of the control pipe. Its end means that the parent is gone. */
 export const CONTROL_FD = 3;
@@ -16,7 +17,7 @@ export interface ProcessCredentials extends CredentialsText {
 /** What a worker process is told at its start, as one line of JSON on its control pipe. */
 export interface ProcessConfig {
   readonly uid: string;
-  /** What it tells callers of itself who know nothing but its address. */
+  /** What it tells callers that know only its address. */
   readonly about: WorkerDescription;
   readonly listen: ListenAddress;
   readonly threads: number;
@@ -26,6 +27,7 @@ export interface ProcessConfig {
   readonly credentials?: ProcessCredentials;
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
+  readonly limits: CompleteWorkerLimits;
   readonly root: string;
   /** In milliseconds; null for no limit, which JSON makes of `Infinity`. */
   readonly proxyPoolTtl: number | null;
@@ -54,7 +56,7 @@ export type ProcessCommand =
 /** What a worker process says on its control pipe, as lines of JSON. The first is its report. */
 export type ProcessWord = ProcessReport | { readonly pong: number };
 
-/** Takes a stream of text apart into the JSON of its lines. */
+/** Splits a stream of text into lines, and parses each line as JSON. */
 export class ControlLines {
   readonly #take: (line: unknown) => void;
   #partial = "";

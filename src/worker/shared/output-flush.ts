@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Resolves when all that was written to a stream before has left it, or never will. */
+/** Resolves when everything written to a stream so far has left it, or when the stream can write no more. */
 export function written(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) resolve();
@@ -8,7 +8,7 @@ export function written(stream: Writable): Promise<void> {
   });
 }
 
-/** Resolves when all that there is to read of a stream was read. */
+/** Resolves when a stream has been read to its end. */
 export function readToEnd(stream: Readable): Promise<void> {
   return new Promise((resolve) => {
     if (stream.readableEnded || stream.destroyed) return resolve();

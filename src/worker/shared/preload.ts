@@ -2,17 +2,17 @@ import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { importFrom, prepareForTypeScript, projectRoot } from "../../functions/index.ts";
 
-/** The file, which need not be there, that imports modules to preload. */
+/** The file that modules to preload are imported from. It need not exist. */
 const IMPORTER = "preload.mjs";
 
-/** A module to preload as the worker is told of it: paths are meant from the working directory of the caller. */
+/** How a worker is told of a module to preload: paths are relative to the working directory of the caller. */
 export function preloadSpecifier(specifier: string): string {
   return specifier.startsWith(".") || specifier.startsWith("/") ? pathToFileURL(resolve(specifier)).href : specifier;
 }
 
 /**
- * Imports a module: a URL, or a package of the project or else of the working directory. Rejects with what its import
- * fails with, and with an error that names the package and where it was looked for when it is in neither.
+ * Imports a module: a URL, or a package of the project or else of the working directory. Rejects with the error of the
+ * import; for a package that is in neither place the error names the package and both places.
  */
 export async function preload(specifier: string): Promise<void> {
   await prepareForTypeScript(specifier);
@@ -27,11 +27,11 @@ export async function preload(specifier: string): Promise<void> {
     }
   }
   throw new Error(
-    `there is no package "${specifier}" for ${[...folders].join(" or ")}: install it there, or give its path or URL`,
+    `the package "${specifier}" is not installed in ${[...folders].join(" or ")}: install it there, or give its path or URL`,
   );
 }
 
-/** True when it is the importer's own import that found no package, not one of a module that it led to. */
+/** True when the import of the importer itself found no package, and not an import of a module behind it. */
 function isNotFoundBy(importer: string, error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return false;
   return error.message.startsWith("Cannot find package") && error.message.includes(fileURLToPath(importer));

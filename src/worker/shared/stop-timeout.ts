@@ -1,15 +1,15 @@
 import { checkOptions, must } from "../../checks/index.ts";
 
-/** How long running tasks may go on when what runs them is stopped. */
+/** How long running tasks may go on when their worker or pool is stopped. */
 export interface StopOptions {
-  /** Milliseconds: 0, the default, cancels at once; above waits that long first; negative or infinite waits for all. */
+  /** Milliseconds. 0, the default: cancel tasks at once. Above: wait that long first. Negative or infinite: wait for all. */
   readonly timeout?: number;
 }
 
 const STOP_CHECKS = { timeout: must.signedDuration };
 const START_CHECKS = { timeout: must.duration };
 
-/** The time that a stop gives to running tasks, in milliseconds; `Infinity` for all that they need. */
+/** The time that a stop gives to running tasks, in milliseconds; `Infinity` for as long as they need. */
 export function stopTimeout(options: StopOptions | undefined, what: string): number {
   if (options === undefined) return 0;
   checkOptions(options, STOP_CHECKS, what);
@@ -17,7 +17,7 @@ export function stopTimeout(options: StopOptions | undefined, what: string): num
   return timeout < 0 ? Number.POSITIVE_INFINITY : timeout;
 }
 
-/** The time that a start may take, in milliseconds; `Infinity` for no limit. Throws `InvalidArgument` for anything else. */
+/** The time that a start may take, in milliseconds; `Infinity` for no limit. Throws `InvalidArgument` for a wrong option. */
 export function startTimeout(options: { readonly timeout?: number } | undefined, what: string): number {
   if (options === undefined) return Number.POSITIVE_INFINITY;
   checkOptions(options, START_CHECKS, what);

@@ -23,8 +23,8 @@ export interface OccupyingTask {
 }
 
 /**
- * What a task thread and the gRPC thread of its worker tell each other without messages, in shared memory: readable
- * also while the other one is busy.
+ * What a task thread and the gRPC thread of its worker tell each other in shared memory, without messages. Each can read it
+ * while the other one is busy.
  */
 export class ThreadBoard {
   readonly memory: SharedArrayBuffer;
@@ -114,14 +114,14 @@ export class ThreadBoard {
     this.#integers[OCCUPIED_SESSION] = 0;
   }
 
-  /** Nothing when the thread is in no task's code, or in what goes on after an `await`, which could be anyone's. */
+  /** Nothing when the thread runs no task's code, or code after an `await`, which can be of any task. */
   get occupying(): OccupyingTask | undefined {
     const session = Atomics.load(this.#integers, OCCUPIED_SESSION);
     if (session === 0) return undefined;
     return { session, id: this.#integers[OCCUPIED_TASK] ?? 0, deadline: this.#times[OCCUPIED_DEADLINE] ?? 0 };
   }
 
-  /** When the time of the last of all tasks that were started ends; Infinity if one has no limit. */
+  /** The latest deadline of all live tasks, in milliseconds since the epoch; Infinity if one has none. */
   get lastDeadline(): number {
     return this.#times[LAST_DEADLINE] ?? 0;
   }

@@ -6,6 +6,8 @@ export interface GeneratorOutput {
   yielded(value: unknown, control: boolean): void;
   returned(value: unknown): void;
   threw(error: unknown): void;
+  /** When more may be given ahead of demand; nothing if it may now. */
+  relief?(): Promise<void> | undefined;
 }
 
 type AnyGenerator = AsyncGenerator<unknown, unknown, unknown> | Generator<unknown, unknown, unknown>;
@@ -20,13 +22,16 @@ interface Control {
 /** Runs `step` in the task's own context. */
 export type InContext = <R>(step: () => R) => R;
 
-/** Told when a generator has something to do, and when it has not. */
+/** Decides when a generator may run. */
 export interface GeneratorTurns {
   /** Steps were asked for: calls `go`, now or when it is the generator's turn. */
   due(go: () => void): void;
   /** It has done all that was asked for, and is not over. */
   rests(): void;
 }
+
+/** How many steps a generator runs before the event loop has a turn. */
+const STEPS_PER_LOOK = 64;
 
 const AT_ONCE: GeneratorTurns = { due: (go) => go(), rests: () => undefined };
 
@@ -58,9 +63,19 @@ export class GeneratorRun {
     this.#turns = turns;
   }
 
-  /** Whether it does something, or will when it is its turn. */
+  /** Whether it takes a step, or waits for its turn to take one. */
   get isStepping(): boolean {
     return this.#stepping;
+  }
+
+  /** Plain steps that it may run and has not. */
+  get allowed(): number {
+    return this.#credit;
+  }
+
+  /** Steps with a value, throws and returns that wait. */
+  get queued(): number {
+    return this.#controls.length;
   }
 
   /** Allows `steps` more plain steps. */
@@ -73,8 +88,8 @@ export class GeneratorRun {
   step(kind: StepKind, value: unknown, after: number): void {
     this.#controls.push({ kind, value, after });
     if (kind !== StepKind.next) {
-      // What was allowed ahead of a throw or return beyond what was asked for no longer counts, nor what was run of it:
-      // the caller drops that, and goes on counting from what it had asked for.
+      // Steps allowed beyond those asked for before a throw or return no longer count, whether they were run or not: the
+      // caller drops their values, and goes on counting from the steps that it had asked for.
       this.#plain = Math.min(this.#plain, after);
       this.#credit = after - this.#plain;
     }
@@ -100,7 +115,13 @@ export class GeneratorRun {
   }
 
   async #pump(): Promise<void> {
-    while (!this.#over) {
+    for (let steps = 1; !this.#over; steps++) {
+      // Whoever runs ahead lets others have their turn, and does not run away from a caller that does not read.
+      if (steps % STEPS_PER_LOOK === 0 || this.#credit > STEPS_PER_LOOK) {
+        await this.#output.relief?.();
+        if (steps % STEPS_PER_LOOK === 0) await nextTurn();
+        if (this.#over) break;
+      }
       let kind: StepKind = StepKind.next;
       let value: unknown;
       const control = this.#controls[0];
@@ -148,6 +169,10 @@ export class GeneratorRun {
   }
 }
 
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 function takeStep(
   generator: AnyGenerator,
   kind: StepKind,
@@ -157,7 +182,7 @@ function takeStep(
   return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
 }
 
-/** Whether `await` may find something else in a value than itself. Its `then` is not read: `await` does that, once. */
+/** Whether `await` may make something else of a value. Its `then` is not read: `await` reads it, once. */
 export function isAwaited(value: unknown): value is object {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
   return "then" in value || types.isProxy(value);

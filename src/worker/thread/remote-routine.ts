@@ -1,8 +1,8 @@
 import type { AnyFunction } from "../../routine/index.ts";
-import { isSerializer, type Serializer, type ValueDecoder } from "../../values/index.ts";
+import { isSerializer, NO_COLLECTIONS, type Serializer, type ValueDecoder } from "../../values/index.ts";
 import { type FrameReader, type ReceivedDependencies, RouteField } from "../../wire/index.ts";
 
-/** A routine as a session has announced it: `loading` until its code is there, then `ready`, or `failed`. */
+/** A routine as a session has announced it. It is decoded when the first task needs it. */
 export class RemoteRoutine {
   readonly name: string;
   readonly streams: boolean;
@@ -14,6 +14,8 @@ export class RemoteRoutine {
   /** Set while modules that the code needs are being loaded. */
   loading: Promise<void> | undefined;
   #fn: AnyFunction | undefined;
+  /** The weak collections that the function captured, once it has been made. */
+  weak = NO_COLLECTIONS;
   #serializer: Serializer | undefined;
 
   /** Takes the route frame that the reader stands on. */
@@ -36,10 +38,16 @@ export class RemoteRoutine {
     );
   }
 
+  /** How many bytes of it the caller sent. */
+  get bytes(): number {
+    return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length;
+  }
+
   /** The function to run: one for all tasks, or a copy for each when it may change what it captured. */
   function(): AnyFunction {
     if (this.#fn !== undefined) return this.#fn;
     const fn = this.#decoder.decode(this.#code) as AnyFunction;
+    this.weak = this.#decoder.weakCollections;
     if (!this.#fresh) this.#fn = fn;
     return fn;
   }

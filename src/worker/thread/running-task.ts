@@ -2,6 +2,8 @@ import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { TaskRecord } from "../../routine/index.ts";
 import type { Timer } from "../../time/index.ts";
+import { NO_COLLECTIONS } from "../../values/index.ts";
+import type { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
@@ -9,7 +11,7 @@ import type { RemoteRoutine } from "./remote-routine.ts";
 /**
  * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it
  * made itself. `resting`: a generator that nobody has asked for more. `due`: one that was, and waits until it may run.
- * `ended`. Only what is `running` has a permit.
+ * `ended`. Only a `running` task holds a permit.
  */
 export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
 
@@ -34,12 +36,14 @@ export class RunningTask implements TaskRecord {
   /** Calls that the task has made and that have not ended. */
   nested = 0;
   exception: unknown;
+  /** The weak collections that its routine captured or that are among its arguments. */
+  weak = NO_COLLECTIONS;
   /** Ends the task's time. */
   timer: Timer | undefined;
   /** Set for generators once their arguments have been read. */
   run: GeneratorRun | undefined;
-  /** Steps that came before the generator was there. */
-  early: ((run: GeneratorRun) => void)[] | undefined;
+  /** Steps that arrived before the generator was made. */
+  early: EarlySteps | undefined;
   /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
   #signals: ReadonlyMap<number, AbortController> | undefined;
   #abortedEarly: AbortedSignal[] | undefined;

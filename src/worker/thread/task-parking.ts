@@ -1,4 +1,6 @@
 import type { ConcurrencyPermits } from "../shared/index.ts";
+import type { ExecutorSession } from "./executor-session.ts";
+import { FairQueue } from "./fair-queue.ts";
 import type { RunningTask } from "./running-task.ts";
 
 /** Something that waits for a permit. */
@@ -10,7 +12,7 @@ export interface ParkedTask {
   drop(): void;
 }
 
-/** What the tasks that wait in a thread need of their surroundings. */
+/** How the parking of a thread is set up. */
 export interface TaskParkingOptions {
   readonly permits: ConcurrencyPermits;
   /** The number of the thread. */
@@ -20,13 +22,14 @@ export interface TaskParkingOptions {
 }
 
 /**
- * Where tasks wait in a thread when no more may run at once in the worker. A permit that becomes free goes to the next task
- * of the same thread, unless others wait elsewhere: then those are told first. One that does not listen, because a task
- * blocks its thread, cannot keep the permit from the rest.
+ * Tasks of a thread that wait for a permit. A permit that becomes free goes to the next task of the same thread, unless tasks
+ * wait in other threads: then those are told first. A thread that does not listen, because a task blocks it, cannot keep the
+ * permit from the others.
  */
 export class TaskParking {
   readonly #options: TaskParkingOptions;
-  readonly #parked: ParkedTask[] = [];
+  /** Callers take turns. */
+  readonly #parked = new FairQueue<ExecutorSession, ParkedTask>();
   /** `announced`: `look` will be called. `overtaken`: another permit became free since. */
   #state: "quiet" | "announced" | "overtaken" = "quiet";
 
@@ -36,35 +39,34 @@ export class TaskParking {
 
   /** Tasks that wait here. */
   get size(): number {
-    return this.#parked.length;
+    return this.#parked.size;
   }
 
   /** Starts a task, or lets it wait. */
   take(parked: ParkedTask): void {
     const { permits, lane } = this.#options;
-    if (this.#parked.length === 0 && !permits.doOthersWait(lane) && permits.tryTake(lane)) return parked.start();
-    this.#parked.push(parked);
+    if (this.#parked.size === 0 && !permits.doOthersWait(lane) && permits.tryTake(lane)) return parked.start();
+    this.#parked.push(parked.task.session, parked);
     this.#show();
-    // One may have become free before the others could see that a task waits here.
+    // A permit may have become free before the other threads could see that a task waits here.
     if (permits.isAnyFree) this.#freed();
   }
 
   /** Takes out a task that will not be run. */
   remove(task: RunningTask): void {
-    const index = this.#parked.findIndex((parked) => parked.task === task);
-    if (index < 0) return;
-    const [parked] = this.#parked.splice(index, 1);
+    const parked = this.#parked.remove(task.session, (each) => each.task === task);
+    if (parked === undefined) return;
     this.#show();
-    parked?.drop();
+    parked.drop();
   }
 
-  /** A task has ended, or waits: for a call of its own, or for its caller to ask for more. */
+  /** A task has ended, waits for a call that it made, or waits to be asked for more. */
   giveBack(): void {
     this.#options.permits.giveBack(this.#options.lane);
     this.#freed();
   }
 
-  /** A task goes on after a call of its own, or cleans up: it does not wait again. */
+  /** A task goes on after a call that it made, or cleans up: it does not wait for a permit again. */
   resume(): void {
     this.#options.permits.take(this.#options.lane);
   }
@@ -79,7 +81,7 @@ export class TaskParking {
 
   #startNext(): void {
     const { permits, lane } = this.#options;
-    while (this.#parked.length > 0 && permits.tryTake(lane)) {
+    while (this.#parked.size > 0 && permits.tryTake(lane)) {
       const next = this.#parked.shift();
       this.#show();
       next?.start();
@@ -96,6 +98,6 @@ export class TaskParking {
   }
 
   #show(): void {
-    this.#options.permits.setWaiting(this.#options.lane, this.#parked.length);
+    this.#options.permits.setWaiting(this.#options.lane, this.#parked.size);
   }
 }

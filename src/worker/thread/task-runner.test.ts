@@ -10,6 +10,7 @@ import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
 import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
+import { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
@@ -61,6 +62,8 @@ function setUp(maxConcurrency = 0) {
     tasks: new TaskTable(),
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
+    unread: { relief: () => undefined },
+    dropEarlyFrames: () => undefined,
     started: () => undefined,
     outcome: (frame: number, id: number, value: unknown, serializer: Serializer | undefined, control: boolean) => {
       // What cannot be encoded is refused, as it is by a real session.
@@ -190,11 +193,11 @@ describe("a task", () => {
   });
 
   describe.each<[string, () => unknown]>([
-    ["an object without a prototype", () => Object.assign(Object.create(null), { w: new WeakMap() })],
+    ["an object without a prototype", () => Object.assign(Object.create(null), { w: new WeakRef({}) })],
     [
       "an object that throws when it is described",
       () => ({
-        w: new WeakMap(),
+        w: new WeakRef({}),
         toString: () => {
           throw new Error("not me");
         },
@@ -211,16 +214,19 @@ describe("a task", () => {
     [
       "an error whose message cannot be read",
       () =>
-        Object.defineProperty(Object.assign(new Error("x"), { w: new WeakMap() }), "message", {
+        Object.defineProperty(Object.assign(new Error("x"), { w: new WeakRef({}) }), "message", {
           get: () => {
             throw new Error("not me");
           },
         }),
     ],
-    ["an error with a symbol for a name", () => Object.assign(new Error("x"), { name: Symbol("q"), w: new WeakMap() })],
+    [
+      "an error with a symbol for a name",
+      () => Object.assign(new Error("x"), { name: Symbol("q"), w: new WeakRef({}) }),
+    ],
     [
       "an error with a message that is no text",
-      () => Object.assign(new Error("x"), { message: Object.create(null) as unknown, w: new WeakMap() }),
+      () => Object.assign(new Error("x"), { message: Object.create(null) as unknown, w: new WeakRef({}) }),
     ],
   ])("that throws %s", (_what, make) => {
     it.each([
@@ -280,9 +286,9 @@ describe("a task", () => {
 
   it("whose result or error cannot travel says so", () => {
     const { sent, take } = setUp();
-    take(() => new WeakMap());
+    take(() => new WeakRef({}));
     take(() => {
-      throw Object.assign(new RangeError("bad"), { socket: new WeakMap() });
+      throw Object.assign(new RangeError("bad"), { socket: new WeakRef({}) });
     });
     expect(sent).toMatchObject([
       ["raised", 0, { name: "SerializationError" }],
@@ -438,7 +444,9 @@ describe("a generator", () => {
       return 3;
     };
     const task = take(generator, { streams: true, loading });
-    task.early = [(run) => run.credit(1), (run) => run.credit(2)];
+    task.early = new EarlySteps();
+    task.early.addCredit(1);
+    task.early.add((run) => run.credit(2));
     loaded();
     while (sent.length < 3) await turn();
     expect(sent).toEqual([
@@ -453,7 +461,7 @@ describe("a generator", () => {
     const trace: string[] = [];
     const generator = function* () {
       try {
-        yield new WeakMap();
+        yield new WeakRef({});
       } finally {
         trace.push("finally");
       }

@@ -5,6 +5,7 @@ import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
+import { NO_COLLECTIONS } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -36,7 +37,7 @@ export interface TaskRunnerOptions {
   readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
-  /** Told of everything that is run, before it is: the thread may not come back from it. */
+  /** Told of code before it is run: the thread may not come back from it. */
   readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
   /** Called after each task that has ended. */
   readonly ended: () => void;
@@ -80,7 +81,7 @@ export class TaskRunner {
     this.#parking?.look();
   }
 
-  /** Answers for a task that is no longer wanted, and tells it so. It may take its time to end. */
+  /** Answers for a task that is no longer wanted, and aborts its signal. The task may take its time to end. */
   dismiss(task: RunningTask, reason: unknown): void {
     if (task.wireId < 0) return;
     task.session.outbox.abandon(task.wireId);
@@ -128,7 +129,7 @@ export class TaskRunner {
     this.#options.touched(session);
   }
 
-  /** The task cannot be run with the modules that there are. When code is asked for the arguments remain the caller's. */
+  /** Modules that the task needs are missing. If their code is asked for, the arguments remain the caller's. */
   #unloadable(ready: ReadyTask, error: unknown): void {
     const { task } = ready;
     const { session, routine, wireId } = task;
@@ -149,6 +150,7 @@ export class TaskRunner {
     let promise: Promise<unknown> | undefined;
     try {
       const args = payload.read(session.decoder, routine.serializer()) as unknown[];
+      const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
       const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
@@ -159,6 +161,7 @@ export class TaskRunner {
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
       const self = routine.method ? args.shift() : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
+      task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
       result = runInCallContext(callContext, Reflect.apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
@@ -176,7 +179,7 @@ export class TaskRunner {
       this.#return(task, result);
       return;
     }
-    // As `await` does: a promise may have been given a `then` of its own, which counts for nothing.
+    // As `await` does: a `then` that was put on a promise is ignored.
     void Reflect.apply(promiseThen, promise, [
       (value: unknown) => this.#return(task, value),
       (error: unknown) => this.#raise(task, error),
@@ -191,6 +194,7 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        relief: () => task.session.unread.relief(),
       },
       (step) => {
         this.#options.occupancy.enter(task);
@@ -203,8 +207,12 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    for (const step of task.early ?? []) step(run);
+    const { early } = task;
     task.early = undefined;
+    if (early !== undefined) {
+      task.session.dropEarlyFrames(early.size);
+      early.applyTo(run);
+    }
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
@@ -213,7 +221,7 @@ export class TaskRunner {
     if (task.wireId < 0) return;
     const { session, routine } = task;
     try {
-      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control);
+      session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
       void task.run?.close();
       this.#raise(task, undumpable(task.routine, error));
@@ -225,7 +233,7 @@ export class TaskRunner {
   #return(task: RunningTask, value: unknown): void {
     if (task.wireId >= 0) {
       try {
-        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false);
+        task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false, task.weak);
       } catch (error) {
         this.#raise(task, undumpable(task.routine, error));
         return;
@@ -247,13 +255,13 @@ export class TaskRunner {
     const { session, routine, wireId } = task;
     try {
       trimStack(error);
-      // What the runtime has to say is not for a serializer of the user's, who need not expect it.
+      // The routine's serializer need not know the errors of the runtime.
       const byRuntime = routine.hasSerializer && isWoolError(error);
       const serializer = byRuntime ? undefined : routine.serializer();
-      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime);
+      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
-      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer);
+      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer, NO_COLLECTIONS);
     }
   }
 
@@ -279,7 +287,7 @@ export class TaskRunner {
   }
 }
 
-/** What `await` would wait for. The `then` of anything but a promise is code of the task's, and runs in its call context. */
+/** What `await` would wait for. The `then` of anything but a promise is code of the task, and runs in its call context. */
 function promiseOf(value: object, callContext: CallContext): Promise<unknown> {
   if (types.isPromise(value) && value.constructor === Promise) return value;
   return runInCallContext(callContext, toPromise, value);

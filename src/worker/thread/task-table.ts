@@ -1,6 +1,6 @@
 import type { RunningTask } from "./running-task.ts";
 
-/** Ids up to this are kept in an array. A caller counts from 0 and uses ids again, so that is where they are. */
+/** Ids up to this are kept in an array. Callers count from 0 and use ids again, so most ids are small. */
 const DENSE_IDS = 1 << 16;
 
 /** The tasks of a session that have not ended, by their id. */
@@ -8,19 +8,30 @@ export class TaskTable {
   readonly #dense: (RunningTask | undefined)[] = [];
   readonly #sparse = new Map<number, RunningTask>();
 
+  #size = 0;
+
+  /** How many there are. */
+  get size(): number {
+    return this.#size;
+  }
+
   get(id: number): RunningTask | undefined {
     return id < DENSE_IDS ? this.#dense[id] : this.#sparse.get(id);
   }
 
+  /** The id must not be taken. */
   set(id: number, task: RunningTask): void {
+    this.#size++;
     if (id < DENSE_IDS) {
-      // An array that has holes far from its end is slow for good.
+      // An array with holes stays slow.
       while (this.#dense.length < id) this.#dense.push(undefined);
       this.#dense[id] = task;
     } else this.#sparse.set(id, task);
   }
 
   delete(id: number): void {
+    if (this.get(id) === undefined) return;
+    this.#size--;
     if (id < DENSE_IDS) this.#dense[id] = undefined;
     else this.#sparse.delete(id);
   }

@@ -3,7 +3,7 @@ import type { GeneratorTurns } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { TaskParking } from "./task-parking.ts";
 
-/** While a task waits for calls of its own, another may run in its place: or tasks could wait for each other for ever. */
+/** While a task waits for calls that it made, another may run in its place; otherwise tasks could wait for each other for ever. */
 export function callObserver(task: RunningTask, parking: TaskParking): CallObserver {
   return {
     made: () => {
@@ -54,7 +54,7 @@ export function restGenerator(task: RunningTask, parking: TaskParking): void {
   if (state === "running") parking.giveBack();
 }
 
-/** A generator that rests, or waits for its turn, is closed: it does not wait for that. */
+/** A generator that rests or waits for its turn is closed: its clean-up does not wait for a permit. */
 export function wakeToClose(task: RunningTask, parking: TaskParking): void {
   if (task.state !== "resting" && task.state !== "due") return;
   if (task.state === "due") parking.remove(task);

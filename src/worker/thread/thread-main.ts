@@ -7,7 +7,6 @@ import { currentTask, markTaskThread } from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
-  LARGE_MESSAGE_BYTES,
   preload,
   receiveHook,
   SESSION_PREFIX_BYTES,
@@ -20,20 +19,17 @@ import {
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 
-/** How long a thread looks for the next message before it sleeps, in milliseconds. */
+/** How long a thread polls for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
-/** Most occasions to look for a message that are let pass after looking in vain. */
+/** Most occasions to poll that are skipped after polling in vain. */
 const MOST_PASSES = 255;
-/** Messages up to this size are taken for the pulse of a caller that waits for each answer. */
+/** Messages up to this size come, as a rule, from a caller that waits for each answer. */
 const PULSE_BYTES = 96;
-/** Bytes of large messages that may be on their way out of a session. */
-const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
 const { config, port } = workerData as { config: ThreadConfig; port: MessagePort };
 const board = new ThreadBoard(config.board);
-const unsent = new Map<number, number>();
 let received = 0;
-/** Occasions to look for a message that are let pass, and how many were after the last time in vain. */
+/** Occasions to poll that are still to be skipped, and how many were skipped after the last time in vain. */
 let passes = 0;
 let vain = 0;
 
@@ -48,6 +44,9 @@ const executor = new Executor({
   carrierFor: (pool) => proxies.carrier(pool),
   finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
+  exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
+  hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
+  limits: config.limits,
   drained: () => tell({ kind: "drained" }),
 });
 
@@ -62,10 +61,7 @@ function send(session: number, message: Buffer): boolean {
   message.copy(copy);
   copy.writeUInt32LE(session, 0);
   port.postMessage(memory, [memory]);
-  if (message.length <= LARGE_MESSAGE_BYTES) return true;
-  const outgoing = (unsent.get(session) ?? 0) + message.length;
-  unsent.set(session, outgoing);
-  return outgoing < OUTGOING_LIMIT_BYTES;
+  return true;
 }
 
 function receive(message: ArrayBuffer | ToThread): void {
@@ -86,17 +82,13 @@ function receive(message: ArrayBuffer | ToThread): void {
     }
     case "close":
       executor.close(message.session);
-      unsent.delete(message.session);
       break;
     case "finish":
       executor.finish(message.session);
       break;
-    case "sent": {
-      const outgoing = (unsent.get(message.session) ?? 0) - message.bytes;
-      unsent.set(message.session, outgoing);
-      if (outgoing < OUTGOING_LIMIT_BYTES) executor.drained(message.session);
+    case "sent":
+      executor.sent(message.session, message.bytes);
       break;
-    }
     case "stop":
       executor.stop();
       break;
@@ -122,9 +114,9 @@ function receive(message: ArrayBuffer | ToThread): void {
 }
 
 /**
- * Looks for the next message for a moment. A caller that waits for each answer sends the next one within that time, and
- * waking a sleeping thread costs a good part of such a call. Where the core is needed by others the message comes too
- * late, and looking only makes it worse: each time in vain doubles the number of occasions that are let pass.
+ * Polls for the next message for a moment. A caller that waits for each answer sends its next message within that time, and
+ * waking a sleeping thread costs a good part of such a call. Where others need the core the message comes too late, and
+ * polling makes it worse: each time in vain doubles the number of occasions that are skipped.
  */
 function spin(): void {
   if (passes > 0) {
@@ -150,7 +142,7 @@ containStrayErrors();
 markTaskThread();
 configureRoot(config.root);
 payloadFiles.useDirectory(config.payloadDirectory);
-// Keeps the thread alive. What it is handed waits until all is there that tasks count on.
+// Keeps the thread alive. Messages wait until everything that tasks rely on is loaded.
 port.ref();
 try {
   for (const specifier of config.preload) await preload(specifier);
@@ -171,15 +163,15 @@ async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefine
   return shipped === undefined ? undefined : await receiveHook<H>(shipped);
 }
 
-/** Only the first thing that is told counts. */
+/** Only the first `failed` or `ready` counts. */
 function fail(what: string, error: unknown): void {
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   tell({ kind: "failed", reason: `${what}: ${reason}` });
 }
 
 /**
- * Reports exceptions and rejections of this thread that nobody handles, and goes on: those of one task are nothing to the
- * others. Where the engine knows which task it came from, the report names it.
+ * Reports exceptions and rejections that nobody handles, and goes on: an error of one task does not concern the others. The
+ * report names the task where the engine knows it.
  */
 function containStrayErrors(): void {
   process.on("uncaughtException", (error) => report("uncaught exception", error));

@@ -1,0 +1,69 @@
+import { checkOption, checkOptions, must } from "../../checks/index.ts";
+import { InvalidArgument } from "../../errors.ts";
+import { RegistryDiscovery, type RegistryEvents, type RegistrySession } from "../registry-discovery.ts";
+import type { RegistryTls } from "../registry-tls.ts";
+import { addressProblem } from "../worker-address.ts";
+import { EtcdSession } from "./etcd-session.ts";
+
+/** Options of `EtcdDiscovery`. */
+export interface EtcdDiscoveryOptions {
+  /** The server, or the servers of one cluster, as `host:port`; `127.0.0.1:2379` by default. */
+  readonly endpoints?: readonly string[];
+  /** What the keys of the workers begin with: programs with the same one find each other. `wool` by default. */
+  readonly prefix?: string;
+  /** How long an entry stays when its publisher falls silent, in milliseconds; 15,000 by default. etcd counts in seconds. */
+  readonly ttl?: number;
+  /** Milliseconds that connecting may take, and that publishing waits for the server; 5,000 by default. */
+  readonly connectTimeout?: number;
+  readonly username?: string;
+  readonly password?: string;
+  /** TLS; none by default. */
+  readonly tls?: RegistryTls;
+}
+
+const CHECKS = {
+  endpoints: must.texts,
+  prefix: must.filledText,
+  ttl: must.wholeNumber(1000, 24 * 3600 * 1000),
+  connectTimeout: must.wholeNumber(1, 2 ** 31 - 1),
+  username: must.filledText,
+  password: must.text,
+  tls: must.object,
+};
+
+/** Workers as keys of etcd: with leases, so that the entries of a publisher that falls silent vanish, and watches. */
+export class EtcdDiscovery extends RegistryDiscovery {
+  /** @throws InvalidArgument when an option is out of range, or unknown, or an endpoint is no `host:port`. */
+  constructor(options: EtcdDiscoveryOptions = {}) {
+    checkOptions(options, CHECKS, "EtcdDiscovery");
+    const { endpoints = ["127.0.0.1:2379"], prefix = "wool", ttl = 15_000, connectTimeout = 5000 } = options;
+    const { username, password, tls } = options;
+    checkOption(endpoints.length, must.wholeNumber(1), "EtcdDiscovery", "endpoints.length");
+    for (const endpoint of endpoints) {
+      const problem = endpoint.startsWith("unix:") ? "is a socket" : addressProblem(endpoint);
+      if (problem === undefined) continue;
+      throw new InvalidArgument(`EtcdDiscovery: the endpoint ${JSON.stringify(endpoint)} ${problem}`);
+    }
+    if ((username === undefined) !== (password === undefined)) {
+      throw new InvalidArgument("EtcdDiscovery: username and password go together, and only one of them is given");
+    }
+    let next = 0;
+    /** One server after the other, beginning with the one after that of the last try. */
+    const connect = async (events: RegistryEvents): Promise<RegistrySession> => {
+      const failures: unknown[] = [];
+      for (let i = 0; i < endpoints.length; i++) {
+        const endpoint = endpoints[next++ % endpoints.length] ?? "";
+        try {
+          const settings = { endpoint, prefix: `${prefix}/`, ttl: Math.ceil(ttl / 1000), connectTimeout, tls };
+          const user = username === undefined || password === undefined ? undefined : { name: username, password };
+          return await EtcdSession.open({ ...settings, user }, events);
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length === 1) throw failures[0];
+      throw new AggregateError(failures, failures.map((failure) => String(failure)).join("; "));
+    };
+    super({ what: `etcd at ${endpoints.join(", ")}`, connectTimeout, connect });
+  }
+}

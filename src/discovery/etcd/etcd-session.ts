@@ -1,0 +1,225 @@
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  AuthenticateRequestSchema,
+  AuthenticateResponseSchema,
+  DeleteRangeRequestSchema,
+  DeleteRangeResponseSchema,
+  Event_EventType,
+  LeaseGrantRequestSchema,
+  LeaseGrantResponseSchema,
+  LeaseKeepAliveRequestSchema,
+  LeaseKeepAliveResponseSchema,
+  LeaseRevokeRequestSchema,
+  LeaseRevokeResponseSchema,
+  PutRequestSchema,
+  PutResponseSchema,
+  RangeRequestSchema,
+  RangeResponseSchema,
+  WatchRequestSchema,
+  type WatchResponse,
+  WatchResponseSchema,
+} from "../../gen/etcdserverpb/rpc_pb.ts";
+import { frameMessage, GrpcChannel, type GrpcHeaders, type GrpcStream } from "../../grpc/index.ts";
+import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
+import type { RegistryTls } from "../registry-tls.ts";
+
+/** Milliseconds that the server has for an answer, and for ending the lease when the session ends. */
+const ANSWER_MS = 5000;
+const REVOKE_MS = 1000;
+
+/** How a session is opened. */
+export interface EtcdSessionOptions {
+  readonly endpoint: string;
+  /** What all keys begin with. */
+  readonly prefix: string;
+  /** The time of the lease in seconds. */
+  readonly ttl: number;
+  readonly connectTimeout: number;
+  readonly user: { readonly name: string; readonly password: string } | undefined;
+  readonly tls: RegistryTls | undefined;
+}
+
+/** A connection to an etcd server, a lease for what is put, and a watch. */
+export class EtcdSession implements RegistrySession {
+  readonly #options: EtcdSessionOptions;
+  readonly #events: RegistryEvents;
+  readonly #channel: GrpcChannel;
+  #headers: GrpcHeaders = {};
+  #lease: Promise<bigint> | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #watch: GrpcStream | undefined;
+  #state: "open" | "closed" = "open";
+
+  private constructor(options: EtcdSessionOptions, events: RegistryEvents) {
+    this.#options = options;
+    this.#events = events;
+    const { endpoint, connectTimeout, tls } = options;
+    this.#channel = new GrpcChannel(endpoint, {
+      connectTimeout,
+      onClose: (reason) => this.#lose(reason),
+      ...(tls === undefined ? {} : { tls }),
+    });
+    this.#channel.unref();
+  }
+
+  /** Connects, and signs in if there is a user. */
+  static async open(options: EtcdSessionOptions, events: RegistryEvents): Promise<EtcdSession> {
+    const session = new EtcdSession(options, events);
+    try {
+      // Whoever waits for it keeps the program alive.
+      await session.#channel.connect();
+      await session.#signIn();
+      return session;
+    } catch (error) {
+      session.#state = "closed";
+      void session.#channel.close();
+      throw error;
+    }
+  }
+
+  get localAddress(): string | undefined {
+    return this.#channel.localAddress;
+  }
+
+  async put(uid: string, text: string): Promise<string | undefined> {
+    this.#lease ??= this.#grantLease();
+    const lease = await this.#lease;
+    const request = { key: this.#key(uid), value: Buffer.from(text), lease, prevKv: true };
+    const { prevKv } = await this.#ask("KV/Put", PutRequestSchema, request, PutResponseSchema);
+    // What this session put before is nobody else's.
+    return prevKv === undefined || prevKv.lease === lease ? undefined : Buffer.from(prevKv.value).toString();
+  }
+
+  async remove(uid: string): Promise<void> {
+    const request = { key: this.#key(uid) };
+    await this.#ask("KV/DeleteRange", DeleteRangeRequestSchema, request, DeleteRangeResponseSchema);
+  }
+
+  async follow(): Promise<void> {
+    const { prefix } = this.#options;
+    const range = { key: Buffer.from(prefix), rangeEnd: prefixEnd(prefix) };
+    const { header, kvs } = await this.#ask("KV/Range", RangeRequestSchema, range, RangeResponseSchema);
+    this.#events.entries(new Map(kvs.map(({ key, value }) => [this.#uid(key), Buffer.from(value).toString()])));
+    if (this.#state === "closed") return;
+    this.#watch?.cancel();
+    const watch = this.#channel.openStream(
+      "/etcdserverpb.Watch/Watch",
+      {
+        message: (buffer, start, end) => {
+          if (this.#watch === watch) this.#watched(fromBinary(WatchResponseSchema, buffer.subarray(start, end)));
+        },
+        status: ({ message }) => {
+          if (this.#watch === watch) this.#lose(new Error(`the watch has ended: ${message}`));
+        },
+      },
+      this.#headers,
+    );
+    this.#watch = watch;
+    const startRevision = (header?.revision ?? 0n) + 1n;
+    send(watch, WatchRequestSchema, { request: { case: "createRequest", value: { ...range, startRevision } } });
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    clearInterval(this.#keepAlive);
+    this.#watch?.cancel();
+    try {
+      const id = await this.#lease;
+      if (id !== undefined) {
+        await this.#ask("Lease/LeaseRevoke", LeaseRevokeRequestSchema, { id }, LeaseRevokeResponseSchema, REVOKE_MS);
+      }
+    } catch {
+      // Out of reach: the lease ends by itself.
+    }
+    await this.#channel.close();
+  }
+
+  async #signIn(): Promise<void> {
+    const { user } = this.#options;
+    if (user === undefined) return;
+    const { token } = await this.#ask("Auth/Authenticate", AuthenticateRequestSchema, user, AuthenticateResponseSchema);
+    this.#headers = { token };
+  }
+
+  async #grantLease(): Promise<bigint> {
+    const wanted = { ttl: BigInt(this.#options.ttl) };
+    const granted = await this.#ask("Lease/LeaseGrant", LeaseGrantRequestSchema, wanted, LeaseGrantResponseSchema);
+    const { id, ttl } = granted;
+    const stream = this.#channel.openStream(
+      "/etcdserverpb.Lease/LeaseKeepAlive",
+      {
+        message: (buffer, start, end) => {
+          const { ttl: left } = fromBinary(LeaseKeepAliveResponseSchema, buffer.subarray(start, end));
+          if (left <= 0n) this.#lose(new Error("the lease has ended"));
+        },
+        status: ({ message }) => this.#lose(new Error(`the lease cannot be kept: ${message}`)),
+      },
+      this.#headers,
+    );
+    const keep = (): void => send(stream, LeaseKeepAliveRequestSchema, { id });
+    this.#keepAlive = setInterval(keep, (Number(ttl) * 1000) / 3).unref();
+    return id;
+  }
+
+  #watched({ canceled, cancelReason, compactRevision, events }: WatchResponse): void {
+    if (canceled && compactRevision > 0n) {
+      // What happened in between is not there any more: look at everything, and go on from there.
+      this.follow().catch((error: unknown) => this.#lose(error instanceof Error ? error : new Error(String(error))));
+      return;
+    }
+    if (canceled) return this.#lose(new Error(`the watch was cancelled: ${cancelReason}`));
+    for (const { type, kv } of events) {
+      if (kv === undefined) continue;
+      const text = type === Event_EventType.DELETE ? undefined : Buffer.from(kv.value).toString();
+      this.#events.changed(this.#uid(kv.key), text);
+    }
+  }
+
+  #lose(error: Error): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    clearInterval(this.#keepAlive);
+    void this.#channel.close();
+    this.#events.lost(error);
+  }
+
+  async #ask<I extends DescMessage, O extends DescMessage>(
+    method: string,
+    input: I,
+    request: MessageInitShape<I>,
+    output: O,
+    timeout = ANSWER_MS,
+  ): Promise<MessageShape<O>> {
+    const bytes = toBinary(input, create(input, request));
+    const response = await this.#channel.unary(`/etcdserverpb.${method}`, bytes, { timeout, headers: this.#headers });
+    return fromBinary(output, response);
+  }
+
+  #key(uid: string): Buffer {
+    return Buffer.from(this.#options.prefix + encodeURIComponent(uid));
+  }
+
+  #uid(key: Uint8Array): string {
+    const name = Buffer.from(key).toString().slice(this.#options.prefix.length);
+    try {
+      return decodeURIComponent(name);
+    } catch {
+      // Not of our making: its entry makes no sense either.
+      return name;
+    }
+  }
+}
+
+/** The first key that does not begin with `prefix`. */
+function prefixEnd(prefix: string): Buffer {
+  const end = Buffer.from(prefix);
+  // A prefix ends with "/", so its last byte can be counted up.
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1;
+  return end;
+}
+
+function send<I extends DescMessage>(stream: GrpcStream, schema: I, message: MessageInitShape<I>): void {
+  stream.send(frameMessage(toBinary(schema, create(schema, message))));
+}

@@ -1,0 +1,170 @@
+import inspector from "node:inspector";
+import type { CodeSite } from "./code-site.ts";
+import { inspect, listening, withDebugger, withRemoteObject } from "./inspector-session.ts";
+import { entryTo, isDebuggerAttached, pauseIn } from "./paused-function.ts";
+import { afterCapture, unmarked, type VariableAccess } from "./variable-marks.ts";
+
+type Accessors = ReadonlyMap<string, VariableAccess>;
+
+// An accessor keeps the variables alive that it reads, so it lives no longer than the function it was made for.
+const known = new WeakMap<object, Accessors>();
+
+/** Names that mean something else where the engine evaluates code, or cannot be written there. */
+const UNSAFE_NAME = /^(?:arguments|async|await|eval|get|let|of|set|static|this|yield)$|[^\w$]/;
+
+/**
+ * Accessors of variables around a function; undefined when the function cannot be entered. The engine makes them inside
+ * of the function, before its first statement; none of its code runs. Turns the debugger on.
+ */
+export function liveVariables(fn: object, site: CodeSite, names: readonly string[]): Accessors | undefined {
+  const existing = known.get(fn);
+  if (existing !== undefined && names.every((name) => existing.has(name))) return existing;
+  if (isDebuggerAttached() || names.some((name) => UNSAFE_NAME.test(name))) return undefined;
+  const made = isQuicklyEntered(site) && worksQuickly() ? enterQuickly(fn, names, site) : enterSlowly(fn, site, names);
+  if (made === undefined) return undefined;
+  const accessors = new Map([...(existing ?? []), ...made]);
+  known.set(fn, accessors);
+  return accessors;
+}
+
+/** The accessors that were made for a function before. */
+export function knownLiveVariables(fn: object): Accessors | undefined {
+  return known.get(fn);
+}
+
+/** What `this` means in a function that has none of its own; undefined when the function cannot be entered. */
+export function outerReceiver(fn: object, site: CodeSite): { readonly value: unknown } | undefined {
+  if (isDebuggerAttached()) return undefined;
+  if (isQuicklyEntered(site) && worksQuickly()) {
+    const taken = takeQuickly(fn, "[this]", site);
+    if (Array.isArray(taken)) return { value: taken[0] };
+  }
+  const entry = entryTo(site);
+  return entry === undefined ? undefined : pauseIn(fn, entry, (paused) => ({ value: paused.receiver() }));
+}
+
+function accessorText(names: readonly string[]): string {
+  return `[${names.map((name) => `[()=>${name},v=>{${name}=v}]`).join()}]`;
+}
+
+function toAccessors(names: readonly string[], made: unknown): Accessors | undefined {
+  if (!Array.isArray(made) || made.length !== names.length) return undefined;
+  const accessors = new Map<string, VariableAccess>();
+  for (const [index, name] of names.entries()) {
+    const pair: unknown = made[index];
+    const [get, set]: unknown[] = Array.isArray(pair) ? pair : [];
+    if (!isFunction(get) || !isFunction(set)) return undefined;
+    accessors.set(name, { get: () => unmarked(get()), set: (value) => void set(value) });
+  }
+  return accessors;
+}
+
+function isFunction(value: unknown): value is (...args: unknown[]) => unknown {
+  return typeof value === "function";
+}
+
+function enterSlowly(fn: object, site: CodeSite, names: readonly string[]): Accessors | undefined {
+  const entry = entryTo(site);
+  if (entry === undefined) return undefined;
+  return pauseIn(fn, entry, (paused) => toAccessors(names, paused.evaluate(accessorText(names))));
+}
+
+/**
+ * The first place of such a function where the engine can stop comes first at run time, too. Defaults of parameters
+ * would come before it, and a generator does not start with its call.
+ */
+function isQuicklyEntered({ unit, form }: CodeSite): boolean {
+  const { node } = unit;
+  if (form === "class" || !("params" in node) || node.generator === true) return false;
+  return node.params.every(({ type }) => type === "Identifier");
+}
+
+const TAKER = `$wool_${Math.random().toString(36).slice(2)}`;
+const ENTER = Symbol.for("wool-ts.functions.enter");
+
+/**
+ * Stopping at each function and describing the whole stack costs milliseconds. A breakpoint with a condition costs a
+ * tenth: the condition is evaluated inside of the function, hands what is wanted over and ends the call. When anything
+ * goes wrong in it, the breakpoint stops the function instead.
+ */
+function takeQuickly(fn: object, expression: string, site: CodeSite | undefined): unknown {
+  if (!isFunction(fn)) return undefined;
+  const { length } = fn;
+  const fill = new Array<undefined>(length).fill(undefined);
+  let taken: unknown;
+  const take = (made: unknown): boolean => {
+    taken = made;
+    inspect("Runtime.terminateExecution");
+    return false;
+  };
+  withDebugger(() => {
+    if (site === undefined || armed?.site !== site || armed.expression !== expression) arm(fn, expression, site);
+    // The condition sees the user's names, so it needs one that no program has. It is gone before anything else runs.
+    Object.defineProperty(globalThis, TAKER, { value: take, configurable: true });
+    Object.defineProperty(inspector, ENTER, { value: () => fn(...fill), configurable: true });
+    try {
+      listening("Debugger.paused", () => inspect("Runtime.terminateExecution"), enter);
+    } finally {
+      Reflect.deleteProperty(inspector, ENTER);
+      Reflect.deleteProperty(globalThis, TAKER);
+      afterCapture(disarm);
+    }
+  });
+  return taken;
+}
+
+function enterQuickly(fn: object, names: readonly string[], site?: CodeSite): Accessors | undefined {
+  return toAccessors(names, takeQuickly(fn, accessorText(names), site));
+}
+
+/** The functions made at one place have their breakpoint in common, so it stays until another one is needed. */
+let armed:
+  | { readonly site: CodeSite | undefined; readonly expression: string; readonly breakpointId: string }
+  | undefined;
+
+function arm(fn: object, expression: string, site: CodeSite | undefined): void {
+  disarm();
+  const condition = `(()=>{try{return ${TAKER}(${expression})}catch{return true}})()`;
+  const { breakpointId } = withRemoteObject(fn, (objectId) =>
+    inspect<{ breakpointId: string }>("Debugger.setBreakpointOnFunctionCall", { objectId, condition }),
+  );
+  armed = { site, expression, breakpointId };
+}
+
+function disarm(): void {
+  if (armed === undefined) return;
+  const { breakpointId } = armed;
+  armed = undefined;
+  withDebugger(() => inspect("Debugger.removeBreakpoint", { breakpointId }));
+}
+
+/** An evaluation with a time limit is where a termination ends. */
+function enter(): void {
+  try {
+    inspect("Runtime.evaluate", {
+      expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${ENTER.description}")]()`,
+      timeout: 60_000,
+      silent: true,
+    });
+  } catch {
+    // It was terminated, as intended.
+  }
+}
+
+let isQuickWay: boolean | undefined;
+
+/** Whether this version of the engine ends a call from inside of a condition, tried once with a function of ours. */
+function worksQuickly(): boolean {
+  if (isQuickWay !== undefined) return isQuickWay;
+  let runs = 0;
+  let probe = 1;
+  const canary = (): number => {
+    runs += 1;
+    probe += 1;
+    return probe;
+  };
+  const variable = Object.isExtensible(globalThis) ? enterQuickly(canary, ["probe"])?.get("probe") : undefined;
+  variable?.set(7);
+  isQuickWay = runs === 0 && probe === 7 && variable?.get() === 7;
+  return isQuickWay;
+}
