@@ -103,7 +103,7 @@ describe("a call", () => {
     }
     expect(told.filter((what) => what.startsWith("requeued"))).toEqual(["requeued lost"]);
     const stream = makeCall({ idempotent: true }).call;
-    stream.stream = { opened: () => undefined, yielded: () => undefined, cancelled: () => undefined };
+    stream.stream = { opened: () => undefined, yielded: () => true, cancelled: () => undefined };
     expect(stream.canRunAgain).toBe(false);
   });
 
@@ -122,7 +122,7 @@ describe("a call", () => {
 
   it("tells a generator that nobody waits for it, before it ends", () => {
     const { call, told, owner, send } = makeCall();
-    call.stream = { opened: () => undefined, yielded: () => undefined, cancelled: () => void told.push("cancelled") };
+    call.stream = { opened: () => undefined, yielded: () => true, cancelled: () => void told.push("cancelled") };
     call.waitAt(owner);
     send();
     call.cancel("enough");
