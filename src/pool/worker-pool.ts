@@ -11,10 +11,12 @@ import {
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { indexImports } from "../functions/index.ts";
 import { PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
+  argumentsOf,
   type CallOptions,
   currentCallContext,
   dispatchThrough,
@@ -124,7 +126,9 @@ export class WorkerPool implements AsyncDisposable {
     const outer = call.signal ?? context.ambient?.signal;
     const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
       const signal = outer === undefined ? cancel : AbortSignal.any([outer, cancel]);
-      return runInCallContext(context, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
+      return runInCallContext(context, () =>
+        this.call(spec, argumentsOf(spec, [item]), { ...call, signal }),
+      ) as Promise<R>;
     };
     return mapConcurrently(items, callItem, own, concurrency, {
       signal: outer,
@@ -189,7 +193,8 @@ export class WorkerPool implements AsyncDisposable {
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
-    const lost = publisher !== undefined && size > 0 ? await this.#spawn(size, proxy, publisher) : [];
+    const spawned = publisher !== undefined && size > 0 ? this.#spawn(size, proxy, publisher) : Promise.resolve([]);
+    const [lost] = await Promise.all([spawned, indexImports()]);
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenPool(this);

@@ -18,6 +18,7 @@ import {
 } from "../discovery/index.ts";
 import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
 import {
+  argumentsOf,
   type CallOptions,
   dispatchThrough,
   extendCallContext,
@@ -199,7 +200,11 @@ export class WorkerProxy implements AsyncDisposable {
       [...this.#scheduler.members.values()].map(async (member): Promise<BroadcastResult<R>> => {
         const { uid } = member;
         try {
-          return { uid, status: "fulfilled", value: (await caller.callOn(member, spec, args, undefined)) as R };
+          return {
+            uid,
+            status: "fulfilled",
+            value: (await caller.callOn(member, spec, argumentsOf(spec, args), undefined)) as R,
+          };
         } catch (reason) {
           return { uid, status: "rejected", reason };
         }

@@ -204,7 +204,9 @@ export class RoutineCaller {
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args", weak) : dumpWith(serializer, args, "args");
+      if (serializer !== undefined) bytes = dumpWith(serializer, args, "args");
+      else if (spec.method) bytes = encoder.encodeMethodCall(args, "args", weak);
+      else bytes = encoder.encodeList(args, "args", weak);
     } finally {
       signals = closeSignals();
     }

@@ -5,7 +5,7 @@ import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
-import { NO_COLLECTIONS } from "../../values/index.ts";
+import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -144,8 +144,10 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
-  #run({ task, args: payload, pool, context }: ReadyTask): void {
+  #run(ready: ReadyTask): void {
+    const { task, args: payload, pool, context } = ready;
     const { session, routine } = task;
+    let isEntered = false;
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
@@ -159,10 +161,11 @@ export class TaskRunner {
         context === undefined
           ? { task, carrier, calls }
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
-      const self = routine.method ? args.shift() : undefined;
+      const self = routine.method ? setTraps(args.shift()) : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
+      isEntered = true;
       result = runInCallContext(callContext, Reflect.apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -172,7 +175,9 @@ export class TaskRunner {
       }
     } catch (error) {
       this.#options.occupancy.leave();
-      this.#raise(task, error);
+      // A module may turn out not to be what the code asks for only when that is put together.
+      if (!isEntered && isA(ModuleUnavailable, error)) this.#unloadable(ready, error);
+      else this.#raise(task, error);
       return;
     }
     if (promise === undefined) {
