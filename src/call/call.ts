@@ -24,6 +24,8 @@ export interface CallExtras {
   readonly serializer?: Serializer | undefined;
   readonly idempotent?: boolean | undefined;
   readonly key?: string | undefined;
+  /** Only data is accepted as its outcome. */
+  readonly dataOnly?: boolean | undefined;
 }
 
 /** A pool as tasks know it, so that their calls go back to it. */

@@ -198,7 +198,7 @@ export class WorkerPool implements AsyncDisposable {
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
-    const { credentials } = this.#options;
+    const { credentials, results } = this.#options;
     const wanted = new Set(tags);
     return {
       discovery:
@@ -216,6 +216,7 @@ export class WorkerPool implements AsyncDisposable {
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
       ...(credentials === undefined ? {} : { credentials }),
+      ...(results === undefined ? {} : { results }),
     };
   }
 

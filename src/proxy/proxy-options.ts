@@ -34,6 +34,8 @@ export interface WorkerProxyOptions {
   readonly quorumTimeout?: number;
   /** Most calls that wait for room. Default: no limit. */
   readonly maxPending?: number;
+  /** `"data"`: see `RoutineOptions.results`, for all calls. Default: functions and instances of any class are accepted. */
+  readonly results?: "data";
   /** With credentials only workers with TLS are used, without only those without. Default: none. */
   readonly credentials?: CredentialsLike;
 }
@@ -48,6 +50,7 @@ export const SHARED_CHECKS = {
   quorum: must.limit(0),
   quorumTimeout: must.duration,
   maxPending: must.limit(0),
+  results: must.oneOf("data"),
   credentials: credentialsProblem,
 };
 

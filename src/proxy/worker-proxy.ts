@@ -115,7 +115,7 @@ export class WorkerProxy implements AsyncDisposable {
       },
     });
     this.#fixedAddress = fixedAddress(options);
-    this.#caller = new RoutineCaller(this.#scheduler, () => makePoolReference(this.#address()));
+    this.#caller = new RoutineCaller(this.#scheduler, () => makePoolReference(this.#address()), options.results);
   }
 
   /** The workers that are used, by uid: a live view. */

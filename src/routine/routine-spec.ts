@@ -43,6 +43,7 @@ export class RoutineSpec {
       options.timeout === undefined &&
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
+      options.results === undefined &&
       options.prefetch === undefined;
   }
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { MalformedPayload } from "./bytes/malformed-payload.ts";
+import { NotData } from "./function-nodes.ts";
 import {
   type Dependency,
   type Dismantled,
@@ -55,6 +56,12 @@ class FakePort implements FunctionPort {
       value.captured = parts;
     };
     return { value, complete };
+  }
+
+  findKnown(head: PlainData): unknown {
+    if (typeof head === "string") return [...this.references].find(([, name]) => name === head)?.[0];
+    if (typeof head !== "object" || head === null || !("id" in head)) return undefined;
+    return head.isClass === true ? this.known[Number(head.id)] : undefined;
   }
 
   referenceOf(value: object | symbol): Dismantled | undefined {
@@ -348,5 +355,65 @@ describe("travellers", () => {
       shared,
       "after",
     ]);
+  });
+});
+
+describe("where only data is taken", () => {
+  class Point {
+    x = 1;
+  }
+
+  function read(value: unknown): unknown {
+    const payload = Uint8Array.from(encoder.encode(value));
+    const assemble = (): never => {
+      throw new Error("it was assembled");
+    };
+    const strict: FunctionPort = {
+      assemble,
+      dismantle: (fn, holder) => port.dismantle(fn, holder),
+      findKnown: (head) => port.findKnown(head),
+      referenceOf: (given) => port.referenceOf(given),
+      refuseSymbol: () => {},
+      privatesOf: () => [],
+      restorePrivates: assemble,
+    };
+    return new ValueDecoder(strict, { dataOnly: true }).decode(payload);
+  }
+
+  it("data, instances of known classes and known symbols are read", () => {
+    const symbol = Symbol("imported");
+    port.references.set(symbol, "a symbol");
+    const value = { list: [1, new Date(5)], map: new Map([["a", { b: 2 }]]), symbol, error: new RangeError("far") };
+    expect(read(value)).toEqual(value);
+    const [point, other] = read([new Point(), Object.create(new Point())]) as Point[];
+    expect(point).toBeInstanceOf(Point);
+    expect([other?.x, Object.hasOwn(other ?? {}, "x")]).toEqual([1, false]);
+  });
+
+  it("functions are refused wherever they are, and nothing is assembled", () => {
+    const fn = (): number => 1;
+    const module = { name: "module", run: fn };
+    port.references.set(module, "a module");
+    const places: unknown[] = [
+      fn,
+      [fn],
+      { fn },
+      new Map([["fn", fn]]),
+      Object.assign(new Error("e"), { fn }),
+      Point,
+      [module],
+    ];
+    places.push(Object.defineProperty({}, "fn", { get: fn, enumerable: true }), Object.create({ fn }) as object);
+    for (const value of places) expect(() => read(value)).toThrow(NotData);
+    expect(() => read([fn])).toThrow(/holds a function/);
+    expect(() => read([module])).toThrow(/holds an object of this process/);
+  });
+
+  it("instances of classes that are not known here are refused", () => {
+    const payload = Uint8Array.from(encoder.encode([new Point()]));
+    port.known.length = 0;
+    const strict = new ValueDecoder(port, { dataOnly: true });
+    expect(() => strict.decode(payload)).toThrow(/holds an instance of .*, a class that is not known here/);
+    expect(strict.decode(encoder.encode({ still: "usable" }))).toEqual({ still: "usable" });
   });
 });

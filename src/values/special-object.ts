@@ -103,6 +103,8 @@ export function readSpecialObject(reader: GraphReader): object {
     throw new MalformedPayload("the payload holds a built-in object that this version of Node.js does not have");
   }
   const flags = reader.byte();
+  // Only it itself may be what an object inherits from, not what it holds.
+  reader.takesClass = false;
   reader.enter();
   const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
   reader.remember(object);
@@ -112,7 +114,7 @@ export function readSpecialObject(reader: GraphReader): object {
   const isKept = reader.isKept(object);
   const body = (): void => {
     const target = isKept ? {} : object;
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, reader.value());
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, readClass(reader));
     state.readBody?.(reader, object, variant);
     if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, target);
     const privates = (flags & HAS_PRIVATES) === 0 ? [] : readPrivates(reader);
@@ -128,12 +130,20 @@ export function readSpecialObject(reader: GraphReader): object {
 
 function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
   if (kind === PROTOTYPE_OF_CLASS) {
-    const prototype = prototypeOfClass(reader.value());
+    const prototype = prototypeOfClass(readClass(reader));
     if (state === ordinaryState) return Object.create(prototype);
     return setPrototype(state.readShell(reader, variant), prototype);
   }
   const object = state.readShell(reader, variant);
   return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
+}
+
+/** Reads a class or a prototype, which is welcome here also where only data is taken. */
+function readClass(reader: GraphReader): unknown {
+  reader.takesClass = true;
+  const value = reader.value();
+  reader.takesClass = false;
+  return value;
 }
 
 function setPrototype(object: object, prototype: unknown): object {

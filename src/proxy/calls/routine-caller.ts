@@ -32,6 +32,7 @@ import { StagingBuffer } from "./staging-buffer.ts";
 export class RoutineCaller {
   readonly #scheduler: Scheduler;
   readonly #refer: () => PoolReference;
+  readonly #dataOnly: boolean;
   #pool: PoolReference | undefined;
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
@@ -39,8 +40,9 @@ export class RoutineCaller {
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
   /** `refer` describes the pool to the tasks that are called through it. It is asked again after each `poolChanged`. */
-  constructor(scheduler: Scheduler, refer: () => PoolReference) {
+  constructor(scheduler: Scheduler, refer: () => PoolReference, results?: "data") {
     this.#scheduler = scheduler;
+    this.#dataOnly = results === "data";
     this.#refer = refer;
   }
 
@@ -142,7 +144,7 @@ export class RoutineCaller {
     this.#pool ??= this.#refer();
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
-    call.extras = makeExtras(spec, context, options, sent.dependencies);
+    call.extras = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
     call.args = sent.args;
     call.signals = sent.signals;
     if (route.dependencies.length > 0 || sent.dependencies.length > 0) {
@@ -172,7 +174,8 @@ export class RoutineCaller {
     if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
     const sent = this.#encode(spec, call.route, args, options);
     // Its time runs from the call on.
-    call.extras = { ...makeExtras(spec, context, options, sent.dependencies), acceptBy: extras.acceptBy };
+    const made = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
+    call.extras = { ...made, acceptBy: extras.acceptBy };
     call.args = sent.args;
     call.signals = sent.signals;
     if (sent.signals !== undefined) followSignals(call, sent.signals);
@@ -251,6 +254,7 @@ function makeExtras(
   context: CallContext | undefined,
   options: CallOptions | undefined,
   dependencies: readonly Dependency[],
+  dataOnly: boolean,
 ): CallExtras | undefined {
   const encoded = context === undefined ? undefined : encodeContext(context);
   const serializer = spec.options.serializer;
@@ -260,7 +264,8 @@ function makeExtras(
     encoded === undefined &&
     caller === undefined &&
     serializer === undefined &&
-    dependencies.length === 0
+    dependencies.length === 0 &&
+    !dataOnly
   ) {
     return undefined;
   }
@@ -269,6 +274,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    dataOnly: dataOnly || options?.results === "data",
     acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
     serializer,
