@@ -26,6 +26,7 @@ export {
   configureEntry,
   configureRoot,
   importFrom,
+  indexImports,
   isTypeScript,
   pathOf,
   prepareForTypeScript,
