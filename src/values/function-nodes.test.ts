@@ -69,7 +69,9 @@ class FakePort implements FunctionPort {
     return head === undefined ? undefined : { head, dependencies: [], early: [], parts: [], labels: [] };
   }
 
-  refuseSymbol(): void {}
+  refuseSymbol(_instance: object, symbol: symbol): void {
+    if (symbol.description === "foreign") throw new ShippingError("is another symbol there", [], "send plain data");
+  }
 
   privatesOf(value: object): PrivateState[] {
     return this.privates.get(value) ?? [];
@@ -416,4 +418,31 @@ describe("where only data is taken", () => {
     expect(() => strict.decode(payload)).toThrow(/holds an instance of .*, a class that is not known here/);
     expect(strict.decode(encoder.encode({ still: "usable" }))).toEqual({ still: "usable" });
   });
+});
+
+it("an instance that names its maker, where the prototype does not, has the maker's prototype there", () => {
+  const prototype = { plus: (): number => 1 };
+  function Maker(this: { constructor: unknown; n: number }): void {
+    this.constructor = Maker;
+    this.n = 1;
+  }
+  Maker.prototype = prototype;
+  port.known.push(Maker);
+  port.captures.set(Maker, { head: { kind: "module", id: port.known.indexOf(Maker), isClass: true } });
+  const made: object = Reflect.construct(Maker, []);
+  const back = decoder.decode(encoder.encode(made)) as object;
+  expect(Object.getPrototypeOf(back)).toBe(prototype);
+  expect(back).toMatchObject({ constructor: Maker, n: 1 });
+});
+
+it("something thrown leaves out what is under a symbol that means nothing elsewhere", () => {
+  class Failure extends Error {
+    readonly code = "E1";
+  }
+  const error = Object.assign(new Failure("bad"), { [Symbol.for("shared")]: 1, [Symbol("foreign")]: "hidden" });
+  expect(() => encoder.encode(error)).toThrow(/another symbol/);
+  const back = decoder.decode(Uint8Array.from(encoder.encodeThrown(error) as Uint8Array));
+  expect(back).toBeInstanceOf(Failure);
+  expect(back).toMatchObject({ message: "bad", code: "E1", [Symbol.for("shared")]: 1 });
+  expect(back).toMatchObject({ dropped: ["error[Symbol(foreign)]"] });
 });

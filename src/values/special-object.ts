@@ -4,6 +4,7 @@ import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { constructorOf, ownProperty } from "./own-property.ts";
+import { Refusal } from "./refusal.ts";
 import { refuseHiddenState } from "./refusals/index.ts";
 import {
   close,
@@ -52,7 +53,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
     }
     if (state === ordinaryState) refuseHiddenState(value);
   }
-  const origin = isDefault || shown === null ? undefined : constructorOf(shown);
+  const origin = isDefault || shown === null ? undefined : (constructorOf(shown) ?? namedMaker(writer, value, shown));
   if (!isDefault) refuseForeignSymbols(writer, value, properties);
   const privates = isDefault ? NO_PRIVATES : orRefuse(value, () => writer.port.privatesOf(value));
 
@@ -100,6 +101,19 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
 function writeNamed(writer: GraphWriter, prototype: object): boolean {
   return internalStateOf(prototype) !== ordinaryState && (writer.refer(prototype) || writeReference(writer, prototype));
 }
+
+/**
+ * The function that an instance names as its `constructor` where its prototype does not, if the receiver has that by
+ * itself: then the prototype is there, too. In code that travels it might not be in place yet.
+ */
+function namedMaker(writer: GraphWriter, value: object, prototype: object): object | undefined {
+  const maker = ownProperty(value, "constructor")?.value;
+  if (typeof maker !== "function" || ownProperty(maker, "prototype")?.value !== prototype) return undefined;
+  const { head } = orRefuse(maker, () => writer.port.dismantle(maker));
+  return typeof head === "object" && head !== null && "kind" in head && NAMED_KINDS.has(head.kind) ? maker : undefined;
+}
+
+const NAMED_KINDS: ReadonlySet<unknown> = new Set(["module", "builtin", "intrinsic", "runtime"]);
 
 /** Reads a special object whose tag has been read. */
 export function readSpecialObject(reader: GraphReader): object {
@@ -200,7 +214,12 @@ function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
 function refuseForeignSymbols(writer: GraphWriter, value: object, properties: readonly KeyedProperty[]): void {
   for (const { key } of properties) {
     if (typeof key !== "symbol" || !isUnique(writer.port, key)) continue;
-    orRefuse(value, () => writer.port.refuseSymbol(value, key));
+    try {
+      orRefuse(value, () => writer.port.refuseSymbol(value, key));
+    } catch (error) {
+      if (error instanceof Refusal) error.key = key;
+      throw error;
+    }
   }
 }
 
