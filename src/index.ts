@@ -98,7 +98,7 @@ export {
 } from "./security/index.ts";
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
-export type { CallerLimits } from "./wire/index.ts";
+export type { CallerLimits, ConnectionLimits } from "./wire/index.ts";
 export {
   type AuthorizeContext,
   type AuthorizeLike,

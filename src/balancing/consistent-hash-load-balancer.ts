@@ -1,8 +1,10 @@
 import { checkOption, must } from "../checks/index.ts";
+import { registerTraveller, traveller } from "../values/index.ts";
 import { HashRing } from "./hash-ring.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 import { PowerOfTwoLoadBalancer } from "./power-of-two-load-balancer.ts";
 
+const KIND = "consistent-hash-load-balancer";
 const DEFAULT_POINTS = 128;
 const MOST_POINTS = 4096;
 
@@ -26,7 +28,7 @@ interface Ring {
  * are merged once, and only its own are computed.
  */
 export class ConsistentHashLoadBalancer implements LoadBalancerLike {
-  readonly #points: number;
+  #points: number;
   readonly #rings = new WeakMap<LoadBalancerContextView, Ring>();
   readonly #keyless = new PowerOfTwoLoadBalancer();
 
@@ -56,5 +58,20 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
       known.version = context.version;
     }
     return known.ring;
+  }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === ConsistentHashLoadBalancer ? KIND : undefined;
+  }
+
+  static {
+    registerTraveller(KIND, {
+      take: (value) => [(value as ConsistentHashLoadBalancer).#points],
+      make: () => {
+        const value = new this();
+        return { value, complete: ([points]) => void (value.#points = points as number) };
+      },
+    });
   }
 }

@@ -1,4 +1,7 @@
+import { registerTraveller, traveller } from "../values/index.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
+
+const KIND = "least-loaded-load-balancer";
 
 /**
  * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools hand out runs of tasks without
@@ -19,4 +22,14 @@ export class LeastLoadedLoadBalancer implements LoadBalancerLike {
       .sort((a, b) => a.load - b.load)
       .map(({ uid }) => uid);
   }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === LeastLoadedLoadBalancer ? KIND : undefined;
+  }
 }
+
+registerTraveller(KIND, {
+  take: () => [],
+  make: () => ({ value: new LeastLoadedLoadBalancer(), complete: () => undefined }),
+});

@@ -8,6 +8,13 @@ export interface TaskInfo {
   readonly name: string;
   /** Affinity key of the call, if it has one. */
   readonly key: string | undefined;
+  /** Tags that its worker must have. The context that comes with the task has only such workers. */
+  readonly needs: readonly string[];
+  readonly kind: "call" | "stream";
+  /** Id of the task that made the call, if a task did. */
+  readonly caller: string | undefined;
+  /** Size of the encoded arguments. */
+  readonly bytes: number;
 }
 
 /** The workers of one pool, as a balancer sees them. The same object for every task of that pool. */

@@ -11,9 +11,18 @@ import {
   PowerOfTwoLoadBalancer,
   RoundRobinLoadBalancer,
 } from "./index.ts";
+import type { TaskInfo } from "./load-balancer.ts";
 
 let sequence = 0;
-const task = (key?: string) => ({ sequence: ++sequence, name: "task", key });
+const task = (key?: string): TaskInfo => ({
+  sequence: ++sequence,
+  name: "task",
+  key,
+  needs: [],
+  kind: "call",
+  caller: undefined,
+  bytes: 0,
+});
 
 function worker(uid: string, extra: Record<string, string> = {}): WorkerMetadata {
   return {

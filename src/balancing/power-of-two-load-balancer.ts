@@ -1,6 +1,9 @@
 import { checkOption, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { registerTraveller, traveller } from "../values/index.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
+
+const KIND = "power-of-two-load-balancer";
 
 /** How a `PowerOfTwoLoadBalancer` is made. */
 export interface PowerOfTwoOptions {
@@ -19,7 +22,7 @@ interface Candidates {
  * workers there are, and as long as to list them after one came or went.
  */
 export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
-  readonly #random: () => number;
+  #random: () => number;
   readonly #candidates = new WeakMap<LoadBalancerContextView, Candidates>();
 
   /** Throws `InvalidArgument` when `random` is no function. */
@@ -65,5 +68,20 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
       `the random function of the PowerOfTwoLoadBalancer gave ${describeValue(number)}: ` +
         "it must give numbers from 0 up to, not including, 1",
     );
+  }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === PowerOfTwoLoadBalancer ? KIND : undefined;
+  }
+
+  static {
+    registerTraveller(KIND, {
+      take: (value) => [(value as PowerOfTwoLoadBalancer).#random],
+      make: () => {
+        const value = new this();
+        return { value, complete: ([random]) => void (value.#random = random as () => number) };
+      },
+    });
   }
 }

@@ -1,4 +1,7 @@
+import { registerTraveller, traveller } from "../values/index.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
+
+const KIND = "round-robin-load-balancer";
 
 /**
  * Each task goes to the worker after the one that got the task before it. Takes the same time for each task however many
@@ -24,4 +27,14 @@ export class RoundRobinLoadBalancer implements LoadBalancerLike {
     const first = cycle.next();
     return first.done === true ? undefined : first.value;
   }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === RoundRobinLoadBalancer ? KIND : undefined;
+  }
 }
+
+registerTraveller(KIND, {
+  take: () => [],
+  make: () => ({ value: new RoundRobinLoadBalancer(), complete: () => undefined }),
+});

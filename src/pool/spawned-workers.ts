@@ -26,6 +26,10 @@ export interface SpawnedWorkersOptions {
   readonly stopLimit?: number;
   /** Called with each worker before it is started. */
   readonly made: (worker: WorkerLike) => void;
+  /** Called when a worker takes tasks, also when it is back. */
+  readonly present: (worker: WorkerMetadata) => void;
+  /** Called when a worker has ended by itself, before `missed` and `lost`. */
+  readonly gone: (uid: string) => void;
   /** Called when a worker is lost that will be back. */
   readonly missed: (uid: string) => void;
   /** Called when a worker is lost for good, with why. */
@@ -111,7 +115,10 @@ export class SpawnedWorkers {
     if (worker.metadata.uid !== worker.uid) {
       throw new InvalidArgument(`worker ${worker.uid} has metadata with another uid, ${worker.metadata.uid}`);
     }
-    if (worker.watch !== undefined) this.#watches.push(worker.watch((change) => this.#changed(change)));
+    if (worker.watch !== undefined) {
+      this.#watches.push(worker.watch((change) => this.#changed(change)));
+      this.#options.present(worker.metadata);
+    }
     await this.#announce("worker-added", worker.metadata);
   }
 
@@ -139,6 +146,8 @@ export class SpawnedWorkers {
   #changed(change: WorkerChange): void {
     if (this.#state === "stopping") return;
     const { metadata } = change;
+    if (change.kind === "lost") this.#options.gone(metadata.uid);
+    else this.#options.present(metadata);
     if (change.kind === "lost" && !change.final) this.#options.missed(metadata.uid);
     const announced = this.#announce(change.kind === "lost" ? "worker-dropped" : "worker-added", metadata);
     announced.catch((error: unknown) => {

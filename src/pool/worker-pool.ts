@@ -16,6 +16,7 @@ import { PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
+  argumentsOf,
   type CallOptions,
   currentCallContext,
   dispatchThrough,
@@ -125,7 +126,9 @@ export class WorkerPool implements AsyncDisposable {
     const outer = call.signal ?? context.ambient?.signal;
     const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
       const signal = outer === undefined ? cancel : AbortSignal.any([outer, cancel]);
-      return runInCallContext(context, () => this.call(spec, [item], { ...call, signal })) as Promise<R>;
+      return runInCallContext(context, () =>
+        this.call(spec, argumentsOf(spec, [item]), { ...call, signal }),
+      ) as Promise<R>;
     };
     return mapConcurrently(items, callItem, own, concurrency, {
       signal: outer,
@@ -262,6 +265,8 @@ export class WorkerPool implements AsyncDisposable {
       startLimit: quorumTimeout,
       ...(workerOptions.shutdownGracePeriod === undefined ? {} : { stopLimit: workerOptions.shutdownGracePeriod }),
       made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
+      present: (worker) => proxy.adopt(worker),
+      gone: (uid) => proxy.abandon(uid),
       missed: (uid) => proxy.expect(uid, true),
       lost: (uid, error) => {
         proxy.expect(uid, false);

@@ -23,6 +23,8 @@ export interface RoutineOptions {
   readonly results?: "data";
   /** Generators: how many steps the worker may run ahead of `next()`. Default: 0, strictly on demand. */
   readonly prefetch?: number;
+  /** Tags that a worker must have, all of them, to get the task. Default: none. */
+  readonly needs?: readonly string[];
 }
 
 /** What routines can be dispatched through: a `WorkerPool` or a `WorkerProxy`. */
@@ -49,6 +51,7 @@ const ROUTINE_CHECKS: Record<keyof RoutineOptions, Check> = {
   serializer: (value) => (isSerializer(value) ? undefined : "an object with the methods dumps and loads"),
   results: must.oneOf("data"),
   prefetch: must.wholeNumber(0),
+  needs: must.texts,
 };
 
 /** What each option of a call must be. */

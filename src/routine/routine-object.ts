@@ -80,12 +80,12 @@ export function dispatchThrough<A extends unknown[], T>(
   const object = requireRoutine(routine);
   const merged = { ...object[CALL_OPTIONS], ...options };
   const spec = object[SPEC];
-  return dispatch(
-    carrier,
-    spec,
-    spec.method ? [undefined, ...args] : args,
-    Object.keys(merged).length === 0 ? undefined : merged,
-  ) as T;
+  return dispatch(carrier, spec, argumentsOf(spec, args), Object.keys(merged).length === 0 ? undefined : merged) as T;
+}
+
+/** What travels for the arguments of a routine that is called without a receiver. */
+export function argumentsOf(spec: RoutineSpec, args: readonly unknown[]): readonly unknown[] {
+  return spec.method ? [undefined, ...args] : args;
 }
 
 /** The spec of a routine that is not a generator. Throws `InvalidArgument` for anything else. */

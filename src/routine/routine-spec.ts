@@ -1,7 +1,8 @@
 import { types } from "node:util";
 import { type Dependency, type ShippingPolicy, writtenName } from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
-import { isConstant } from "./constancy.ts";
+import { type CapturedState, capturedState } from "./captured-state.ts";
+import { warnOfLargeCapture } from "./large-capture.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
 
@@ -13,6 +14,18 @@ const generatorPrototypes: readonly unknown[] = [function* () {}, async function
 
 function isGeneratorFunction(fn: AnyFunction): boolean {
   return types.isGeneratorFunction(fn) || generatorPrototypes.includes(Object.getPrototypeOf(fn));
+}
+
+/** The code of a routine as it was captured last. */
+interface Captured {
+  readonly route: Route;
+  readonly state: CapturedState;
+  /** How often it was captured again and found to be the same. */
+  readonly unchanged: number;
+}
+
+function isPowerOfTwo(count: number): boolean {
+  return (count & (count - 1)) === 0;
 }
 
 /** What a routine is: its function, its options, and its code once that has been captured. */
@@ -27,10 +40,11 @@ export class RoutineSpec {
   readonly plain: boolean;
   /** The name in the source, once that has been looked at. */
   #written: string | undefined;
-  #route: Route | undefined;
+  #captured: Captured | undefined;
+  #hasWarned = false;
   #encoder: ValueEncoder | undefined;
   /** The route for workers without some modules, and how many those were. */
-  #without: { readonly size: number; readonly route: Route } | undefined;
+  #without: { readonly size: number; readonly captured: Captured } | undefined;
 
   /** @param written - the name that the source gives to a function without one, where that is known */
   constructor(fn: AnyFunction, options: RoutineOptions, method: boolean, written?: string) {
@@ -44,7 +58,8 @@ export class RoutineSpec {
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
       options.results === undefined &&
-      options.prefetch === undefined;
+      options.prefetch === undefined &&
+      options.needs === undefined;
   }
 
   /** How the function itself is to travel; what it captured goes by the rules. */
@@ -84,35 +99,53 @@ export class RoutineSpec {
    */
   route(self?: unknown, unavailable?: ReadonlyMap<string, string>): Route {
     if (unavailable !== undefined) return this.#routeWithout(self, unavailable);
-    if (this.#route?.fresh === false) return this.#route;
-    this.#route = this.#capture(self, undefined, this.#route);
-    return this.#route;
+    const known = this.#captured;
+    if (known?.state.isUnchanged() === true) return known.route;
+    this.#captured = this.#capture(self, undefined, known);
+    return this.#captured.route;
   }
 
   #routeWithout(self: unknown, unavailable: ReadonlyMap<string, string>): Route {
     const known = this.#without;
-    if (known?.route.fresh === false && known.size === unavailable.size) return known.route;
-    const route = this.#capture(self, unavailable, known?.route);
-    this.#without = { size: unavailable.size, route };
-    return route;
+    if (known !== undefined && known.size === unavailable.size && known.captured.state.isUnchanged()) {
+      return known.captured.route;
+    }
+    const captured = this.#capture(self, unavailable, known?.captured);
+    this.#without = { size: unavailable.size, captured };
+    return captured.route;
   }
 
-  #capture(self: unknown, unavailable: ReadonlyMap<string, string> | undefined, previous: Route | undefined): Route {
+  /** The route and what it was made of; the previous ones when the code is still the same. */
+  #capture(
+    self: unknown,
+    unavailable: ReadonlyMap<string, string> | undefined,
+    previous: Captured | undefined,
+  ): Captured {
     this.findName();
     const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
     const own = this.#ownPolicy(self, policy);
     const encoder = this.#encoderFor(policy, own);
     const encoded = encoder.encode(this.fn, this.name);
-    if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;
+    if (previous !== undefined && Buffer.compare(previous.route.code, encoded) === 0) {
+      const unchanged = previous.unchanged + 1;
+      // After some calls the engine has made accessors, with which a change is seen without another capture.
+      const state = isPowerOfTwo(unchanged) ? capturedState(this.fn, policy, own) : previous.state;
+      return { route: previous.route, state, unchanged };
+    }
     const code = Uint8Array.from(encoded);
     let dependencies: readonly Dependency[] = encoder.dependencies;
     const weak = encoder.weakCollections;
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      warnOfLargeCapture(this, own, encoder, code);
+    }
     let serializer: Uint8Array | undefined;
     if (this.options.serializer !== undefined) {
       serializer = Uint8Array.from(encoder.encode(this.options.serializer, `${this.name}.serializer`));
       dependencies = [...dependencies, ...encoder.dependencies];
     }
-    return {
+    const state = capturedState(this.fn, policy, own);
+    const route = {
       number: nextRouteNumber(),
       name: this.name,
       code,
@@ -121,9 +154,10 @@ export class RoutineSpec {
       streams: this.streams,
       method: this.method,
       serializer,
-      fresh: !isConstant(this.fn, policy, own),
-      replaces: previous?.number ?? 0,
+      fresh: state.isMutable,
+      replaces: previous?.route.number ?? 0,
     };
+    return { route, state, unchanged: 0 };
   }
 
   /** The usual one is kept, since what may change is encoded for each call. */

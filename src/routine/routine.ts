@@ -1,6 +1,6 @@
 import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { isClass, registerWrapping } from "../functions/index.ts";
+import { isClass, registerWrapping, usesReceiver } from "../functions/index.ts";
 import { type CallOptions, checkRoutineOptions, type RoutineOptions } from "./options.ts";
 import { makeRoutine } from "./routine-object.ts";
 import { routineSpecOf } from "./routine-registry.ts";
@@ -100,7 +100,9 @@ export function routine(...args: unknown[]): unknown {
       );
     }
     if (second !== undefined) checkRoutineOptions(second, "routine()");
-    return makeRoutine(routineSpecOf(first)?.derive(second ?? {}) ?? new RoutineSpec(first, second ?? {}, false));
+    return makeRoutine(
+      routineSpecOf(first)?.derive(second ?? {}) ?? new RoutineSpec(first, second ?? {}, usesReceiver(first)),
+    );
   }
   if (args.length === 1 && isPlainObject(first)) {
     checkRoutineOptions(first, "routine()");

@@ -18,7 +18,7 @@ import {
   sourceTextOf,
   titleOfFunction,
 } from "../shipment/index.ts";
-import { analyzeScopes, isFunctionNode, parseSource } from "../syntax/index.ts";
+import { analyzeScopes, isFunctionNode, parseSource, usesOwnReceiver } from "../syntax/index.ts";
 
 /** What is known of a function without asking the engine again. */
 export interface FunctionFacts {
@@ -113,4 +113,9 @@ export function selfContainedSite(fn: object): CodeSite | undefined {
     // A method, a class member, or code that only makes sense where it is.
     return undefined;
   }
+}
+
+/** True for a function that uses its own `this` or `super`: what it does depends on what it is called on. */
+export function usesReceiver(fn: object): boolean {
+  return usesOwnReceiver(sourceTextOf(fn));
 }

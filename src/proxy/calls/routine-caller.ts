@@ -31,24 +31,18 @@ import { StagingBuffer } from "./staging-buffer.ts";
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
   readonly #scheduler: Scheduler;
-  readonly #refer: () => PoolReference;
   readonly #dataOnly: boolean;
-  #pool: PoolReference | undefined;
+  readonly #pool: PoolReference;
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
   readonly #unavailable = new Map<string, string>();
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
-  /** `refer` describes the pool to the tasks that are called through it. It is asked again after each `poolChanged`. */
-  constructor(scheduler: Scheduler, refer: () => PoolReference, results?: "data") {
+  /** `pool` is what the tasks that are called know of the pool. */
+  constructor(scheduler: Scheduler, pool: PoolReference, results?: "data") {
     this.#scheduler = scheduler;
     this.#dataOnly = results === "data";
-    this.#refer = refer;
-  }
-
-  /** The pool has other workers now, and must be described anew. */
-  poolChanged(): void {
-    this.#pool = undefined;
+    this.#pool = pool;
   }
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
@@ -141,7 +135,6 @@ export class RoutineCaller {
       this.#unavailable.size === 0 ? undefined : this.#unavailable,
     );
     const sent = this.#encode(spec, route, args, options);
-    this.#pool ??= this.#refer();
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
@@ -207,7 +200,9 @@ export class RoutineCaller {
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args", weak) : dumpWith(serializer, args, "args");
+      if (serializer !== undefined) bytes = dumpWith(serializer, args, "args");
+      else if (spec.method) bytes = encoder.encodeMethodCall(args, "args", weak);
+      else bytes = encoder.encodeList(args, "args", weak);
     } finally {
       signals = closeSignals();
     }
@@ -275,6 +270,7 @@ function makeExtras(
     idempotent: options?.idempotent,
     key: options?.key,
     dataOnly: dataOnly || options?.results === "data",
+    needs: options?.needs === undefined || options.needs.length === 0 ? undefined : [...options.needs],
     acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
     serializer,
