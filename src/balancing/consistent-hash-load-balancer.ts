@@ -24,15 +24,15 @@ interface Ring {
  * keys to the others, one that joins takes its share; no other key moves. All callers that know the same workers agree.
  * Tasks without a key go to the less loaded of two workers drawn at random.
  *
- * To find a worker takes a search among `points` times as many points as there are workers; when one comes or goes, they
- * are merged once, and only its own are computed.
+ * Finding a worker is a binary search among `points` points for each worker. When a worker joins or leaves, only its
+ * points are computed, and merged with the others once.
  */
 export class ConsistentHashLoadBalancer implements LoadBalancerLike {
   #points: number;
   readonly #rings = new WeakMap<LoadBalancerContextView, Ring>();
   readonly #keyless = new PowerOfTwoLoadBalancer();
 
-  /** Throws `InvalidArgument` when `points` is no whole number from 1 to 4096. */
+  /** Throws `InvalidArgument` unless `points` is a whole number from 1 to 4096. */
   constructor(options: ConsistentHashOptions = {}) {
     const { points = DEFAULT_POINTS } = options;
     checkOption(points, must.wholeNumber(1, MOST_POINTS), "ConsistentHashLoadBalancer", "points");

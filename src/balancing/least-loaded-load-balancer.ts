@@ -4,8 +4,8 @@ import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load
 const KIND = "least-loaded-load-balancer";
 
 /**
- * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools hand out runs of tasks without
- * asking it; to be asked takes as long as to sort the workers.
+ * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools send tasks in runs without
+ * asking it; each question takes as long as sorting the workers.
  */
 export class LeastLoadedLoadBalancer implements LoadBalancerLike {
   readonly levels = true;

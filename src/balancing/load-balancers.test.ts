@@ -299,7 +299,7 @@ describe("PowerOfTwoLoadBalancer", () => {
       const balancer = new PowerOfTwoLoadBalancer({ random: () => wrong as number });
       expect(() => first(balancer.delegate(task(), contextOf(["a", "b"])))).toThrow(InvalidArgument);
       expect(() => first(balancer.delegate(task(), contextOf(["a", "b"])))).toThrow(
-        /it must give numbers from 0 up to/,
+        /it must return numbers from 0 up to/,
       );
     }
   });

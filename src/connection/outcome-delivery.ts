@@ -121,6 +121,6 @@ function notData({ route }: Call, kind: number, { message }: NotData): Serializa
 function settle(call: Call, kind: number, value: unknown, flag: boolean): boolean {
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);
-  else return call.stream?.yielded(value, flag) ?? false;
+  else return call.yield(value, flag);
   return true;
 }

@@ -4,7 +4,7 @@ import { isCallCarrier } from "./call-carrier.ts";
 
 /** How a routine is run, wherever it is called from. */
 export interface RoutineOptions {
-  /** Shown in tags, traces and errors. Default: the function's own name, else that of the variable or property that holds the routine. */
+  /** Shown in tags, traces and errors. Default: the name of the function, else of the variable or property that holds the routine. */
   readonly name?: string;
   /** Longest execution in milliseconds, enforced on both sides. Default: none. */
   readonly timeout?: number;
@@ -27,7 +27,7 @@ export interface RoutineOptions {
   readonly needs?: readonly string[];
 }
 
-/** What routines can be dispatched through: a `WorkerPool` or a `WorkerProxy`. */
+/** A `WorkerPool` or a `WorkerProxy`: routines can be dispatched through it. */
 export interface PoolLike {
   run<T>(fn: () => T): T;
 }
