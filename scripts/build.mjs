@@ -13,6 +13,7 @@ import { dts } from "rollup-plugin-dts";
 /** What programs import: the name in dist/, and the source. Each has its place in "exports" of package.json, too. */
 const PUBLIC_ENTRIES = {
   index: "src/index.ts",
+  dns: "src/discovery/dns/index.ts",
   etcd: "src/discovery/etcd/index.ts",
   redis: "src/discovery/redis/index.ts",
 };

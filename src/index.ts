@@ -41,6 +41,7 @@ export {
   type LanDiscoveryOptions,
   LocalDiscovery,
   type LocalDiscoveryOptions,
+  type OpenDiscoveryOptions,
   openDiscovery,
   StaticDiscovery,
   type StaticDiscoveryOptions,
