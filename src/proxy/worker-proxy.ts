@@ -99,7 +99,7 @@ export class WorkerProxy implements AsyncDisposable {
     this.#options = options;
     const credentials = options.credentials === undefined ? undefined : providerOf(options.credentials);
     // An address says nothing about security: what this proxy has decides, and the handshake.
-    const listed = { secure: credentials !== undefined };
+    const listed = credentials === undefined ? {} : { credentials };
     this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers], listed);
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
@@ -124,7 +124,7 @@ export class WorkerProxy implements AsyncDisposable {
     this.#isFollower = options.discovery instanceof RosterDiscovery;
     this.#roster.maxPending = options.maxPending ?? Number.POSITIVE_INFINITY;
     this.#unfollow = this.#roster.follow(() => this.#passOn());
-    this.#caller = new RoutineCaller(this.#scheduler, this.#roster);
+    this.#caller = new RoutineCaller(this.#scheduler, this.#roster, options.results);
   }
 
   /** The workers that are used, by uid: a live view. */
@@ -358,11 +358,11 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   async #findDiscovery(): Promise<Resolved<DiscoveryLike>> {
-    const { poolUri, namespace, discovery } = this.#options;
-    if (discovery !== undefined) return await resolveDiscovery(discovery);
+    const { poolUri, namespace, discovery, credentials } = this.#options;
+    if (discovery !== undefined) return await resolveDiscovery(discovery, { credentials });
     if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
     if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
-    return await resolveDiscovery(poolUri ?? "");
+    return await resolveDiscovery(poolUri ?? "", { credentials });
   }
 
   /** A proxy with credentials uses only workers with TLS, one without credentials only workers without TLS. */

@@ -21,16 +21,19 @@ import {
   type Route,
   type RoutineSpec,
 } from "../../routine/index.ts";
+import { areTasksObserved } from "../../telemetry/index.ts";
 import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { DirectCall } from "./direct-call.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
+import { TaskReport } from "./task-report.ts";
 
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
   readonly #scheduler: Scheduler;
+  readonly #dataOnly: boolean;
   readonly #pool: PoolReference;
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
@@ -38,8 +41,9 @@ export class RoutineCaller {
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
   /** `pool` is what the tasks that are called know of the pool. */
-  constructor(scheduler: Scheduler, pool: PoolReference) {
+  constructor(scheduler: Scheduler, pool: PoolReference, results?: "data") {
     this.#scheduler = scheduler;
+    this.#dataOnly = results === "data";
     this.#pool = pool;
   }
 
@@ -135,7 +139,7 @@ export class RoutineCaller {
     const sent = this.#encode(spec, route, args, options);
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
-    call.extras = makeExtras(spec, context, options, sent.dependencies);
+    call.extras = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
     call.args = sent.args;
     call.signals = sent.signals;
     if (route.dependencies.length > 0 || sent.dependencies.length > 0) {
@@ -165,7 +169,8 @@ export class RoutineCaller {
     if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
     const sent = this.#encode(spec, call.route, args, options);
     // Its time runs from the call on.
-    call.extras = { ...makeExtras(spec, context, options, sent.dependencies), acceptBy: extras.acceptBy };
+    const made = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
+    call.extras = { ...made, acceptBy: extras.acceptBy };
     call.args = sent.args;
     call.signals = sent.signals;
     if (sent.signals !== undefined) followSignals(call, sent.signals);
@@ -217,6 +222,7 @@ interface SentArguments {
 
 /** Ties a call to its signals, its limits and the observer of the task that makes it. */
 function attend(call: Call, context: CallContext | undefined, options: CallOptions | undefined): void {
+  if (areTasksObserved()) call.watch(new TaskReport(call));
   if (call.signals !== undefined) followSignals(call, call.signals);
   const observer = context?.calls;
   if (observer !== undefined) {
@@ -246,6 +252,7 @@ function makeExtras(
   context: CallContext | undefined,
   options: CallOptions | undefined,
   dependencies: readonly Dependency[],
+  dataOnly: boolean,
 ): CallExtras | undefined {
   const encoded = context === undefined ? undefined : encodeContext(context);
   const serializer = spec.options.serializer;
@@ -255,7 +262,8 @@ function makeExtras(
     encoded === undefined &&
     caller === undefined &&
     serializer === undefined &&
-    dependencies.length === 0
+    dependencies.length === 0 &&
+    !dataOnly
   ) {
     return undefined;
   }
@@ -264,6 +272,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    dataOnly: dataOnly || options?.results === "data",
     needs: options?.needs === undefined || options.needs.length === 0 ? undefined : [...options.needs],
     acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
