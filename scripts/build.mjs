@@ -89,7 +89,10 @@ async function writeDeclarations() {
   rmSync(types, { recursive: true });
   for (const name of readdirSync(out).filter((file) => file.endsWith(".d.ts"))) {
     const text = readFileSync(join(out, name), "utf8");
-    writeFileSync(join(out, name.replace(/ts$/, "cts")), text.replace(/(from '\.\/wool-[^']*)\.js'/g, "$1.cjs'"));
+    writeFileSync(
+      join(out, name.replace(/ts$/, "cts")),
+      text.replace(/(from '\.\/(?:wool-[^']*|index))\.js'/g, "$1.cjs'"),
+    );
   }
 }
 

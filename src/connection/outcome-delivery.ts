@@ -1,7 +1,7 @@
 import type { Call } from "../call/index.ts";
-import { UnexpectedResponse } from "../errors.ts";
+import { SerializationError, UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
-import { ValueDecoder } from "../values/index.ts";
+import { functionPort, NotData, ValueDecoder } from "../values/index.ts";
 import {
   type CallerLimits,
   DEFAULT_LIMITS,
@@ -14,6 +14,7 @@ import {
 } from "../wire/index.ts";
 
 const decoder = new ValueDecoder();
+const dataDecoder = new ValueDecoder(functionPort(), { dataOnly: true });
 
 /** Finds what a worker sent back, decodes it and tells the calls, in the order in which it came. */
 export class OutcomeDelivery {
@@ -48,7 +49,7 @@ export class OutcomeDelivery {
     }
   }
 
-  /** Frees what an outcome that nobody wants brought. */
+  /** Frees the payload of an outcome that nobody wants. */
   drop(frame: FrameReader, id: number): void {
     this.payloads.drop(frame, id, OutcomeField);
   }
@@ -61,7 +62,7 @@ export class OutcomeDelivery {
       this.#deliver(call, kind, payload, flag);
       return;
     }
-    // Its worker may be gone when the code is there, and what it stored with it.
+    // The worker may be gone when the code arrives, and its stored payloads with it.
     const kept = payload.intoMemory();
     this.#deliverLater(loading, () => this.#deliver(call, kind, kept, flag));
   }
@@ -70,9 +71,14 @@ export class OutcomeDelivery {
   #deliver(call: Call, kind: number, payload: Payload, flag: boolean): void {
     let value: unknown;
     try {
-      value = payload.read(decoder, isForSerializer(kind, flag) ? call.extras?.serializer : undefined);
+      const { extras } = call;
+      const serializer = isForSerializer(kind, flag) ? extras?.serializer : undefined;
+      value = payload.read(extras?.dataOnly === true ? dataDecoder : decoder, serializer);
     } catch (cause) {
-      const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
+      const error =
+        cause instanceof NotData
+          ? notData(call, kind, cause)
+          : unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
       this.#abandon(call, error);
       call.fail(error);
       return;
@@ -93,7 +99,7 @@ export class OutcomeDelivery {
   }
 }
 
-/** What the runtime has to say itself is not for a serializer of the user's. */
+/** The user's serializer does not read the errors of the runtime itself. */
 function isForSerializer(kind: number, flag: boolean): boolean {
   return kind !== ResponseField.raised || !flag;
 }
@@ -102,7 +108,16 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
   return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
 }
 
-/** Tells a call what came of it. False for a value that nobody asked for. */
+function notData({ route }: Call, kind: number, { message }: NotData): SerializationError {
+  const what = kind === ResponseField.result ? "result" : kind === ResponseField.raised ? "error" : "yielded";
+  return new SerializationError(
+    `${what}: ${route.name} sent back a value that ${message}, and results: "data" accepts neither functions nor ` +
+      "instances of unknown classes. Return plain data, or import the class where the call is made.",
+    what,
+  );
+}
+
+/** Tells a call its outcome, or the next step of its generator. False for a value that nobody asked for. */
 function settle(call: Call, kind: number, value: unknown, flag: boolean): boolean {
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);
