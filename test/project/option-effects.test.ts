@@ -21,6 +21,10 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "test/integration/nested-bounds.test.ts",
     "goes only to workers that have all of them, from the caller and from tasks",
   ],
+  "RoutineOptions.results": [
+    "test/integration/results-data.test.ts",
+    "for one routine or call, in a pool that accepts everything",
+  ],
   "CallOptions.signal": [
     "test/integration/cancellation.test.ts",
     "rejects the call with its reason and tells the task",
@@ -54,6 +58,10 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "environment, arguments of node and modules to preload",
   ],
   "PoolOptions.credentials": ["test/integration/tls.test.ts", "goes to a worker by its identity"],
+  "PoolOptions.results": [
+    "test/integration/results-data.test.ts",
+    "functions and instances of unknown classes are refused: returned, yielded and thrown",
+  ],
   "PoolOptions.lease": ["test/integration/discovered-workers.test.ts", "lease: no more than that many"],
   "PoolOptions.filter": ["test/integration/discovered-workers.test.ts", "tags and filter: those with any of the tags"],
   "PoolOptions.lazy": [
@@ -66,6 +74,10 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "quorumTimeout: gives up after that time",
   ],
   "PoolOptions.maxPending": ["test/integration/options.test.ts", "maxPending bounds the calls of a %s that wait"],
+  "WorkerProxyOptions.results": [
+    "test/integration/results-data.test.ts",
+    "functions and instances of unknown classes are refused: returned, yielded and thrown",
+  ],
   "WorkerProxyOptions.poolUri": ["test/integration/proxies.test.ts", "in another process reaches the pool by its uri"],
   "WorkerProxyOptions.namespace": ["test/integration/proxies.test.ts", "from a namespace finds workers"],
   "WorkerProxyOptions.discovery": ["test/integration/proxies.test.ts", "follows what its discovery tells"],
