@@ -1,11 +1,14 @@
 export {
+  countedFunctions,
   dismantle,
+  functionState,
   privatesOf,
   referenceOf,
   refuseSymbol,
   restorePrivates,
   type Stability,
   stability,
+  usesReceiver,
   writtenName,
 } from "./capture/index.ts";
 export { beginCapture, endCapture, type PromiseView, viewPromise } from "./engine/index.ts";
@@ -26,6 +29,7 @@ export {
   configureEntry,
   configureRoot,
   importFrom,
+  indexImports,
   isTypeScript,
   pathOf,
   prepareForTypeScript,

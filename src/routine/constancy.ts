@@ -2,11 +2,11 @@ import { dismantle, referenceOf, type ShippingPolicy, stability } from "../funct
 import { routineSpecOf } from "./routine-registry.ts";
 
 /**
- * Whether a function, with everything that it captured, is the same at every call: it captured nothing but primitive
- * values, frozen data, what both sides have anyway, and functions of the same kind.
+ * Whether a function, with everything that it captured, is the same at every call: it captured only primitive values,
+ * frozen data, values that both sides have, and functions of the same kind.
  *
- * @param policy - how what it captured travels
- * @param own - how it travels itself
+ * @param policy - how captured values travel
+ * @param own - how the function itself travels
  */
 export function isConstant(
   value: unknown,

@@ -25,7 +25,7 @@ export {
   routine,
   type StreamRoutine,
 } from "./routine.ts";
-export { dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
+export { argumentsOf, dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

@@ -1,21 +1,34 @@
 import { types } from "node:util";
 import { type Dependency, type ShippingPolicy, writtenName } from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
-import { isConstant } from "./constancy.ts";
+import { type CapturedState, capturedState } from "./captured-state.ts";
+import { warnOfLargeCapture } from "./large-capture.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
 
 /** Any function that can be made a routine. */
 export type AnyFunction = (...args: never[]) => unknown;
 
-/** What generator functions inherit from, and what `bind` makes of them. */
+/** The prototypes of generator functions, also of bound ones. */
 const generatorPrototypes: readonly unknown[] = [function* () {}, async function* () {}].map(Object.getPrototypeOf);
 
 function isGeneratorFunction(fn: AnyFunction): boolean {
   return types.isGeneratorFunction(fn) || generatorPrototypes.includes(Object.getPrototypeOf(fn));
 }
 
-/** What a routine is: its function, its options, and its code once that has been captured. */
+/** The code of a routine as it was captured last. */
+interface Captured {
+  readonly route: Route;
+  readonly state: CapturedState;
+  /** How often it was captured again and found to be the same. */
+  readonly unchanged: number;
+}
+
+function isPowerOfTwo(count: number): boolean {
+  return (count & (count - 1)) === 0;
+}
+
+/** A routine: its function, its options, and its code once that has been captured. */
 export class RoutineSpec {
   readonly fn: AnyFunction;
   readonly options: RoutineOptions;
@@ -23,14 +36,15 @@ export class RoutineSpec {
   readonly streams: boolean;
   /** The function takes its `this` as the first argument that travels. */
   readonly method: boolean;
-  /** No option says anything about how calls are made. */
+  /** No option changes how calls are made. */
   readonly plain: boolean;
-  /** The name in the source, once that has been looked at. */
+  /** The name in the source, once the source has been read. */
   #written: string | undefined;
-  #route: Route | undefined;
+  #captured: Captured | undefined;
+  #hasWarned = false;
   #encoder: ValueEncoder | undefined;
   /** The route for workers without some modules, and how many those were. */
-  #without: { readonly size: number; readonly route: Route } | undefined;
+  #without: { readonly size: number; readonly captured: Captured } | undefined;
 
   /** @param written - the name that the source gives to a function without one, where that is known */
   constructor(fn: AnyFunction, options: RoutineOptions, method: boolean, written?: string) {
@@ -43,25 +57,26 @@ export class RoutineSpec {
       options.timeout === undefined &&
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
-      options.prefetch === undefined;
+      options.prefetch === undefined &&
+      options.needs === undefined;
   }
 
-  /** How the function itself is to travel; what it captured goes by the rules. */
+  /** How the function itself travels; captured values follow the general rules. */
   get policy(): ShippingPolicy {
     const { ship } = this.options;
     return ship === undefined ? {} : { ship };
   }
 
   /**
-   * What the routine is called in tags, traces and errors: what its options say, else the name of its function, else
-   * the one that it has in the source. That is not known before the code is captured; until then it is "anonymous".
+   * The name in tags, traces and errors: from the options, else of the function, else from the source. The last is not
+   * known before the code is captured; until then it is "anonymous".
    */
   get name(): string {
     const { name = this.fn.name } = this.options;
     return name === "" ? (this.#written ?? "anonymous") : name;
   }
 
-  /** Looks for the name in the source, where it is needed; that reads the source, as capturing the code does. */
+  /** Finds the name in the source if it is needed. That reads the source, as capturing the code does. */
   findName(): string | undefined {
     if (this.#written === undefined && this.options.name === undefined && this.fn.name === "") {
       this.#written = writtenName(this.fn);
@@ -78,40 +93,58 @@ export class RoutineSpec {
    * The code as it is now. Captured at the first call, when everything at module level is initialised, and again
    * whenever something captured may have changed. Throws `SerializationError` when it cannot travel.
    *
-   * @param self - what a method was called on: `super` and private names mean something there only
+   * @param self - the object that a method was called on: `super` and private names depend on it
    * @param unavailable - modules that the receiver cannot load, by hash, and why: their code travels instead
    */
   route(self?: unknown, unavailable?: ReadonlyMap<string, string>): Route {
     if (unavailable !== undefined) return this.#routeWithout(self, unavailable);
-    if (this.#route?.fresh === false) return this.#route;
-    this.#route = this.#capture(self, undefined, this.#route);
-    return this.#route;
+    const known = this.#captured;
+    if (known?.state.isUnchanged() === true) return known.route;
+    this.#captured = this.#capture(self, undefined, known);
+    return this.#captured.route;
   }
 
   #routeWithout(self: unknown, unavailable: ReadonlyMap<string, string>): Route {
     const known = this.#without;
-    if (known?.route.fresh === false && known.size === unavailable.size) return known.route;
-    const route = this.#capture(self, unavailable, known?.route);
-    this.#without = { size: unavailable.size, route };
-    return route;
+    if (known !== undefined && known.size === unavailable.size && known.captured.state.isUnchanged()) {
+      return known.captured.route;
+    }
+    const captured = this.#capture(self, unavailable, known?.captured);
+    this.#without = { size: unavailable.size, captured };
+    return captured.route;
   }
 
-  #capture(self: unknown, unavailable: ReadonlyMap<string, string> | undefined, previous: Route | undefined): Route {
+  /** The route and what it was made of; the previous ones when the code is still the same. */
+  #capture(
+    self: unknown,
+    unavailable: ReadonlyMap<string, string> | undefined,
+    previous: Captured | undefined,
+  ): Captured {
     this.findName();
     const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
     const own = this.#ownPolicy(self, policy);
     const encoder = this.#encoderFor(policy, own);
     const encoded = encoder.encode(this.fn, this.name);
-    if (previous !== undefined && Buffer.compare(previous.code, encoded) === 0) return previous;
+    if (previous !== undefined && Buffer.compare(previous.route.code, encoded) === 0) {
+      const unchanged = previous.unchanged + 1;
+      // After some calls the engine has made accessors, with which a change is seen without another capture.
+      const state = isPowerOfTwo(unchanged) ? capturedState(this.fn, policy, own) : previous.state;
+      return { route: previous.route, state, unchanged };
+    }
     const code = Uint8Array.from(encoded);
     let dependencies: readonly Dependency[] = encoder.dependencies;
     const weak = encoder.weakCollections;
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      warnOfLargeCapture(this, own, encoder, code);
+    }
     let serializer: Uint8Array | undefined;
     if (this.options.serializer !== undefined) {
       serializer = Uint8Array.from(encoder.encode(this.options.serializer, `${this.name}.serializer`));
       dependencies = [...dependencies, ...encoder.dependencies];
     }
-    return {
+    const state = capturedState(this.fn, policy, own);
+    const route = {
       number: nextRouteNumber(),
       name: this.name,
       code,
@@ -120,12 +153,13 @@ export class RoutineSpec {
       streams: this.streams,
       method: this.method,
       serializer,
-      fresh: !isConstant(this.fn, policy, own),
-      replaces: previous?.number ?? 0,
+      fresh: state.isMutable,
+      replaces: previous?.route.number ?? 0,
     };
+    return { route, state, unchanged: 0 };
   }
 
-  /** The usual one is kept, since what may change is encoded for each call. */
+  /** Keeps the usual encoder, since a function whose captured values may change is encoded for each call. */
   #encoderFor(policy: ShippingPolicy, own: ShippingPolicy): ValueEncoder {
     if (policy.unavailable !== undefined || own.holder !== undefined) {
       return new ValueEncoder(functionPort(policy, { fn: this.fn, policy: own }));
@@ -134,7 +168,7 @@ export class RoutineSpec {
     return this.#encoder;
   }
 
-  /** The routine's own function travels as its options say; what it captured by the rules for everything. */
+  /** The routine's function travels as its options say; captured values follow the general rules. */
   #ownPolicy(self: unknown, policy: ShippingPolicy): ShippingPolicy {
     const holder = this.method && isObject(self) ? self : undefined;
     if (this.options.ship === undefined && holder === undefined) return policy;

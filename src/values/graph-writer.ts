@@ -26,7 +26,7 @@ import {
 import { writeFunction } from "./function-nodes.ts";
 import type { Dependency, FunctionPort } from "./function-port.ts";
 import { ObjectNumbers } from "./object-numbers.ts";
-import type { Omissions } from "./omissions.ts";
+import type { PropertyChanges } from "./omissions.ts";
 import { isFractions, isPlainArray, isPlainData } from "./plain-shape.ts";
 import { Refusal } from "./refusal.ts";
 import { writeSpecialObject } from "./special-object.ts";
@@ -50,7 +50,7 @@ export class GraphWriter extends ByteWriter {
   readonly binary = new BinaryWriter();
   depth = 0;
   /** Properties that are left out of this payload, if any are. */
-  omissions: Omissions | undefined;
+  omissions: PropertyChanges | undefined;
   #seen = new ObjectNumbers();
   #referred = false;
   #shapes: (readonly string[])[] = [];

@@ -3,8 +3,18 @@ import { ownProperty, type Property } from "./own-property.ts";
 /** The property that lists what was left out of something thrown. */
 const DROPPED = "dropped";
 
+/** Properties that are written in another way than they are. */
+export interface PropertyChanges {
+  /** True when `holder` is written in another way than it is. */
+  concern(holder: object): boolean;
+  /** True for a property that is left out. */
+  has(holder: object, key: string | symbol): boolean;
+  /** What `holder` gets besides its own properties. */
+  additionTo(holder: object): { readonly key: string | symbol; readonly property: Property } | undefined;
+}
+
 /** The properties that are left out of something thrown, because they cannot travel. */
-export class Omissions {
+export class Omissions implements PropertyChanges {
   readonly #root: object;
   readonly #keys = new Map<object, Set<string | symbol>>();
   readonly #paths: string[] = [];
@@ -25,7 +35,6 @@ export class Omissions {
     this.#paths.push(path);
   }
 
-  /** True when `holder` is written in another way than it is. */
   concern(holder: object): boolean {
     return holder === this.#root || this.#keys.has(holder);
   }

@@ -2,9 +2,10 @@ import { types } from "node:util";
 import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
-import { Omissions } from "./omissions.ts";
+import { Omissions, type PropertyChanges } from "./omissions.ts";
 import { Refusal } from "./refusal.ts";
-import { explainRefusal, omitRefused } from "./refusals/index.ts";
+import { explainRefusal, omitRefused, refusedField } from "./refusals/index.ts";
+import { Traps } from "./traps.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
 /** With more properties that cannot travel than this, something else is wrong. */
@@ -20,6 +21,8 @@ export class ValueEncoder {
   #collections = NO_COLLECTIONS;
   /** What was encoded last, if some of it was left where it is. */
   #parts: PayloadParts | undefined;
+  /** The fields that receivers of methods had to go without. */
+  readonly #traps = new WeakMap<object, Traps>();
 
   constructor(port: FunctionPort = functionPort()) {
     this.#port = port;
@@ -64,6 +67,27 @@ export class ValueEncoder {
   }
 
   /**
+   * Like `encodeList`, for the receiver of a method and its arguments. Fields of the receiver that cannot travel do not
+   * matter unless the task reads them: then they throw the error that they would throw here.
+   */
+  encodeMethodCall([receiver, ...args]: readonly unknown[], rootName = "value", weak = NO_COLLECTIONS): EncodedValue {
+    const values = [receiver, ...args];
+    const known = typeof receiver === "object" && receiver !== null ? this.#traps.get(receiver) : undefined;
+    known?.refresh();
+    try {
+      return this.#joined(this.#encode(values, undefined, values, true, weak, known));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // Arguments that cannot travel fail the call, whatever becomes of the receiver.
+      this.#encode(args, rootName, args, false, weak);
+      if (typeof receiver !== "object" || receiver === null || !canHaveTraps(receiver)) {
+        throw explainRefusal(error, receiver, "this", this.#port);
+      }
+      return this.#joined(this.#encodeWithTraps(error, receiver, values, weak, known ?? new Traps(receiver)));
+    }
+  }
+
+  /**
    * Like `encodeInParts`, for something that was thrown: properties of errors and plain objects in it that cannot travel
    * are left out, and what was thrown lists them as `dropped`.
    */
@@ -84,6 +108,31 @@ export class ValueEncoder {
    */
   keep(payload: Uint8Array): Uint8Array {
     return this.#idle?.keep(payload) ?? payload;
+  }
+
+  /** Leaves out one field of the receiver after the other until the rest can travel. */
+  #encodeWithTraps(
+    first: Refusal,
+    receiver: object,
+    values: readonly unknown[],
+    weak: readonly WeakCollection[],
+    traps: Traps,
+  ): Uint8Array {
+    let refusal = first;
+    while (traps.size < MOST_OMISSIONS) {
+      const key = refusedField(refusal, receiver, this.#port, traps);
+      if (key === undefined) break;
+      traps.add(key, explainRefusal(refusal, receiver, "this", this.#port, traps));
+      try {
+        const payload = this.#encode(values, undefined, values, true, weak, traps);
+        this.#traps.set(receiver, traps);
+        return payload;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        refusal = error;
+      }
+    }
+    throw explainRefusal(refusal, receiver, "this", this.#port, traps);
   }
 
   /** Leaves out one property after the other until the rest can travel. */
@@ -112,14 +161,14 @@ export class ValueEncoder {
     list: readonly unknown[] | undefined,
     inParts: boolean,
     weak: readonly WeakCollection[],
-    omissions?: Omissions,
+    omissions?: PropertyChanges,
   ): Uint8Array {
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
-    beginCapture();
     writer.omissions = omissions;
     if (weak.length > 0) for (const collection of weak) writer.noteCollection(collection);
+    beginCapture();
     try {
       const payload = list === undefined ? writer.write(value) : writer.writeList(list);
       this.#parts = writer.takeParts(payload);
@@ -142,4 +191,8 @@ export class ValueEncoder {
     this.#parts = undefined;
     return parts;
   }
+}
+
+function canHaveTraps(receiver: object): boolean {
+  return !types.isProxy(receiver) && Object.isExtensible(receiver);
 }

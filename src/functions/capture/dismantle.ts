@@ -19,6 +19,7 @@ import {
   type ShippingPolicy,
   titleOfFunction,
 } from "../shipment/index.ts";
+import { countFunction } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
@@ -109,12 +110,16 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
     return view;
   };
   const bound = hasFacts(fn) ? undefined : source().bound;
-  if (bound !== undefined) return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+  if (bound !== undefined) {
+    countFunction(fn, undefined);
+    return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+  }
   const { exported, site } = factsOf(fn, source);
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   if (policy.ship === "reference") throw notByReference(fn, exported, policy);
+  countFunction(fn, site);
   const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(site.file.script, exported);
   return { ...takeByValue(fn, site, source, policy), way: "value", reason };
 }
@@ -145,7 +150,7 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, 
 }
 
 function exportReason({ title, path }: ModuleReference): string {
-  return `it is the export "${path.join(".")}" of "${title}"`;
+  return path.length === 0 ? `it is what "${title}" exports` : `it is the export "${path.join(".")}" of "${title}"`;
 }
 
 function valueReason(script: Script, exported: ModuleReference | undefined): string {

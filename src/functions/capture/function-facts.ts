@@ -9,7 +9,7 @@ import {
   siteOf,
   viewFunction,
 } from "../engine/index.ts";
-import { exportOf, type ModuleReference } from "../modules/index.ts";
+import { exportOf, indexImportsOf, type ModuleReference } from "../modules/index.ts";
 import {
   type AnyFunction,
   isClass,
@@ -18,7 +18,7 @@ import {
   sourceTextOf,
   titleOfFunction,
 } from "../shipment/index.ts";
-import { analyzeScopes, isFunctionNode, parseSource } from "../syntax/index.ts";
+import { analyzeScopes, isFunctionNode, parseSource, usesOwnReceiver } from "../syntax/index.ts";
 
 /** What is known of a function without asking the engine again. */
 export interface FunctionFacts {
@@ -41,6 +41,7 @@ export function factsOf(fn: AnyFunction, view: () => FunctionView = () => viewFu
   if (existing !== undefined && existing.version === version) return existing;
   const seen = view();
   const { site, script } = locate(fn, seen);
+  indexImportsOf(script, seen.scopes);
   const facts = { site, exported: exportOf(fn, script, site.unit, seen.scopes), version };
   known.set(fn, facts);
   return facts;
@@ -112,4 +113,9 @@ export function selfContainedSite(fn: object): CodeSite | undefined {
     // A method, a class member, or code that only makes sense where it is.
     return undefined;
   }
+}
+
+/** True for a function that uses its own `this` or `super`: what it does depends on what it is called on. */
+export function usesReceiver(fn: object): boolean {
+  return usesOwnReceiver(sourceTextOf(fn));
 }

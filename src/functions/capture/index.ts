@@ -1,6 +1,8 @@
+export { countedFunctions } from "./capture-budget.ts";
 export { noteMembers } from "./class-members.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dismantle.ts";
+export { usesReceiver } from "./function-facts.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
 export { Borrowed, referenceOf, refuseSymbol, SharedExport, universalReference } from "./references.ts";
-export { type Stability, stability } from "./stability.ts";
+export { type FunctionState, functionState, type Stability, stability } from "./stability.ts";
 export { writtenName } from "./written-name.ts";

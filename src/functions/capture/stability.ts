@@ -1,6 +1,8 @@
 import { types } from "node:util";
-import { isFunction, isRecord, type PlainData, type ShippingPolicy } from "../shipment/index.ts";
+import { knownLiveVariables } from "../engine/index.ts";
+import { Cell, type Dismantled, isFunction, isRecord, type PlainData, type ShippingPolicy } from "../shipment/index.ts";
 import { usesAltered } from "./altered-functions.ts";
+import type { CapturedValue } from "./captured-values.ts";
 import { dismantleWithReason } from "./dismantle.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
 import { Borrowed, SharedExport } from "./references.ts";
@@ -57,4 +59,62 @@ function isFixedValue(value: unknown, depth: number): boolean {
     const descriptor = Reflect.getOwnPropertyDescriptor(value, key);
     return descriptor !== undefined && "value" in descriptor && isFixedValue(descriptor.value, depth + 1);
   });
+}
+
+/** A captured variable that some code assigns to, and what it held when the function was taken apart. */
+export interface VariableReading {
+  /** What it holds now. */
+  read(): unknown;
+  readonly value: unknown;
+}
+
+/** What the shipment of a function was made of, as far as it may be another one later. */
+export interface FunctionState extends Pick<Dismantled, "early" | "parts"> {
+  readonly way: "reference" | "value";
+  /** What stands in its parts for the variables that functions share. */
+  readonly cells: readonly Cell[];
+  /** Undefined when only taking it apart again tells what they hold. */
+  readonly variables: readonly VariableReading[] | undefined;
+  /** Its code assigns to a variable that it captured. */
+  readonly assigns: boolean;
+  /** It has properties, or code near it changes what it consists of. */
+  readonly mayBeAltered: boolean;
+}
+
+/** Takes a function apart and tells how to find out whether that would give the same again. Throws `ShippingError`. */
+export function functionState(fn: object, policy: ShippingPolicy = {}): FunctionState {
+  const { way, captured, shipment } = dismantleWithReason(fn, policy);
+  const { early, parts, head } = shipment;
+  if (way === "reference") {
+    return { way, early, parts, cells: [], variables: [], assigns: false, mayBeAltered: false };
+  }
+  const changing = captured.filter(({ isFixed }) => !isFixed);
+  const readings = changing.map((each) => readingOf(fn, each));
+  const isReadable = !hasPrivateStatics(head) && readings.every((reading) => reading !== undefined);
+  return {
+    way,
+    early,
+    parts,
+    cells: changing.flatMap(({ value }) => (value instanceof Cell ? [value] : [])),
+    variables: isReadable ? readings.filter((reading) => reading !== undefined) : undefined,
+    assigns: changing.some(({ name, kind }) => kind === "cell" && assignsTo(fn, name)),
+    mayBeAltered: hasOwnState(fn) || hasPrivateStatics(head) || mayBeAltered(fn),
+  };
+}
+
+/** Undefined for a variable that cannot be read where it is, or for which something else travels. */
+function readingOf(fn: object, { name, value }: CapturedValue): VariableReading | undefined {
+  const cell = value instanceof Cell ? value : undefined;
+  const access = knownLiveVariables(fn)?.get(name);
+  const binding = isFunction(fn) && hasFacts(fn) ? factsOf(fn).site.free.get(name)?.binding : undefined;
+  const isGlobal = access === undefined && binding === undefined && Object.hasOwn(globalThis, name);
+  const read = isGlobal ? (): unknown => Reflect.get(globalThis, name) : access?.get;
+  if (read === undefined) return undefined;
+  const held = cell === undefined ? value : cell.v;
+  return Object.is(read(), held) ? { read, value: held } : undefined;
+}
+
+function assignsTo(fn: object, name: string): boolean {
+  const free = isFunction(fn) && hasFacts(fn) ? factsOf(fn).site.free.get(name) : undefined;
+  return free === undefined || free.references.some(({ mode }) => mode !== "read");
 }

@@ -1,9 +1,8 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import { type ScopeView, type Script, scriptFrom } from "../engine/index.ts";
-import type { Dependency } from "../shipment/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
-import { type ExportPlace, exportedAs, liveExport, placeInExports } from "./export-places.ts";
+import { type ExportPlace, exportedAs, liveExport, type ModuleReference, placeInExports } from "./export-places.ts";
 import {
   asNamespace,
   moduleOf,
@@ -15,15 +14,9 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
+import { indexedExport } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
-
-/** An export of a module that the receiver can load by itself. */
-export interface ModuleReference extends ExportPlace {
-  readonly module: Dependency;
-  /** What a person calls the module: a specifier, or a path relative to the root. */
-  readonly title: string;
-}
 
 // What an import declaration said of a value, for values whose own code does not tell where they are exported.
 const imported = new WeakMap<WeakKey, ModuleReference>();
@@ -38,6 +31,14 @@ function hasIdentity(value: unknown): value is WeakKey {
 export function noteImport(value: unknown, specifier: string, name: string, importer: string): void {
   if (!hasIdentity(value) || imported.has(value)) return;
   const reference = importedReference(value, specifier, name, importer);
+  if (reference !== undefined) imported.set(value, reference);
+}
+
+/** Remembers where `value` is in what `specifier` leads to as CommonJS from the file at `importer`, if it is in there. */
+export function noteRequired(value: unknown, specifier: string, importer: string): void {
+  const path = pathOf(importer);
+  if (!hasIdentity(value) || path === undefined || imported.has(value)) return;
+  const reference = requiredFrom(value, specifier, path);
   if (reference !== undefined) imported.set(value, reference);
 }
 
@@ -86,7 +87,7 @@ function wholeModule(path: string): ModuleReference | undefined {
  * The place of a value in what a specifier leads to as CommonJS; undefined when it is not in there. What a transpiler made
  * of such a module is not looked through.
  */
-export function requiredFrom(value: WeakKey, specifier: string, importer: string): ModuleReference | undefined {
+function requiredFrom(value: WeakKey, specifier: string, importer: string): ModuleReference | undefined {
   const path = requireResolve(specifier, importer);
   const required = path === undefined ? undefined : requiredExports(path);
   if (path === undefined || required === undefined) return undefined;
@@ -134,9 +135,9 @@ export function shippedExport(moduleHash: string, path: readonly string[], isWra
   return shipped.get(moduleHash)?.get(shippedKey(path, isWrapped))?.deref();
 }
 
-/** What an import declaration told about this value; undefined when none did. */
+/** What an import declaration, or the package that exports it, told about this value; undefined when none did. */
 export function importedAs(value: WeakKey): ModuleReference | undefined {
-  return imported.get(value);
+  return imported.get(value) ?? indexedExport(value);
 }
 
 /** The export under which the module that defines a function offers it, itself or wrapped; undefined when it does not. */

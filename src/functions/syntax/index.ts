@@ -1,5 +1,6 @@
 export { hasCallWhenLoaded } from "./load-time-calls.ts";
 export { parseSource } from "./parse-source.ts";
+export { usesOwnReceiver } from "./receiver-use.ts";
 export type { Binding, CodeUnit, ContextualSyntax, Reference, Scope } from "./scope.ts";
 export { analyzeScopes, type ScopeAnalysis } from "./scope-analysis.ts";
 export { type ClassNode, childrenOf, isAnonymousDefinition, isClassNode, isFunctionNode } from "./syntax-tree.ts";

@@ -21,32 +21,28 @@ import {
   type Route,
   type RoutineSpec,
 } from "../../routine/index.ts";
+import { areTasksObserved } from "../../telemetry/index.ts";
 import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { DirectCall } from "./direct-call.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
+import { TaskReport } from "./task-report.ts";
 
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
   readonly #scheduler: Scheduler;
-  readonly #refer: () => PoolReference;
-  #pool: PoolReference | undefined;
+  readonly #pool: PoolReference;
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
   readonly #unavailable = new Map<string, string>();
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
-  /** `refer` describes the pool to the tasks that are called through it. It is asked again after each `poolChanged`. */
-  constructor(scheduler: Scheduler, refer: () => PoolReference) {
+  /** `pool` is what the tasks that are called know of the pool. */
+  constructor(scheduler: Scheduler, pool: PoolReference) {
     this.#scheduler = scheduler;
-    this.#refer = refer;
-  }
-
-  /** The pool has other workers now, and must be described anew. */
-  poolChanged(): void {
-    this.#pool = undefined;
+    this.#pool = pool;
   }
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
@@ -139,7 +135,6 @@ export class RoutineCaller {
       this.#unavailable.size === 0 ? undefined : this.#unavailable,
     );
     const sent = this.#encode(spec, route, args, options);
-    this.#pool ??= this.#refer();
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, sent.dependencies);
@@ -204,7 +199,9 @@ export class RoutineCaller {
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
     try {
-      bytes = serializer === undefined ? encoder.encodeList(args, "args", weak) : dumpWith(serializer, args, "args");
+      if (serializer !== undefined) bytes = dumpWith(serializer, args, "args");
+      else if (spec.method) bytes = encoder.encodeMethodCall(args, "args", weak);
+      else bytes = encoder.encodeList(args, "args", weak);
     } finally {
       signals = closeSignals();
     }
@@ -222,6 +219,7 @@ interface SentArguments {
 
 /** Has a call followed by its signals, its limits and whoever observes the calls of a task. */
 function attend(call: Call, context: CallContext | undefined, options: CallOptions | undefined): void {
+  if (areTasksObserved()) call.watch(new TaskReport(call));
   if (call.signals !== undefined) followSignals(call, call.signals);
   const observer = context?.calls;
   if (observer !== undefined) {
@@ -269,6 +267,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    needs: options?.needs === undefined || options.needs.length === 0 ? undefined : [...options.needs],
     acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
     serializer,

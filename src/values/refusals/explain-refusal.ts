@@ -2,7 +2,7 @@ import { types } from "node:util";
 import { SerializationError } from "../../errors.ts";
 import { arrayIndex } from "../array-index.ts";
 import { type FunctionPort, isCell } from "../function-port.ts";
-import type { Omissions } from "../omissions.ts";
+import type { Omissions, PropertyChanges } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
 import { internalStateOf } from "../slots/index.ts";
@@ -27,7 +27,7 @@ export function explainRefusal(
   root: unknown,
   rootName: string,
   port: FunctionPort,
-  omissions?: Omissions,
+  omissions?: PropertyChanges,
 ): SerializationError {
   const { path, reason, fix } = locateRefusal(refusal, root, rootName, port, false, omissions);
   const cause = refusal.cause === undefined ? undefined : { cause: refusal.cause };
@@ -45,7 +45,7 @@ export function locateRefusal(
   rootName: string,
   port: FunctionPort,
   isCaptured = false,
-  omissions?: Omissions,
+  omissions?: PropertyChanges,
 ): { path: string; reason: string; fix: string } {
   const found = findStep(root, refusal.culprit, port, omissions);
   const segments = refusal.steps.map((step) => ` -> ${step}`);
@@ -76,6 +76,19 @@ export function omitRefused(
   return false;
 }
 
+/** The field of the receiver of a method that leads to what was refused; undefined when none does. */
+export function refusedField(
+  refusal: Refusal,
+  receiver: object,
+  port: FunctionPort,
+  changes: PropertyChanges,
+): string | symbol | undefined {
+  for (let step = findStep(receiver, refusal.culprit, port, changes); step?.from !== undefined; step = step.from) {
+    if (step.from.from === undefined) return step.key;
+  }
+  return undefined;
+}
+
 function canLackProperties(holder: object): boolean {
   if (types.isNativeError(holder)) return true;
   const prototype: object | null = Object.getPrototypeOf(holder);
@@ -91,7 +104,7 @@ function findStep(
   root: unknown,
   culprit: WeakKey,
   port: FunctionPort,
-  omissions: Omissions | undefined,
+  omissions: PropertyChanges | undefined,
 ): Step | undefined {
   const queue: Step[] = [{ value: root, from: undefined, label: "", key: undefined, captured: false }];
   const visited = new Set<object>();

@@ -1,2 +1,2 @@
-export { explainRefusal, locateRefusal, omitRefused } from "./explain-refusal.ts";
+export { explainRefusal, locateRefusal, omitRefused, refusedField } from "./explain-refusal.ts";
 export { refuseHiddenState } from "./refused-kinds.ts";

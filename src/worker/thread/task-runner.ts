@@ -5,7 +5,7 @@ import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
-import { NO_COLLECTIONS } from "../../values/index.ts";
+import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -19,8 +19,8 @@ import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task
 export interface ReadyTask {
   readonly task: RunningTask;
   readonly args: Payload;
-  /** The encoded description of the pool that it came from. */
-  readonly pool: Uint8Array | undefined;
+  /** The way to the pool that it came from. */
+  readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
   /** Set while code that the arguments need is being loaded. */
@@ -33,8 +33,6 @@ export interface ReadyTask {
 export interface TaskRunnerOptions {
   /** Where tasks wait when no more may run at once; nothing if any number may. */
   readonly parking: TaskParking | undefined;
-  /** The way to the pool that a task came from. */
-  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
   /** Told of code before it is run: the thread may not come back from it. */
@@ -144,8 +142,10 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
-  #run({ task, args: payload, pool, context }: ReadyTask): void {
+  #run(ready: ReadyTask): void {
+    const { task, args: payload, pool: carrier, context } = ready;
     const { session, routine } = task;
+    let isEntered = false;
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
@@ -153,16 +153,16 @@ export class TaskRunner {
       const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
-      const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
       const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
       const callContext: CallContext =
         context === undefined
           ? { task, carrier, calls }
           : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
-      const self = routine.method ? args.shift() : undefined;
+      const self = routine.method ? setTraps(args.shift()) : undefined;
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
+      isEntered = true;
       result = runInCallContext(callContext, Reflect.apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -172,7 +172,9 @@ export class TaskRunner {
       }
     } catch (error) {
       this.#options.occupancy.leave();
-      this.#raise(task, error);
+      // A module may turn out not to be what the code asks for only when that is put together.
+      if (!isEntered && isA(ModuleUnavailable, error)) this.#unloadable(ready, error);
+      else this.#raise(task, error);
       return;
     }
     if (promise === undefined) {

@@ -1,0 +1,45 @@
+import { type CodeSite, captureNumber } from "../engine/index.ts";
+import { ShippingError, titleOfFunction } from "../shipment/index.ts";
+
+/** Taking this many functions apart holds up the process for seconds. */
+const MOST_FUNCTIONS = 10_000;
+/** A package is not written to be taken apart: long before that it should be made where it is used. */
+const MOST_OF_PACKAGES = 2000;
+
+let counted: number | undefined;
+let functions = 0;
+let ofPackages = 0;
+/** It is refused once: how the user gets there is found by going on. */
+let isRefused = false;
+
+/**
+ * Counts a function that travels by value in the capture that is under way. Throws `ShippingError` when there are too
+ * many of them.
+ */
+export function countFunction(fn: object, site: CodeSite | undefined): void {
+  const capture = captureNumber();
+  if (capture !== counted) {
+    functions = 0;
+    ofPackages = 0;
+    isRefused = false;
+  }
+  counted = capture;
+  functions += 1;
+  const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(site?.file.script.url ?? "") ?? [];
+  if (name !== undefined) ofPackages += 1;
+  if (isRefused || (functions <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES)) return;
+  isRefused = true;
+  const most = functions > MOST_FUNCTIONS ? MOST_FUNCTIONS : MOST_OF_PACKAGES;
+  const origin = name === undefined ? "" : ` of the package "${name}"`;
+  throw new ShippingError(
+    `${titleOfFunction(fn)}${origin} is one of more than ${most.toLocaleString("en")} functions that would have to ` +
+      "travel along, which would hold up this process for seconds",
+    [],
+    "make what holds them in each worker instead, with `perWorker(() => ...)`, or in a module that workers load",
+  );
+}
+
+/** How many functions travelled by value in the capture that was made last. */
+export function countedFunctions(): number {
+  return functions;
+}

@@ -1,0 +1,188 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { dismantle } from "../functions/index.ts";
+import { capturedState } from "./captured-state.ts";
+import { routine } from "./routine.ts";
+
+/** Of a function that captured the value. */
+function isConstant(value: unknown): boolean {
+  return !capturedState(typeof value === "function" ? value : () => value).isMutable;
+}
+
+describe("isMutable", () => {
+  it.each([1, "text", null, undefined, true, 10n, Symbol.iterator, Number.NaN])("primitive %s", (value) => {
+    expect(isConstant(value)).toBe(true);
+  });
+
+  it("frozen data, all the way down", () => {
+    expect(isConstant(Object.freeze({ a: 1, b: Object.freeze([1, "x", Object.freeze({})]) }))).toBe(true);
+    expect(isConstant(Object.freeze(Object.assign(Object.create(null), { a: 1 })))).toBe(true);
+    expect(isConstant(Object.freeze({ a: [] }))).toBe(false);
+    expect(isConstant({ a: 1 })).toBe(false);
+    expect(isConstant([])).toBe(false);
+    expect(isConstant(Object.seal({ a: 1 }))).toBe(false);
+  });
+
+  it("not what freezing does not fix", () => {
+    class Counter {
+      #count = 0;
+      next() {
+        return ++this.#count;
+      }
+    }
+    for (const value of [new Map(), new Set(), new Date(), new Counter(), /x/g]) {
+      expect(isConstant(Object.freeze(value))).toBe(false);
+    }
+  });
+
+  it("looks at properties with symbols for names", () => {
+    expect(isConstant(Object.freeze({ [Symbol("s")]: {} }))).toBe(false);
+  });
+
+  it("runs no accessor, and does not take its result for the value", () => {
+    let runs = 0;
+    const value = Object.freeze({
+      get now() {
+        runs++;
+        return 1;
+      },
+    });
+    expect(isConstant(value)).toBe(false);
+    expect(runs).toBe(0);
+  });
+
+  it("what both sides have anyway", () => {
+    expect(isConstant(Math)).toBe(true);
+    expect(isConstant(Array.prototype.map)).toBe(true);
+    expect(isConstant(readFileSync)).toBe(true);
+  });
+
+  it("functions by what they captured", () => {
+    const limit = 5;
+    const frozen = Object.freeze({ limit });
+    const list: number[] = [];
+    let count = 0;
+    const inner = () => limit + frozen.limit;
+    expect(isConstant(() => 1)).toBe(true);
+    expect(isConstant(() => inner() + limit)).toBe(true);
+    expect(isConstant(() => list.length)).toBe(false);
+    expect(isConstant(() => () => list.length)).toBe(false);
+    expect(isConstant(() => ++count)).toBe(false);
+  });
+
+  it("functions that refer to each other", () => {
+    const even = (n: number): boolean => n === 0 || odd(n - 1);
+    const odd = (n: number): boolean => n !== 0 && even(n - 1);
+    expect(isConstant(even)).toBe(true);
+    expect(even(4)).toBe(true);
+  });
+
+  it("routines by what they are made of", () => {
+    const state = { calls: 0 };
+    expect(isConstant(routine(async () => 1))).toBe(true);
+    expect(isConstant(routine(async () => state.calls))).toBe(false);
+  });
+
+  it("frozen cycles", () => {
+    const a: { self?: unknown } = {};
+    a.self = a;
+    expect(isConstant(Object.freeze(a))).toBe(true);
+  });
+});
+
+describe("isUnchanged", () => {
+  /** A helper like those of libraries that extend classes. */
+  const replace = (target: object, key: string, value: unknown): void => void Reflect.set(target, key, value);
+
+  it("sees what is done to plain data, however deep", () => {
+    const settings = { limit: 1, names: ["a"], nested: { scale: 1 } };
+    const fn = () => settings;
+    for (const change of [
+      () => (settings.limit = 2),
+      () => settings.names.push("b"),
+      () => (settings.nested.scale = 3),
+      () => (settings.nested = { scale: 3 }),
+      () => replace(settings, "added", 1),
+      () => Object.freeze(settings),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged()).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+  });
+
+  it("sees what is done to maps, sets, dates and instances", () => {
+    class Point {
+      x = 1;
+    }
+    const [map, set, date, point] = [new Map([["a", {}]]), new Set([1]), new Date(0), new Point()];
+    const fn = () => [map, set, date, point];
+    for (const change of [
+      () => map.set("a", {}),
+      () => map.set("b", {}),
+      () => set.add(2),
+      () => date.setTime(5),
+      () => (point.x = 2),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged()).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+  });
+
+  it("sees a method that a helper replaced, and a property that it gave to a function", () => {
+    class Shape {
+      area(): number {
+        return 1;
+      }
+    }
+    const helper = (): number => 1;
+    const fn = () => [new Shape().area(), helper()];
+    expect(capturedState(fn).isMutable).toBe(false);
+    for (const change of [
+      () => replace(Shape.prototype, "area", () => 2),
+      () => replace(Shape, "kind", "shape"),
+      () => replace(helper, "cache", {}),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged()).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+  });
+
+  it("runs no accessor", () => {
+    const runs: number[] = [];
+    const value = {
+      get now() {
+        runs.push(1);
+        return 1;
+      },
+    };
+    expect(capturedState(() => value).isUnchanged()).toBe(true);
+    expect(runs).toEqual([]);
+  });
+
+  it("does not tell for what cannot be compared", () => {
+    const bytes = new Uint8Array(8);
+    expect(capturedState(() => bytes).isUnchanged()).toBe(false);
+  });
+
+  it("reads a variable that is assigned to, once it has been sent often", () => {
+    let count = 0;
+    const fn = () => count;
+    const up = () => {
+      count += 1;
+    };
+    expect(capturedState(fn).isUnchanged()).toBe(false);
+    expect(capturedState(fn).isMutable).toBe(false);
+    for (let times = 0; times < 60; times += 1) dismantle(fn);
+    const state = capturedState(fn);
+    expect(state.isUnchanged()).toBe(true);
+    up();
+    expect(state.isUnchanged()).toBe(false);
+    expect(capturedState(up).isMutable).toBe(true);
+  });
+});

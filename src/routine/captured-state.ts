@@ -1,0 +1,204 @@
+import { types } from "node:util";
+import { Cell, functionState, isClass, privatesOf, referenceOf, type ShippingPolicy } from "../functions/index.ts";
+import { travellerKindOf } from "../values/index.ts";
+import { routineSpecOf } from "./routine-registry.ts";
+
+/** One thing that may change, as it was when the code was captured. */
+type Check = () => boolean;
+
+/** What the code of a routine depends on: everything that it captured, and how that was. */
+export interface CapturedState {
+  /** Tasks may change some of it, so each task gets a fresh copy. */
+  readonly isMutable: boolean;
+  /** Nothing in it can change. */
+  readonly isConstant: boolean;
+  /** True when nothing has changed since. False also when only capturing it again would tell. */
+  isUnchanged(): boolean;
+}
+
+/**
+ * Looks through a function and all that it captured.
+ *
+ * @param policy - how what it captured travels
+ * @param own - how it travels itself
+ */
+export function capturedState(fn: object, policy: ShippingPolicy = {}, own: ShippingPolicy = policy): CapturedState {
+  const walk = new StateWalk(policy);
+  walk.visit(fn, own);
+  walk.run();
+  const { checks, isMutable, isOpaque } = walk;
+  return {
+    isMutable,
+    isConstant: !isMutable && !isOpaque && checks.length === 0,
+    isUnchanged: () => !isOpaque && checks.every((isSame) => isSame()),
+  };
+}
+
+const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set([
+  "length",
+  "name",
+  "prototype",
+  "arguments",
+  "caller",
+  "constructor",
+]);
+
+class StateWalk {
+  readonly checks: Check[] = [];
+  isMutable = false;
+  /** Something in it does not show whether it has changed. */
+  isOpaque = false;
+  readonly #policy: ShippingPolicy;
+  readonly #seen = new Set<object>();
+  readonly #waiting: (() => void)[] = [];
+  /** Cells of variables that are read where they are, and that no code assigns to that travels. */
+  readonly #settledCells = new Set<object>();
+
+  constructor(policy: ShippingPolicy) {
+    this.#policy = policy;
+  }
+
+  /** Looks at everything that was put off, so that deep data needs no deep stack. */
+  run(): void {
+    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) next();
+  }
+
+  visit(value: unknown, policy = this.#policy): void {
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return;
+    if (this.#seen.has(value)) return;
+    this.#seen.add(value);
+    this.#waiting.push(() => this.#look(value, policy));
+  }
+
+  #look(value: object, policy: ShippingPolicy): void {
+    const reference = types.isProxy(value) ? undefined : referenceOf(value, policy);
+    if (reference !== undefined) {
+      for (const part of reference.early) this.visit(part);
+      return;
+    }
+    const spec = routineSpecOf(value);
+    if (spec !== undefined) {
+      this.visit(spec.fn);
+      this.visit(spec.options);
+    } else if (typeof value === "function") this.#lookAtFunction(value, policy);
+    else if (value instanceof Cell) this.#lookAtCell(value);
+    else this.#lookAtObject(value);
+  }
+
+  #lookAtFunction(fn: object, policy: ShippingPolicy): void {
+    const { way, early, parts, cells, variables, assigns, mayBeAltered } = functionState(fn, policy);
+    for (const part of early) this.visit(part);
+    if (way === "reference") return;
+    if (mayBeAltered || assigns) this.isMutable = true;
+    if (!assigns) for (const cell of cells) this.#settledCells.add(cell);
+    if (variables === undefined) this.isOpaque = true;
+    for (const { read, value } of variables ?? []) this.checks.push(() => Object.is(read(), value));
+    for (const part of parts) this.visit(part);
+    this.#watchFunction(fn);
+    const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
+    if (typeof prototype === "object" && prototype !== null) this.#watchFunction(prototype);
+  }
+
+  /** The usual function has nothing but what the engine gives it, and so does its prototype: more would be enumerable. */
+  #watchFunction(object: object): void {
+    const isUsual = Reflect.ownKeys(object).every((key) => STANDARD_KEYS.has(key));
+    if (isUsual && !(typeof object === "function" && isClass(object))) {
+      this.checks.push(() => Object.keys(object).length === 0);
+    } else this.#watchProperties(object);
+  }
+
+  #lookAtCell(cell: Cell): void {
+    const value = cell.v;
+    if (!this.#settledCells.has(cell)) {
+      this.isMutable = true;
+      this.checks.push(() => Object.is(cell.v, value));
+    }
+    this.visit(value);
+  }
+
+  #lookAtObject(value: object): void {
+    const prototype = Reflect.getPrototypeOf(value);
+    const isPlain = prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+    const isUnknown = types.isProxy(value) || travellerKindOf(value) !== undefined;
+    if (isUnknown || (isPlain ? hasInternalState(value) : !this.#lookAtInstance(value, prototype))) {
+      this.isOpaque = true;
+      this.isMutable = true;
+      return;
+    }
+    const isFrozen = Object.isFrozen(value) && isPlain;
+    if (!isFrozen) {
+      this.isMutable = true;
+      this.#watchProperties(value);
+    }
+    for (const key of Reflect.ownKeys(value)) {
+      const property = Reflect.getOwnPropertyDescriptor(value, key);
+      if (property?.get !== undefined || property?.set !== undefined) this.isMutable = true;
+      this.visit(property?.value);
+      this.visit(property?.get);
+      this.visit(property?.set);
+    }
+  }
+
+  /** False for an instance with state besides its properties, other than that of a Map, a Set or a Date. */
+  #lookAtInstance(value: object, prototype: object | null): boolean {
+    if (types.isMap(value)) this.#watchEntries(value, () => [...Map.prototype.entries.call(value)].flat());
+    else if (types.isSet(value)) this.#watchEntries(value, () => [...Set.prototype.values.call(value)]);
+    else if (types.isDate(value)) {
+      const time = Date.prototype.getTime.call(value);
+      this.checks.push(() => Object.is(Date.prototype.getTime.call(value), time));
+    } else if (hasInternalState(value)) return false;
+    for (let current = prototype; current !== null; current = Reflect.getPrototypeOf(current)) {
+      const constructor: unknown = Reflect.getOwnPropertyDescriptor(current, "constructor")?.value;
+      if (typeof constructor !== "function") return false;
+      if (current === Object.prototype) break;
+      this.visit(constructor);
+    }
+    return privatesOf(value, this.#policy).length === 0;
+  }
+
+  #watchEntries(collection: Map<unknown, unknown> | Set<unknown>, list: () => unknown[]): void {
+    const before = list();
+    for (const item of before) this.visit(item);
+    this.checks.push(() => {
+      if (collection.size * (types.isMap(collection) ? 2 : 1) !== before.length) return false;
+      return list().every((item, index) => Object.is(item, before[index]));
+    });
+  }
+
+  /** Compares the own properties of an object, without running accessors. */
+  #watchProperties(object: object): void {
+    const keys = Reflect.ownKeys(object);
+    const before = keys.map((key) => Reflect.getOwnPropertyDescriptor(object, key));
+    const parent = Reflect.getPrototypeOf(object);
+    const isExtensible = Object.isExtensible(object);
+    this.checks.push(() => {
+      if (Reflect.getPrototypeOf(object) !== parent || Object.isExtensible(object) !== isExtensible) return false;
+      const now = Reflect.ownKeys(object);
+      if (now.length !== keys.length) return false;
+      for (let index = 0; index < keys.length; index++) {
+        const key = keys[index];
+        if (key === undefined || now[index] !== key) return false;
+        if (!isSameProperty(Reflect.getOwnPropertyDescriptor(object, key), before[index])) return false;
+      }
+      return true;
+    });
+  }
+}
+
+function isSameProperty(now: PropertyDescriptor | undefined, before: PropertyDescriptor | undefined): boolean {
+  return (
+    now !== undefined &&
+    before !== undefined &&
+    Object.is(now.value, before.value) &&
+    now.get === before.get &&
+    now.set === before.set &&
+    now.writable === before.writable &&
+    now.enumerable === before.enumerable &&
+    now.configurable === before.configurable
+  );
+}
+
+/** True for an object with state that its properties do not show. */
+function hasInternalState(value: object): boolean {
+  return !Array.isArray(value) && Object.prototype.toString.call(value) !== "[object Object]";
+}

@@ -1,0 +1,58 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, expect, it, vi } from "vitest";
+import { RoutineSpec } from "./routine-spec.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+function warningsOf(fn: () => unknown): unknown[] {
+  const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  const spec = new RoutineSpec(fn, { name: "resize" }, false);
+  spec.route();
+  spec.route();
+  return emit.mock.calls.map(([message, options]) => [message, options]);
+}
+
+it("warns once of megabytes, with the name of the variable", () => {
+  const small = [1];
+  const table = "x".repeat(2_000_000);
+  const [warning, ...more] = warningsOf(() => [small, table]);
+  expect(warning).toEqual([
+    expect.stringMatching(/"resize" takes "table" along: 2,00\d KB\..*perWorker.*share\(\).*module of its own/s),
+    { type: "WoolWarning", code: "WOOL_LARGE_CAPTURE" },
+  ]);
+  expect(more).toEqual([]);
+});
+
+it("warns of hundreds of functions", () => {
+  const steps = Array.from({ length: 320 }, (_, index) => () => index);
+  const [warning] = warningsOf(() => steps);
+  expect(warning).toEqual([expect.stringMatching(/"resize" takes "steps" along: 32\d functions/), expect.anything()]);
+});
+
+it("says nothing of what is usual", () => {
+  const steps = Array.from({ length: 20 }, (_, index) => () => index);
+  expect(warningsOf(() => steps)).toEqual([]);
+});
+
+it("refuses to take a package apart", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "wool-large-"));
+  try {
+    const home = join(directory, "node_modules", "many");
+    mkdirSync(home, { recursive: true });
+    writeFileSync(join(home, "package.json"), '{ "name": "many", "type": "module", "exports": "./index.js" }');
+    writeFileSync(
+      join(home, "index.js"),
+      "export const make = () => Array.from({ length: 2001 }, (_, index) => () => index);",
+    );
+    const { make } = await import(pathToFileURL(join(home, "index.js")).href);
+    const steps: unknown = make();
+    expect(() => new RoutineSpec(() => steps, { name: "resize" }, false).route()).toThrow(
+      /^resize -> steps -> .*of the package "many" is one of more than 2,000 functions.*perWorker\(\(\) => \.\.\.\)/s,
+    );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});

@@ -1,0 +1,53 @@
+import { countedFunctions, type Dependency, dismantle, type ShippingPolicy } from "../functions/index.ts";
+import type { ValueEncoder } from "../values/index.ts";
+
+/** Beyond this, capturing takes a noticeable part of a second. */
+const MANY_FUNCTIONS = 300;
+const MANY_BYTES = 1_000_000;
+
+/** What one capture came to. */
+interface Size {
+  readonly functions: number;
+  readonly bytes: number;
+}
+
+function sizeOf(payload: Uint8Array, dependencies: readonly Dependency[]): Size {
+  const code = dependencies.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);
+  return { functions: countedFunctions(), bytes: payload.length + code };
+}
+
+const isLarge = ({ functions, bytes }: Size): boolean => functions > MANY_FUNCTIONS || bytes > MANY_BYTES;
+
+/**
+ * Warns when so much was captured with a routine that it holds up the process: names the variable that it is about, and
+ * what to do. Call it right after the routine was encoded.
+ */
+export function warnOfLargeCapture(
+  routine: { readonly fn: object; readonly name: string },
+  policy: ShippingPolicy,
+  encoder: ValueEncoder,
+  payload: Uint8Array,
+): void {
+  const size = sizeOf(payload, encoder.dependencies);
+  if (!isLarge(size)) return;
+  const { parts, labels } = dismantle(routine.fn, policy);
+  let largest = { label: "", size: { functions: 0, bytes: 0 } };
+  for (const [index, part] of parts.entries()) {
+    const label = labels[index] ?? "";
+    const partSize = sizeOf(encoder.encode(part, label), encoder.dependencies);
+    if (partSize.bytes > largest.size.bytes) largest = { label, size: partSize };
+  }
+  const { label } = largest;
+  const variable = label === "" ? "what it captured" : `"${label}"`;
+  process.emitWarning(
+    `the routine "${routine.name}" takes ${variable} along: ${describe(label === "" ? size : largest.size)}. Capturing and ` +
+      `sending that holds up this process. Make it in each worker with perWorker(() => ...) if it can be made there, pass ` +
+      `large data with share(), or move it into a module of its own, which workers load by themselves`,
+    { type: "WoolWarning", code: "WOOL_LARGE_CAPTURE" },
+  );
+}
+
+function describe({ functions, bytes }: Size): string {
+  const kilobytes = `${Math.ceil(bytes / 1000).toLocaleString("en")} KB`;
+  return functions > MANY_FUNCTIONS ? `${functions} functions, ${kilobytes}` : kilobytes;
+}
