@@ -94,7 +94,7 @@ if (values.only !== "caller") {
 if (wants("caller")) {
   const outcome = await fuzzCaller(random, Math.floor(inputs * 0.18));
   note("a hostile worker", outcome, `${outcome.inputs} messages`);
-  if (outcome.crashed !== undefined) faults.push(`the caller ended with ${outcome.crashed}`);
+  if (outcome.crashed !== undefined) faults.push(`the caller ended with ${String(outcome.crashed)}`);
 }
 for (const fault of faults) console.error(`FAULT ${fault}`);
 console.log(faults.length === 0 ? "nothing was harmed" : `${faults.length} faults; repeat with --seed ${seed}`);
