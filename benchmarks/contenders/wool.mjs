@@ -12,6 +12,7 @@ export async function open({ size = 2 } = {}) {
   const pool = await WorkerPool.start({ size });
   return {
     add,
+    addUntil: (signal, x, y) => add.with({ signal })(x, y),
     echo,
     burn: burnRemotely,
     items: (prefetch) => items.with({ prefetch })(),

@@ -1,3 +1,4 @@
+import { points as abortedBurst } from "../dispatch/aborted-burst.mjs";
 import { points as cpuTasks } from "../dispatch/cpu-tasks.mjs";
 import { points as objectEcho } from "../dispatch/object-echo.mjs";
 import { points as trivialCall } from "../dispatch/trivial-call.mjs";
@@ -14,6 +15,7 @@ export const catalogue = [
   ...trivialCall,
   ...objectEcho,
   ...cpuTasks,
+  ...abortedBurst,
   ...items,
   ...bytesEcho,
   ...shippedCalls,

@@ -5,7 +5,7 @@ import type { Call } from "./call.ts";
 /** A signal among the arguments of a call. */
 export interface LiveSignal {
   readonly signal: AbortSignal;
-  /** It had been aborted when the arguments were encoded, which say so. */
+  /** It was aborted before the arguments were encoded, so they say so. */
   readonly wasAborted: boolean;
 }
 
@@ -13,24 +13,24 @@ let isCollecting = false;
 let collected: LiveSignal[] | undefined;
 let arrived: Map<number, AbortController> | undefined;
 
-/** What is encoded from now on are the arguments of a call: signals may be in them. */
+/** The encoder takes the arguments of a call from now on: signals may be in them. */
 export function openSignals(): void {
   isCollecting = true;
   collected = undefined;
 }
 
-/** The arguments are encoded, or cannot be. Returns the signals that are in them. */
+/** The encoder is done with the arguments. Returns the signals in them. */
 export function closeSignals(): readonly LiveSignal[] | undefined {
   isCollecting = false;
   return collected;
 }
 
-/** Has the signals among the arguments of a call followed by those at its worker for as long as the call lasts. */
+/** Aborts the copies of signals at the worker together with the signals among the arguments, until the call has ended. */
 export function followSignals(call: Call, signals: readonly LiveSignal[]): void {
   call.signals = signals;
   const undo = signals.flatMap(({ signal, wasAborted }, number) => {
     if (wasAborted) return [];
-    // A call that was made anew has other arguments, with signals that are followed for themselves.
+    // When the call was made anew, its new arguments have signals of their own.
     const follow = (): void => void (call.signals === signals && call.task?.abortSignal(number, signal.reason));
     return [onAbort(signal, follow)];
   });
@@ -41,7 +41,7 @@ export function followSignals(call: Call, signals: readonly LiveSignal[]): void 
   });
 }
 
-/** What aborts the signals in the arguments that were decoded last, by their numbers. */
+/** The controllers of the signals in the arguments that were decoded last, by number. */
 export function takeArrivedSignals(): ReadonlyMap<number, AbortController> | undefined {
   const controllers = arrived;
   arrived = undefined;

@@ -42,6 +42,14 @@ describe("throwAtCallSite", () => {
     expect(error.stack).not.toContain("throwAtCallSite");
   });
 
+  it("adds one place to an error that many calls fail with", async () => {
+    const error = remoteError();
+    await caught(theUsersFunction(new RemoteFailure(error)));
+    const { stack } = error;
+    await caught(theUsersFunction(new RemoteFailure(error)));
+    expect(error.stack).toBe(stack);
+  });
+
   it("passes on what is no error as it is", async () => {
     for (const thrown of ["text", undefined, null, { stack: "mine" }]) {
       expect(await caught(call(new RemoteFailure(thrown)))).toBe(thrown);

@@ -15,8 +15,10 @@ export class RemoteFailure {
 
 /** Errors of calls that nobody awaits directly, as those of `map`. */
 const unplaced = new WeakSet<Error>();
+/** Errors whose stack leads to a call. Many calls may fail with one error, such as the reason of a signal. */
+const located = new WeakSet<Error>();
 
-/** More frames than a call has of the runtime's own. */
+/** More stack lines than the runtime has of its own in a call. */
 const OWN_DEPTH = 20;
 
 /**
@@ -26,11 +28,11 @@ const OWN_DEPTH = 20;
 export function throwAtCallSite(failure: unknown): never {
   if (!(failure instanceof RemoteFailure)) throw failure;
   const { error } = failure;
-  if (error instanceof Error) addCallSite(error, throwAtCallSite);
+  if (error instanceof Error && !located.has(error)) addCallSite(error, throwAtCallSite);
   throw error;
 }
 
-/** The error of a call that was awaited on someone's behalf, to be thrown to them: its stack leads there if to no other place. */
+/** Adds where the caller is to the stack of an error whose call somebody else awaited for them. */
 export function placed(error: unknown): unknown {
   if (error instanceof Error && unplaced.delete(error)) addCallSite(error, placed);
   return error;
@@ -39,20 +41,21 @@ export function placed(error: unknown): unknown {
 function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
   const here: { stack?: string } = {};
   Error.captureStackTrace(here, below);
-  const frames = userFrames(here.stack);
-  if (frames.length === 0) {
+  const lines = userLines(here.stack);
+  if (lines.length === 0) {
     unplaced.add(error);
     return;
   }
+  located.add(error);
   try {
     const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
-    setStack(error, `${stack}\n${frames.join("\n")}`);
+    setStack(error, `${stack}\n${lines.join("\n")}`);
   } catch {
-    // An error may have a stack or a name that cannot be read: it is thrown as it is.
+    // The stack or the name of an error may be unreadable. Such an error is thrown as it is.
   }
 }
 
-/** Cuts the runtime's own frames off an error that is thrown in the course of the call itself. */
+/** Removes the runtime's own lines from the stack of an error that is thrown during the call itself. */
 export function fromCaller(error: unknown): unknown {
   if (!WoolError.isWoolError(error)) return error;
   const limit = Error.stackTraceLimit;
@@ -60,17 +63,17 @@ export function fromCaller(error: unknown): unknown {
   const here: { stack?: string } = {};
   Error.captureStackTrace(here, fromCaller);
   Error.stackTraceLimit = limit;
-  const frames = userFrames(here.stack).slice(0, limit);
-  setStack(error, [`${error.name}: ${error.message}`, ...frames].join("\n"));
+  const lines = userLines(here.stack).slice(0, limit);
+  setStack(error, [`${error.name}: ${error.message}`, ...lines].join("\n"));
   return error;
 }
 
-function userFrames(stack: string | undefined): string[] {
-  const frames = (stack ?? "")
+function userLines(stack: string | undefined): string[] {
+  const lines = (stack ?? "")
     .split("\n")
     .slice(1)
     .filter((line) => !isRuntimeLine(line));
-  // What the engine has of its own between the runtime's frames.
-  const first = frames.findIndex((line) => !/^\s+at (?:new Promise|\S+\.next) \(<anonymous>\)$/.test(line));
-  return first < 0 ? [] : frames.slice(first);
+  // What the engine has of its own between the runtime's lines.
+  const first = lines.findIndex((line) => !/^\s+at (?:new Promise|\S+\.next) \(<anonymous>\)$/.test(line));
+  return first < 0 ? [] : lines.slice(first);
 }

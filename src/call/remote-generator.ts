@@ -5,7 +5,7 @@ import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
 import { type EarlyValue, encodeEarly, type RemoteTask } from "./remote-task.ts";
 
-/** Timers may be early by that. */
+/** Timers may be early by this much. */
 const TIMER_SLACK_MS = 2;
 
 interface StepRequest {
@@ -90,7 +90,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   opened(): void {
-    // What came with the task. Anything that a worker was allowed that gave the call back is gone.
+    // The steps that came with the task. A worker that gave the call back has used none of its own.
     this.#granted = 1 + this.#prefetch;
     this.#openedAt = performance.now();
     this.#replenish();
@@ -99,7 +99,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   yielded(value: unknown, control: boolean): boolean {
-    // It may have waited for its code until now.
+    // The value may have waited for its code until now.
     if (this.#isCancelled) return true;
     if (control) this.#controls--;
     else if (this.#controls > 0 && this.#requests[0]?.kind !== StepKind.next) return true;
@@ -182,16 +182,16 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     if (request.kind !== StepKind.next) this.#prefetch = 0;
   }
 
-  /** What takes steps; nothing before the worker has been sent all of the task. */
+  /** Takes steps; undefined until the worker has been sent the whole task. */
   get #task(): RemoteTask | undefined {
     const task = this.#call?.task;
     return task?.isWritten === true ? task : undefined;
   }
 
-  /** A step that has to wait, with its value as it is now; nothing when that cannot travel. */
+  /** A step that has to wait, with its value as it is now; undefined when the value cannot travel. */
   #snapshot(request: StepRequest): StepRequest | undefined {
     const { value } = request;
-    // What is neither does not change.
+    // No other value can change.
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return request;
     try {
       return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer, this.#call?.route.weak) };
@@ -233,7 +233,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     task.credit(owed);
   }
 
-  /** Whether the worker says that the time is up, a moment before this process does: no error of the generator itself. */
+  /** Whether the worker reports the timeout a moment before this process does. The generator did not throw it. */
   #isOutOfTime(failure: unknown): boolean {
     const timeout = this.#call?.extras?.timeout;
     if (timeout === undefined || !(failure instanceof RemoteFailure && failure.error instanceof TaskTimeout))

@@ -3,15 +3,15 @@ const LARGEST = 512;
 const TARGET_QUEUE_US = 6000;
 
 /**
- * Bounds how many tasks are at a task thread and not yet started. What is beyond stays with the caller, where it can
- * still go to whoever is free. One task at first; then as many as the thread works off in a few milliseconds, by its
- * own account: round trips would measure the noise of the machine as well.
+ * Bounds how many tasks are at a task thread and not yet started. Other tasks stay with the caller, who can still give
+ * them to another worker. One task at first; then as many as the thread finishes in a few milliseconds. The thread
+ * reports how long tasks take: round trips would measure the noise of the machine, too.
  */
 export class DispatchWindow {
   #limit = 1;
   #unstarted = 0;
 
-  /** The worker does not respond: it is sent nothing until it does. */
+  /** The worker does not respond, and gets nothing until it does. */
   isShut = false;
 
   /** Tasks that may be sent now. */

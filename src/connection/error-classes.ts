@@ -7,7 +7,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   StatusCode.RESOURCE_EXHAUSTED,
 ]);
 
-/** The error for a status that a worker answered with, or that stands for how it could not be reached. */
+/** The error for a status of a worker, or for a status that says why it could not be reached. */
 export function errorForStatus(status: GrpcStatus, address: string): RpcError {
   const message = `worker ${address}: ${status.message}`;
   if (status.code === StatusCode.FAILED_PRECONDITION) return new VersionMismatch(message, status.code);
@@ -17,7 +17,7 @@ export function errorForStatus(status: GrpcStatus, address: string): RpcError {
   return new RpcError(message, status.code);
 }
 
-/** The error for a connection that never came to be. */
+/** The error for a connection that could not be made. */
 export function errorForConnect(error: unknown, address: string): RpcError {
   if (error instanceof RpcError) return error;
   const reason = error instanceof Error ? error.message : String(error);

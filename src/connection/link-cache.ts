@@ -52,7 +52,7 @@ function discard(cached: CachedLink): void {
   cached.link.close(new PoolClosed(`the connection to ${cached.link.address} is no longer used`));
 }
 
-/** Who has other credentials has a connection of their own: what one may do is nothing to the other. */
+/** Callers with different credentials have different connections: each may do only what its own allow. */
 function keyOf(address: string, credentials: WorkerCredentialsProvider | undefined): string {
   if (credentials === undefined) return address;
   let number = numbers.get(credentials);

@@ -1,6 +1,6 @@
 /** How often to look whether a worker with calls has said something, in milliseconds. */
 const LOOK_MS = 500;
-/** Looks after which a question that has not been answered means that the worker does not respond. */
+/** After so many looks without an answer the worker does not respond. */
 const PATIENCE = 2;
 
 /** A connection as its watchdog sees it. */
@@ -12,9 +12,10 @@ export interface WatchedConnection {
 }
 
 /**
- * Notices that a worker does not respond: it is frozen, or the network is silent. One that says nothing while it has
- * calls is asked; its gRPC thread answers also while a task blocks. Time in which this process itself was blocked does
- * not count: between two looks everything that has arrived is read.
+ * Notices that a worker does not respond, because it is frozen or the network is silent. It asks a worker that has calls
+ * and sends nothing; the gRPC thread of the worker answers also while a task blocks. Its timer runs only while the worker
+ * has calls. Time in which this process itself was blocked does not count: it reads everything that has arrived between
+ * two looks.
  *
  * `resting`: no calls. `watching`: it has calls. `asking`: it was asked. `silent`: it did not answer, and is asked again
  * until it does. `closed`.

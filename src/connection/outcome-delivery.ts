@@ -49,7 +49,7 @@ export class OutcomeDelivery {
     }
   }
 
-  /** Frees what an outcome that nobody wants brought. */
+  /** Frees the payload of an outcome that nobody wants. */
   drop(frame: FrameReader, id: number): void {
     this.payloads.drop(frame, id, OutcomeField);
   }
@@ -62,7 +62,7 @@ export class OutcomeDelivery {
       this.#deliver(call, kind, payload, flag);
       return;
     }
-    // Its worker may be gone when the code is there, and what it stored with it.
+    // The worker may be gone when the code arrives, and its stored payloads with it.
     const kept = payload.intoMemory();
     this.#deliverLater(loading, () => this.#deliver(call, kind, kept, flag));
   }
@@ -99,7 +99,7 @@ export class OutcomeDelivery {
   }
 }
 
-/** What the runtime has to say itself is not for a serializer of the user's. */
+/** The user's serializer does not read the errors of the runtime itself. */
 function isForSerializer(kind: number, flag: boolean): boolean {
   return kind !== ResponseField.raised || !flag;
 }
@@ -117,7 +117,7 @@ function notData({ route }: Call, kind: number, { message }: NotData): Serializa
   );
 }
 
-/** Tells a call what came of it. False for a value that nobody asked for. */
+/** Tells a call its outcome, or the next step of its generator. False for a value that nobody asked for. */
 function settle(call: Call, kind: number, value: unknown, flag: boolean): boolean {
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);

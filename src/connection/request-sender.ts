@@ -97,8 +97,8 @@ export class RequestSender {
   }
 
   /**
-   * A call whose arguments are still going out cannot be started: were it counted as waiting, small ones would wait for
-   * it. A few are not counted before they are out.
+   * A call whose arguments are still going out cannot be started. If the window counted it, small calls would wait for it.
+   * So the window does not count the first few until their arguments are out.
    */
   #transfer(task: SentTask): void {
     if (this.#transfers >= FREE_TRANSFERS) {
@@ -147,7 +147,7 @@ export class RequestSender {
     });
   }
 
-  /** A signal among the arguments was aborted. The worker learns with the task of one that is aborted before that. */
+  /** A signal among the arguments was aborted. One that is aborted before the task is written travels with the task. */
   abortSignal({ id, isWritten }: SentTask, number: number, reason: unknown): void {
     if (!isWritten) return;
     this.#writeAbort(id, number, reason, false);
@@ -166,7 +166,7 @@ export class RequestSender {
     writeAbort(this.#outbox.writer, id, number, bytes, needs, early);
   }
 
-  /** A reason that cannot travel is left out: that it was aborted can. */
+  /** A reason that cannot travel is left out. The worker still learns of the abort. */
   #reason(reason: unknown): { bytes: Uint8Array; needs: readonly number[] } {
     try {
       const bytes = Uint8Array.from(encoder.encode(reason, "reason"));

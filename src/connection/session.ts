@@ -30,7 +30,7 @@ import { SentTask, type TaskSession } from "./sent-task.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 
-/** What the owner of a session is told. */
+/** Told of changes by a session that it owns. */
 export interface SessionEvents {
   /** The session has room for more calls. */
   progressed(session: Session): void;
@@ -89,7 +89,7 @@ export class Session implements TaskSession {
     writeHello(this.#outbox.writer, {
       version: PROTOCOL_VERSION,
       minimum: MINIMUM_PROTOCOL_VERSION,
-      // Tasks are called by it and their sequence number, and code that comes back from a worker is known by it.
+      // Part of the name of each task, and of the code that comes back from a worker.
       callerId: processId,
       lane,
       fileRealm: address.startsWith("unix:") ? payloadFiles.realm : "",
@@ -163,7 +163,7 @@ export class Session implements TaskSession {
     this.#outcomes.payloads.dropChunks(task.id);
     this.#sender.cancel(task, reason);
     if (unstarted) this.window.started(1);
-    // A worker answers for every task that it was sent; one whose arguments were still under way it never saw.
+    // A worker answers every task that it was sent. It never saw one whose arguments were still on their way.
     if (!task.isWritten) this.#release(task);
     this.#progressLater();
   }
@@ -209,7 +209,7 @@ export class Session implements TaskSession {
           started += this.#started(this.#tasks[frame.integer(1)]);
           break;
         case ResponseField.chunk:
-          // Pieces of what nobody wants any more may still be under way.
+          // Pieces of an outcome that nobody wants any more may still arrive.
           if (this.#tasks[frame.integer(ChunkField.id)]?.call !== undefined) this.#outcomes.payloads.addChunk(frame);
           break;
         case ResponseField.rejected:

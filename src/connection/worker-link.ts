@@ -23,7 +23,7 @@ export interface LinkOptions {
   readonly keepaliveInterval?: number | undefined;
   /** Milliseconds that a keepalive ping may go unanswered. */
   readonly keepaliveTimeout?: number | undefined;
-  /** For TLS. None: the worker is connected to without. */
+  /** For TLS. Default: none, for a worker without TLS. */
   readonly credentials?: WorkerCredentialsProvider | undefined;
   /** What the worker may take of this process. */
   readonly limits?: CallerLimits | undefined;

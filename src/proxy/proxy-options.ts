@@ -37,7 +37,7 @@ export interface WorkerProxyOptions {
   readonly maxPending?: number;
   /** `"data"`: see `RoutineOptions.results`, for all calls. Default: functions and instances of any class are accepted. */
   readonly results?: "data";
-  /** With credentials only workers with TLS are used, without only those without. Default: none. */
+  /** With credentials a proxy uses only workers with TLS, without them only workers without TLS. Default: none. */
   readonly credentials?: CredentialsLike;
   /** What a worker may take of this process through one connection. Of those who share a connection, the first decides. */
   readonly limits?: CallerLimits;

@@ -76,7 +76,7 @@ export class WorkerConnection implements AsyncDisposable {
   }
 
   async #ask(method: "Stop" | "Idle", request: Uint8Array): Promise<Uint8Array> {
-    // The link may be open for others: it is not this connection's any more.
+    // Others may still use the link.
     if (this.#state === "closed") throw new PoolClosed(`the connection to ${this.#link.address} is closed`);
     return await this.#link.unary(method, request, CONTROL_TIMEOUT_MS);
   }

@@ -45,11 +45,11 @@ export interface WorkerStats {
 
 /** What became of the calls of a pool at one of its workers. */
 export interface MemberStats extends WorkerStats {
-  /** False while the worker gives no sign of life although it has calls; it gets no more until it does. */
+  /** False while the worker does not respond although it has calls; it gets no more until it responds. */
   readonly responds: boolean;
 }
 
-/** What a worker made of a broadcast. */
+/** The outcome of a broadcast at one worker. */
 export type BroadcastResult<R> =
   | { readonly uid: string; readonly status: "fulfilled"; readonly value: R }
   | { readonly uid: string; readonly status: "rejected"; readonly reason: unknown };
@@ -173,7 +173,7 @@ export class WorkerProxy implements AsyncDisposable {
     return this.#starting;
   }
 
-  /** Runs `fn`: routines called inside go through this proxy. Throws `InvalidArgument` for what is no function. */
+  /** Runs `fn`: routines called inside go through this proxy. Throws `InvalidArgument` unless `fn` is a function. */
   run<T>(fn: () => T): T {
     checkFunction(fn, "proxy.run()", "a function to run");
     return extendCallContext({ carrier: this }, fn);
@@ -201,8 +201,9 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   /**
-   * Calls a routine once on every worker that has the tags it needs. Each worker's outcome is in the list, failures included. Throws
-   * `InvalidArgument` for what is no routine, and rejects when the proxy is closed or does not find its quorum.
+   * Calls a routine once on every worker that has the tags it needs. Each worker's outcome is in the list, failures
+   * included. Throws `InvalidArgument` unless `routine` is one, and rejects when the proxy is closed or does not find its
+   * quorum.
    */
   async broadcast<A extends unknown[], R>(
     routine: (...args: A) => Promise<R>,
@@ -244,8 +245,8 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   /**
-   * Closes the proxy. Calls that wait end with `PoolClosed`; those at a worker are cancelled. Rejects, when all is done,
-   * with what the discovery or the balancer threw when it was disposed of.
+   * Closes the proxy. Waiting calls end with `PoolClosed`; those at a worker are cancelled. Rejects at the end if
+   * disposing of the discovery or the balancer failed, with that error.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -257,7 +258,7 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   /**
-   * Hands out no call any more: those that wait, or that a worker gives back, end with `PoolClosed`. What is at a worker goes on.
+   * Hands out no more calls: those that wait, or that a worker gives back, end with `PoolClosed`. Calls at a worker go on.
    * @internal
    */
   close(): void {
@@ -271,7 +272,7 @@ export class WorkerProxy implements AsyncDisposable {
     this.#scheduler.cancelAll((name) => new TaskCancelled(`${name} was cancelled: its pool was stopped`));
     this.#membershipChanged?.();
     this.#membership.close(false);
-    // What is still being made is disposed of when it is there.
+    // A discovery or balancer that is still being made is disposed of as soon as it is there.
     await bounded(this.#preparing?.then(undefined, () => undefined));
     const disposals = await Promise.allSettled([
       bounded(this.#balancer?.dispose()),
@@ -282,7 +283,7 @@ export class WorkerProxy implements AsyncDisposable {
 
   async #prepare(): Promise<DiscoveryLike> {
     const { loadBalancer } = this.#options;
-    // Both belong to the proxy, so that each is disposed of also when there is something wrong with the other.
+    // Both belong to the proxy, which disposes of each also when the other is wrong.
     const [balancer, discovery] = await Promise.allSettled([
       loadBalancer === undefined
         ? undefined
@@ -306,7 +307,7 @@ export class WorkerProxy implements AsyncDisposable {
     return discovery.value;
   }
 
-  /** Disposes of what comes too late. */
+  /** The value that was found; disposes of one that comes after the proxy was closed. */
   async #own<T>(found: Resolved<T>): Promise<T> {
     if (!this.#isClosed()) return found.value;
     await found.dispose();
@@ -364,7 +365,7 @@ export class WorkerProxy implements AsyncDisposable {
     return await resolveDiscovery(poolUri ?? "", { credentials });
   }
 
-  /** Who has credentials uses workers with TLS and no others, who has none only those without. */
+  /** A proxy with credentials uses only workers with TLS, one without credentials only workers without TLS. */
   #isOfItsKind({ uid, secure }: WorkerMetadata): boolean {
     const fits = secure === (this.#options.credentials !== undefined);
     if (fits) this.#passedOver.delete(uid);
@@ -414,7 +415,7 @@ export class WorkerProxy implements AsyncDisposable {
   }
 }
 
-/** Waits for what a user's object does when it is disposed of, but not for ever. */
+/** Waits until a user's object is disposed of, but not for ever. */
 async function bounded(disposal: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

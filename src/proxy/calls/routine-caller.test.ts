@@ -1,6 +1,7 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ended, makeMember, makeScheduler, settle } from "../../../test/support/fake-workers.ts";
-import { TaskTimeout } from "../../errors.ts";
+import { PoolSaturated, TaskTimeout } from "../../errors.ts";
 import { routine } from "../../routine/routine.ts";
 import { requireFunctionRoutine } from "../../routine/routine-object.ts";
 import { RoutineCaller } from "./routine-caller.ts";
@@ -38,6 +39,17 @@ describe("a call that is made anew for a worker without its code", () => {
     first.succeed("done");
     expect(await outcome).toBe("done");
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a call that is refused because too many wait", () => {
+  it("leaves no timer and no listener behind, and does not count as one that waits", async () => {
+    const { scheduler } = makeScheduler([makeMember("a", [0])], { maxPending: 0 });
+    const { signal } = new AbortController();
+    const outcome = new RoutineCaller(scheduler, pool).call(apply, [() => 1], { signal, dispatchTimeout: 50 });
+    await expect(outcome).rejects.toBeInstanceOf(PoolSaturated);
+    expect([vi.getTimerCount(), getEventListeners(signal, "abort").length]).toEqual([0, 0]);
+    expect([scheduler.queued, scheduler.calls.size]).toEqual([0, 0]);
   });
 });
 

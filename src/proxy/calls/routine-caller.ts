@@ -220,7 +220,7 @@ interface SentArguments {
   readonly signals: readonly LiveSignal[] | undefined;
 }
 
-/** Has a call followed by its signals, its limits and whoever observes the calls of a task. */
+/** Ties a call to its signals, its limits and the observer of the task that makes it. */
 function attend(call: Call, context: CallContext | undefined, options: CallOptions | undefined): void {
   if (areTasksObserved()) call.watch(new TaskReport(call));
   if (call.signals !== undefined) followSignals(call, call.signals);
@@ -232,7 +232,7 @@ function attend(call: Call, context: CallContext | undefined, options: CallOptio
   if (options !== undefined) limitCall(call, options);
 }
 
-/** The options in force for a call: those of the routine, then of the scope, then of the call itself. */
+/** The options in force for a call: those of the routine, then of its context, then of the call itself. */
 function effectiveOptions(
   spec: RoutineSpec,
   context: CallContext | undefined,

@@ -4,13 +4,13 @@ import type { Member } from "./member.ts";
 
 /** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
 const RETRY_MS = 1000;
-/** How often a worker is warned of that TLS fails with, in milliseconds. */
+/** How often it warns of a worker that TLS fails with, in milliseconds. */
 const WARNING_MS = 60_000;
 
-/** Connects to the workers of a pool, and leaves those alone for a while that cannot be reached. */
+/** Connects to the workers of a pool. It leaves a worker that it could not reach alone for a while. */
 export class Connector {
   readonly #members: ReadonlyMap<string, Member>;
-  /** When each worker was last warned of, by uid. */
+  /** When it last warned of each worker, by uid. */
   readonly #warnedAt = new Map<string, number>();
   /** Uids of workers that were reached once, or told to be out of reach. */
   readonly #known = new Set<string>();
@@ -32,7 +32,7 @@ export class Connector {
     }
     const now = idle.length === 0 ? 0 : performance.now();
     for (const member of idle) {
-      // While others can be reached, one that could not is left alone for a while.
+      // While others can be reached, it leaves alone one that could not.
       if (!hopeful || member.retryAt <= now) this.connectTo(member);
     }
   }
@@ -54,7 +54,7 @@ export class Connector {
     return member.failure === undefined || member.retryAt <= performance.now();
   }
 
-  /** A certificate that is wrong stays so for a while: nobody wants to read that at each try. */
+  /** A wrong certificate stays wrong for a while: one warning for many tries is enough. */
   #warn(uid: string, error: Error): void {
     const now = performance.now();
     if (now - (this.#warnedAt.get(uid) ?? Number.NEGATIVE_INFINITY) < WARNING_MS) return;

@@ -12,8 +12,8 @@ interface Eviction {
 }
 
 /**
- * Workers that were put out because of what they answered. Each is admitted again after a while, which doubles when it
- * has to be put out again soon after that.
+ * Workers that left the pool because of their answers. Each is admitted again after a while. That time doubles for a
+ * worker that is evicted again soon after.
  */
 export class Evictions {
   readonly #readmit: (worker: WorkerMetadata) => void;
@@ -47,7 +47,7 @@ export class Evictions {
     this.#evictions.set(worker.uid, eviction);
   }
 
-  /** What is known of a worker that is out has changed. */
+  /** The metadata of a worker that is out has changed. */
   update(worker: WorkerMetadata): void {
     const eviction = this.#evictions.get(worker.uid);
     if (eviction !== undefined) eviction.worker = worker;

@@ -19,7 +19,7 @@ export interface MembershipOptions {
   readonly reserved: ReadonlySet<string>;
   /** Most workers admitted beyond the reserved ones. */
   readonly lease: number;
-  /** With them only secure workers are admitted, without only others. */
+  /** With credentials it admits only workers with TLS, without them only workers without TLS. */
   readonly credentials: WorkerCredentialsProvider | undefined;
   /** What a worker may take of this process. */
   readonly limits: CallerLimits | undefined;
@@ -67,7 +67,7 @@ export class Membership {
     });
   }
 
-  /** Takes a worker out because of what it answered. It is admitted again after a while. */
+  /** Takes a worker out because of its answer. It is admitted again after a while. */
   evict(member: Member, reason: Error): void {
     this.#evictions.add(member.metadata, reason);
     this.#remove(member.uid, false);
@@ -119,7 +119,7 @@ export class Membership {
     this.#unfollow?.();
     this.#evictions.close();
     for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
-    // A subscription that waits inside itself answers when it wakes up; nobody needs to wait for that.
+    // A subscription may answer only when its next event comes. Nobody needs to wait for that.
     this.#subscription?.return?.().catch(() => undefined);
   }
 

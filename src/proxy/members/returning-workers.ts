@@ -1,11 +1,11 @@
-/** How long it may take until it is known of a worker that cannot be reached whether it will be back, in milliseconds. */
+/** How long it may take to learn whether a worker that cannot be reached will be back, in milliseconds. */
 const NEWS_MS = 2000;
 
 /** Workers that are away and will be back, or are likely to. */
 export class ReturningWorkers {
   readonly #returns: (uid: string) => boolean;
   readonly #gaveUp: () => void;
-  /** What ends waiting for those that are only likely to be back, by uid. */
+  /** By uid; with a timer for those that are only likely to be back. */
   readonly #away = new Map<string, NodeJS.Timeout | undefined>();
 
   /** `returns`: whether a worker comes back by itself. `gaveUp`: called when one is no longer waited for. */
@@ -25,7 +25,7 @@ export class ReturningWorkers {
     this.#away.set(uid, undefined);
   }
 
-  /** The connection to a worker is lost; whoever starts it again may not know yet that it is gone. */
+  /** The connection to a worker is lost. The pool that restarts the worker may not know yet that it is gone. */
   suspect(uid: string): void {
     if (this.#away.has(uid) || !this.#returns(uid)) return;
     this.#away.set(uid, setTimeout(() => this.giveUp(uid), NEWS_MS).unref());

@@ -81,7 +81,9 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
   ended(_call: Call, how: CallEnd): void {
     if (this.#state === "over") return;
     if (how === "done" || how === "failed") this.#accepted();
-    this.#end(how, new TaskCancelled(`nobody waits for ${this.#name} any more: it was cancelled or its time was over`));
+    const isSending = this.#sending !== undefined;
+    const why = `nobody waits for ${this.#name} any more: it was cancelled or its time was over`;
+    this.#end(how, isSending ? new TaskCancelled(why) : undefined);
   }
 
   override missed(error: Error): void {
@@ -224,9 +226,9 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
     this.placements.hold(this);
   }
 
-  #end(status: DispatchOutcome["status"], error: Error): void {
+  #end(status: DispatchOutcome["status"], error: Error | undefined): void {
     this.#state = "over";
-    this.#rejectSending(error);
+    if (error !== undefined) this.#rejectSending(error);
     this.#endStream(status);
   }
 

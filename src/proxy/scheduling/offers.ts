@@ -2,12 +2,12 @@ import type { LoadBalancerLike } from "../../balancing/index.ts";
 import { describeValue } from "../../checks/index.ts";
 import type { Member } from "../members/index.ts";
 
-/** Offers beyond two for each worker that are taken for an endless list. */
+/** A balancer that makes this many offers beyond two for each worker seems to go on for ever. */
 const SPARE_OFFERS = 64;
 /** Unknown uids that a message names. */
 const NAMED = 3;
 
-/** What a balancer offered for one call, and why nobody has taken it. */
+/** The workers that a balancer offered for one call, and why none of them has taken it. */
 export class Offers {
   /** Workers that are not in the pool. */
   readonly unknown: string[] = [];

@@ -19,6 +19,7 @@ import {
 } from "../../../test/support/fake-workers.ts";
 import { LeastLoadedLoadBalancer, RoundRobinLoadBalancer } from "../../balancing/index.ts";
 import type { Call } from "../../call/call.ts";
+import { limitCall } from "../../call/call-limits.ts";
 import { NoWorkersAvailable, PoolSaturated, RpcError, TransientRpcError, WorkerLost } from "../../errors.ts";
 import { Scheduler } from "./scheduler.ts";
 
@@ -531,4 +532,46 @@ describe("a call whose worker is lost", () => {
     await settle();
     expect([workerOf(call), call.state]).toEqual(["c", "sent"]);
   });
+});
+
+describe("calls that are aborted at once", () => {
+  const balancers: [number, string, () => Scheduler["balancer"]][] = [
+    [100_000, "one that levels", () => new LeastLoadedLoadBalancer()],
+    [100_000, "one that is asked", () => new RoundRobinLoadBalancer()],
+    [20_000, "one that dispatches itself", () => ({ dispatch: (task) => task.sendTo("a") })],
+  ];
+
+  it.each(balancers)(
+    "leave nothing, and the next one goes out at the first opportunity: %i, %s",
+    async (count, _what, make) => {
+      const worker = makeMember("a", [64]);
+      const { session } = worker;
+      const { scheduler, submit } = makeScheduler([worker], { balancer: make() });
+      const controller = new AbortController();
+      submit(count, undefined, (call) => limitCall(call, { signal: controller.signal }));
+      await settle();
+      expect([session.calls.length, scheduler.queued]).toEqual([64, count - 64]);
+      let looks = 0;
+      let room = session.room;
+      Object.defineProperty(session, "room", {
+        get: () => {
+          looks++;
+          return room;
+        },
+        set: (value: number) => {
+          room = value;
+        },
+      });
+      controller.abort(new Error("enough"));
+      // Nobody looks for room for calls that are about to be aborted.
+      expect([looks, session.cancelled.length, scheduler.queued, scheduler.calls.size]).toEqual([0, 64, 0, 0]);
+      expect(ended.size).toBe(count);
+      for (const call of session.cancelled) session.over(call);
+      looks = 0;
+      const next = only(submit(1));
+      await settle();
+      expect(numbers(session.calls.slice(64))).toEqual(numbers([next]));
+      expect(looks).toBeLessThan(20);
+    },
+  );
 });
