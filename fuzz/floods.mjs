@@ -20,15 +20,18 @@ async function pour(socket, piece, { count, deaf = false, limitMs = 20_000 }) {
       bytes += part.length;
     }
     if (!socket.write(Buffer.concat(parts))) {
-      await new Promise((resolve) => {
-        const timer = setTimeout(resolve, 1000);
-        const done = () => {
+      const drained = await new Promise((resolve) => {
+        const settle = (isDrained) => {
           clearTimeout(timer);
-          resolve();
+          socket.off("drain", done).off("close", done);
+          resolve(isDrained);
         };
-        socket.once("drain", done);
-        socket.once("close", done);
+        const done = () => settle(true);
+        const timer = setTimeout(() => settle(false), 1000);
+        socket.once("drain", done).once("close", done);
       });
+      // The worker reads no more of it.
+      if (!drained) return { sent, closed };
     } else await new Promise((resolve) => setImmediate(resolve));
   }
   return { sent, closed };
@@ -77,12 +80,12 @@ export const floods = {
   },
 };
 
-/** Runs one of them; tells how much was sent, and whether the worker hung up. */
-export async function flood(victim, name) {
+/** Runs one of them, or a `share` of it; tells how much was sent, and whether the worker hung up. */
+export async function flood(victim, name, share = 1) {
   const { count, deaf, first, piece } = floods[name];
   const socket = await victim.connect();
   socket.write(first === undefined ? opening : Buffer.concat([opening, first()]));
-  const end = await pour(socket, piece, { count, deaf });
+  const end = await pour(socket, piece, { count: Math.ceil(count * share), deaf });
   socket.destroy();
   return end;
 }

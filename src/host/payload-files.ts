@@ -14,7 +14,7 @@ import { dirname, join, sep } from "node:path";
 import { type EncodedValue, PayloadParts, type PayloadSource } from "../values/index.ts";
 import type { PayloadStore } from "../wire/index.ts";
 import { PoolDirectory } from "./pool-directory.ts";
-import { uniqueName, userDirectoryName } from "./runtime-directory.ts";
+import { checkPrivateDirectory, uniqueName, userDirectoryName } from "./runtime-directory.ts";
 
 const SHARED_MEMORY = "/dev/shm";
 const MOST_SPARE_FILES = 16;
@@ -56,6 +56,8 @@ export class PayloadFiles implements PayloadStore {
       if (write(file.path, constants.O_WRONLY, payload)) return file.path;
     }
     this.#directory ??= this.#ownDirectory();
+    // There may be no place in memory, and peers read files nowhere else.
+    if (dirname(this.#directory) !== placeOfFiles()) return undefined;
     const path = join(this.#directory, uniqueName());
     if (write(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, payload)) return path;
     remove(path);
@@ -135,10 +137,14 @@ class OpenPayloadFile implements PayloadSource {
   }
 }
 
+/** The directories of pools with payload files are in this one, which belongs to the user alone. */
+function placeOfFiles(): string {
+  return join(SHARED_MEMORY, userDirectoryName());
+}
+
 /** A peer must not be able to have other files read or written. */
 function checkPlace(path: string): void {
-  const place = join(SHARED_MEMORY, userDirectoryName());
-  if (dirname(dirname(path)) === place && !path.includes(`${sep}..`)) return;
+  if (dirname(dirname(path)) === placeOfFiles() && !path.includes(`${sep}..`)) return;
   throw new Error(`the file ${path} is not one that payloads may be in`);
 }
 
@@ -187,6 +193,8 @@ function remove(path: string): void {
 function findRealm(): string {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    // Where another user has taken the place, payloads go through the socket.
+    checkPrivateDirectory(placeOfFiles());
     return `${boot}/${statSync(SHARED_MEMORY).dev}/${userDirectoryName()}`;
   } catch {
     return "";

@@ -13,6 +13,8 @@ beforeEach(() => {
   scratch = mkdtempSync(join(tmpdir(), "wool-test-"));
   vi.stubEnv("XDG_RUNTIME_DIR", undefined);
   vi.stubEnv("TMPDIR", scratch);
+  // Nothing can be made there.
+  vi.stubEnv("HOME", "/proc/nobody");
 });
 
 afterEach(() => {
@@ -78,6 +80,34 @@ describe("runtimeDirectory", () => {
     expect(refusal()).toMatch("is writable for other users without the sticky bit");
     chmodSync(scratch, 0o1777);
     expect(runtimeDirectory()).toBe(join(scratch, userDirectoryName()));
+  });
+
+  it.runIf(isRoot)(
+    "refuses a place that belongs to another user, who could replace the folder in spite of the sticky bit",
+    () => {
+      chmodSync(scratch, 0o1777);
+      chownSync(scratch, 12_345, 12_345);
+      expect(refusal()).toMatch("around it belongs to user 12345");
+    },
+  );
+
+  it.each([
+    ["has been taken by somebody", () => makeOpen(userDirectoryName())],
+    ["is a symbolic link", () => makeLink(userDirectoryName())],
+    ["could be replaced by others", () => chmodSync(scratch, 0o777)],
+    ["cannot be made", () => vi.stubEnv("TMPDIR", join(scratch, "nowhere"))],
+  ])("is in the home directory when the folder in the temporary directory %s", (_name, spoil) => {
+    // Not in the temporary directory, which is spoiled.
+    const elsewhere = mkdtempSync("/tmp/wool-home-");
+    try {
+      vi.stubEnv("HOME", elsewhere);
+      spoil();
+      expect(runtimeDirectory()).toBe(join(elsewhere, ".cache", "wool"));
+      expect(lstatSync(runtimeDirectory()).mode & 0o777).toBe(0o700);
+      expect(runtimeDirectory()).toBe(runtimeDirectory());
+    } finally {
+      rmSync(elsewhere, { recursive: true });
+    }
   });
 
   it("says what to do when it cannot be created", () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { InvalidArgument, WoolError } from "../errors.ts";
 import { errorCode } from "./error-code.ts";
@@ -18,18 +18,19 @@ let resolved: { readonly key: string; readonly path: string } | undefined;
 
 /**
  * The directory of this user for sockets and the like, which no other user can enter: `$XDG_RUNTIME_DIR/wool`
- * where `XDG_RUNTIME_DIR` is private to the user, else `wool-<uid>` in the system's temporary directory.
+ * where `XDG_RUNTIME_DIR` is private to the user, else `wool-<uid>` in the system's temporary directory, else
+ * `.cache/wool` in the home directory: another user may have taken the name in the temporary directory, or own that.
  * Created when missing, once per process.
- * @throws WoolError when it is a symbolic link, belongs to another user, or is open to others.
+ * @throws WoolError when none of them is private.
  */
 export function runtimeDirectory(): string {
   const sessionDirectory = process.env["XDG_RUNTIME_DIR"] ?? "";
-  const key = `${sessionDirectory}\n${tmpdir()}`;
+  const key = [sessionDirectory, tmpdir(), homedir()].join("\n");
   if (resolved?.key !== key) {
     const path = isPrivateDirectory(sessionDirectory)
       ? join(sessionDirectory, "wool")
       : join(tmpdir(), userDirectoryName());
-    resolved = { key, path: ensureRuntimeRoot(path) };
+    resolved = { key, path: findRuntimeRoot(path) };
   }
   return resolved.path;
 }
@@ -94,6 +95,21 @@ export function uniqueName(): string {
   return randomBytes(8).readBigUInt64BE().toString(36).padStart(13, "0").slice(-10);
 }
 
+function findRuntimeRoot(path: string): string {
+  try {
+    return ensureRuntimeRoot(path);
+  } catch (error) {
+    try {
+      const cache = join(homedir(), ".cache");
+      if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 });
+      return ensurePrivateDirectory(join(cache, "wool"));
+    } catch {
+      // The first place is the one that can be mended.
+      throw error;
+    }
+  }
+}
+
 function ensureRuntimeRoot(path: string): string {
   try {
     return ensurePrivateDirectory(path);
@@ -125,7 +141,10 @@ function directoryProblem(stats: Stats): string | undefined {
 /** Whoever may rename entries of the parent could put a directory of their own in place of ours. */
 function parentProblem(parent: string): string | undefined {
   const stats = statSync(parent, { throwIfNoEntry: false });
-  if (stats === undefined || ownUid() === undefined) return undefined;
+  const uid = ownUid();
+  if (stats === undefined || uid === undefined) return undefined;
+  // The sticky bit keeps everyone but the owner of the directory from replacing what is in it.
+  if (stats.uid !== uid && stats.uid !== 0) return `${parent} around it belongs to user ${stats.uid}`;
   if ((stats.mode & WRITE_FOR_OTHERS) === 0 || (stats.mode & STICKY) !== 0) return undefined;
   return `${parent} around it is writable for other users without the sticky bit`;
 }

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
-import { RoutineSpec } from "../../src/routine/routine-spec.ts";
-import { encode } from "../../src/values/index.ts";
+import { announce, task } from "../support/announce.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
 import { request } from "../support/wire-requests.ts";
@@ -20,26 +19,6 @@ async function workerWith(limits: WorkerLimits = {}): Promise<string> {
   await worker.start();
   return worker.address ?? "";
 }
-
-/** A routine as a message that announces it under number 1. */
-function announce(fn: (...args: never[]) => unknown, number = 1): Uint8Array {
-  const spec = new RoutineSpec(fn, {}, false);
-  const { code, dependencies } = spec.route();
-  const needs = dependencies.map((_, i) => i + 1);
-  const sent = dependencies.map(({ hash, data }, i) => ({
-    number: i + 1,
-    hash,
-    data: Buffer.from(JSON.stringify(data)),
-  }));
-  // The code comes before the routine that needs it.
-  return Buffer.concat([
-    request({ dependencies: sent }),
-    request({ routes: [{ number, name: "r", code, needs, streams: spec.streams }] }),
-  ]);
-}
-
-const task = (id: number, args: unknown[], route = 1): Uint8Array =>
-  request({ tasks: [{ id, route, args: Buffer.from(encode(args)), sequence: BigInt(id + 1) }] });
 
 /** The worker is the same process as at the start, and takes calls of others. */
 async function expectUnharmed(address: string, pid = worker?.metadata?.pid): Promise<void> {

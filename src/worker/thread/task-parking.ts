@@ -3,6 +3,9 @@ import type { ExecutorSession } from "./executor-session.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { RunningTask } from "./running-task.ts";
 
+/** Longest run of tasks without a turn of the event loop, in milliseconds. */
+const SLICE_MS = 2;
+
 /** Something that waits for a permit. */
 export interface ParkedTask {
   readonly task: RunningTask;
@@ -32,6 +35,7 @@ export class TaskParking {
   readonly #parked = new FairQueue<ExecutorSession, ParkedTask>();
   /** `announced`: `look` will be called. `overtaken`: another permit became free since. */
   #state: "quiet" | "announced" | "overtaken" = "quiet";
+  #isStarting = false;
 
   constructor(options: TaskParkingOptions) {
     this.#options = options;
@@ -79,13 +83,22 @@ export class TaskParking {
     if (overtaken) this.#freed();
   }
 
+  /** Starts what there are permits for, for a while: then others have their turn, and messages that have come meanwhile. */
   #startNext(): void {
+    // What is started may end at once, and give its permit back here.
+    if (this.#isStarting) return;
+    this.#isStarting = true;
     const { permits, lane } = this.#options;
+    const end = performance.now() + SLICE_MS;
     while (this.#parked.size > 0 && permits.tryTake(lane)) {
       const next = this.#parked.shift();
       this.#show();
       next?.start();
+      if (performance.now() <= end) continue;
+      setImmediate(() => this.#startNext());
+      break;
     }
+    this.#isStarting = false;
   }
 
   #freed(): void {

@@ -1,0 +1,123 @@
+/** What a real caller sends: recorded by something that listens like a worker, and never answers a call. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { routine, WorkerProxy } from "wool-ts";
+import { message as framed } from "./http2-frames.mjs";
+import { bytesField, integerField, takeApart } from "./protobuf.mjs";
+
+/** Frames by their numbers. */
+const TASK = 2;
+const ACCEPTED = 2;
+
+class Point {
+  constructor(x) {
+    this.x = x;
+  }
+}
+const add = routine(async (x, y) => x + y, { name: "add" });
+const echo = routine(async (value) => value, { name: "echo" });
+const count = routine(
+  async function* (to) {
+    for (let i = 0; i < to; i++) yield i;
+  },
+  { name: "count" },
+);
+const listens = routine(async (signal) => signal.aborted, { name: "listens" });
+const nests = routine(async () => await add(1, 2), { name: "nests" });
+
+const deep = Array.from({ length: 200 }).reduce((inner) => ({ inner }), "core");
+
+async function useEverything(proxy) {
+  const controller = new AbortController();
+  const aborted = new AbortController();
+  aborted.abort(new Error("early"));
+  const calls = [
+    proxy.dispatch(add, 1, 2),
+    proxy.dispatch(echo, { text: "é", list: [1, -0, 1.5, null, undefined, 10n], map: new Map([[1, new Set([2])]]) }),
+    proxy.dispatch(echo, [new Date(0), /x/g, new Uint8Array(300), new Error("e", { cause: 1 }), new Point(3), deep]),
+    proxy.dispatch(echo, new Uint8Array(700_000)),
+    proxy.dispatch(listens, controller.signal),
+    proxy.dispatch(listens, aborted.signal),
+    proxy.dispatch(nests),
+    proxy.dispatch(add.with({ timeout: 5000, key: "k" }), 3, 4),
+  ];
+  const stream = proxy.dispatch(count.with({ prefetch: 8 }), 100);
+  const pulled = proxy.dispatch(count, 100);
+  const steps = [
+    stream.next(),
+    stream.next(),
+    pulled.next(),
+    pulled.next("sent"),
+    pulled.throw(new Error("t")),
+    pulled.return(1),
+  ];
+  for (const each of [...calls, ...steps]) each.catch(() => undefined);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  controller.abort(new Error("late"));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+/** Messages of a caller that does a little of everything, without the hello, and the hello. */
+export async function recordCaller() {
+  const folder = mkdtempSync(join(tmpdir(), "wool-record-"));
+  const messages = [];
+  let hello;
+  const server = createServer();
+  server.on("stream", (stream, headers) => {
+    stream.on("error", () => undefined);
+    stream.respond({ ":status": 200, "content-type": "application/grpc" });
+    if (headers[":path"] !== "/wool.v1.Worker/Dispatch") return;
+    let held = Buffer.alloc(0);
+    stream.on("data", (chunk) => {
+      held = Buffer.concat([held, chunk]);
+      while (held.length >= 5 && held.length >= 5 + held.readUInt32BE(1)) {
+        const end = 5 + held.readUInt32BE(1);
+        const message = Buffer.from(held.subarray(5, end));
+        held = held.subarray(end);
+        if (hello === undefined) {
+          hello = message;
+          const welcome = Buffer.concat([integerField(1, 1), bytesField(2, Buffer.from("w")), integerField(3, 1)]);
+          stream.write(framed(bytesField(1, welcome)));
+        } else {
+          messages.push(message);
+          // A caller sends more when it hears that what it has sent was begun.
+          for (const { number, value } of takeApart(message) ?? []) {
+            if (number !== TASK) continue;
+            const id = takeApart(value)?.find((field) => field.number === 1)?.value ?? 0n;
+            stream.write(framed(bytesField(ACCEPTED, integerField(1, id))));
+          }
+        }
+      }
+    });
+  });
+  const path = join(folder, "s");
+  await new Promise((resolve) => server.listen(path, resolve));
+  const metadata = {
+    uid: "w",
+    address: `unix:${path}`,
+    pid: 1,
+    version: "",
+    tags: new Set(),
+    extra: {},
+    secure: false,
+    channel: {},
+  };
+  const proxy = new WorkerProxy({ workers: [metadata] });
+  try {
+    await useEverything(proxy);
+  } finally {
+    await proxy.stop();
+    server.close();
+    rmSync(folder, { recursive: true });
+  }
+  return { hello, messages, frames: messages.flatMap(framesOf) };
+}
+
+/** The frames of a message, each as bytes that are a message by themselves. */
+function framesOf(message) {
+  return (takeApart(message) ?? []).map(({ number, type, value }) =>
+    type === 2 ? bytesField(number, value) : integerField(number, value),
+  );
+}

@@ -1,0 +1,101 @@
+/** Feeds a worker, and a caller, with what nobody should send, and tells how they fared. `--help` shows the options. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { flood, floods } from "./floods.mjs";
+import { fuzzCaller } from "./hostile-worker.mjs";
+import { Random } from "./random.mjs";
+import { recordCaller } from "./record.mjs";
+import { fuzzSessions } from "./sessions.mjs";
+import { fuzzSockets } from "./sockets.mjs";
+import { startVictim } from "./victim.mjs";
+
+const HELP = `Usage: npm run fuzz -- [--inputs N] [--seed N] [--quick] [--only sessions|sockets|floods|caller]
+
+  --inputs N   messages in all, a million by default
+  --seed N     repeats a run
+  --quick      20,000 inputs, and floods a hundredth as long
+  --only NAME  one kind of attack
+
+Fails when a process ends, a call of an innocent caller fails or takes longer than a second (five with --quick), or the
+worker takes more than 600 MB.`;
+
+const { values } = parseArgs({
+  options: {
+    inputs: { type: "string" },
+    seed: { type: "string" },
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
+
+const MOST_MB = 600;
+const MOST_MS = values.quick ? 5000 : 1000;
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const inputs = Number(values.inputs ?? (values.quick ? 20_000 : 1_000_000));
+const random = new Random(seed);
+const corpusFolder = fileURLToPath(new URL("corpus", import.meta.url));
+const faults = [];
+console.log(`seed ${seed}, ${inputs} inputs`);
+
+function wants(name) {
+  return values.only === undefined || values.only === name;
+}
+
+function note(name, { peak, worst, failures = [] }, text) {
+  console.log(`${name.padEnd(34)} ${text.padEnd(30)} peak ${peak.toFixed(0)} MB, worst ${worst.toFixed(0)} ms`);
+  if (peak > MOST_MB) faults.push(`${name}: ${peak.toFixed(0)} MB`);
+  if (worst > MOST_MS) faults.push(`${name}: a call, or a turn of the event loop, took ${worst.toFixed(0)} ms`);
+  for (const failure of new Set(failures)) faults.push(`${name}: a call of an innocent caller failed: ${failure}`);
+}
+
+async function report(victim, name, text) {
+  const { worst, failures, calls } = await victim.latency();
+  note(name, { peak: victim.takePeak(), worst, failures }, `${text}, ${calls} calls served`);
+}
+
+const recorded = await recordCaller();
+mkdirSync(corpusFolder, { recursive: true });
+if (readdirSync(corpusFolder).length === 0) {
+  for (const [i, message] of recorded.messages.filter(({ length }) => length < 20_000).entries()) {
+    writeFileSync(`${corpusFolder}/recorded-${i}.bin`, message);
+  }
+}
+const corpus = readdirSync(corpusFolder).map((file) => readFileSync(`${corpusFolder}/${file}`));
+
+if (values.only !== "caller") {
+  const victim = await startVictim({ threads: 1 });
+  const { pid } = victim;
+  await victim.watch();
+  console.log(`a worker of ${victim.baseline.toFixed(0)} MB`);
+  await victim.latency();
+  if (wants("sessions")) {
+    const { sessions } = await fuzzSessions(victim, random, recorded, Math.floor(inputs * 0.8), corpus);
+    await report(victim, "messages that are nearly right", `${sessions} sessions`);
+  }
+  if (wants("sockets")) {
+    const { inputs: connections } = await fuzzSockets(victim, random, Math.floor(inputs * 0.02));
+    await report(victim, "noise on sockets", `${connections} connections`);
+  }
+  if (wants("floods")) {
+    for (const name of Object.keys(floods)) {
+      const { sent, closed } = await flood(victim, name, values.quick ? 0.01 : 1);
+      await report(victim, `flood: ${name}`, `${sent} pieces${closed ? ", hung up" : ""}`);
+    }
+  }
+  if (victim.worker.metadata?.pid !== pid) faults.push("the worker was replaced");
+  await victim.stop();
+}
+if (wants("caller")) {
+  const outcome = await fuzzCaller(random, Math.floor(inputs * 0.18));
+  note("a hostile worker", outcome, `${outcome.inputs} messages`);
+  if (outcome.crashed !== undefined) faults.push(`the caller ended with ${String(outcome.crashed)}`);
+}
+for (const fault of faults) console.error(`FAULT ${fault}`);
+console.log(faults.length === 0 ? "nothing was harmed" : `${faults.length} faults; repeat with --seed ${seed}`);
+process.exit(faults.length === 0 ? 0 : 1);

@@ -1,0 +1,78 @@
+/** Sessions with messages that are nearly right. */
+import { connect } from "node:http2";
+import { createConnection } from "node:net";
+import { message } from "./http2-frames.mjs";
+import { mutateMessage } from "./mutate.mjs";
+
+/** A caller's session, with an end that is noted. */
+function openSession(victim, hello) {
+  const session = connect("http://localhost", { createConnection: () => createConnection(victim.path) });
+  session.on("error", () => undefined);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/wool.v1.Worker/Dispatch",
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.on("error", () => undefined);
+  stream.resume();
+  // The worker says its last word and leaves the rest to this side.
+  stream.once("end", () => stream.close());
+  stream.write(message(hello));
+  return { session, stream };
+}
+
+const SESSIONS_AT_ONCE = 16;
+/** Messages before it is seen whether the worker has ended the session: what follows a fault is not read. */
+const BATCH = 4;
+/** How long a task thread may take to read a batch, in milliseconds. */
+const READING_MS = 2;
+
+/** Sends `count` messages; whenever the worker ends a session, the next one goes on. */
+export async function fuzzSessions(victim, random, recorded, count, corpus) {
+  const tally = { inputs: 0, sessions: 0 };
+  const attack = async () => {
+    while (tally.inputs < count) {
+      tally.sessions++;
+      await fuzzSession(victim, random, recorded, corpus, tally, count);
+    }
+  };
+  await Promise.all(Array.from({ length: SESSIONS_AT_ONCE }, attack));
+  return tally;
+}
+
+async function fuzzSession(victim, random, { hello, messages, frames }, corpus, tally, count) {
+  const { session, stream } = openSession(victim, hello);
+  // What is right comes first, so that what follows is about something.
+  const setting = messages.slice(0, random.integer(messages.length + 1));
+  for (let round = 0; round < 100 && tally.inputs < count && !stream.destroyed && !session.destroyed; round++) {
+    for (let i = 0; i < BATCH; i++) {
+      tally.inputs++;
+      const bytes = setting.shift() ?? (random.chance(50) ? random.pick(corpus) : mutateMessage(random, frames));
+      stream.write(message(bytes, random.chance(500) ? random.integer(2 ** 31) : bytes.length));
+    }
+    await answered(session, stream);
+  }
+  session.destroy();
+}
+
+/**
+ * Resolves when the worker has had a moment to read what was sent after it answered a PING, which its gRPC thread does at
+ * once, or when the stream is over.
+ */
+function answered(session, stream) {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      stream.off("close", done);
+      resolve();
+    };
+    const timer = setTimeout(done, 1000);
+    stream.once("close", done);
+    try {
+      session.ping(() => setTimeout(done, READING_MS));
+    } catch {
+      done();
+    }
+  });
+}

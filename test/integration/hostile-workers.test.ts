@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  events,
+  LocalWorker,
+  NoWorkersAvailable,
+  routine,
+  UnexpectedResponse,
+  WorkerProxy,
+  type WorkerProxyOptions,
+} from "wool-ts";
+import { ResponseSchema } from "../../src/gen/wool/v1/worker_pb.ts";
+import { frameMessage, GrpcServer, type ServerStream } from "../../src/grpc/index.ts";
+import { encode } from "../../src/values/index.ts";
+import { reasonOf } from "../support/reason-of.ts";
+import { until } from "../support/until.ts";
+
+const add = routine(async (x: number, y: number) => x + y);
+const count = routine(async function* () {
+  yield 1;
+});
+
+let folder: string;
+let server: GrpcServer;
+let good: LocalWorker;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "wool-hostile-"));
+  good = new LocalWorker();
+  await good.start();
+});
+afterEach(async () => {
+  await server.close();
+  await good.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const response = (init: MessageInitShape<typeof ResponseSchema>): Uint8Array =>
+  toBinary(ResponseSchema, create(ResponseSchema, init));
+const welcome = (lanes = 1): Uint8Array => response({ welcome: { version: 1, workerUid: "hostile", lanes } });
+
+/** Listens as a worker would, welcomes callers, and answers each further message as `answer` says. */
+async function hostile(answer: (stream: ServerStream) => Iterable<Uint8Array>, greeting = welcome()): Promise<string> {
+  server = new GrpcServer();
+  server.addStream("/wool.v1.Worker/Dispatch", (stream) => {
+    let greeted = false;
+    const send = (bytes: Uint8Array): void => void stream.send(frameMessage(bytes));
+    stream.handle({
+      message: () => {
+        if (greeted) {
+          for (const bytes of answer(stream)) send(bytes);
+        } else send(greeting);
+        greeted = true;
+      },
+    });
+  });
+  const { path } = await server.listen({ path: join(folder, "s") });
+  return `unix:${path}`;
+}
+
+function proxyTo(address: string, options: Partial<WorkerProxyOptions> = {}): WorkerProxy {
+  return new WorkerProxy({ workers: [{ ...metadata(), uid: "hostile", address }], ...options });
+}
+
+function metadata(): NonNullable<LocalWorker["metadata"]> {
+  if (good.metadata === undefined) throw new Error("the worker was not started");
+  return good.metadata;
+}
+
+/** Whatever the hostile worker did, this process goes on and uses others. */
+async function expectUnharmed(): Promise<void> {
+  await using proxy = new WorkerProxy({ workers: [metadata()] });
+  expect(await proxy.dispatch(add, 1, 2)).toBe(3);
+}
+
+describe("a caller is not harmed by a worker that", () => {
+  test.each([2 ** 32 - 1, 100_000])("says that it has %i task threads", async (lanes) => {
+    await using proxy = proxyTo(await hostile(() => [], welcome(lanes)));
+    const reasons: string[] = [];
+    using _events = events.on("worker-evicted", ({ reason }) => reasons.push(String(reason)));
+    expect(await reasonOf(proxy.dispatch(add, 1, 2))).toBeInstanceOf(NoWorkersAvailable);
+    await until(() => reasons.length > 0, "the worker is evicted");
+    expect(reasons.join()).toContain(`says that it has ${lanes} task threads`);
+    await expectUnharmed();
+  });
+
+  test("sends values that nobody asked for", async () => {
+    const value = Buffer.from(encode(1));
+    const flood = response({ yielded: Array.from({ length: 10_000 }, () => ({ id: 0, value })) });
+    await using proxy = proxyTo(await hostile(() => Array.from({ length: 20 }, () => flood)));
+    const stream = proxy.dispatch(count);
+    expect(await stream.next()).toEqual({ done: false, value: 1 });
+    const seen: unknown[] = [];
+    const reason = await reasonOf(
+      (async () => {
+        for await (const each of stream) seen.push(each);
+      })(),
+    );
+    expect(reason).toBeInstanceOf(UnexpectedResponse);
+    expect(String(reason)).toContain("than were asked for");
+    expect(seen.length).toBeLessThan(3);
+    await expectUnharmed();
+  });
+
+  test.each([
+    [
+      "pieces of a payload without an end",
+      { maxUnfinishedBytes: 4_000_000 },
+      () =>
+        Array.from({ length: 100 }, () =>
+          response({ chunks: [{ id: 0, data: Buffer.alloc(100_000), total: 900_000_000n }] }),
+        ),
+    ],
+    [
+      "code without an end",
+      { maxAnnouncements: 1000 },
+      () =>
+        Array.from({ length: 2000 }, (_, i) =>
+          response({ dependencies: [{ number: i, hash: `h${i}`, data: Buffer.from("{}") }] }),
+        ),
+    ],
+    ["frames that cannot be read", {}, () => [Buffer.from("ffffffffffffffffffff", "hex")]],
+    [
+      "a result of a task that is none",
+      {},
+      () => [response({ results: [{ id: 4_000_000_000, value: Buffer.alloc(1) }] }), Buffer.from([0xff])],
+    ],
+    ["a payload that is none", {}, () => [response({ results: [{ id: 0, value: Buffer.alloc(500, 0xee) }] })]],
+    [
+      "a payload in a file of its choice",
+      {},
+      () => [response({ results: [{ id: 0, chunked: 100_000n, file: "../../../etc/passwd" }] })],
+    ],
+  ])("sends %s", async (_name, limits, answer) => {
+    await using proxy = proxyTo(await hostile(answer), { limits });
+    const reason = await reasonOf(proxy.dispatch(add, 1, 2));
+    expect(reason).toBeInstanceOf(Error);
+    await expectUnharmed();
+  });
+});
