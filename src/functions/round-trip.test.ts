@@ -1,8 +1,11 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { functionPort } from "../values/function-port.ts";
 import { ValueDecoder, ValueEncoder } from "../values/index.ts";
 import { acceptDependency, assemble, type PlainData } from "./index.ts";
+
+// Properties are tried many times, which takes long on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 type Step = () => unknown;
 

@@ -1,9 +1,12 @@
 import { types } from "node:util";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { decode, encode } from "./codec.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";
+
+// Properties are tried many times, which takes long on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 const encoder = new ValueEncoder();
 const decoder = new ValueDecoder();

@@ -10,9 +10,10 @@ import {
   WorkerStartError,
 } from "wool-ts";
 import { expectNothingLeft } from "../support/nothing-left.ts";
-import { isRunning } from "../support/processes.ts";
+import { isRunning, runningChildren } from "../support/processes.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { fixture } from "../support/run-program.ts";
+import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
 
@@ -147,9 +148,10 @@ describe("a LocalWorker", () => {
   });
 
   test("that is stopped while it starts says so, and not how its process was ended", async () => {
+    const before = runningChildren().length;
     const worker = new LocalWorker({ preload: [fixture("lifecycle/hangs.mjs")] });
     const failed = startError(worker.start());
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until(() => runningChildren().length > before, "its process runs");
     await worker.stop();
     expect((await failed).message).toBe(`worker ${worker.uid} was stopped while it started`);
   });

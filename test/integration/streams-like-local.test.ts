@@ -1,6 +1,9 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
+
+// Properties are tried many times, which takes long on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 let pool: WorkerPool;
 

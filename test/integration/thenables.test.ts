@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ContextVar, currentTask, routine, WorkerPool } from "wool-ts";
+import { openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;
 
@@ -86,16 +87,18 @@ const yieldIt = routine(function* (make: () => unknown): Generator<unknown, void
 const returnIt = routine(function* (make: () => unknown): Generator<never, unknown, unknown> {
   return make();
 });
-const later = routine(async () => {
-  await new Promise((resolve) => setTimeout(resolve, 100));
+const wait = routine(async (key: string) => {
+  await waitAtDoor(key);
   return "as ever";
 });
+const open = routine(async (key: string) => openDoor(key));
 
-describe.each(Object.entries(kinds))("a thenable %s is awaited", (_kind, call) => {
-  test.each(Object.entries(cases))("when it %s", async (_name, [make, expected]) => {
-    const bystander = later();
+describe.each(Object.entries(kinds))("a thenable %s is awaited", (kind, call) => {
+  test.each(Object.entries(cases))("when it %s", async (name, [make, expected]) => {
+    const bystander = wait(`${kind} ${name}`);
     const outcome = await place.run("here", () => call(make)).catch((error: unknown) => error);
     expect(outcome).toEqual(expected);
+    await open(`${kind} ${name}`);
     expect(await bystander).toBe("as ever");
   });
 });

@@ -4,12 +4,15 @@ import { createConnection } from "node:net";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { type Response, type TaskSchema, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
 import { payloadFiles } from "../../src/host/index.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
 import { hello, request } from "../support/wire-requests.ts";
+
+// Properties are tried many times, which takes long on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 let pool: WorkerPool;
 let worker: WorkerMetadata;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { encode } from "../codec.ts";
 import type { FunctionPort } from "../function-port.ts";
 import { ValueDecoder } from "../value-decoder.ts";
@@ -23,6 +23,9 @@ import {
   TRAVELLER,
   UTF16_STRING,
 } from "./tags.ts";
+
+// Properties are tried many times, which takes long on a machine that is busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 /** Bytes must not be able to name code here: what they could do with it is not this codec's affair. */
 const noFunctions: FunctionPort = {

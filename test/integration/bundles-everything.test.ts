@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import type { BuildOptions } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type BundleProject, makeBundleProject } from "../support/bundle.ts";
+import { outputOf } from "../support/run-to-end.ts";
+
+// Bundles are parsed as a whole, each several times in these programs.
+vi.setConfig({ testTimeout: 120_000 });
+
+let project: BundleProject;
+
+beforeAll(() => {
+  project = makeBundleProject();
+});
+afterAll(() => {
+  project[Symbol.dispose]();
+});
+
+const EVERYTHING = {
+  away: true,
+  esm: [2000, 2, ["m", "km"], 2],
+  cjs: [3723, true, 3723],
+  failing: ["OutOfStock", "wool", "no wool left", true],
+  failingInPackage: ["UnknownUnit", "parsec", true],
+  nested: 8,
+  task: [expect.stringMatching(/^[\w$]+$/), "acme", false],
+  context: true,
+  stream: [1000, 2000, 3000],
+  lazily: "b",
+  nestedPool: [true, 1],
+  bumped: [1, 1, 1],
+  method: { value: 12, isModel: true },
+  methodStream: [0, 3, 6],
+  mapped: [[1000, 1, ["m", "km"], 1]],
+  alone: true,
+};
+
+const experimental = { tsconfigRaw: { compilerOptions: { experimentalDecorators: true } } };
+
+const WAYS: [string, "esm" | "cjs", BuildOptions][] = [
+  ["an ES module", "esm", {}],
+  ["an ES module, minified", "esm", { minify: true }],
+  ["an ES module, names kept, with a source map", "esm", { keepNames: true, sourcemap: true }],
+  ["an ES module, decorators of the older dialect", "esm", experimental],
+  ["CommonJS", "cjs", {}],
+  ["CommonJS, minified", "cjs", { minify: true }],
+  ["CommonJS, minified, names kept, with a source map", "cjs", { minify: true, keepNames: true, sourcemap: "inline" }],
+  ["CommonJS, decorators of the older dialect", "cjs", experimental],
+];
+
+describe("a program bundled with its packages", () => {
+  test.each(WAYS)("as %s does everything on workers", async (_, format, options) => {
+    expect(await outputOf(await project.bundle("everything.ts", format, options))).toEqual(EVERYTHING);
+  });
+
+  test("may be in several files", async () => {
+    const outdir = join(project.elsewhere, "split");
+    const options = { splitting: true, outdir, outExtension: { ".js": ".mjs" } };
+    expect(await outputOf(await project.bundle("everything.ts", "esm", options))).toEqual(EVERYTHING);
+  });
+});
