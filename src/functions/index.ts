@@ -1,4 +1,5 @@
 export {
+  byReference,
   countedFunctions,
   dismantle,
   functionState,

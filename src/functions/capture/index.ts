@@ -3,6 +3,6 @@ export { noteMembers } from "./class-members.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dismantle.ts";
 export { usesReceiver } from "./function-facts.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
-export { Borrowed, referenceOf, refuseSymbol, SharedExport, universalReference } from "./references.ts";
+export { Borrowed, byReference, referenceOf, refuseSymbol, SharedExport, universalReference } from "./references.ts";
 export { type FunctionState, functionState, type Stability, stability } from "./stability.ts";
 export { writtenName } from "./written-name.ts";

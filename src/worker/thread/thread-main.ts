@@ -3,7 +3,7 @@ import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { currentTask, markTaskThread } from "../../routine/index.ts";
+import { currentTask, disposePerWorker, markTaskThread } from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
@@ -48,7 +48,7 @@ const executor = new Executor({
   carrierFor: (pool) => proxies.carrier(pool),
   finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
-  drained: () => tell({ kind: "drained" }),
+  drained: () => void disposePerWorker().finally(() => tell({ kind: "drained" })),
 });
 
 function tell(message: FromThread): void {
