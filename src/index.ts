@@ -100,6 +100,7 @@ export {
 } from "./security/index.ts";
 export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
+export type { CallerLimits, ConnectionLimits } from "./wire/index.ts";
 export {
   type AuthorizeContext,
   type AuthorizeLike,
@@ -112,6 +113,7 @@ export {
   type WorkerChange,
   type WorkerFactory,
   type WorkerLike,
+  type WorkerLimits,
   type WorkerListener,
   type WorkerOptions,
 } from "./worker/index.ts";

@@ -82,8 +82,8 @@ export interface CallWatcher {
 export interface StreamSink {
   /** The call was handed to a worker: steps can be sent. Once more for a call that a worker gave back. */
   opened(): void;
-  /** The generator yielded. `control`: in answer to a throw or a return. */
-  yielded(value: unknown, control: boolean): void;
+  /** The generator yielded. `control`: in answer to a throw or a return. False: nobody asked for the value. */
+  yielded(value: unknown, control: boolean): boolean;
   /** The caller no longer waits: nothing that it has not asked for counts any more. */
   cancelled(): void;
 }

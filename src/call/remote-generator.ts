@@ -33,6 +33,8 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   readonly #requests: StepRequest[] = [];
   /** Values fetched ahead and not yet asked for. */
   readonly #fetched: unknown[] = [];
+  /** The worker was never allowed to be further ahead. */
+  readonly #mostFetched: number;
   #prefetch: number;
   #state: "fresh" | "running" | "ended" | "done" = "fresh";
   #ending: Ending | undefined;
@@ -54,6 +56,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     dispatch: (stream: RemoteGenerator) => Call | undefined,
   ) {
     this.#prefetch = prefetch;
+    this.#mostFetched = prefetch;
     this.#observer = observer;
     this.#dispatch = dispatch;
   }
@@ -95,15 +98,17 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     for (const request of this.#requests.slice(1)) this.#sendStep(request);
   }
 
-  yielded(value: unknown, control: boolean): void {
+  yielded(value: unknown, control: boolean): boolean {
     // It may have waited for its code until now.
-    if (this.#isCancelled) return;
+    if (this.#isCancelled) return true;
     if (control) this.#controls--;
-    else if (this.#controls > 0 && this.#requests[0]?.kind !== StepKind.next) return;
+    else if (this.#controls > 0 && this.#requests[0]?.kind !== StepKind.next) return true;
     const request = this.#requests.shift();
-    if (request === undefined) this.#fetched.push(value);
-    else request.resolve({ done: false, value });
+    if (request !== undefined) request.resolve({ done: false, value });
+    else if (this.#fetched.length > this.#mostFetched) return false;
+    else this.#fetched.push(value);
     if (this.#requests.length === 0) this.#tellIfWaitedFor(false);
+    return true;
   }
 
   returned(value: unknown): void {

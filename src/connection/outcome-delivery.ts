@@ -3,6 +3,8 @@ import { UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { ValueDecoder } from "../values/index.ts";
 import {
+  type CallerLimits,
+  DEFAULT_LIMITS,
   type FrameReader,
   IncomingPayloads,
   OutcomeField,
@@ -16,16 +18,22 @@ const decoder = new ValueDecoder();
 /** Finds what a worker sent back, decodes it and tells the calls, in the order in which it came. */
 export class OutcomeDelivery {
   /** Values, wherever they arrive. */
-  readonly payloads = new IncomingPayloads();
+  readonly payloads: IncomingPayloads;
   /** Code that values need. */
-  readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency, { importing: false }));
+  readonly received: ReceivedDependencies;
   readonly #abandon: (call: Call, reason: Error) => void;
   /** Tail of the answers that wait for code to arrive; later ones keep their place behind it. */
   #delayed: Promise<void> | undefined;
 
   /** `abandon` tells the worker that nobody waits for a call whose answer cannot be read. */
-  constructor(abandon: (call: Call, reason: Error) => void) {
+  constructor(abandon: (call: Call, reason: Error) => void, limits: CallerLimits = {}) {
     this.#abandon = abandon;
+    const complete = { ...DEFAULT_LIMITS, ...limits };
+    this.payloads = new IncomingPayloads(complete);
+    this.received = new ReceivedDependencies(
+      (dependency) => acceptDependency(dependency, { importing: false }),
+      complete,
+    );
   }
 
   /** Hands the payload of an outcome on, now or when the code that it needs is there. */
@@ -69,7 +77,10 @@ export class OutcomeDelivery {
       call.fail(error);
       return;
     }
-    settle(call, kind, value, flag);
+    if (settle(call, kind, value, flag)) return;
+    const error = new UnexpectedResponse(`more values of ${call.route.name} came than were asked for`);
+    this.#abandon(call, error);
+    call.fail(error);
   }
 
   /** Keeps the order of answers while one of them waits for code. */
@@ -91,9 +102,10 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
   return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
 }
 
-/** Tells a call what came of it. */
-function settle(call: Call, kind: number, value: unknown, flag: boolean): void {
+/** Tells a call what came of it. False for a value that nobody asked for. */
+function settle(call: Call, kind: number, value: unknown, flag: boolean): boolean {
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);
-  else call.stream?.yielded(value, flag);
+  else return call.stream?.yielded(value, flag) ?? false;
+  return true;
 }

@@ -201,7 +201,7 @@ describe("RequestSender", () => {
     let opened = 0;
     const stream = {
       opened: () => void opened++,
-      yielded: () => undefined,
+      yielded: () => true,
       cancelled: () => undefined,
     };
     call(route(1, { streams: true }), undefined, { prefetch: 4 }, undefined, stream);

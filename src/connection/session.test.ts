@@ -380,7 +380,7 @@ describe("calls", () => {
     const steps: unknown[] = [];
     call.stream = {
       opened: () => steps.push("opened"),
-      yielded: (value, control) => steps.push([value, control]),
+      yielded: (value, control) => steps.push([value, control]) > 0,
       cancelled: () => steps.push("cancelled"),
     };
     send(stream.session, call);
@@ -404,7 +404,7 @@ describe("cancelling", () => {
     const steps: unknown[] = [];
     call.stream = {
       opened: () => undefined,
-      yielded: (value) => steps.push(value),
+      yielded: (value) => steps.push(value) > 0,
       cancelled: () => steps.push("cancelled"),
     };
     send(stream.session, call);

@@ -4,6 +4,7 @@ import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
 import {
+  type CallerLimits,
   ChunkField,
   FrameReader,
   LAST_RESPONSE_FIELD,
@@ -55,7 +56,7 @@ export class Session implements TaskSession {
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
   readonly #reader = new FrameReader(LAST_RESPONSE_FIELD);
-  readonly #outcomes = new OutcomeDelivery((call, reason) => call.task?.cancel(reason));
+  readonly #outcomes: OutcomeDelivery;
   /** By their ids. */
   readonly #tasks: SentTask[] = [];
   readonly #freeTasks: SentTask[] = [];
@@ -70,8 +71,9 @@ export class Session implements TaskSession {
   #isWaitedFor = false;
   #willProgress = false;
 
-  constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents) {
+  constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents, limits?: CallerLimits) {
     this.#address = address;
+    this.#outcomes = new OutcomeDelivery((call, reason) => call.task?.cancel(reason), limits);
     this.#events = events;
     this.welcome = new Promise((resolve, reject) => {
       this.#welcomed = resolve;

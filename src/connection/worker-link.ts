@@ -1,9 +1,13 @@
-import { PoolClosed } from "../errors.ts";
-import { type ClientTls, GrpcChannel } from "../grpc/index.ts";
+import { PoolClosed, RpcError } from "../errors.ts";
+import { type ClientTls, GrpcChannel, StatusCode } from "../grpc/index.ts";
 import { clientTls, credentialsText, type WorkerCredentialsProvider } from "../security/index.ts";
+import type { CallerLimits } from "../wire/index.ts";
 import { errorForConnect, errorForCredentials } from "./error-classes.ts";
 import { LinkWatchdog } from "./link-watchdog.ts";
 import { Session } from "./session.ts";
+
+/** Task threads that a worker may say it has: for each one a session is opened. */
+const MOST_LANES = 1024;
 
 /** Told of changes by a link that it shares. */
 export interface LinkListener {
@@ -21,6 +25,8 @@ export interface LinkOptions {
   readonly keepaliveTimeout?: number | undefined;
   /** For TLS. None: the worker is connected to without. */
   readonly credentials?: WorkerCredentialsProvider | undefined;
+  /** What the worker may take of this process. */
+  readonly limits?: CallerLimits | undefined;
 }
 
 /**
@@ -162,6 +168,10 @@ export class WorkerLink {
       await channel.connect();
       const first = this.#openSession(channel, 0);
       const { lanes, sharesFiles } = await first.welcome;
+      if (lanes > MOST_LANES) {
+        const message = `worker ${this.address} says that it has ${lanes} task threads, and no more than ${MOST_LANES} are believed`;
+        throw new RpcError(message, StatusCode.OUT_OF_RANGE);
+      }
       const others = Array.from({ length: Math.max(0, lanes - 1) }, (_, i) => this.#openSession(channel, i + 1));
       await Promise.all(others.map((session) => session.welcome));
       if (this.#isClosed()) throw new PoolClosed(`the connection to ${this.address} is closed`);
@@ -214,12 +224,18 @@ export class WorkerLink {
   }
 
   #openSession(channel: GrpcChannel, lane: number): Session {
-    return new Session(channel, this.address, lane, {
-      progressed: () => this.#notify(),
-      activity: (busy) => this.#active(channel, busy),
-      waitedFor: (isWaitedFor) => this.#waitedFor(channel, isWaitedFor),
-      closed: (session, error) => this.#sessionClosed(channel, session, lane, error),
-    });
+    return new Session(
+      channel,
+      this.address,
+      lane,
+      {
+        progressed: () => this.#notify(),
+        activity: (busy) => this.#active(channel, busy),
+        waitedFor: (isWaitedFor) => this.#waitedFor(channel, isWaitedFor),
+        closed: (session, error) => this.#sessionClosed(channel, session, lane, error),
+      },
+      this.#options.limits,
+    );
   }
 
   #notify(): void {

@@ -67,6 +67,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   #failure: Error | undefined;
   #ignored = 0;
 
+  /** @internal */
   protected constructor(options: RegistryOptions) {
     this.#options = options;
     this.publisher = { publish: (type, worker) => this.#publish(type, worker) };

@@ -21,12 +21,18 @@ export abstract class MessageStream {
   protected state: "open" | "ending" | "closed" = "open";
   protected readonly http2Stream: Http2Stream;
   protected readonly deframer: Deframer;
+  /** A whole message has come. */
+  protected hasReceived = false;
   #handlers: MessageHandlers | undefined;
   #blocked = false;
+  #pauses = 0;
 
   protected constructor(http2Stream: Http2Stream, maxMessageBytes: number) {
     this.http2Stream = http2Stream;
-    this.deframer = new Deframer((buffer, start, end) => this.#handlers?.message(buffer, start, end), maxMessageBytes);
+    this.deframer = new Deframer((buffer, start, end) => {
+      this.hasReceived = true;
+      this.#handlers?.message(buffer, start, end);
+    }, maxMessageBytes);
     // Each cause arrives a second time, as the stream's close with its code.
     http2Stream.on("error", () => {});
     http2Stream.on("drain", () => this.#drained());
@@ -62,14 +68,19 @@ export abstract class MessageStream {
     return false;
   }
 
-  /** Stops reading, so that the peer can send no more than the flow-control window. Messages of a chunk already read still arrive. */
-  pause(): void {
-    this.http2Stream.pause();
+  /** Bytes that were sent and that the peer has not made room for. */
+  get unreadBytes(): number {
+    return this.http2Stream.writableLength;
   }
 
-  /** Reads again after `pause`. */
+  /** Stops reading, so that the peer can send no more than the flow-control window. Messages of a chunk already read still arrive. */
+  pause(): void {
+    if (this.#pauses++ === 0) this.http2Stream.pause();
+  }
+
+  /** Reads again when it was called as often as `pause`. */
   resume(): void {
-    this.http2Stream.resume();
+    if (this.#pauses > 0 && --this.#pauses === 0) this.http2Stream.resume();
   }
 
   /** Ends the stream because of a fault on this side or in what the peer sent. */

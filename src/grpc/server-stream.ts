@@ -1,6 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { TLSSocket } from "node:tls";
+import { MAX_TIMER_MS } from "./grpc-timeout.ts";
 import { type MessageHandlers, MessageStream } from "./message-stream.ts";
 import { encodeStatusMessage, type GrpcStatus, StatusCode } from "./status.ts";
 
@@ -15,6 +16,9 @@ export interface ServerStreamHandlers extends MessageHandlers {
 /** Milliseconds that a client gets to close its direction after it was sent the status. */
 const LINGER_MS = 1000;
 
+/** Milliseconds that a client gets to read why its connection is ended. */
+const FAREWELL_MS = 250;
+
 const OK: GrpcStatus = { code: StatusCode.OK, message: "" };
 
 /** The server's end of a bidirectional stream. Nothing is read before `handle`. */
@@ -27,10 +31,20 @@ export class ServerStream extends MessageStream {
   #handlers: ServerStreamHandlers | undefined;
   #halfClosed = false;
   #linger: NodeJS.Timeout | undefined;
+  /** Until the first message, or a half-close without one. */
+  #patience: NodeJS.Timeout | undefined;
 
   /** Made by `GrpcServer`. */
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, maxMessageBytes: number) {
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    maxMessageBytes: number,
+    requestTimeout: number,
+  ) {
     super(stream, maxMessageBytes);
+    if (requestTimeout > 0 && requestTimeout <= MAX_TIMER_MS) {
+      this.#patience = setTimeout(() => this.#tooSlow(requestTimeout), requestTimeout).unref();
+    }
     this.#stream = stream;
     this.headers = headers;
     this.path = headers[":path"] ?? "";
@@ -101,6 +115,18 @@ export class ServerStream extends MessageStream {
     }
   }
 
+  /**
+   * Ends the stream with a status, and soon after that the whole connection: its client took more than it may. What it has
+   * not read by then is dropped.
+   */
+  expel(status: GrpcStatus): void {
+    this.end(status);
+    const { session } = this.#stream;
+    setTimeout(() => {
+      session?.destroy();
+    }, FAREWELL_MS).unref();
+  }
+
   protected override fail(status: GrpcStatus): void {
     const isOver = this.state !== "open";
     this.end(status);
@@ -133,9 +159,18 @@ export class ServerStream extends MessageStream {
     else this.#handlers?.halfClosed?.();
   }
 
+  #tooSlow(requestTimeout: number): void {
+    if (this.hasReceived || this.#halfClosed) return;
+    this.fail({
+      code: StatusCode.DEADLINE_EXCEEDED,
+      message: `No request came within ${requestTimeout} ms. Send the first message when the call begins.`,
+    });
+  }
+
   #closed(): void {
     const before = this.state;
     this.state = "closed";
+    clearTimeout(this.#patience);
     this.deframer.stop();
     clearTimeout(this.#linger);
     if (before === "open") this.#handlers?.cancelled?.();

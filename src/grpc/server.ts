@@ -9,8 +9,8 @@ import type { TLSSocket } from "node:tls";
 import { isGrpcContentType } from "./client-stream.ts";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "./deframer.ts";
 import { DEFAULT_WINDOW_BYTES } from "./flow-control.ts";
-import { Keepalive } from "./keepalive.ts";
 import { SecureDoor, type ServerTls } from "./secure-door.ts";
+import { ServedConnection } from "./served-connection.ts";
 import { ServerStream } from "./server-stream.ts";
 import { StatusCode, statusFromError } from "./status.ts";
 import { checkSocketPath } from "./target.ts";
@@ -24,20 +24,33 @@ export interface GrpcServerOptions {
   readonly windowBytes?: number;
   /** Largest message that is accepted; 64 MiB by default. */
   readonly maxMessageBytes?: number;
+  /** Bytes of metadata that a call may have, 32 for each field besides its text; 16 KiB by default. Beyond, that call ends. */
+  readonly maxMetadataBytes?: number;
   /** Streams that one connection may have open; 100 by default. */
   readonly maxConcurrentStreams?: number;
   /** Megabytes that one connection may hold queued before its new streams are refused; 1,000 by default. */
   readonly maxSessionMemory?: number;
   /** Milliseconds in which a new connection must speak TLS and HTTP/2; 10,000 by default. */
   readonly handshakeTimeout?: number;
-  /** Milliseconds between two PINGs to a client; 0 by default, which sends none. */
+  /** Milliseconds in which a call must send its first message; 10,000 by default, 0 for any time. */
+  readonly requestTimeout?: number;
+  /** Milliseconds without a call after which a connection is closed; 300,000 by default, 0 for never. */
+  readonly idleTimeout?: number;
+  /** Milliseconds between two PINGs to a client; 60,000 by default, 0 sends none. */
   readonly keepaliveInterval?: number;
-  /** Milliseconds that the answer to a PING may take before the connection is given up; 5,000 by default. */
+  /**
+   * Milliseconds that the answer to a PING may take before the connection is given up; 240,000 by default: a client that
+   * a debugger has stopped is not gone.
+   */
   readonly keepaliveTimeout?: number;
+  /** Connections at once, beyond which new ones are dropped; 1,000 by default. */
+  readonly maxConnections?: number;
 }
 
 /** Where a server listens: a unix socket, or a TCP port (0 for any free one). */
 export type ListenAddress = { readonly path: string } | { readonly host: string; readonly port: number };
+
+const DEFAULT_METADATA_BYTES = 16 * 1024;
 
 /** Milliseconds of silence after which the system asks a TCP peer whether it is there. */
 const TCP_KEEPALIVE_MS = 60_000;
@@ -145,7 +158,9 @@ export class GrpcServer {
     if (tls !== undefined) {
       this.#door = new SecureDoor(tls, handshakeTimeout, (socket) => this.#begin(socket));
     }
-    return createServer((socket) => this.#connected(socket));
+    const server = createServer((socket) => this.#connected(socket));
+    server.maxConnections = this.#options.maxConnections ?? 1000;
+    return server;
   }
 
   #connected(socket: Socket): void {
@@ -168,27 +183,28 @@ export class GrpcServer {
     socket.on("error", () => {});
     const { windowBytes = DEFAULT_WINDOW_BYTES, maxConcurrentStreams = 100, handshakeTimeout = 10_000 } = this.#options;
     const session = performServerHandshake(socket, {
-      settings: { initialWindowSize: windowBytes, maxConcurrentStreams, enablePush: false },
+      settings: {
+        initialWindowSize: windowBytes,
+        maxConcurrentStreams,
+        maxHeaderListSize: this.#options.maxMetadataBytes ?? DEFAULT_METADATA_BYTES,
+        enablePush: false,
+      },
       maxSessionMemory: this.#options.maxSessionMemory ?? 1000,
     });
     this.#sessions.add(session);
     session.on("error", () => {});
-    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => this.#route(stream, headers));
     session.setLocalWindowSize(windowBytes);
-    const drop = (): void => {
-      session.destroy();
-      // A session waits for its pending write, which a frozen peer never takes.
-      socket.destroy();
-    };
-    const { keepaliveInterval: interval = 0, keepaliveTimeout: timeout = 5_000 } = this.#options;
-    const keepalive = new Keepalive(session, { interval, timeout }, drop);
-    const silence = setTimeout(drop, handshakeTimeout).unref();
-    session.once("remoteSettings", () => clearTimeout(silence));
-    session.once("close", () => {
-      clearTimeout(silence);
-      keepalive.stop();
-      this.#sessions.delete(session);
+    const connection = new ServedConnection(session, socket, {
+      handshakeTimeout,
+      idleTimeout: this.#options.idleTimeout ?? 300_000,
+      keepaliveInterval: this.#options.keepaliveInterval ?? 60_000,
+      keepaliveTimeout: this.#options.keepaliveTimeout ?? 240_000,
     });
+    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      stream.once("close", connection.call());
+      this.#route(stream, headers);
+    });
+    session.once("close", () => this.#sessions.delete(session));
     if (this.#state === "closing") session.close();
   }
 
@@ -204,7 +220,15 @@ export class GrpcServer {
       stream.respond({ ":status": 415, "accept-post": "application/grpc" }, { endStream: true });
       return;
     }
-    const call = new ServerStream(stream, headers, this.#options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
+    const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES, requestTimeout = 10_000 } = this.#options;
+    const call = new ServerStream(stream, headers, maxMessageBytes, requestTimeout);
+    const { maxMetadataBytes = DEFAULT_METADATA_BYTES } = this.#options;
+    // What HTTP/2 was told of the limit holds only once the client has confirmed that.
+    if (metadataBytes(headers) > maxMetadataBytes) {
+      const message = `The metadata of the call has more than ${maxMetadataBytes} bytes (maxMetadataBytes).`;
+      call.end({ code: StatusCode.RESOURCE_EXHAUSTED, message });
+      return;
+    }
     const handler = this.#handlers.get(call.path);
     if (handler === undefined) {
       call.end({ code: StatusCode.UNIMPLEMENTED, message: `This server has no method ${call.path}.` });
@@ -216,4 +240,11 @@ export class GrpcServer {
       call.end(statusFromError(error));
     }
   }
+}
+
+/** As HTTP/2 counts it. */
+function metadataBytes(headers: IncomingHttpHeaders): number {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(headers)) bytes += name.length + String(value).length + 32;
+  return bytes;
 }

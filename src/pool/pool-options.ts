@@ -5,6 +5,7 @@ import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter 
 import { InvalidArgument } from "../errors.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
 import type { CredentialsLike } from "../security/index.ts";
+import type { CallerLimits } from "../wire/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
 /** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */
@@ -26,6 +27,11 @@ export interface PoolOptions {
    * only to those with TLS, without only to those without. Default: none.
    */
   readonly credentials?: CredentialsLike;
+  /**
+   * What a worker may take of this process through one connection. Of those who share a connection, the first decides.
+   * What callers may take of the workers that are spawned is in `workerOptions`.
+   */
+  readonly limits?: CallerLimits;
   /** Most discovered workers used beyond those spawned. Default: no limit. */
   readonly lease?: number;
   /** Which of the workers found are used. Default: all. */

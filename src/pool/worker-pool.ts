@@ -11,6 +11,7 @@ import {
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
+import { indexImports } from "../functions/index.ts";
 import { PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
@@ -192,7 +193,8 @@ export class WorkerPool implements AsyncDisposable {
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
-    const lost = publisher !== undefined && size > 0 ? await this.#spawn(size, proxy, publisher) : [];
+    const spawned = publisher !== undefined && size > 0 ? this.#spawn(size, proxy, publisher) : Promise.resolve([]);
+    const [lost] = await Promise.all([spawned, indexImports()]);
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenPool(this);
@@ -201,7 +203,7 @@ export class WorkerPool implements AsyncDisposable {
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
-    const { credentials } = this.#options;
+    const { credentials, limits } = this.#options;
     const wanted = new Set(tags);
     return {
       discovery:
@@ -219,6 +221,7 @@ export class WorkerPool implements AsyncDisposable {
       ...(quorumTimeout === undefined ? {} : { quorumTimeout }),
       ...(maxPending === undefined ? {} : { maxPending }),
       ...(credentials === undefined ? {} : { credentials }),
+      ...(limits === undefined ? {} : { limits }),
     };
   }
 

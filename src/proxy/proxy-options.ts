@@ -1,5 +1,5 @@
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
-import { checkOptions, must } from "../checks/index.ts";
+import { type Check, checkOptions, must } from "../checks/index.ts";
 import {
   checkDiscoveryUrl,
   type DiscoveryLike,
@@ -9,6 +9,7 @@ import {
 } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { type CredentialsLike, credentialsProblem } from "../security/index.ts";
+import type { CallerLimits } from "../wire/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
@@ -36,7 +37,17 @@ export interface WorkerProxyOptions {
   readonly maxPending?: number;
   /** With credentials only workers with TLS are used, without only those without. Default: none. */
   readonly credentials?: CredentialsLike;
+  /** What a worker may take of this process through one connection. Of those who share a connection, the first decides. */
+  readonly limits?: CallerLimits;
 }
+
+/** What each of the limits of a caller must be. */
+export const CALLER_LIMIT_CHECKS: Readonly<Record<keyof CallerLimits, Check>> = {
+  maxUnfinishedBytes: must.limit(1),
+  maxUnfinishedPayloads: must.limit(1),
+  maxAnnouncements: must.limit(1),
+  maxAnnouncedBytes: must.limit(1),
+};
 
 /** What each option that pools and proxies share must be. */
 export const SHARED_CHECKS = {
@@ -49,6 +60,7 @@ export const SHARED_CHECKS = {
   quorumTimeout: must.duration,
   maxPending: must.limit(0),
   credentials: credentialsProblem,
+  limits: must.object,
 };
 
 const CHECKS = {
@@ -61,6 +73,7 @@ const CHECKS = {
 /** Throws `InvalidArgument` for options that are wrong or do not go together. */
 export function checkProxyOptions(options: WorkerProxyOptions): void {
   checkOptions(options, CHECKS, "WorkerProxy");
+  if (options.limits !== undefined) checkOptions(options.limits, CALLER_LIMIT_CHECKS, "WorkerProxy: limits");
   const sources = (["poolUri", "namespace", "discovery", "workers"] as const).filter(
     (key) => options[key] !== undefined,
   );

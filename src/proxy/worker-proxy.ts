@@ -108,6 +108,7 @@ export class WorkerProxy implements AsyncDisposable {
       filter: (worker) =>
         this.#isOfItsKind(worker) && (this.#reserved.has(worker.uid) || (options.filter?.(worker) ?? true)),
       credentials,
+      limits: options.limits,
       reserved: this.#reserved,
       lease: options.lease ?? Number.POSITIVE_INFINITY,
       changed: () => {

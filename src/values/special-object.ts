@@ -80,7 +80,9 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (companion !== undefined) writer.remember(companion);
 
   const body = (): void => {
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) writer.value(shown);
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE && !(shown !== null && writeNamed(writer, shown))) {
+      writer.value(shown);
+    }
     state.writeBody?.(writer, value);
     if (properties.length > 0) writeProperties(writer, value, properties, integrity);
     if (privates.length > 0) writePrivates(writer, privates);
@@ -92,6 +94,11 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   writer.depth++;
   body();
   writer.depth--;
+}
+
+/** Writes a prototype that a package put in the place of a function's own by its name; false when it has none. */
+function writeNamed(writer: GraphWriter, prototype: object): boolean {
+  return internalStateOf(prototype) !== ordinaryState && (writer.refer(prototype) || writeReference(writer, prototype));
 }
 
 /** Reads a special object whose tag has been read. */

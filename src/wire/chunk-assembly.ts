@@ -1,48 +1,51 @@
 import { constants } from "node:buffer";
+import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
 import { MalformedFrame } from "./frame-reader.ts";
 import { ChunkField } from "./request-frames.ts";
 
-const MAX_OPEN = 4096;
+/** Least that is reserved for a payload. */
+const FIRST_BYTES = 64 * 1024;
+/** How much more than has arrived is reserved while that is little. */
+const TRUST = 8;
+/** From here on the announced size is believed. */
+const TRUSTED_BYTES = 2 * 1024 * 1024;
 
 interface Assembly {
-  readonly buffer: Buffer;
+  readonly total: number;
+  buffer: Buffer;
   filled: number;
 }
 
-/**
- * Puts payloads together that arrive in pieces. Memory is taken as pieces arrive: the buffer is reserved, not
- * touched, before that.
- */
+/** Puts payloads together that arrive in pieces. What is reserved follows what has arrived, not what was announced. */
 export class ChunkAssembly {
+  readonly #limits: Pick<CompleteLimits, "maxUnfinishedBytes" | "maxUnfinishedPayloads">;
   readonly #open = new Map<number, Assembly>();
+  #reserved = 0;
 
-  /** Takes the chunk frame that the reader stands on. */
+  constructor(limits: Pick<CompleteLimits, "maxUnfinishedBytes" | "maxUnfinishedPayloads"> = DEFAULT_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Takes the chunk frame that the reader stands on. Throws `LimitExceeded` when too much is unfinished. */
   add(frame: FrameReader): void {
     const id = frame.integer(ChunkField.id);
-    const length = frame.end(ChunkField.data) - frame.start(ChunkField.data);
-    let assembly = this.#open.get(id);
-    if (assembly === undefined) {
-      const total = frame.integer(ChunkField.total);
-      if (total === 0 || total > constants.MAX_LENGTH) {
-        throw new MalformedFrame(`payload ${id} of ${total} bytes is not between 1 and ${constants.MAX_LENGTH}`);
-      }
-      if (this.#open.size >= MAX_OPEN) throw new MalformedFrame(`more than ${MAX_OPEN} payloads at once`);
-      assembly = { buffer: Buffer.allocUnsafeSlow(total), filled: 0 };
-      this.#open.set(id, assembly);
+    const [start, end] = [frame.start(ChunkField.data), frame.end(ChunkField.data)];
+    const assembly = this.#open.get(id) ?? this.#begin(id, frame.integer(ChunkField.total));
+    const filled = assembly.filled + end - start;
+    if (filled > assembly.total) {
+      throw new MalformedFrame(`payload ${id} is longer than the ${assembly.total} bytes announced`);
     }
-    if (assembly.filled + length > assembly.buffer.length) {
-      throw new MalformedFrame(`payload ${id} is longer than the ${assembly.buffer.length} bytes announced`);
-    }
-    frame.buffer.copy(assembly.buffer, assembly.filled, frame.start(ChunkField.data), frame.end(ChunkField.data));
-    assembly.filled += length;
+    if (filled > assembly.buffer.length) this.#grow(assembly, filled);
+    frame.buffer.copy(assembly.buffer, assembly.filled, start, end);
+    assembly.filled = filled;
   }
 
   /** The whole payload, which must be complete. */
   take(id: number, length: number): Buffer {
     const assembly = this.#open.get(id);
-    this.#open.delete(id);
-    if (assembly === undefined || assembly.filled !== length || assembly.buffer.length !== length) {
+    this.drop(id);
+    if (assembly === undefined || assembly.filled !== length || assembly.total !== length) {
       throw new MalformedFrame(`payload ${id} has ${assembly?.filled ?? 0} of ${length} bytes`);
     }
     return assembly.buffer;
@@ -50,10 +53,44 @@ export class ChunkAssembly {
 
   /** Forgets what has arrived for a payload. */
   drop(id: number): void {
+    const assembly = this.#open.get(id);
+    if (assembly === undefined) return;
     this.#open.delete(id);
+    this.#reserved -= assembly.buffer.length;
   }
 
   clear(): void {
     this.#open.clear();
+    this.#reserved = 0;
+  }
+
+  #begin(id: number, total: number): Assembly {
+    if (total === 0 || total > constants.MAX_LENGTH) {
+      throw new MalformedFrame(`payload ${id} of ${total} bytes is not between 1 and ${constants.MAX_LENGTH}`);
+    }
+    const { maxUnfinishedPayloads } = this.#limits;
+    if (this.#open.size >= maxUnfinishedPayloads) {
+      throw new LimitExceeded("maxUnfinishedPayloads", maxUnfinishedPayloads, "payloads of which pieces are missing");
+    }
+    const assembly: Assembly = { total, buffer: Buffer.alloc(0), filled: 0 };
+    this.#open.set(id, assembly);
+    return assembly;
+  }
+
+  #grow(assembly: Assembly, needed: number): void {
+    const wanted = needed >= TRUSTED_BYTES ? assembly.total : Math.max(needed * TRUST, FIRST_BYTES);
+    const size = Math.min(wanted, assembly.total);
+    const { maxUnfinishedBytes } = this.#limits;
+    this.#reserved += size - assembly.buffer.length;
+    if (this.#reserved > maxUnfinishedBytes) {
+      throw new LimitExceeded(
+        "maxUnfinishedBytes",
+        maxUnfinishedBytes,
+        "bytes of payloads of which pieces are missing",
+      );
+    }
+    const grown = Buffer.allocUnsafeSlow(size);
+    assembly.buffer.copy(grown, 0, 0, assembly.filled);
+    assembly.buffer = grown;
   }
 }

@@ -1,5 +1,6 @@
 import type { Dependency, PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
+import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
 import { MalformedFrame } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
@@ -37,13 +38,27 @@ export type Acceptance = (dependency: Dependency) => void | Promise<void>;
 export class ReceivedDependencies {
   readonly #accept: Acceptance;
   readonly #known = new Map<number, Promise<void> | undefined>();
+  readonly #limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes">;
+  #bytes = 0;
 
-  constructor(accept: Acceptance) {
+  constructor(
+    accept: Acceptance,
+    limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes"> = DEFAULT_LIMITS,
+  ) {
     this.#accept = accept;
+    this.#limits = limits;
   }
 
-  /** Takes the dependency frame that the reader stands on. */
+  /** Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many. */
   add(frame: FrameReader): void {
+    const { maxAnnouncements, maxAnnouncedBytes } = this.#limits;
+    this.#bytes += frame.end(DependencyField.data) - frame.start(DependencyField.data);
+    if (this.#known.size >= maxAnnouncements) {
+      throw new LimitExceeded("maxAnnouncements", maxAnnouncements, "pieces of code announced");
+    }
+    if (this.#bytes > maxAnnouncedBytes) {
+      throw new LimitExceeded("maxAnnouncedBytes", maxAnnouncedBytes, "bytes of code announced");
+    }
     const number = frame.integer(DependencyField.number);
     const hash = frame.text(DependencyField.hash);
     let data: PlainData;

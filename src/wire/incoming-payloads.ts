@@ -1,4 +1,5 @@
 import { ChunkAssembly } from "./chunk-assembly.ts";
+import { type CompleteLimits, DEFAULT_LIMITS } from "./connection-limits.ts";
 import { type FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { Payload, type PayloadStore } from "./payload.ts";
 
@@ -16,7 +17,12 @@ export interface PayloadFields {
 export class IncomingPayloads {
   /** Set when the peer shares it with us. */
   store: PayloadStore | undefined;
-  readonly #chunks = new ChunkAssembly();
+  readonly #chunks: ChunkAssembly;
+
+  /** `limits`: how much may be unfinished at once. */
+  constructor(limits: CompleteLimits = DEFAULT_LIMITS) {
+    this.#chunks = new ChunkAssembly(limits);
+  }
 
   /** Takes the chunk frame that the reader stands on. */
   addChunk(frame: FrameReader): void {

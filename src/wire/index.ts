@@ -1,5 +1,12 @@
 export { BatchWriter } from "./batch-writer.ts";
 export {
+  type CallerLimits,
+  type CompleteLimits,
+  type ConnectionLimits,
+  DEFAULT_LIMITS,
+  LimitExceeded,
+} from "./connection-limits.ts";
+export {
   encodeDescribeResponse,
   encodeIdleResponse,
   encodeStopRequest,
@@ -20,6 +27,7 @@ export {
   CancelField,
   ChunkField,
   CreditField,
+  DependencyField,
   HelloField,
   PoolReferenceField,
   RouteField,

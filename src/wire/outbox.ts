@@ -68,6 +68,16 @@ export class Outbox {
     return this.writer.size === 0 && this.#bulks.length === 0;
   }
 
+  /** Bytes that wait to be sent in chunks, without the largest payload among them. */
+  get queuedBytes(): number {
+    let [sum, largest] = [0, 0];
+    for (const { payload, offset } of this.#bulks) {
+      sum += payload.length - offset;
+      largest = Math.max(largest, payload.length - offset);
+    }
+    return sum - largest;
+  }
+
   /** Sends the batch now. */
   flush(): void {
     this.#scheduled = false;

@@ -18,4 +18,5 @@ export {
   type BackpressureContext,
   type BackpressureLike,
   stopTimeout,
+  type WorkerLimits,
 } from "./shared/index.ts";

@@ -43,7 +43,7 @@ const EVERYTHING = {
   failing: ["OutOfStock", "wool", "no wool left", true],
   failingInPackage: ["UnknownUnit", "parsec", true],
   nested: 8,
-  task: [expect.stringMatching(/^\w+$/), "acme", false],
+  task: [expect.stringMatching(/^[\w$]+$/), "acme", false],
   context: true,
   stream: [1000, 2000, 3000],
   lazily: "b",

@@ -99,7 +99,7 @@ describe("what can travel", () => {
     expect(end).toMatchObject({ code: 0, stderr: "" });
     expect(end.stdout).toMatch(/basename = \[Function: basename\] +by reference +\d+ B {2}every process has it/);
     const reference = await wool(["explain", "plain.cjs#first"]);
-    expect(reference.stdout).toContain('it is the export "default.first" of "plain.cjs"');
+    expect(reference.stdout).toContain('it is the export "first" of "plain.cjs"');
   });
 
   test("TypeScript with decorators runs by the tsx of the project", async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { perWorker, routine, WorkerPool } from "wool-ts";
+import { runProgram } from "../support/run-program.ts";
 
 let folder: string;
 
@@ -47,4 +48,15 @@ test("is made once in each task thread, by the first task that asks, and dispose
     await pool.stop({ timeout: 10_000 });
   }
   expect(await readFile(log, "utf8")).toBe("counted to 3\nlater\n");
+});
+
+test("a module and the entry file have one in common, and an error names it with the user's own expression", async () => {
+  const { stdout, stderr } = await runProgram("per-worker/main.mjs");
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toEqual({
+    counts: [1, 2, 3, 3],
+    refusal: expect.stringContaining(
+      "const server = perWorker(() => createServer()), with server.get() where it is used",
+    ),
+  });
 });

@@ -1,3 +1,3 @@
-export type { RegistryDiscovery } from "../registry-discovery.ts";
+export { RegistryDiscovery } from "../registry-discovery.ts";
 export type { RegistryTls } from "../registry-tls.ts";
 export { EtcdDiscovery, type EtcdDiscoveryOptions } from "./etcd-discovery.ts";

@@ -150,7 +150,7 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, 
 }
 
 function exportReason({ title, path }: ModuleReference): string {
-  return `it is the export "${path.join(".")}" of "${title}"`;
+  return path.length === 0 ? `it is what "${title}" exports` : `it is the export "${path.join(".")}" of "${title}"`;
 }
 
 function valueReason(script: Script, exported: ModuleReference | undefined): string {

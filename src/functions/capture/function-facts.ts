@@ -9,7 +9,7 @@ import {
   siteOf,
   viewFunction,
 } from "../engine/index.ts";
-import { exportOf, type ModuleReference } from "../modules/index.ts";
+import { exportOf, indexImportsOf, type ModuleReference } from "../modules/index.ts";
 import {
   type AnyFunction,
   isClass,
@@ -41,6 +41,7 @@ export function factsOf(fn: AnyFunction, view: () => FunctionView = () => viewFu
   if (existing !== undefined && existing.version === version) return existing;
   const seen = view();
   const { site, script } = locate(fn, seen);
+  indexImportsOf(script, seen.scopes);
   const facts = { site, exported: exportOf(fn, script, site.unit, seen.scopes), version };
   known.set(fn, facts);
   return facts;

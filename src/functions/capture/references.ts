@@ -6,12 +6,14 @@ import {
   type ModuleReference,
   noteShipped,
   type StandInSource,
+  shapeOf,
   standInSource,
 } from "../modules/index.ts";
 import {
   type AnyFunction,
   type Dismantled,
   isFunction,
+  isRecord,
   overrideFor,
   type PlainData,
   revivedSource,
@@ -42,8 +44,15 @@ export function byModule(
   const { module, path, wrapper } = reference;
   noteShipped(value, reference);
   const kind = wrapper === undefined ? "module" : "wrapped";
-  const head = { kind, module: module.hash, path: [...path], ...facts };
+  const shape = typeof value === "function" && isOfPackage(module.data) ? shapeOf(value) : "";
+  const head = { kind, module: module.hash, path: [...path], ...facts, ...(shape === "" ? {} : { shape }) };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
+}
+
+function isOfPackage(data: PlainData): boolean {
+  if (!isRecord(data) || isUserModule(data)) return false;
+  const { specifier } = data;
+  return typeof specifier !== "string" || !specifier.startsWith("node:");
 }
 
 /** What a class extends, nearest first, as far as every process knows it: for a receiver that does not know the class. */

@@ -14,7 +14,7 @@ export { intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts"
 export { knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
-export { type Script, scriptFrom, scriptOf } from "./scripts.ts";
+export { loadedUrls, type Script, scriptFrom, scriptOf } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
 export {
   asOneCapture,

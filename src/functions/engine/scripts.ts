@@ -121,3 +121,9 @@ export function scriptFrom(url: string): Script | undefined {
   if (!findQuietly((candidate) => candidate.url === url)) readScripts(script?.id ?? "", Number.POSITIVE_INFINITY);
   return newest.get(url);
 }
+
+/** The urls of all scripts that this process has loaded, as far as V8 tells without the debugger. */
+export function loadedUrls(): Set<string> {
+  for (const script of surveyScripts()) if (!known.has(script.id)) surveyed.set(script.id, script);
+  return new Set([...known.values(), ...surveyed.values()].map(({ url }) => url));
+}

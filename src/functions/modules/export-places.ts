@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
 import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
-import { isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
+import { type Dependency, isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
 import { moduleFactsOf } from "./module-facts.ts";
 import { resolveUserModule } from "./resolve-module.ts";
@@ -14,6 +14,13 @@ export interface ExportPlace {
   readonly path: readonly string[];
   /** Set when the value is inside of a wrapper that is exported: that wrapper, where it can be seen. */
   readonly wrapper: object | "unseen" | undefined;
+}
+
+/** An export of a module that the receiver can load by itself. */
+export interface ModuleReference extends ExportPlace {
+  readonly module: Dependency;
+  /** What a person calls the module: a specifier, or a path relative to the root. */
+  readonly title: string;
 }
 
 /** The place of a value among the exports of the module that defines it; undefined when it has none. */
@@ -125,7 +132,7 @@ export function placeInExports(value: WeakKey, exports: unknown): ExportPlace | 
 const READER = /^(?:\(\)\s*=>\s*|function\s*\(\)\s*\{\s*return\s+)[\w$]+(?:\.[\w$]+|\[[\w$]+\])?;?\s*\}?$/;
 
 /** True for the getter that a transpiler makes of an export: `() => name`. Others are not run. */
-function isReader(get: unknown): boolean {
+export function isReader(get: unknown): boolean {
   return typeof get === "function" && READER.test(Function.prototype.toString.call(get));
 }
 

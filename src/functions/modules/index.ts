@@ -1,6 +1,7 @@
 export { builtinAt, builtinExports, builtinPlaceOf } from "./builtin-modules.ts";
 export { type BundledOrigin, bundledOrigin } from "./bundled-origin.ts";
-export { type LiveVariable, liveImport } from "./export-places.ts";
+export { type LiveVariable, liveImport, type ModuleReference } from "./export-places.ts";
+export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { importFrom } from "./import-from.ts";
 export { isAsLoaded } from "./loaded-file.ts";
@@ -11,14 +12,14 @@ export {
   exportOf,
   importedAs,
   isWholeModule,
-  type ModuleReference,
   noteImport,
   noteShipped,
   requiredExport,
   requiredModule,
   shippedExport,
 } from "./module-references.ts";
-export { resolveUserModule } from "./resolve-module.ts";
+export { indexExports, indexImports, indexImportsOf } from "./package-index.ts";
+export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,
   configureRoot,

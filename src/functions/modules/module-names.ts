@@ -87,7 +87,20 @@ export function packageFile(path: string): Dependency {
   const at = parts.lastIndexOf("node_modules") + 1 + name.split("/").length;
   const file = toRootRelative(path);
   const data = { kind: "module", package: name, subpath: parts.slice(at).join("/"), ...formatOf(path) };
-  return dependencyOf(file === undefined ? data : { ...data, file });
+  const first = (entries.get(name) ?? []).map((entry) => entry.data);
+  return dependencyOf({
+    ...data,
+    ...(file === undefined ? {} : { file }),
+    ...(first.length === 0 ? {} : { entries: first }),
+  });
+}
+
+const entries = new Map<string, Dependency[]>();
+
+/** Remembers what the program imports of a package. A worker does so first, before it loads another file of the package. */
+export function noteEntry(packageName: string, module: Dependency): void {
+  const known = entries.get(packageName) ?? [];
+  if (known.every(({ hash }) => hash !== module.hash)) entries.set(packageName, [...known, module]);
 }
 
 /** The name of the package that a file belongs to. */

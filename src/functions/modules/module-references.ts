@@ -1,9 +1,8 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import { type ScopeView, type Script, scriptFrom } from "../engine/index.ts";
-import type { Dependency } from "../shipment/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
-import { type ExportPlace, exportedAs, liveExport, placeInExports } from "./export-places.ts";
+import { type ExportPlace, exportedAs, liveExport, type ModuleReference, placeInExports } from "./export-places.ts";
 import {
   asNamespace,
   moduleOf,
@@ -15,15 +14,9 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
+import { indexedExport } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
-
-/** An export of a module that the receiver can load by itself. */
-export interface ModuleReference extends ExportPlace {
-  readonly module: Dependency;
-  /** What a person calls the module: a specifier, or a path relative to the root. */
-  readonly title: string;
-}
 
 // What an import declaration said of a value, for values whose own code does not tell where they are exported.
 const imported = new WeakMap<WeakKey, ModuleReference>();
@@ -134,9 +127,9 @@ export function shippedExport(moduleHash: string, path: readonly string[], isWra
   return shipped.get(moduleHash)?.get(shippedKey(path, isWrapped))?.deref();
 }
 
-/** What an import declaration told about this value; undefined when none did. */
+/** What an import declaration, or the package that exports it, told about this value; undefined when none did. */
 export function importedAs(value: WeakKey): ModuleReference | undefined {
-  return imported.get(value);
+  return imported.get(value) ?? indexedExport(value);
 }
 
 /** The export under which the module that defines a function offers it, itself or wrapped; undefined when it does not. */

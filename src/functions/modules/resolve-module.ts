@@ -7,6 +7,8 @@ import { isInPackage, pathOf, projectRoot } from "./root.ts";
 const EXTENSIONS = ["", ".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 const RELATIVE = /^\.{0,2}\/|^file:/;
 const OTHER_SCHEME = /^(?:data|https?|node):/;
+/** What names this package itself. */
+export const RUNTIME = /^wool-ts(?:\/|$)/;
 const CONDITIONS: ReadonlySet<string> = new Set(["node", "import", "module-sync", "default"]);
 
 /**
@@ -17,7 +19,7 @@ export function resolveUserModule(specifier: string, importer: string): string |
   if (RELATIVE.test(specifier)) return resolveFile(specifier, importer);
   if (OTHER_SCHEME.test(specifier) || isBuiltin(specifier)) return undefined;
   // The runtime is the receiver's own, also where it is linked to.
-  if (/^wool-ts(?:\/|$)/.test(specifier)) return undefined;
+  if (RUNTIME.test(specifier)) return undefined;
   const path = specifier.startsWith("#") ? requireResolve(specifier, importer) : resolveLinked(specifier, importer);
   return path === undefined || isInPackage(path) ? undefined : path;
 }
@@ -81,6 +83,18 @@ function findLinked(specifier: string, importer: string): string | undefined {
     }
     if (dirname(directory) === directory) return requireResolve(specifier, importer);
   }
+}
+
+/** The file that `import` finds of a package; undefined when there is none. */
+export function importResolve(specifier: string, importer: string): string | undefined {
+  if (!isBareSpecifier(specifier) || isBuiltin(specifier)) return undefined;
+  const [, name = specifier, rest = ""] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(specifier) ?? [];
+  for (let directory = dirname(importer); dirname(directory) !== directory; directory = dirname(directory)) {
+    const installed = join(directory, "node_modules", name);
+    if (!existsSync(installed)) continue;
+    return exportedFile(realpathSync(installed), `.${rest}`) ?? requireResolve(specifier, importer);
+  }
+  return undefined;
 }
 
 /** The file that a package offers to `import` under a subpath; undefined when its package.json does not say. */

@@ -7,6 +7,7 @@ import {
   fromRootRelative,
   openStandIn,
   type StandInSource,
+  shapeOf,
   shippedExport,
 } from "../modules/index.ts";
 import {
@@ -129,5 +130,11 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
   for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
   const title = `the export "${path.join(".")}" of a module`;
   if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
-  return found(isObject(current) || typeof current === "symbol" ? current : undefined, title);
+  if (!isObject(current) && typeof current !== "symbol") {
+    throw new ModuleUnavailable(`${title} does not exist here`, module.dependency);
+  }
+  if (typeof current === "function" && typeof head["shape"] === "string" && shapeOf(current) !== head["shape"]) {
+    throw new ModuleUnavailable(`${title} has other members here, as with a plugin`, module.dependency);
+  }
+  return found(current, title);
 }

@@ -1,11 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { scriptFrom } from "../engine/index.ts";
 import {
   fromRootRelative,
   importFrom,
+  importResolve,
+  indexExports,
   isAsLoaded,
   noteLoaded,
   pathOf,
@@ -22,6 +24,7 @@ import {
   isRecord,
   isStringList,
   OWN_URL,
+  type PlainData,
   toCodeData,
 } from "../shipment/index.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
@@ -122,11 +125,13 @@ interface ModuleData {
   readonly importsContent: string | undefined;
   readonly packageName: string | undefined;
   readonly subpath: string | undefined;
+  /** What the sender's program imported of the package. */
+  readonly entries: readonly ModuleData[];
   /** It was required at the sender, not imported. */
   readonly isCommonJs: boolean;
 }
 
-function moduleData({ data }: Dependency): ModuleData {
+function moduleData(data: PlainData): ModuleData {
   const text = (key: string): string | undefined => {
     const value = isRecord(data) ? data[key] : undefined;
     return typeof value === "string" ? value : undefined;
@@ -140,6 +145,7 @@ function moduleData({ data }: Dependency): ModuleData {
     importsContent: text("importsContent"),
     packageName: text("package"),
     subpath: text("subpath"),
+    entries: isRecord(data) && Array.isArray(data["entries"]) ? data["entries"].map(moduleData) : [],
     isCommonJs: text("format") === "commonjs",
   };
 }
@@ -149,9 +155,10 @@ function titleOf({ specifier, file, packageName, subpath }: ModuleData): string 
 }
 
 async function load(dependency: Dependency): Promise<void> {
-  const data = moduleData(dependency);
+  const data = moduleData(dependency.data);
   try {
     const namespace = await importModule(data);
+    if (data.content === undefined) indexExports(namespace, dependency, data.specifier ?? data.packageName ?? "");
     modules.set(dependency.hash, { state: "loaded", namespace, dependency });
   } catch (error) {
     if (error instanceof ModuleUnavailable) throw error;
@@ -164,8 +171,8 @@ async function load(dependency: Dependency): Promise<void> {
 
 async function loadAsNamed(dependency: Dependency): Promise<void> {
   await load(dependency);
-  const data = moduleData(dependency);
-  if (data.content !== undefined) noteLoaded(fileOf(data), dependency);
+  const data = moduleData(dependency.data);
+  if (data.specifier === undefined) noteLoaded(fileOf(data), dependency);
 }
 
 async function importModule(data: ModuleData): Promise<object> {
@@ -177,6 +184,8 @@ async function importModule(data: ModuleData): Promise<object> {
       await prepareForTypeScript(pathToFileURL(file).href);
     }
   }
+  // What an entry sets up must be set up. Without it the file may do as well.
+  for (const entry of data.entries) await importModule(entry).catch(() => undefined);
   return loadFrom(importerOf(data), data.isCommonJs ? path : pathToFileURL(path).href, data);
 }
 
@@ -223,7 +232,7 @@ function fileOf({ file, packageName, subpath }: ModuleData): string {
 
 /** Finds a module among those this process has loaded for itself. */
 async function recognise(dependency: Dependency): Promise<void> {
-  const data = moduleData(dependency);
+  const data = moduleData(dependency.data);
   let isKnown = false;
   try {
     isKnown = data.specifier !== undefined && isBuiltin(data.specifier) ? true : isLoadedFile(data);
@@ -241,9 +250,15 @@ async function recognise(dependency: Dependency): Promise<void> {
 }
 
 function isLoadedFile(data: ModuleData): boolean {
-  const path = data.specifier === undefined ? fileOf(data) : createRequire(importerOf(data)).resolve(data.specifier);
+  const path = data.specifier === undefined ? fileOf(data) : specifiedFile(data, data.specifier);
   if (createRequire(OWN_URL).cache[path] !== undefined) return true;
-  return scriptFrom(pathToFileURL(path).href) !== undefined;
+  return !data.isCommonJs && scriptFrom(pathToFileURL(path).href) !== undefined;
+}
+
+function specifiedFile(data: ModuleData, specifier: string): string {
+  const importer = fileURLToPath(importerOf(data));
+  const imported = data.isCommonJs ? undefined : importResolve(specifier, importer);
+  return imported ?? createRequire(importer).resolve(specifier);
 }
 
 /** The url under which code from another process looks for its neighbours here. */

@@ -2,6 +2,7 @@ import type { Call, Recipient } from "../../call/index.ts";
 import { acquireLink, type LinkListener, releaseLink } from "../../connection/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
+import type { CallerLimits } from "../../wire/index.ts";
 
 /** A task thread of a worker, as a scheduler sees it. */
 export interface MemberSession {
@@ -52,9 +53,14 @@ export class Member implements Recipient {
   }
 
   /** A worker with the process's connection to it. */
-  static join(metadata: WorkerMetadata, listener: LinkListener, credentials?: WorkerCredentialsProvider): Member {
+  static join(
+    metadata: WorkerMetadata,
+    listener: LinkListener,
+    credentials?: WorkerCredentialsProvider,
+    limits?: CallerLimits,
+  ): Member {
     const { keepaliveInterval, keepaliveTimeout } = metadata.channel;
-    const link = acquireLink(metadata.address, { keepaliveInterval, keepaliveTimeout, credentials });
+    const link = acquireLink(metadata.address, { keepaliveInterval, keepaliveTimeout, credentials, limits });
     link.listen(listener);
     return new Member(metadata, link, (gone) => {
       link.unlisten(listener);

@@ -1,6 +1,7 @@
 import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../../discovery/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
 import { emitWorkerEvent } from "../../telemetry/index.ts";
+import type { CallerLimits } from "../../wire/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { Evictions } from "./evictions.ts";
 import { Member } from "./member.ts";
@@ -17,6 +18,8 @@ export interface MembershipOptions {
   readonly lease: number;
   /** With them only secure workers are admitted, without only others. */
   readonly credentials: WorkerCredentialsProvider | undefined;
+  /** What a worker may take of this process. */
+  readonly limits: CallerLimits | undefined;
   /** Called after each change. */
   readonly changed: () => void;
 }
@@ -125,7 +128,7 @@ export class Membership {
       this.#waiting.set(worker.uid, worker);
       return;
     }
-    scheduler.add(Member.join(worker, scheduler, this.#options.credentials));
+    scheduler.add(Member.join(worker, scheduler, this.#options.credentials, this.#options.limits));
     this.#options.changed();
     emitWorkerEvent("worker-added", worker);
   }

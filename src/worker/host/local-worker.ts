@@ -13,7 +13,7 @@ import {
   type WorkerCredentialsProvider,
 } from "../../security/index.ts";
 import { PACKAGE_VERSION } from "../../wire/index.ts";
-import { type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
+import { completeLimits, type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { isLoopback } from "./loopback.ts";
 import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
@@ -122,6 +122,7 @@ export class LocalWorker extends Worker {
           ...(credentials === undefined ? {} : { credentials }),
           preload: (options.preload ?? []).map(preloadSpecifier),
           ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+          limits: completeLimits(options.limits),
           root: projectRoot(),
           proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
           shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,

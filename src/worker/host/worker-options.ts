@@ -3,7 +3,7 @@ import { type Check, checkOptions, must } from "../../checks/index.ts";
 import type { ChannelOptions } from "../../discovery/index.ts";
 import { InvalidArgument } from "../../errors.ts";
 import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
-import type { AuthorizeLike, BackpressureLike } from "../shared/index.ts";
+import { type AuthorizeLike, type BackpressureLike, LIMIT_CHECKS, type WorkerLimits } from "../shared/index.ts";
 
 /** How a worker is set up. */
 export interface WorkerOptions {
@@ -36,6 +36,8 @@ export interface WorkerOptions {
   readonly execArgv?: readonly string[];
   /** Limits of each task thread, as for `node:worker_threads`. */
   readonly resourceLimits?: ResourceLimits;
+  /** What callers may take of the worker through one connection. */
+  readonly limits?: WorkerLimits;
   /** How long a worker keeps an unused proxy to a pool that its tasks came from, in milliseconds. Default: 60,000. */
   readonly proxyPoolTtl?: number;
   /** Longest time in milliseconds that cancelled tasks have to end when the worker stops. Default: 1,000. */
@@ -68,6 +70,7 @@ const CHECKS = {
   env: withoutNul(must.textRecord),
   execArgv: withoutNul(must.texts),
   resourceLimits: must.object,
+  limits: must.object,
   proxyPoolTtl: must.duration,
   shutdownGracePeriod: must.duration,
   channel: must.object,
@@ -82,7 +85,7 @@ const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
   compression: must.oneOf("none"),
 };
 
-const LIMIT_CHECKS: Record<keyof ResourceLimits, Check> = {
+const RESOURCE_CHECKS: Record<keyof ResourceLimits, Check> = {
   maxOldGenerationSizeMb: must.aboveZero("megabytes"),
   maxYoungGenerationSizeMb: must.aboveZero("megabytes"),
   codeRangeSizeMb: must.aboveZero("megabytes"),
@@ -92,9 +95,10 @@ const LIMIT_CHECKS: Record<keyof ResourceLimits, Check> = {
 /** Throws `InvalidArgument` for an option that is unknown, of the wrong kind, or lacks another that it needs. */
 export function checkWorkerOptions(options: unknown, what: string): asserts options is WorkerOptions {
   checkOptions(options, CHECKS, what);
-  const { host, port, channel, resourceLimits } = options as WorkerOptions;
+  const { host, port, channel, resourceLimits, limits } = options as WorkerOptions;
+  if (limits !== undefined) checkOptions(limits, LIMIT_CHECKS, `${what}: limits`);
   if (channel !== undefined) checkOptions(channel, CHANNEL_CHECKS, `${what}: channel`);
-  if (resourceLimits !== undefined) checkOptions(resourceLimits, LIMIT_CHECKS, `${what}: resourceLimits`);
+  if (resourceLimits !== undefined) checkOptions(resourceLimits, RESOURCE_CHECKS, `${what}: resourceLimits`);
   if (port !== undefined && host === undefined) {
     throw new InvalidArgument(
       `${what}: option "port" needs a "host" to listen on, such as "127.0.0.1": without one a worker listens on a ` +

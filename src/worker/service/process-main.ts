@@ -42,8 +42,16 @@ function say(word: ProcessWord): void {
 }
 
 async function start(config: ProcessConfig): Promise<void> {
-  const { credentials } = config;
-  const server = new GrpcServer(credentials === undefined ? {} : { tls: serverTls(credentials) });
+  const { credentials, limits } = config;
+  const server = new GrpcServer({
+    ...(credentials === undefined ? {} : { tls: serverTls(credentials) }),
+    maxConnections: limits.maxConnections,
+    maxMetadataBytes: limits.maxMetadataBytes,
+    handshakeTimeout: limits.handshakeTimeout,
+    requestTimeout: limits.requestTimeout,
+    idleTimeout: limits.idleTimeout,
+    keepaliveTimeout: limits.keepaliveTimeout,
+  });
   const health = new Health(server);
   health.set("wool.v1.Worker", "serving");
   addReflection(server, async () => (await import("./reflected-files.ts")).REFLECTED_FILES);
@@ -56,6 +64,7 @@ async function start(config: ProcessConfig): Promise<void> {
       resourceLimits: config.resourceLimits,
       credentials,
       thread: {
+        limits,
         root: config.root,
         preload: config.preload,
         ...(config.authorize === undefined ? {} : { authorize: config.authorize }),

@@ -67,6 +67,8 @@ beforeEach(() => {
     {
       message: () => expect.unreachable(),
       malformed: () => expect.unreachable(),
+      exhausted: () => expect.unreachable(),
+      hold: () => expect.unreachable(),
       finished: () => expect.unreachable(),
       room: () => expect.unreachable(),
       lost: (...told) => lost.push(told),

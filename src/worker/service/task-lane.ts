@@ -20,7 +20,8 @@ export interface LaneSession {
 }
 
 /** What the owner of a lane is told. */
-export interface TaskLaneEvents extends Pick<TaskThreadEvents, "message" | "malformed" | "finished" | "room"> {
+export interface TaskLaneEvents
+  extends Pick<TaskThreadEvents, "message" | "malformed" | "exhausted" | "hold" | "finished" | "room"> {
   /**
    * The thread ended without being asked to. All sessions of the lane are over.
    *
@@ -149,7 +150,7 @@ export class TaskLane {
 
   /** Reads no more from a caller whose messages the thread does not keep up with, so that memory stays bounded. */
   #holdUp(session: LaneSession): void {
-    if (this.#thread.hasEnded) return;
+    if (this.#thread.hasEnded || this.#heldUp.has(session)) return;
     if (this.#heldUp.size === 0) this.tell({ kind: "catch-up" });
     this.#heldUp.add(session);
     session.stream.pause();

@@ -12,6 +12,10 @@ export interface TaskThreadEvents {
   message(memory: ArrayBuffer): void;
   /** A caller sent what the protocol does not allow. */
   malformed(session: number, reason: string): void;
+  /** A caller took more than it may. */
+  exhausted(session: number, reason: string): void;
+  /** Nothing more should be read from a caller, or again. */
+  hold(session: number, isHeld: boolean): void;
   /** After `finish`: nothing is left to send to the caller of a session. */
   finished(session: number): void;
   /** After `stop`: no task is left. */
@@ -58,6 +62,8 @@ export class TaskThread {
           resolve();
         } else if (message.kind === "failed") reject(new Error(message.reason));
         else if (message.kind === "malformed") events.malformed(message.session, message.reason);
+        else if (message.kind === "exhausted") events.exhausted(message.session, message.reason);
+        else if (message.kind === "hold") events.hold(message.session, message.isHeld);
         else if (message.kind === "finished") events.finished(message.session);
         else if (message.kind === "caught-up") events.caughtUp();
         else if (message.kind === "room") events.room();

@@ -26,8 +26,8 @@ import {
 } from "../../wire/index.ts";
 import {
   ConcurrencyPermits,
-  LARGE_MESSAGE_BYTES,
   type ProcessCredentials,
+  SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
   type ThreadConfig,
 } from "../shared/index.ts";
@@ -57,7 +57,7 @@ interface ServedSession {
   readonly number: number;
   readonly stream: ServerStream;
   readonly lane: TaskLane;
-  /** Bytes of large messages that the task thread has not been told of as sent. */
+  /** Bytes that were written and not reported. */
   unreported: number;
 }
 
@@ -173,7 +173,9 @@ export class WorkerService {
       },
       {
         message: (memory) => this.#toCaller(memory),
-        malformed: (session, reason) => this.#expel(session, reason),
+        malformed: (session, reason) => this.#refuse(session, reason),
+        exhausted: (session, reason) => this.#expel(session, reason),
+        hold: (session, isHeld) => this.#hold(session, isHeld),
         finished: (session) => this.#finished(session),
         room: () => {
           this.#lookAfter(number);
@@ -267,8 +269,8 @@ export class WorkerService {
     const session = this.#sessions.get(message.readUInt32LE(0));
     if (session === undefined) return;
     const writable = session.stream.send(message.subarray(SESSION_PREFIX_BYTES));
-    if (message.length > LARGE_MESSAGE_BYTES) session.unreported += message.length;
-    if (writable) this.#reportSent(session);
+    session.unreported += message.length;
+    if (writable && session.unreported >= SENT_REPORT_BYTES) this.#reportSent(session);
   }
 
   #reportSent(session: ServedSession): void {
@@ -278,7 +280,21 @@ export class WorkerService {
     session.lane.tell({ kind: "sent", session: session.number, bytes });
   }
 
+  /** A caller took more than it may: its connection is ended, and what it did not read is dropped. */
   #expel(number: number, reason: string): void {
+    const session = this.#sessions.get(number);
+    if (session === undefined) return;
+    this.#sessions.delete(number);
+    session.stream.expel({ code: StatusCode.RESOURCE_EXHAUSTED, message: reason });
+  }
+
+  #hold(number: number, isHeld: boolean): void {
+    const session = this.#sessions.get(number);
+    if (isHeld) session?.stream.pause();
+    else session?.stream.resume();
+  }
+
+  #refuse(number: number, reason: string): void {
     const session = this.#sessions.get(number);
     if (session === undefined) return;
     this.#sessions.delete(number);

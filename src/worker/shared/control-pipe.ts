@@ -3,6 +3,7 @@ import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
 import type { ShippedHook } from "./shipped-hook.ts";
+import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
 /** The file descriptor of the control pipe. Its end means that the parent is gone. */
 export const CONTROL_FD = 3;
@@ -26,6 +27,7 @@ export interface ProcessConfig {
   readonly credentials?: ProcessCredentials;
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
+  readonly limits: CompleteWorkerLimits;
   readonly root: string;
   /** In milliseconds; null for no limit, which JSON makes of `Infinity`. */
   readonly proxyPoolTtl: number | null;

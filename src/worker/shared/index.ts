@@ -17,8 +17,9 @@ export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { ThreadBoard } from "./thread-board.ts";
 export {
   type FromThread,
-  LARGE_MESSAGE_BYTES,
+  SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
   type ThreadConfig,
   type ToThread,
 } from "./thread-messages.ts";
+export { type CompleteWorkerLimits, completeLimits, LIMIT_CHECKS, type WorkerLimits } from "./worker-limits.ts";

@@ -1,4 +1,5 @@
 import type { PeerIdentity } from "../../security/index.ts";
+import type { CompleteLimits } from "../../wire/index.ts";
 import type { ProcessCredentials } from "./control-pipe.ts";
 import type { ShippedHook } from "./shipped-hook.ts";
 
@@ -16,7 +17,7 @@ export type ToThread =
   | { readonly kind: "close"; readonly session: number }
   /** A caller sends nothing more in its session; report when it has been sent everything that it asked for. */
   | { readonly kind: "finish"; readonly session: number }
-  /** Large messages of a session have gone out. */
+  /** Messages of a session have gone out. */
   | { readonly kind: "sent"; readonly session: number; readonly bytes: number }
   /** Take no new tasks; report when none is left. */
   | { readonly kind: "stop" }
@@ -50,12 +51,16 @@ export type FromThread =
   /** There is room for tasks that wait in other threads. */
   | { readonly kind: "room" }
   /** A caller sent what the protocol does not allow. */
-  | { readonly kind: "malformed"; readonly session: number; readonly reason: string };
+  | { readonly kind: "malformed"; readonly session: number; readonly reason: string }
+  /** A caller took more than it may. */
+  | { readonly kind: "exhausted"; readonly session: number; readonly reason: string }
+  /** Nothing more should be read from a caller, or again. */
+  | { readonly kind: "hold"; readonly session: number; readonly isHeld: boolean };
 
 /** Bytes in front of a message between the threads: the session's number. */
 export const SESSION_PREFIX_BYTES = 4;
-/** Messages to callers above this size are reported with `sent` when they have gone out. */
-export const LARGE_MESSAGE_BYTES = 16 * 1024;
+/** Messages to callers are reported with `sent` when this many bytes of them have gone out. */
+export const SENT_REPORT_BYTES = 64 * 1024;
 
 /** How a task thread is set up. */
 export interface ThreadConfig {
@@ -65,6 +70,8 @@ export interface ThreadConfig {
   readonly preload: readonly string[];
   readonly authorize?: ShippedHook;
   readonly backpressure?: ShippedHook;
+  /** What callers may take. */
+  readonly limits: CompleteLimits;
   /** The thread's number. */
   readonly lane: number;
   /** The memory of the worker's `ConcurrencyPermits`; nothing if any number of tasks may run at once. */

@@ -10,15 +10,21 @@ import {
   type WeakCollection,
 } from "../../values/index.ts";
 import {
+  type CompleteLimits,
+  DEFAULT_LIMITS,
+  type FrameReader,
   INLINE_LIMIT_BYTES,
   IncomingPayloads,
+  LimitExceeded,
   type MessageSink,
   Outbox,
   OutcomeField,
   type OutcomeFrame,
   type PayloadStore,
+  PoolReferenceField,
   ReceivedDependencies,
   ResponseField,
+  RouteField,
   SentDependencies,
   STORE_FROM_BYTES,
   writeAccepted,
@@ -27,9 +33,11 @@ import {
   writeRejected,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
-import type { RemoteRoutine } from "./remote-routine.ts";
+import { SessionInbox } from "./fair-inbox.ts";
+import { RemoteRoutine } from "./remote-routine.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
+import { UnreadOutput } from "./unread-output.ts";
 
 /** What a payload is called in messages, if not the result. */
 const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
@@ -37,6 +45,22 @@ const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
   [ResponseField.raised, "error"],
 ]);
 const NONE: readonly number[] = Object.freeze([]);
+
+/** How a session is made. */
+export interface ExecutorSessionOptions {
+  readonly number: number;
+  readonly callerId: string;
+  /** Shared with the caller; nothing when it shares none. */
+  readonly store: PayloadStore | undefined;
+  readonly sink: MessageSink;
+  /** Who the caller proved to be. */
+  readonly peer?: PeerIdentity | undefined;
+  readonly limits?: CompleteLimits | undefined;
+  /** The caller has read enough for more of its tasks to be started. */
+  readonly relieved: (session: ExecutorSession) => void;
+  /** The caller has read nothing for too long. */
+  readonly stalled: (session: ExecutorSession) => void;
+}
 
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
 export class ExecutorSession {
@@ -52,33 +76,123 @@ export class ExecutorSession {
   /** Tasks that have been started and have not ended, also those that are no longer the session's. */
   live = 0;
   /** Arguments and values for generators, wherever they arrive. */
-  readonly payloads = new IncomingPayloads();
+  readonly payloads: IncomingPayloads;
+  /** What came and has not been worked off. */
+  readonly inbox = new SessionInbox();
+  /** What the caller was sent and has not read. */
+  readonly unread: UnreadOutput;
+  /** What the caller may take of this thread. */
+  readonly limits: CompleteLimits;
   /** Signals that were aborted before the tasks came that have them among their arguments, by task id. */
-  readonly earlyAborts = new Map<number, readonly AbortedSignal[]>();
+  readonly #earlyAborts = new Map<number, AbortedSignal[]>();
+  /** How many there are of those, and of steps for generators that are not there yet. */
+  #earlyFrames = 0;
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
   readonly #encoder: ValueEncoder;
   readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
+  #announcements = 0;
+  #announcedBytes = 0;
   /** Tasks started since the last message. The caller is told of those that still run when the next one goes out. */
   #unaccepted: RunningTask[] = [];
 
-  /** `store`: shared with the caller; nothing when it shares none. */
-  constructor(
-    number: number,
-    callerId: string,
-    store: PayloadStore | undefined,
-    sink: MessageSink,
-    peer: PeerIdentity | undefined,
-  ) {
+  constructor(options: ExecutorSessionOptions) {
+    const { number, callerId, store, sink, peer, limits = DEFAULT_LIMITS } = options;
     this.number = number;
     this.peer = peer;
     this.callerId = callerId;
+    this.limits = limits;
+    this.payloads = new IncomingPayloads(limits);
+    this.unread = new UnreadOutput({
+      maxUnreadBytes: limits.maxUnreadBytes,
+      stallTimeout: limits.stallTimeout,
+      queuedBytes: () => this.outbox.queuedBytes,
+      relieved: () => options.relieved(this),
+      stalled: () => options.stalled(this),
+    });
     // Functions and classes that came from the caller go back by name.
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
-    this.outbox = new Outbox(sink, SESSION_PREFIX_BYTES + PREFIX_BYTES, ResponseField.chunk);
+    const send = (message: Buffer): boolean => {
+      const isWritable = this.unread.sent(message.length);
+      return sink.send(message) && isWritable;
+    };
+    this.outbox = new Outbox({ send }, SESSION_PREFIX_BYTES + PREFIX_BYTES, ResponseField.chunk);
     this.outbox.store = store;
     this.payloads.store = store;
+  }
+
+  /** Takes the route frame that the reader stands on. */
+  addRoute(frame: FrameReader): void {
+    const number = frame.integer(RouteField.number);
+    this.#dropRoute(frame.integer(RouteField.replaces));
+    this.#dropRoute(number);
+    const routine = new RemoteRoutine(frame, this.decoder, this.received);
+    this.announce(1, routine.bytes);
+    this.routes.set(number, routine);
+  }
+
+  /** Takes the frame about a pool that the reader stands on. */
+  addPool(frame: FrameReader): void {
+    const number = frame.integer(PoolReferenceField.number);
+    const before = this.pools.get(number);
+    const description = Uint8Array.from(frame.view(PoolReferenceField.description));
+    this.announce(before === undefined ? 1 : 0, description.length - (before?.length ?? 0));
+    this.pools.set(number, description);
+  }
+
+  /** A signal among the arguments of a task was aborted before the task came. */
+  addEarlyAbort(id: number, aborted: AbortedSignal): void {
+    this.addEarlyFrame();
+    const known = this.#earlyAborts.get(id);
+    if (known === undefined) this.#earlyAborts.set(id, [aborted]);
+    else known.push(aborted);
+  }
+
+  /** Whether signals were aborted before their tasks came. */
+  get hasEarlyAborts(): boolean {
+    return this.#earlyAborts.size > 0;
+  }
+
+  /** The signals of a task that were aborted before it came, once. */
+  takeEarlyAborts(id: number): readonly AbortedSignal[] {
+    const aborted = this.#earlyAborts.get(id) ?? [];
+    this.#earlyAborts.delete(id);
+    this.#earlyFrames -= aborted.length;
+    return aborted;
+  }
+
+  #dropRoute(number: number): void {
+    const routine = this.routes.get(number);
+    if (routine === undefined) return;
+    this.routes.delete(number);
+    this.announce(-1, -routine.bytes);
+  }
+
+  /** Counts something that the caller announced; negative when it is replaced. Throws `LimitExceeded`. */
+  announce(count: number, bytes: number): void {
+    this.#announcements += count;
+    this.#announcedBytes += bytes;
+    const { maxAnnouncements, maxAnnouncedBytes } = this.limits;
+    if (this.#announcements > maxAnnouncements) {
+      throw new LimitExceeded("maxAnnouncements", maxAnnouncements, "routines, pieces of code and pools announced");
+    }
+    if (this.#announcedBytes > maxAnnouncedBytes) {
+      throw new LimitExceeded("maxAnnouncedBytes", maxAnnouncedBytes, "bytes of routines, code and pools announced");
+    }
+  }
+
+  /** Counts something that came before what it is for. Throws `LimitExceeded`. */
+  addEarlyFrame(): void {
+    const { maxEarlyFrames } = this.limits;
+    if (++this.#earlyFrames > maxEarlyFrames) {
+      throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps and aborts before what they are for");
+    }
+  }
+
+  /** Steps that waited for their generator have been taken. */
+  dropEarlyFrames(count: number): void {
+    this.#earlyFrames -= count;
   }
 
   /** The task has been started; its caller is told unless it ends before the next message. */

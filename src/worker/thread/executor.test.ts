@@ -56,6 +56,8 @@ const KINDS = new Map<number, string>(Object.entries(ResponseField).map(([name, 
 class Caller {
   /** What came back: kind, id and value. Paces and chunks are left out. */
   readonly answers: unknown[][] = [];
+  /** Bytes that were sent to it since they were last reported. */
+  sentBytes = 0;
   writable = true;
   readonly #executor: Executor;
   readonly #number: number;
@@ -101,10 +103,13 @@ class Caller {
 
   drained(): void {
     this.writable = true;
-    this.#executor.drained(this.#number);
+    this.#executor.sent(this.#number, this.sentBytes);
+    this.sentBytes = 0;
   }
 
   #read(message: Buffer): boolean {
+    if (this.writable) this.#executor.sent(this.#number, message.length);
+    else this.sentBytes += message.length;
     const frame = new FrameReader(LAST_RESPONSE_FIELD).open(
       Buffer.from(message),
       SESSION_PREFIX_BYTES + PREFIX_BYTES,
@@ -157,6 +162,8 @@ function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcur
     carrierFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
     finished: (session) => finished.push(session),
     malformed: (...told) => malformed.push(told),
+    exhausted: () => expect.unreachable(),
+    hold: () => undefined,
     drained: () => drained++,
   });
   caller = new Caller(executor, 1).route(enter, 1);

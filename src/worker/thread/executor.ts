@@ -1,9 +1,18 @@
 import { TaskCancelled } from "../../errors.ts";
 import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
-import { FrameReader, LAST_REQUEST_FIELD, type MessageSink, type PayloadStore, writePace } from "../../wire/index.ts";
+import {
+  type CompleteLimits,
+  FrameReader,
+  LAST_REQUEST_FIELD,
+  LimitExceeded,
+  type MessageSink,
+  type PayloadStore,
+  writePace,
+} from "../../wire/index.ts";
 import type { ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
+import { FairInbox } from "./fair-inbox.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RequestHandler } from "./request-handler.ts";
 import type { AdmissionHooks } from "./task-admission.ts";
@@ -26,14 +35,14 @@ export interface ExecutorOptions {
   readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
   readonly malformed: (session: number, reason: string) => void;
+  /** Called for a session whose caller took more than it may. */
+  readonly exhausted: (session: number, reason: string) => void;
+  /** Called when nothing more should be read from the caller of a session, and when again. */
+  readonly hold: (session: number, isHeld: boolean) => void;
+  /** What a caller may take; the default limits if nothing is given. */
+  readonly limits?: CompleteLimits;
   /** Called when it has been told to stop and no task is left. */
   readonly drained: () => void;
-}
-
-interface Inbound {
-  readonly number: number;
-  readonly session: ExecutorSession;
-  readonly reader: FrameReader;
 }
 
 /**
@@ -46,7 +55,7 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #requests: RequestHandler;
   readonly #sessions = new Map<number, ExecutorSession>();
-  readonly #inbound: Inbound[] = [];
+  readonly #inbox: FairInbox<ExecutorSession>;
   readonly #readers: FrameReader[] = [];
   /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
@@ -64,6 +73,7 @@ export class Executor {
   constructor(options: ExecutorOptions) {
     this.#options = options;
     const { concurrency } = options;
+    this.#inbox = new FairInbox((session, isHeld) => options.hold(session.number, isHeld));
     this.runner = new TaskRunner({
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       carrierFor: options.carrierFor,
@@ -87,7 +97,7 @@ export class Executor {
 
   /** Nothing runs and nothing waits to be sent. */
   get isIdle(): boolean {
-    return this.runner.live === 0 && this.#touched.size === 0 && this.#inbound.length === 0;
+    return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
   }
 
   /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
@@ -103,7 +113,16 @@ export class Executor {
       if (this.#finishing.size > 0) this.#reportIfFinished(opened);
       return isWritable;
     };
-    const opened = new ExecutorSession(session, callerId, store, { send }, peer);
+    const opened = new ExecutorSession({
+      number: session,
+      callerId,
+      store,
+      sink: { send },
+      peer,
+      limits: this.#options.limits,
+      relieved: () => this.#relieved(opened),
+      stalled: () => this.#stalled(opened),
+    });
     this.#sessions.set(session, opened);
   }
 
@@ -113,7 +132,10 @@ export class Executor {
     if (closed === undefined) return;
     this.#sessions.delete(session);
     this.#finishing.delete(closed);
+    this.#inbox.drop(closed);
     closed.outbox.close();
+    closed.unread.close();
+    closed.payloads.clear();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
     this.#reportIfDrained();
   }
@@ -126,9 +148,10 @@ export class Executor {
     this.#reportIfFinished(finishing);
   }
 
-  /** Large messages of a session have gone out. */
-  drained(session: number): void {
-    this.#sessions.get(session)?.outbox.drained();
+  /** Messages of a session have gone out: this many bytes. */
+  sent(session: number, bytes: number): void {
+    const target = this.#sessions.get(session);
+    if (target?.unread.took(bytes) === true) target.outbox.drained();
   }
 
   /** Takes a message of a session. */
@@ -136,7 +159,7 @@ export class Executor {
     const target = this.#sessions.get(session);
     if (target === undefined) return;
     const reader = this.#readers.pop() ?? new FrameReader(LAST_REQUEST_FIELD);
-    this.#inbound.push({ number: session, session: target, reader: reader.open(buffer, start, end) });
+    this.#inbox.add(target, reader.open(buffer, start, end));
     if (!this.#workScheduled) this.#work();
   }
 
@@ -162,27 +185,52 @@ export class Executor {
   #work(): void {
     this.#workScheduled = false;
     this.#sliceEnd = performance.now() + SLICE_MS;
-    for (let inbound = this.#inbound[0]; inbound !== undefined; inbound = this.#inbound[0]) {
-      if (!this.#readSafely(inbound)) {
-        this.#workScheduled = true;
-        setImmediate(this.#workNow);
+    for (let session = this.#inbox.current; session !== undefined; session = this.#inbox.current) {
+      const [message] = session.inbox.messages;
+      if (message === undefined || session.unread.isCongested) {
+        this.#inbox.suspend();
+        continue;
+      }
+      if (!this.#readSafely(session, message)) {
+        this.#inbox.yieldTurn();
+        this.#schedule();
         return;
       }
-      this.#inbound.shift();
-      this.#readers.push(inbound.reader);
-      if (this.#finishing.size > 0) this.#reportIfFinished(inbound.session);
+      // It is not when its session was closed meanwhile.
+      if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
+      this.#readers.push(message);
+      if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
   }
 
-  /** A caller whose message cannot be read loses its session; other sessions go on. */
-  #readSafely(inbound: Inbound): boolean {
-    // Messages of a caller that is gone are not read any more.
-    if (this.#sessions.get(inbound.number) !== inbound.session) return true;
+  #schedule(): void {
+    if (this.#workScheduled) return;
+    this.#workScheduled = true;
+    setImmediate(this.#workNow);
+  }
+
+  /** A caller has read enough for its tasks to be started again. */
+  #relieved(session: ExecutorSession): void {
+    this.#inbox.wake(session);
+    this.#schedule();
+  }
+
+  #stalled(session: ExecutorSession): void {
+    const { maxUnreadBytes, stallTimeout } = session.limits;
+    const reason = `nothing was read for ${stallTimeout} ms while more than ${maxUnreadBytes} bytes waited to be read`;
+    this.#options.exhausted(session.number, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
+    this.close(session.number);
+  }
+
+  /** A caller that sends nonsense, or takes too much, loses its session; others notice nothing. */
+  #readSafely(session: ExecutorSession, message: FrameReader): boolean {
     try {
-      return this.#requests.handle(inbound.session, inbound.reader, this.#sliceEnd);
+      return this.#requests.handle(session, message, this.#sliceEnd);
     } catch (error) {
-      this.#options.malformed(inbound.number, error instanceof Error ? error.message : String(error));
-      this.close(inbound.number);
+      const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);
+      else this.#options.malformed(session.number, reason);
+      this.close(session.number);
       return true;
     }
   }
@@ -201,7 +249,7 @@ export class Executor {
    */
   #reportIfFinished(session: ExecutorSession): void {
     if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
-    if (this.#inbound.some((inbound) => inbound.session === session)) return;
+    if (session.inbox.messages.length > 0) return;
     if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
     this.#finishing.delete(session);
     this.#options.finished(session.number);
@@ -212,7 +260,7 @@ export class Executor {
     this.#touched.add(session);
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
-    if (this.runner.live === 0 && this.#inbound.length <= 1) process.nextTick(this.#flushNow);
+    if (this.runner.live === 0 && this.#inbox.size <= 1) process.nextTick(this.#flushNow);
     else setImmediate(this.#flushNow);
   }
 

@@ -6,6 +6,8 @@ export interface GeneratorOutput {
   yielded(value: unknown, control: boolean): void;
   returned(value: unknown): void;
   threw(error: unknown): void;
+  /** When more may be given ahead of demand; nothing if it may now. */
+  relief?(): Promise<void> | undefined;
 }
 
 type AnyGenerator = AsyncGenerator<unknown, unknown, unknown> | Generator<unknown, unknown, unknown>;
@@ -27,6 +29,9 @@ export interface GeneratorTurns {
   /** It has done all that was asked for, and is not over. */
   rests(): void;
 }
+
+/** How many steps a generator runs before the event loop has a turn. */
+const STEPS_PER_LOOK = 64;
 
 const AT_ONCE: GeneratorTurns = { due: (go) => go(), rests: () => undefined };
 
@@ -61,6 +66,16 @@ export class GeneratorRun {
   /** Whether it takes a step, or waits for its turn to take one. */
   get isStepping(): boolean {
     return this.#stepping;
+  }
+
+  /** Plain steps that it may run and has not. */
+  get allowed(): number {
+    return this.#credit;
+  }
+
+  /** Steps with a value, throws and returns that wait. */
+  get queued(): number {
+    return this.#controls.length;
   }
 
   /** Allows `steps` more plain steps. */
@@ -100,7 +115,13 @@ export class GeneratorRun {
   }
 
   async #pump(): Promise<void> {
-    while (!this.#over) {
+    for (let steps = 1; !this.#over; steps++) {
+      // Whoever runs ahead lets others have their turn, and does not run away from a caller that does not read.
+      if (steps % STEPS_PER_LOOK === 0 || this.#credit > STEPS_PER_LOOK) {
+        await this.#output.relief?.();
+        if (steps % STEPS_PER_LOOK === 0) await nextTurn();
+        if (this.#over) break;
+      }
       let kind: StepKind = StepKind.next;
       let value: unknown;
       const control = this.#controls[0];
@@ -146,6 +167,10 @@ export class GeneratorRun {
     this.#over = true;
     this.#output.threw(error);
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function takeStep(

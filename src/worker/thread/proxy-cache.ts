@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { discoveryFor, readPoolAddress, WorkerProxy } from "../../proxy/index.ts";
 import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
@@ -32,7 +33,11 @@ class OwnCredentials {
 /** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
-  readonly #carriers = new Map<string, PoolCarrier>();
+  /** By the hash of what describes the pool. A carrier is there as long as a session knows the pool, or a proxy is open. */
+  readonly #carriers = new Map<string, WeakRef<PoolCarrier>>();
+  readonly #gone = new FinalizationRegistry<string>((key) => {
+    if (this.#carriers.get(key)?.deref() === undefined) this.#carriers.delete(key);
+  });
   readonly #credentials = new OwnCredentials();
   /** The same by the identity of the bytes that a session announced, which saves comparing them. */
   readonly #byBytes = new WeakMap<Uint8Array, PoolCarrier>();
@@ -50,9 +55,13 @@ export class ProxyCache {
   carrier(pool: Uint8Array): CallCarrier {
     let carrier = this.#byBytes.get(pool);
     if (carrier === undefined) {
-      const key = Buffer.from(pool).toString("latin1");
-      carrier = this.#carriers.get(key) ?? new PoolCarrier(pool, this.#ttl, this.#credentials);
-      this.#carriers.set(key, carrier);
+      const key = createHash("sha256").update(pool).digest("base64");
+      carrier = this.#carriers.get(key)?.deref();
+      if (carrier === undefined) {
+        carrier = new PoolCarrier(pool, this.#ttl, this.#credentials);
+        this.#carriers.set(key, new WeakRef(carrier));
+        this.#gone.register(carrier, key);
+      }
       this.#byBytes.set(pool, carrier);
     }
     return carrier;

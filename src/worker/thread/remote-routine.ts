@@ -38,6 +38,11 @@ export class RemoteRoutine {
     );
   }
 
+  /** How many bytes of it the caller sent. */
+  get bytes(): number {
+    return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length;
+  }
+
   /** The function to run: one for all tasks, or a copy for each when it may change what it captured. */
   function(): AnyFunction {
     if (this.#fn !== undefined) return this.#fn;

@@ -5,19 +5,19 @@ import {
   ARGUMENT_FIELDS,
   CancelField,
   CreditField,
+  DependencyField,
   type FrameReader,
+  LimitExceeded,
   MalformedFrame,
   Payload,
-  PoolReferenceField,
   RequestField,
-  RouteField,
   StepField,
   StepKind,
   TaskField,
 } from "../../wire/index.ts";
+import { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
-import { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
 import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import type { ReadyTask, TaskRunner } from "./task-runner.ts";
@@ -60,59 +60,47 @@ export class RequestHandler {
   }
 
   /**
-   * Reads a message of a session from where its reader stands. Throws when it is not what the protocol says.
+   * Reads a message of a session from where its reader stands. Throws when it is not what the protocol
+   * says, and `LimitExceeded` when the caller takes more than it may.
    *
-   * @param until - when to take a break after a task, on the clock of `performance.now`
+   * @param until - when to take a break after a frame, on the clock of `performance.now`
    * @returns whether the message has been read to its end
    */
   handle(session: ExecutorSession, reader: FrameReader, until: number): boolean {
     for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
-      switch (kind) {
-        case RequestField.hello:
-          throw new MalformedFrame("a hello is allowed in the first message of a session only");
-        case RequestField.task:
-          this.#task(session, reader);
-          if (performance.now() > until) {
-            this.#events.touched(session);
-            return false;
-          }
-          break;
-        case RequestField.credit: {
-          const steps = reader.integer(CreditField.steps);
-          toGenerator(session.tasks.get(reader.integer(CreditField.id)), (run) => run.credit(steps));
-          break;
-        }
-        case RequestField.step:
-          this.#step(session, reader);
-          break;
-        case RequestField.cancel:
-          this.#cancel(session, reader);
-          break;
-        case RequestField.abort:
-          this.#abort(session, reader);
-          break;
-        case RequestField.chunk:
-          session.payloads.addChunk(reader);
-          break;
-        case RequestField.route:
-          session.routes.delete(reader.integer(RouteField.replaces));
-          session.routes.set(
-            reader.integer(RouteField.number),
-            new RemoteRoutine(reader, session.decoder, session.received),
-          );
-          break;
-        case RequestField.dependency:
-          session.received.add(reader);
-          break;
-        case RequestField.pool:
-          session.pools.set(
-            reader.integer(PoolReferenceField.number),
-            Uint8Array.from(reader.view(PoolReferenceField.description)),
-          );
-          break;
+      this.#handleFrame(session, reader, kind);
+      if (performance.now() > until) {
+        this.#events.touched(session);
+        return false;
       }
     }
     return true;
+  }
+
+  #handleFrame(session: ExecutorSession, reader: FrameReader, kind: number): void {
+    switch (kind) {
+      case RequestField.hello:
+        throw new MalformedFrame("a hello is allowed in the first message of a session only");
+      case RequestField.task:
+        return this.#task(session, reader);
+      case RequestField.credit:
+        return this.#credit(session, reader);
+      case RequestField.step:
+        return this.#step(session, reader);
+      case RequestField.cancel:
+        return this.#cancel(session, reader);
+      case RequestField.abort:
+        return this.#abort(session, reader);
+      case RequestField.chunk:
+        return session.payloads.addChunk(reader);
+      case RequestField.route:
+        return session.addRoute(reader);
+      case RequestField.dependency:
+        session.announce(1, reader.end(DependencyField.data) - reader.start(DependencyField.data));
+        return session.received.add(reader);
+      case RequestField.pool:
+        return session.addPool(reader);
+    }
   }
 
   #task(session: ExecutorSession, frame: FrameReader): void {
@@ -123,6 +111,10 @@ export class RequestHandler {
       return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
+    }
+    const { maxLiveTasks } = session.limits;
+    if (session.tasks.size >= maxLiveTasks || session.live >= maxLiveTasks) {
+      throw new LimitExceeded("maxLiveTasks", maxLiveTasks, "tasks that have not ended");
     }
     const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
     const timeout = frame.integer(TaskField.timeout);
@@ -137,9 +129,8 @@ export class RequestHandler {
       frame.has(TaskField.key) ? frame.text(TaskField.key) : undefined,
     );
     session.tasks.set(id, task);
-    if (session.earlyAborts.size > 0) {
-      for (const aborted of session.earlyAborts.get(id) ?? []) task.abortSignal(aborted);
-      session.earlyAborts.delete(id);
+    if (session.hasEarlyAborts) {
+      for (const aborted of session.takeEarlyAborts(id)) task.abortSignal(aborted);
     }
     const ready: ReadyTask = {
       task,
@@ -178,6 +169,25 @@ export class RequestHandler {
     });
   }
 
+  /** Allows a generator plain steps, now or when it is there. */
+  #credit(session: ExecutorSession, frame: FrameReader): void {
+    const task = session.tasks.get(frame.integer(CreditField.id));
+    if (task === undefined) return;
+    const steps = frame.integer(CreditField.steps);
+    let allowed: number;
+    if (task.run === undefined) {
+      task.early ??= new EarlySteps();
+      const before = task.early.size;
+      allowed = task.early.addCredit(steps);
+      if (task.early.size > before) session.addEarlyFrame();
+    } else {
+      task.run.credit(steps);
+      allowed = task.run.allowed;
+    }
+    const { maxCredit } = session.limits;
+    if (allowed > maxCredit) throw new LimitExceeded("maxCredit", maxCredit, "steps of a generator in advance");
+  }
+
   #cancel(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(CancelField.id);
     session.payloads.dropChunks(id);
@@ -192,13 +202,13 @@ export class RequestHandler {
     const id = frame.integer(AbortField.id);
     const aborted = { number: frame.integer(AbortField.signal), reason: readReason(session, frame, AbortField) };
     if (frame.integer(AbortField.early) === 0) session.tasks.get(id)?.abortSignal(aborted);
-    else session.earlyAborts.set(id, [...(session.earlyAborts.get(id) ?? []), aborted]);
+    else session.addEarlyAbort(id, aborted);
   }
 
   /** Refuses a task before its arguments are used: arguments in the store remain the caller's. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
     session.payloads.dropChunks(id);
-    session.earlyAborts.delete(id);
+    session.takeEarlyAborts(id);
     session.reject(id, status, message);
     this.#events.touched(session);
   }
@@ -219,11 +229,17 @@ function readReason(
   }
 }
 
-function toGenerator(task: RunningTask | undefined, step: (run: GeneratorRun) => void): void {
-  if (task === undefined) return;
-  if (task.run !== undefined) step(task.run);
-  else {
-    task.early ??= [];
-    task.early.push(step);
+function toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void {
+  const { session, run } = task;
+  if (run === undefined) {
+    session.addEarlyFrame();
+    task.early ??= new EarlySteps();
+    task.early.add(step);
+    return;
   }
+  const { maxEarlyFrames } = session.limits;
+  if (run.queued >= maxEarlyFrames) {
+    throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps that a generator has not come to");
+  }
+  step(run);
 }

@@ -3,6 +3,7 @@ import { TaskCancelled } from "../../errors.ts";
 import type { TaskRecord } from "../../routine/index.ts";
 import type { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS } from "../../values/index.ts";
+import type { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
@@ -42,7 +43,7 @@ export class RunningTask implements TaskRecord {
   /** Set for generators once their arguments have been read. */
   run: GeneratorRun | undefined;
   /** Steps that arrived before the generator was made. */
-  early: ((run: GeneratorRun) => void)[] | undefined;
+  early: EarlySteps | undefined;
   /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
   #signals: ReadonlyMap<number, AbortController> | undefined;
   #abortedEarly: AbortedSignal[] | undefined;

@@ -1,4 +1,6 @@
 import type { ConcurrencyPermits } from "../shared/index.ts";
+import type { ExecutorSession } from "./executor-session.ts";
+import { FairQueue } from "./fair-queue.ts";
 import type { RunningTask } from "./running-task.ts";
 
 /** Something that waits for a permit. */
@@ -26,7 +28,8 @@ export interface TaskParkingOptions {
  */
 export class TaskParking {
   readonly #options: TaskParkingOptions;
-  readonly #parked: ParkedTask[] = [];
+  /** Callers take turns. */
+  readonly #parked = new FairQueue<ExecutorSession, ParkedTask>();
   /** `announced`: `look` will be called. `overtaken`: another permit became free since. */
   #state: "quiet" | "announced" | "overtaken" = "quiet";
 
@@ -36,14 +39,14 @@ export class TaskParking {
 
   /** Tasks that wait here. */
   get size(): number {
-    return this.#parked.length;
+    return this.#parked.size;
   }
 
   /** Starts a task, or lets it wait. */
   take(parked: ParkedTask): void {
     const { permits, lane } = this.#options;
-    if (this.#parked.length === 0 && !permits.doOthersWait(lane) && permits.tryTake(lane)) return parked.start();
-    this.#parked.push(parked);
+    if (this.#parked.size === 0 && !permits.doOthersWait(lane) && permits.tryTake(lane)) return parked.start();
+    this.#parked.push(parked.task.session, parked);
     this.#show();
     // A permit may have become free before the other threads could see that a task waits here.
     if (permits.isAnyFree) this.#freed();
@@ -51,11 +54,10 @@ export class TaskParking {
 
   /** Takes out a task that will not be run. */
   remove(task: RunningTask): void {
-    const index = this.#parked.findIndex((parked) => parked.task === task);
-    if (index < 0) return;
-    const [parked] = this.#parked.splice(index, 1);
+    const parked = this.#parked.remove(task.session, (each) => each.task === task);
+    if (parked === undefined) return;
     this.#show();
-    parked?.drop();
+    parked.drop();
   }
 
   /** A task has ended, waits for a call that it made, or waits to be asked for more. */
@@ -79,7 +81,7 @@ export class TaskParking {
 
   #startNext(): void {
     const { permits, lane } = this.#options;
-    while (this.#parked.length > 0 && permits.tryTake(lane)) {
+    while (this.#parked.size > 0 && permits.tryTake(lane)) {
       const next = this.#parked.shift();
       this.#show();
       next?.start();
@@ -96,6 +98,6 @@ export class TaskParking {
   }
 
   #show(): void {
-    this.#options.permits.setWaiting(this.#options.lane, this.#parked.length);
+    this.#options.permits.setWaiting(this.#options.lane, this.#parked.size);
   }
 }

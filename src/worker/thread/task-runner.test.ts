@@ -10,6 +10,7 @@ import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
 import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
+import { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
@@ -61,6 +62,8 @@ function setUp(maxConcurrency = 0) {
     tasks: new TaskTable(),
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
+    unread: { relief: () => undefined },
+    dropEarlyFrames: () => undefined,
     started: () => undefined,
     outcome: (frame: number, id: number, value: unknown, serializer: Serializer | undefined, control: boolean) => {
       // What cannot be encoded is refused, as it is by a real session.
@@ -441,7 +444,9 @@ describe("a generator", () => {
       return 3;
     };
     const task = take(generator, { streams: true, loading });
-    task.early = [(run) => run.credit(1), (run) => run.credit(2)];
+    task.early = new EarlySteps();
+    task.early.addCredit(1);
+    task.early.add((run) => run.credit(2));
     loaded();
     while (sent.length < 3) await turn();
     expect(sent).toEqual([

@@ -144,8 +144,10 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
-  #run({ task, args: payload, pool, context }: ReadyTask): void {
+  #run(ready: ReadyTask): void {
+    const { task, args: payload, pool, context } = ready;
     const { session, routine } = task;
+    let isEntered = false;
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
@@ -163,6 +165,7 @@ export class TaskRunner {
       const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
       task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
+      isEntered = true;
       result = runInCallContext(callContext, Reflect.apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -172,7 +175,9 @@ export class TaskRunner {
       }
     } catch (error) {
       this.#options.occupancy.leave();
-      this.#raise(task, error);
+      // A module may turn out not to be what the code asks for only when that is put together.
+      if (!isEntered && isA(ModuleUnavailable, error)) this.#unloadable(ready, error);
+      else this.#raise(task, error);
       return;
     }
     if (promise === undefined) {
@@ -194,6 +199,7 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        relief: () => task.session.unread.relief(),
       },
       (step) => {
         this.#options.occupancy.enter(task);
@@ -206,8 +212,12 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    for (const step of task.early ?? []) step(run);
+    const { early } = task;
     task.early = undefined;
+    if (early !== undefined) {
+      task.session.dropEarlyFrames(early.size);
+      early.applyTo(run);
+    }
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }

@@ -8,11 +8,20 @@ export class TaskTable {
   readonly #dense: (RunningTask | undefined)[] = [];
   readonly #sparse = new Map<number, RunningTask>();
 
+  #size = 0;
+
+  /** How many there are. */
+  get size(): number {
+    return this.#size;
+  }
+
   get(id: number): RunningTask | undefined {
     return id < DENSE_IDS ? this.#dense[id] : this.#sparse.get(id);
   }
 
+  /** The id must not be taken. */
   set(id: number, task: RunningTask): void {
+    this.#size++;
     if (id < DENSE_IDS) {
       // An array with holes stays slow.
       while (this.#dense.length < id) this.#dense.push(undefined);
@@ -21,6 +30,8 @@ export class TaskTable {
   }
 
   delete(id: number): void {
+    if (this.get(id) === undefined) return;
+    this.#size--;
     if (id < DENSE_IDS) this.#dense[id] = undefined;
     else this.#sparse.delete(id);
   }

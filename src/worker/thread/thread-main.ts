@@ -7,7 +7,6 @@ import { currentTask, disposePerWorker, markTaskThread } from "../../routine/ind
 import {
   ConcurrencyPermits,
   type FromThread,
-  LARGE_MESSAGE_BYTES,
   preload,
   receiveHook,
   SESSION_PREFIX_BYTES,
@@ -26,12 +25,9 @@ const SPIN_MS = 0.25;
 const MOST_PASSES = 255;
 /** Messages up to this size come, as a rule, from a caller that waits for each answer. */
 const PULSE_BYTES = 96;
-/** Bytes of large messages that may be on their way out of a session. */
-const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
 const { config, port } = workerData as { config: ThreadConfig; port: MessagePort };
 const board = new ThreadBoard(config.board);
-const unsent = new Map<number, number>();
 let received = 0;
 /** Occasions to poll that are still to be skipped, and how many were skipped after the last time in vain. */
 let passes = 0;
@@ -48,6 +44,9 @@ const executor = new Executor({
   carrierFor: (pool) => proxies.carrier(pool),
   finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
+  exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
+  hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
+  limits: config.limits,
   drained: () => void disposePerWorker().finally(() => tell({ kind: "drained" })),
 });
 
@@ -62,10 +61,7 @@ function send(session: number, message: Buffer): boolean {
   message.copy(copy);
   copy.writeUInt32LE(session, 0);
   port.postMessage(memory, [memory]);
-  if (message.length <= LARGE_MESSAGE_BYTES) return true;
-  const outgoing = (unsent.get(session) ?? 0) + message.length;
-  unsent.set(session, outgoing);
-  return outgoing < OUTGOING_LIMIT_BYTES;
+  return true;
 }
 
 function receive(message: ArrayBuffer | ToThread): void {
@@ -86,17 +82,13 @@ function receive(message: ArrayBuffer | ToThread): void {
     }
     case "close":
       executor.close(message.session);
-      unsent.delete(message.session);
       break;
     case "finish":
       executor.finish(message.session);
       break;
-    case "sent": {
-      const outgoing = (unsent.get(message.session) ?? 0) - message.bytes;
-      unsent.set(message.session, outgoing);
-      if (outgoing < OUTGOING_LIMIT_BYTES) executor.drained(message.session);
+    case "sent":
+      executor.sent(message.session, message.bytes);
       break;
-    }
     case "stop":
       executor.stop();
       break;

@@ -1,0 +1,179 @@
+import { readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { types } from "node:util";
+import { EngineClosed, loadedUrls, type ScopeView, type Script, sourceFileOf } from "../engine/index.ts";
+import type { Dependency } from "../shipment/index.ts";
+import { isReader, type ModuleReference } from "./export-places.ts";
+import { importFrom } from "./import-from.ts";
+import { noteEntry, packageNameOf, requiredExports, specifierModule } from "./module-names.ts";
+import { importResolve, isBareSpecifier, RUNTIME, requireResolve, resolveUserModule } from "./resolve-module.ts";
+import { entryPath, isInPackage, pathOf } from "./root.ts";
+
+/*
+ * What the program imported of packages, by identity. The file in which a function was written does not tell where it is
+ * exported: a package re-exports from its entry what it makes in other files, or makes its classes with a factory.
+ */
+
+const indexed = new WeakMap<WeakKey, ModuleReference>();
+const MAX_DEPTH = 3;
+const MAX_MEMBERS = 10_000;
+
+/** Where a package offers a function, its prototype, a namespace or a symbol; undefined for what has not been seen in one. */
+export function indexedExport(value: WeakKey): ModuleReference | undefined {
+  return indexed.get(value);
+}
+
+/** Takes down what a module exports that this process has loaded. */
+export function indexExports(exports: unknown, module: Dependency, title: string): void {
+  let left = MAX_MEMBERS;
+  const note = (value: WeakKey, path: readonly string[]): boolean => {
+    left -= 1;
+    if (left < 0 || indexed.has(value)) return false;
+    indexed.set(value, { module, path, title, wrapper: undefined });
+    return true;
+  };
+  const visit = (value: unknown, path: readonly string[]): void => {
+    if (typeof value === "symbol") {
+      if (Symbol.keyFor(value) === undefined) note(value, path);
+    } else if (typeof value === "function") {
+      if (note(value, path)) {
+        enter(value, path);
+        const prototype = memberOf(value, "prototype");
+        // One that was put in the place of its own does not lead back to it.
+        if (typeof prototype === "object" && prototype !== null) note(prototype, [...path, "prototype"]);
+      }
+    } else if (typeof value === "object" && value !== null) {
+      // Other objects are data: the program may have changed them.
+      if (types.isModuleNamespaceObject(value) ? note(value, path) : isPlain(value)) enter(value, path);
+    }
+  };
+  const enter = (holder: object, path: readonly string[]): void => {
+    if (path.length >= MAX_DEPTH || types.isProxy(holder)) return;
+    for (const key of Object.getOwnPropertyNames(holder)) {
+      if (typeof holder !== "function" || !OF_FUNCTIONS.has(key)) visit(memberOf(holder, key), [...path, key]);
+    }
+  };
+  visit(exports, []);
+  if (typeof exports === "object" && exports !== null && !types.isModuleNamespaceObject(exports)) enter(exports, []);
+}
+
+const OF_FUNCTIONS: ReadonlySet<string> = new Set([
+  "prototype",
+  "constructor",
+  "arguments",
+  "caller",
+  "length",
+  "name",
+]);
+
+function isPlain(value: object): boolean {
+  if (types.isProxy(value)) return false;
+  const prototype = Reflect.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+function memberOf(holder: object, key: string): unknown {
+  try {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    return isReader(descriptor?.get) ? Reflect.get(holder, key) : descriptor?.value;
+  } catch {
+    // Not initialised yet.
+    return undefined;
+  }
+}
+
+const seen = new Set<string>();
+/** The files of which all has been taken down that packages export which they import. */
+const prepared = new Set<string>();
+/** Import declarations, and what they share with nothing else: they start a line. */
+const DECLARATIONS = /^[ \t]*(?:import|export)\b(?!\s+type\b)(?:[^"'`();]*\bfrom)?\s*(["'])([^"'\n]+)\1/gm;
+const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
+
+/**
+ * Takes down what a file of the user's imports of packages, as far as that can be seen without waiting: what its imports
+ * hold, and what CommonJS modules export.
+ */
+export function indexImportsOf(script: Script, scopes: readonly ScopeView[]): void {
+  const importer = pathOf(script.url);
+  if (seen.has(script.id) || importer === undefined || isInPackage(importer)) return;
+  seen.add(script.id);
+  for (const specifier of packageSpecifiers(script.source ?? "", importer, IMPORTS)) indexRequired(specifier, importer);
+  const variables = scopes.find(({ description }) => description === "Module")?.variables ?? {};
+  for (const { name, imported } of sourceFileOf(script.id)?.analysis.top.bindings.values() ?? []) {
+    if (imported === undefined || !isOfPackage(imported.source, importer)) continue;
+    const value = memberOf(variables, name);
+    const exports = imported.imported === "*" ? value : { [imported.imported]: value };
+    indexExports(exports, noteSpecifier(imported.source, importer, false), imported.source);
+  }
+}
+
+function isOfPackage(specifier: string, importer: string): boolean {
+  if (!isBareSpecifier(specifier) || isBuiltin(specifier) || RUNTIME.test(specifier)) return false;
+  return resolveUserModule(specifier, importer) === undefined;
+}
+
+function packageSpecifiers(source: string, importer: string, pattern: RegExp): Set<string> {
+  const found = new Set<string>();
+  for (const [, , specifier = ""] of source.matchAll(pattern)) {
+    if (isOfPackage(specifier, importer)) found.add(specifier);
+  }
+  return found;
+}
+
+function noteSpecifier(specifier: string, importer: string, isRequired: boolean): Dependency {
+  const module = specifierModule(specifier, importer, isRequired);
+  noteEntry(/^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier, module);
+  return module;
+}
+
+function indexRequired(specifier: string, importer: string): void {
+  const path = requireResolve(specifier, importer);
+  const required = path === undefined || !isInPackage(path) ? undefined : requiredExports(path);
+  if (required !== undefined) indexExports(required.exports, noteSpecifier(specifier, importer, true), specifier);
+}
+
+/**
+ * Takes down all that the ES modules of packages export which files of the user's import. That takes an `import()` of
+ * each, which loads nothing: what a declaration imports is there when its file has been loaded.
+ */
+export async function indexImports(): Promise<void> {
+  let urls: ReadonlySet<string>;
+  try {
+    urls = loadedUrls();
+  } catch (error) {
+    if (error instanceof EngineClosed) return;
+    throw error;
+  }
+  // The file that the process was started with is not listed before one of its functions was made.
+  const paths = new Set([entryPath(), ...[...urls].map(pathOf)]);
+  for (const importer of paths) {
+    if (importer === undefined || isInPackage(importer) || prepared.has(importer)) continue;
+    prepared.add(importer);
+    for (const specifier of packageSpecifiers(textOf(importer), importer, DECLARATIONS)) {
+      const path = importResolve(specifier, importer);
+      if (path === undefined || !isInPackage(path) || !isAnyLoaded(path, urls)) continue;
+      if (requiredExports(path) !== undefined) continue;
+      const namespace = await importFrom(pathToFileURL(importer).href, specifier).catch(() => undefined);
+      if (namespace !== undefined) indexExports(namespace, noteSpecifier(specifier, importer, false), specifier);
+    }
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** A file that only exports others again is not listed by itself. */
+function isAnyLoaded(path: string, urls: ReadonlySet<string>): boolean {
+  const name = packageNameOf(path);
+  const folder = pathToFileURL(path.slice(0, path.lastIndexOf(`node_modules${sep}${name}`))).href;
+  const start = `${folder}/node_modules/${name}/`.replace("//node_modules", "/node_modules");
+  for (const url of urls) if (url.startsWith(start)) return true;
+  return false;
+}

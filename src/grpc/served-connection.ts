@@ -1,0 +1,79 @@
+import type { ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import { Keepalive } from "./keepalive.ts";
+
+/** When a server gives a connection up, each in milliseconds; 0 or `Infinity` for never. */
+export interface ConnectionPatience {
+  /** Until it has spoken HTTP/2. */
+  readonly handshakeTimeout: number;
+  /** Without any call. */
+  readonly idleTimeout: number;
+  /** Between two PINGs to the client. */
+  readonly keepaliveInterval: number;
+  /** Until a PING is answered. */
+  readonly keepaliveTimeout: number;
+}
+
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/**
+ * Ends a connection that is of no use: one that never speaks HTTP/2, one without a call, one whose peer is gone although
+ * the connection stands. Node.js leaves a connection open, too, on which it has stopped listening because the client broke
+ * a rule. Its timers keep no process alive.
+ */
+export class ServedConnection {
+  readonly #session: ServerHttp2Session;
+  readonly #socket: Socket;
+  readonly #idleTimeout: number;
+  readonly #keepalive: Keepalive;
+  #calls = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(session: ServerHttp2Session, socket: Socket, patience: ConnectionPatience) {
+    this.#session = session;
+    this.#socket = socket;
+    this.#idleTimeout = patience.idleTimeout;
+    this.#dropIn(patience.handshakeTimeout);
+    this.#keepalive = new Keepalive(
+      session,
+      { interval: bounded(patience.keepaliveInterval), timeout: bounded(patience.keepaliveTimeout) },
+      () => this.drop(),
+    );
+    session.once("remoteSettings", () => this.#rest());
+    session.once("close", () => {
+      clearTimeout(this.#timer);
+      this.#keepalive.stop();
+    });
+  }
+
+  /** A call has begun; what is returned is to be called when it is over. */
+  call(): () => void {
+    this.#calls++;
+    clearTimeout(this.#timer);
+    return () => {
+      this.#calls--;
+      this.#rest();
+    };
+  }
+
+  /** Ends the connection at once. */
+  drop(): void {
+    this.#session.destroy();
+    // A session waits for its pending write, which a frozen peer never takes.
+    this.#socket.destroy();
+  }
+
+  #rest(): void {
+    if (this.#calls === 0) this.#dropIn(this.#idleTimeout);
+  }
+
+  #dropIn(ms: number): void {
+    clearTimeout(this.#timer);
+    if (ms > 0 && ms <= LONGEST_TIMER_MS) this.#timer = setTimeout(() => this.drop(), ms).unref();
+  }
+}
+
+/** A timer that would be too long is none. */
+function bounded(ms: number): number {
+  return ms <= LONGEST_TIMER_MS ? ms : 0;
+}

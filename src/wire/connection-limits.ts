@@ -1,0 +1,59 @@
+import { totalmem } from "node:os";
+
+const MIB = 1024 * 1024;
+
+/** What one peer may take of this process through one connection. Crossing a limit ends that connection, and nothing else. */
+export interface ConnectionLimits {
+  /** Tasks of a caller that have not ended, in each task thread. Default: 100,000. */
+  readonly maxLiveTasks?: number;
+  /**
+   * Bytes of results that a caller has not read, not counting the largest one. Beyond it none of its further tasks are
+   * started until it reads. Default: 64 MiB.
+   */
+  readonly maxUnreadBytes?: number;
+  /** How long a caller with that much unread may read nothing, in milliseconds. Default: 30,000. */
+  readonly stallTimeout?: number;
+  /** Bytes of payloads of which pieces are missing. Default: half of the machine's memory, at most 4 GiB. */
+  readonly maxUnfinishedBytes?: number;
+  /** Payloads of which pieces are missing. Default: 1,024. */
+  readonly maxUnfinishedPayloads?: number;
+  /** Routines, pieces of code and pools that were announced and not replaced. Default: 100,000. */
+  readonly maxAnnouncements?: number;
+  /** Bytes of those. Default: 256 MiB. */
+  readonly maxAnnouncedBytes?: number;
+  /** Steps and aborted signals that came before the generator or the task that they are for. Default: 10,000. */
+  readonly maxEarlyFrames?: number;
+  /** Steps that one generator may be allowed in advance. Default: 1,000,000. */
+  readonly maxCredit?: number;
+}
+
+/** What a worker may take of its caller through one connection. Crossing a limit ends that connection. */
+export type CallerLimits = Pick<
+  ConnectionLimits,
+  "maxUnfinishedBytes" | "maxUnfinishedPayloads" | "maxAnnouncements" | "maxAnnouncedBytes"
+>;
+
+/** The same, each with a value. */
+export type CompleteLimits = Required<ConnectionLimits>;
+
+/** The limits that hold unless others are given. */
+export const DEFAULT_LIMITS: CompleteLimits = Object.freeze({
+  maxLiveTasks: 100_000,
+  maxUnreadBytes: 64 * MIB,
+  stallTimeout: 30_000,
+  maxUnfinishedBytes: Math.min(4096 * MIB, Math.floor(totalmem() / 2)),
+  maxUnfinishedPayloads: 1024,
+  maxAnnouncements: 100_000,
+  maxAnnouncedBytes: 256 * MIB,
+  maxEarlyFrames: 10_000,
+  maxCredit: 1_000_000,
+});
+
+/** A peer took more than it may. */
+export class LimitExceeded extends Error {
+  override name = "LimitExceeded";
+
+  constructor(limit: keyof ConnectionLimits, value: number, what: string) {
+    super(`more than ${value} ${what} (limits.${limit})`);
+  }
+}

@@ -1,0 +1,61 @@
+import { type Check, must } from "../../checks/index.ts";
+import { type CompleteLimits, type ConnectionLimits, DEFAULT_LIMITS } from "../../wire/index.ts";
+
+/**
+ * What callers may take of a worker. Crossing a limit of a connection ends that connection with RESOURCE_EXHAUSTED, and
+ * nothing else. `Infinity` for no limit.
+ */
+export interface WorkerLimits extends ConnectionLimits {
+  /** Connections at once, beyond which new ones are dropped. Default: 1,000. */
+  readonly maxConnections?: number;
+  /** Bytes of metadata of a call, 32 for each field besides its text. Beyond it that call ends. Default: 16 KiB. */
+  readonly maxMetadataBytes?: number;
+  /** Milliseconds in which a new connection must speak TLS and HTTP/2. Default: 10,000. */
+  readonly handshakeTimeout?: number;
+  /** Milliseconds in which a call must send its first message. Default: 10,000. */
+  readonly requestTimeout?: number;
+  /** Milliseconds without a call after which a connection is closed. Default: 300,000. */
+  readonly idleTimeout?: number;
+  /** Milliseconds that a caller may leave a question unanswered whether it is there. Default: 240,000. */
+  readonly keepaliveTimeout?: number;
+}
+
+/** The limits of a worker, each with a value that JSON can carry. */
+export type CompleteWorkerLimits = CompleteLimits & Required<WorkerLimits>;
+
+const DEFAULTS: CompleteWorkerLimits = {
+  ...DEFAULT_LIMITS,
+  maxConnections: 1000,
+  maxMetadataBytes: 16 * 1024,
+  handshakeTimeout: 10_000,
+  requestTimeout: 10_000,
+  idleTimeout: 300_000,
+  keepaliveTimeout: 240_000,
+};
+
+/** What each limit must be. */
+export const LIMIT_CHECKS: Readonly<Record<keyof WorkerLimits, Check>> = {
+  maxLiveTasks: must.limit(1),
+  maxUnreadBytes: must.limit(1),
+  stallTimeout: must.duration,
+  maxUnfinishedBytes: must.limit(1),
+  maxUnfinishedPayloads: must.limit(1),
+  maxAnnouncements: must.limit(1),
+  maxAnnouncedBytes: must.limit(1),
+  maxEarlyFrames: must.limit(1),
+  maxCredit: must.limit(1),
+  maxConnections: must.limit(1),
+  maxMetadataBytes: must.limit(1),
+  handshakeTimeout: must.duration,
+  requestTimeout: must.duration,
+  idleTimeout: must.duration,
+  keepaliveTimeout: must.duration,
+};
+
+/** The limits that hold where these are given. */
+export function completeLimits(limits: WorkerLimits = {}): CompleteWorkerLimits {
+  const given = Object.entries(limits).filter(([, value]) => value !== undefined);
+  // JSON has no Infinity.
+  const finite = given.map(([name, value]) => [name, Math.min(Number(value), Number.MAX_SAFE_INTEGER)] as const);
+  return { ...DEFAULTS, ...(Object.fromEntries(finite) as WorkerLimits) };
+}

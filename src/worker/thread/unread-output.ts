@@ -1,0 +1,88 @@
+/** Bytes on their way out of a session above which payloads in chunks and generators that run ahead wait. */
+const OUTGOING_LIMIT_BYTES = 512 * 1024;
+
+/** How unread output is watched. */
+export interface UnreadOutputOptions {
+  /** Bytes that may wait to be read before no more tasks are started. */
+  readonly maxUnreadBytes: number;
+  /** How long a caller with more than that may read nothing, in milliseconds. */
+  readonly stallTimeout: number;
+  /** Bytes that wait in the session and have not been handed over, without the largest payload. */
+  readonly queuedBytes: () => number;
+  /** There is room again. */
+  readonly relieved: () => void;
+  /** The caller has read nothing for too long. */
+  readonly stalled: () => void;
+}
+
+/**
+ * What a caller has been sent and has not read. `flowing`; `congested`: more waits than may, none of its tasks are started,
+ * and it has to read something before its time is over. Its timer keeps no thread alive.
+ */
+export class UnreadOutput {
+  readonly #options: UnreadOutputOptions;
+  #state: "flowing" | "congested" | "closed" = "flowing";
+  #outgoing = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: UnreadOutputOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes were handed over. False: what can wait should. */
+  sent(bytes: number): boolean {
+    this.#outgoing += bytes;
+    return this.#outgoing < OUTGOING_LIMIT_BYTES;
+  }
+
+  /** Bytes have gone out. True: what waited may go on. */
+  took(bytes: number): boolean {
+    this.#outgoing -= bytes;
+    if (this.#state === "congested") {
+      this.#watch();
+      if (this.#bytes <= this.#options.maxUnreadBytes / 2) this.#relieve();
+    }
+    if (this.#outgoing >= OUTGOING_LIMIT_BYTES) return false;
+    for (const go of this.#waiting.splice(0)) go();
+    return true;
+  }
+
+  /** Whether none of the caller's tasks may be started now; `relieved` is called when they may again. */
+  get isCongested(): boolean {
+    if (this.#state === "flowing" && this.#bytes > this.#options.maxUnreadBytes) {
+      this.#state = "congested";
+      this.#watch();
+    }
+    return this.#state === "congested";
+  }
+
+  /** When a generator may run ahead again; nothing if it may now. */
+  relief(): Promise<void> | undefined {
+    if (this.#outgoing < OUTGOING_LIMIT_BYTES || this.#state === "closed") return undefined;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  close(): void {
+    this.#state = "closed";
+    clearTimeout(this.#timer);
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  get #bytes(): number {
+    return this.#outgoing + this.#options.queuedBytes();
+  }
+
+  #relieve(): void {
+    this.#state = "flowing";
+    clearTimeout(this.#timer);
+    this.#options.relieved();
+  }
+
+  /** From now on the caller has its whole time to read something. */
+  #watch(): void {
+    clearTimeout(this.#timer);
+    const { stallTimeout, stalled } = this.#options;
+    if (Number.isFinite(stallTimeout)) this.#timer = setTimeout(stalled, Math.min(stallTimeout, 2_147_483_647)).unref();
+  }
+}

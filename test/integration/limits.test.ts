@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
+import { RoutineSpec } from "../../src/routine/routine-spec.ts";
+import { encode } from "../../src/values/index.ts";
+import { RawSession } from "../support/raw-session.ts";
+import { until } from "../support/until.ts";
+import { request } from "../support/wire-requests.ts";
+
+const RESOURCE_EXHAUSTED = "8";
+const add = routine(async (x: number, y: number) => x + y);
+let worker: LocalWorker | undefined;
+
+beforeEach(() => {
+  worker = undefined;
+});
+afterEach(async () => await worker?.stop());
+
+async function workerWith(limits: WorkerLimits = {}): Promise<string> {
+  worker = new LocalWorker({ limits });
+  await worker.start();
+  return worker.address ?? "";
+}
+
+/** A routine as a message that announces it under number 1. */
+function announce(fn: (...args: never[]) => unknown, number = 1): Uint8Array {
+  const spec = new RoutineSpec(fn, {}, false);
+  const { code, dependencies } = spec.route();
+  const needs = dependencies.map((_, i) => i + 1);
+  const sent = dependencies.map(({ hash, data }, i) => ({
+    number: i + 1,
+    hash,
+    data: Buffer.from(JSON.stringify(data)),
+  }));
+  // The code comes before the routine that needs it.
+  return Buffer.concat([
+    request({ dependencies: sent }),
+    request({ routes: [{ number, name: "r", code, needs, streams: spec.streams }] }),
+  ]);
+}
+
+const task = (id: number, args: unknown[], route = 1): Uint8Array =>
+  request({ tasks: [{ id, route, args: Buffer.from(encode(args)), sequence: BigInt(id + 1) }] });
+
+/** The worker is the same process as at the start, and takes calls of others. */
+async function expectUnharmed(address: string, pid = worker?.metadata?.pid): Promise<void> {
+  await using connection = new WorkerConnection(address);
+  expect(await connection.dispatch(add, 20, 22)).toBe(42);
+  expect(worker?.metadata?.pid).toBe(pid);
+}
+
+function memoryOf(pid: number | undefined): number {
+  const { readFileSync } = process.getBuiltinModule("node:fs");
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+const stuck = async function* (): AsyncGenerator<number> {
+  await new Promise(() => undefined);
+  yield 1;
+};
+
+describe("a caller that takes more than it may loses its connection, with the reason, and nobody else does", () => {
+  const cases: [string, WorkerLimits, (session: RawSession) => Promise<unknown>, string][] = [
+    [
+      "tasks that do not end",
+      { maxLiveTasks: 50 },
+      async (session) => {
+        session.send(announce(never));
+        await session.pour(60, (i) => task(i, []));
+      },
+      "more than 50 tasks that have not ended",
+    ],
+    [
+      "payloads that are never finished",
+      { maxUnfinishedPayloads: 20 },
+      (session) => session.pour(30, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(10), total: 1_000_000n }] })),
+      "more than 20 payloads",
+    ],
+    [
+      "bytes of payloads that are never finished",
+      { maxUnfinishedBytes: 3_000_000 },
+      (session) =>
+        session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
+      "more than 3000000 bytes of payloads",
+    ],
+    [
+      "routines",
+      { maxAnnouncements: 50 },
+      (session) => session.pour(60, (i) => request({ routes: [{ number: i + 1, name: "r", code: Buffer.alloc(9) }] })),
+      "more than 50 routines",
+    ],
+    [
+      "bytes of pools",
+      { maxAnnouncedBytes: 1_000_000 },
+      (session) => session.pour(20, (i) => request({ pools: [{ number: i + 1, description: Buffer.alloc(100_000) }] })),
+      "more than 1000000 bytes of routines",
+    ],
+    [
+      "code",
+      { maxAnnouncements: 50 },
+      (session) =>
+        session.pour(60, (i) => request({ dependencies: [{ number: i, hash: `h${i}`, data: Buffer.from("{}") }] })),
+      "more than 50 routines",
+    ],
+    [
+      "aborts before their task",
+      { maxEarlyFrames: 100 },
+      (session) => session.pour(200, () => request({ aborts: [{ id: 7, early: true }] })),
+      "more than 100 steps and aborts",
+    ],
+    [
+      "steps of a generator that does not come to them",
+      { maxEarlyFrames: 100 },
+      async (session) => {
+        session.send(announce(stuck));
+        session.send(task(0, []));
+        await session.pour(200, () => request({ steps: [{ id: 0, kind: 1 }] }));
+      },
+      "more than 100 steps",
+    ],
+    [
+      "credit",
+      { maxCredit: 1000 },
+      async (session) => {
+        session.send(announce(stuck));
+        session.send(task(0, []));
+        await session.pour(5, () => request({ credits: [{ id: 0, steps: 400 }] }));
+      },
+      "more than 1000 steps of a generator",
+    ],
+  ];
+
+  test.each(cases)("%s", async (_name, limits, attack, reason) => {
+    const address = await workerWith(limits);
+    using session = new RawSession(address);
+    session.read();
+    await attack(session);
+    const { status, message } = await session.ended;
+    expect(status).toBe(RESOURCE_EXHAUSTED);
+    expect(message).toContain(reason);
+    await expectUnharmed(address);
+  });
+});
+
+describe("a caller that does not read", () => {
+  test("has no more tasks started, and keeps its connection while it may come back", async () => {
+    const address = await workerWith({ maxUnreadBytes: 2_000_000 });
+    using session = new RawSession(address);
+    session.send(announce((bytes: number) => new Uint8Array(bytes)));
+    const before = memoryOf(worker?.metadata?.pid);
+    await session.pour(3000, (i) => task(i, [60_000]));
+    expect(memoryOf(worker?.metadata?.pid) - before).toBeLessThan(100);
+    await expectUnharmed(address);
+    session.read();
+    await until(() => session.receivedBytes > 3000 * 60_000, "everything was read that had been asked for");
+  });
+
+  test("loses its connection when it goes on not to", async () => {
+    const address = await workerWith({ maxUnreadBytes: 1_000_000, stallTimeout: 200 });
+    using session = new RawSession(address);
+    session.send(announce((bytes: number) => new Uint8Array(bytes)));
+    await session.pour(200, (i) => task(i, [60_000]));
+    await session.ended;
+    await expectUnharmed(address);
+  });
+
+  test("does not have a generator run away from it, whatever it was allowed", async () => {
+    const address = await workerWith();
+    using session = new RawSession(address);
+    session.send(
+      announce(function* () {
+        for (;;) yield new Uint8Array(10_000);
+      }),
+    );
+    session.send(task(0, []));
+    const before = memoryOf(worker?.metadata?.pid);
+    session.send(request({ credits: [{ id: 0, steps: 900_000 }] }));
+    // Others are served all the while.
+    for (let i = 0; i < 20; i++) await expectUnharmed(address);
+    expect(memoryOf(worker?.metadata?.pid) - before).toBeLessThan(100);
+  });
+});
+
+test("a worker refuses limits that make no sense", () => {
+  expect(() => new LocalWorker({ limits: { maxLiveTasks: 0 } })).toThrow('"maxLiveTasks" must be');
+  expect(() => new LocalWorker({ limits: { idle: 5 } as WorkerLimits })).toThrow("idle");
+});

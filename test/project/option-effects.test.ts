@@ -1,0 +1,181 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+/** Where the effect of each option is tested: file and title. Options that are missing here fail the test below. */
+const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> = {
+  "RoutineOptions.name": ["test/integration/routines.test.ts", "names and lengths are those of the function"],
+  "RoutineOptions.timeout": ["test/integration/cancellation.test.ts", "of the routine holds unless a call has its own"],
+  "RoutineOptions.dispatchTimeout": ["test/integration/options.test.ts", "dispatchTimeout bounds the wait for it"],
+  "RoutineOptions.idempotent": [
+    "test/integration/lost-workers.test.ts",
+    "loses nothing when the routine is idempotent",
+  ],
+  "RoutineOptions.ship": ["src/routine/explanation.test.ts", "travels as its options say"],
+  "RoutineOptions.serializer": ["test/integration/routines.test.ts", "is used for yielded, sent and thrown values"],
+  "RoutineOptions.prefetch": [
+    "test/integration/streams-prefetch.test.ts",
+    "runs that far ahead of next and no farther",
+  ],
+  "CallOptions.signal": [
+    "test/integration/cancellation.test.ts",
+    "rejects the call with its reason and tells the task",
+  ],
+  "CallOptions.pool": ["test/integration/pools.test.ts", "what `with` says, before any scope"],
+  "CallOptions.key": ["test/integration/balancers.test.ts", "keeps a key at one worker"],
+  "AmbientOptions.dispatchTimeout": [
+    "test/integration/context.test.ts",
+    "a dispatchTimeout is carried into nested calls",
+  ],
+  "AmbientOptions.signal": ["test/integration/context.test.ts", "a signal cancels every call of the scope"],
+  "ContextVarOptions.default": ["test/integration/context.test.ts", "has its default where nobody has set it"],
+  "ContextVarOptions.namespace": ["test/integration/context.test.ts", "is told apart by namespace"],
+  "MapOptions.concurrency": ["test/integration/map.test.ts", "bounds what is under way and what is read"],
+  "MapOptions.ordered": ["test/integration/map.test.ts", "an unordered one gives what is ready"],
+  "MapOptions.onProgress": ["test/integration/map.test.ts", "progress is told after each item"],
+  "MapOptions.stopOnError": ["test/integration/map.test.ts", "is left out with stopOnError false"],
+  "PoolOptions.size": ["test/integration/pools.test.ts", "with a size there are that many workers"],
+  "PoolOptions.tags": ["test/integration/discovered-workers.test.ts", "tags and filter: those with any of the tags"],
+  "PoolOptions.discovery": [
+    "test/integration/discovered-workers.test.ts",
+    "starts no workers, uses those that there are",
+  ],
+  "PoolOptions.loadBalancer": ["test/integration/scheduling.test.ts", "round robin takes turns"],
+  "PoolOptions.worker": [
+    "test/integration/resilient-worker.test.ts",
+    "is whole again after each of its workers was killed",
+  ],
+  "PoolOptions.workerOptions": [
+    "test/integration/pools.test.ts",
+    "environment, arguments of node and modules to preload",
+  ],
+  "PoolOptions.credentials": ["test/integration/tls.test.ts", "goes to a worker by its identity"],
+  "PoolOptions.lease": ["test/integration/discovered-workers.test.ts", "lease: no more than that many"],
+  "PoolOptions.filter": ["test/integration/discovered-workers.test.ts", "tags and filter: those with any of the tags"],
+  "PoolOptions.lazy": [
+    "test/integration/discovered-workers.test.ts",
+    "lazy %s: connects at the first call, or at the start",
+  ],
+  "PoolOptions.quorum": ["test/integration/discovered-workers.test.ts", "quorum: waits for that many"],
+  "PoolOptions.quorumTimeout": [
+    "test/integration/discovered-workers.test.ts",
+    "quorumTimeout: gives up after that time",
+  ],
+  "PoolOptions.maxPending": ["test/integration/options.test.ts", "maxPending bounds the calls of a %s that wait"],
+  "WorkerProxyOptions.poolUri": ["test/integration/proxies.test.ts", "in another process reaches the pool by its uri"],
+  "WorkerProxyOptions.namespace": ["test/integration/proxies.test.ts", "from a namespace finds workers"],
+  "WorkerProxyOptions.discovery": ["test/integration/proxies.test.ts", "follows what its discovery tells"],
+  "WorkerProxyOptions.workers": ["test/integration/proxies.test.ts", "passes over a worker that cannot be reached"],
+  "WorkerProxyOptions.loadBalancer": ["test/integration/balancers.test.ts", "serves a proxy as well"],
+  "WorkerProxyOptions.lease": ["test/integration/discovered-workers.test.ts", "lease: no more than that many"],
+  "WorkerProxyOptions.filter": [
+    "test/integration/proxies.test.ts",
+    "uses only the workers that its filter lets through",
+  ],
+  "WorkerProxyOptions.lazy": ["test/integration/discovered-workers.test.ts", "lazy %s: connects at the first call"],
+  "WorkerProxyOptions.quorum": ["test/integration/proxies.test.ts", "says so when its discovery finds nobody in time"],
+  "WorkerProxyOptions.quorumTimeout": [
+    "test/integration/proxies.test.ts",
+    "says so when its discovery finds nobody in time",
+  ],
+  "WorkerProxyOptions.maxPending": [
+    "test/integration/options.test.ts",
+    "maxPending bounds the calls of a %s that wait",
+  ],
+  "WorkerProxyOptions.credentials": ["test/integration/tls.test.ts", "is not used by callers with credentials"],
+  "WorkerConnectionOptions.credentials": [
+    "test/integration/tls.test.ts",
+    "is asked for its idle time, its health and to stop",
+  ],
+  "WorkerOptions.tags": ["test/integration/pools.test.ts", "tags and extras are advertised by spawned workers"],
+  "WorkerOptions.extra": ["test/integration/pools.test.ts", "tags and extras are advertised by spawned workers"],
+  "WorkerOptions.host": ["test/integration/pools.test.ts", "workers listen on private sockets unless a host is given"],
+  "WorkerOptions.port": ["test/integration/options.test.ts", "port is where a worker listens"],
+  "WorkerOptions.credentials": ["test/integration/tls.test.ts", "runs nothing for callers without credentials"],
+  "WorkerOptions.threads": ["test/integration/scheduling.test.ts", "two threads run two tasks that block"],
+  "WorkerOptions.maxConcurrency": [
+    "test/integration/scheduling.test.ts",
+    "no more tasks run at once than maxConcurrency",
+  ],
+  "WorkerOptions.authorize": ["test/integration/authorize.test.ts", "decides by who the caller is"],
+  "WorkerOptions.backpressure": ["test/integration/backpressure.test.ts", "makes a call go to a worker that takes it"],
+  "WorkerOptions.preload": ["test/integration/preload.test.ts", "are paths from the working directory"],
+  "WorkerOptions.env": ["test/integration/pools.test.ts", "environment, arguments of node and modules to preload"],
+  "WorkerOptions.execArgv": ["test/integration/pools.test.ts", "environment, arguments of node and modules to preload"],
+  "WorkerOptions.resourceLimits": [
+    "test/integration/blocking.test.ts",
+    "a task that exhausts its memory ends its thread",
+  ],
+  "WorkerOptions.proxyPoolTtl": [
+    "src/worker/thread/proxy-cache.test.ts",
+    "closes a proxy that is not used for its time to live",
+  ],
+  "WorkerOptions.shutdownGracePeriod": [
+    "test/integration/stopping.test.ts",
+    "is not held up by a task that ignores it",
+  ],
+  "WorkerOptions.channel": ["test/integration/options.test.ts", "channel is advertised to callers as it was given"],
+  "ChannelOptions.maxMessageBytes": ["test/integration/options.test.ts", "channel is advertised to callers"],
+  "ChannelOptions.keepaliveInterval": ["src/grpc/process.test.ts", "keepaliveInterval"],
+  "ChannelOptions.keepaliveTimeout": ["src/grpc/process.test.ts", "keepaliveTimeout"],
+  "ChannelOptions.maxConcurrency": ["test/integration/options.test.ts", "channel is advertised to callers"],
+  "ChannelOptions.threads": ["test/integration/options.test.ts", "channel is advertised to callers"],
+  "ChannelOptions.compression": ["test/integration/options.test.ts", "channel is advertised to callers"],
+  "RestartOptions.firstDelay": ["src/worker/host/restart-policy.test.ts", "waits twice as long after each crash"],
+  "RestartOptions.longestDelay": ["src/worker/host/restart-policy.test.ts", "up to the longest delay"],
+  "RestartOptions.crashLimit": ["src/worker/host/restart-policy.test.ts", "gives up at the limit"],
+  "RestartOptions.window": ["src/worker/host/restart-policy.test.ts", "does not count crashes of long ago"],
+  "WorkerOptions.limits": ["test/integration/limits.test.ts", "loses its connection when it goes on not to"],
+  "PoolOptions.limits": ["test/integration/limits.test.ts", "limits"],
+  "WorkerProxyOptions.limits": ["test/integration/limits.test.ts", "limits"],
+  "ConsistentHashOptions.points": ["src/balancing/load-balancers.test.ts", "works with few points as well"],
+  "PowerOfTwoOptions.random": ["src/balancing/load-balancers.test.ts", "draws every pair"],
+  "SendOptions.timeout": ["src/proxy/scheduling/dispatched-placement.test.ts", "or has no room in time"],
+  "DispatchOptions.context": [
+    "src/proxy/scheduling/dispatched-placement.test.ts",
+    "gets each task with the workers and the time left",
+  ],
+  "DispatchOptions.timeout": [
+    "src/proxy/scheduling/dispatched-placement.test.ts",
+    "gets each task with the workers and the time left",
+  ],
+  "ExplainOptions.holder": ["src/routine/explanation.test.ts", "lets a method that uses private names be explained"],
+  "ExplainOptions.name": ["src/cli/find-export.test.ts", "name"],
+  "LocalDiscoveryOptions.directory": [
+    "src/discovery/local/local-discovery.test.ts",
+    "lives in a directory of the caller's",
+  ],
+  "LocalDiscoveryOptions.pollInterval": ["src/discovery/local/local-discovery-processes.test.ts", "pollInterval"],
+  "StaticDiscoveryOptions.secure": ["src/discovery/static-discovery.test.ts", "secure"],
+  "LanDiscoveryOptions.interfaces": ["src/discovery/lan/lan-discovery.test.ts", "interfaces"],
+  "LanDiscoveryOptions.ttl": ["src/discovery/lan/lan-discovery.test.ts", "believes them for their time only"],
+  "LanDiscoveryOptions.port": ["src/discovery/lan/lan-discovery.test.ts", "port"],
+  "ProviderOptions.identity": ["test/integration/tls.test.ts", "goes to a worker by its identity"],
+  "ProviderOptions.reloadable": [
+    "src/security/worker-credentials-provider.test.ts",
+    "asks it once when it is not reloadable",
+  ],
+};
+
+const root = new URL("../../", import.meta.url);
+
+function declaredOptions(): string[] {
+  const dist = new URL("dist/", root);
+  const files = readdirSync(dist).filter((file) => /^(?:index|wool-.*)\.d\.ts$/.test(file));
+  const text = files.map((file) => readFileSync(new URL(file, dist), "utf8")).join("\n");
+  const interfaces = text.matchAll(/^interface (\w*Options)(?:<[^>]*>)?(?: extends [\w, ]+)? \{(.*?)^\}/gms);
+  return Array.from(interfaces, ([, name = "", body = ""]) =>
+    Array.from(body.matchAll(/^ {4}readonly (\w+)\??:/gm), ([, option = ""]) => `${name}.${option}`),
+  ).flat();
+}
+
+it("every public option has a test of its effect, and no other is listed", () => {
+  expect(Object.keys(EFFECTS).sort()).toEqual(declaredOptions().sort());
+});
+
+it("those tests are there", () => {
+  const missing = Object.entries(EFFECTS).filter(
+    ([, [file, title]]) => !readFileSync(fileURLToPath(new URL(file, root)), "utf8").includes(title),
+  );
+  expect(missing.map(([option]) => option)).toEqual([]);
+});
