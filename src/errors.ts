@@ -1,5 +1,5 @@
 /**
- * Every error of the runtime's own. What a routine throws is not here: it arrives as what it threw.
+ * All errors of the runtime. An error that a routine throws is not one of them: it arrives as it is.
  */
 
 const BRAND = Symbol.for("wool-ts.error");
@@ -27,11 +27,11 @@ export class InvalidArgument extends WoolError {
   override name = "InvalidArgument";
 }
 
-/** No worker took the task: none is known, or each one refused. */
+/** No worker took the task: none is known, or all of them refused it. */
 export class NoWorkersAvailable extends WoolError {
   override readonly code: string = "WOOL_NO_WORKERS_AVAILABLE";
   override name = "NoWorkersAvailable";
-  /** What each worker that was tried said. */
+  /** The answer of each worker that was tried. */
   readonly errors: readonly Error[];
 
   constructor(message: string, errors: readonly Error[] = []) {
@@ -58,7 +58,7 @@ export class DiscoveryError extends WoolError {
   override name = "DiscoveryError";
 }
 
-/** A worker could not be started. The message holds the end of what it wrote to stderr. */
+/** A worker could not be started. The message holds the end of its stderr. */
 export class WorkerStartError extends WoolError {
   override readonly code: string = "WOOL_WORKER_START";
   override name = "WorkerStartError";
@@ -77,13 +77,13 @@ export class RpcError extends WoolError {
   }
 }
 
-/** A worker could not take a task now; it may later, and another may at once. */
+/** A worker could not take a task now. It may later, and another worker may now. */
 export class TransientRpcError extends RpcError {
   override readonly code: string = "WOOL_RPC_TRANSIENT";
   override name = "TransientRpcError";
 }
 
-/** TLS did not come to terms: wrong authority, wrong identity, expired. */
+/** The two sides did not agree on TLS: wrong authority, wrong identity, expired certificate. */
 export class HandshakeError extends TransientRpcError {
   override readonly code: string = "WOOL_HANDSHAKE";
   override name = "HandshakeError";
@@ -95,7 +95,7 @@ export class PermissionDenied extends RpcError {
   override name = "PermissionDenied";
 }
 
-/** The worker vanished after it was handed the task: it may or may not have run. */
+/** The worker was lost after it got the task. The task may or may not have run. */
 export class WorkerLost extends WoolError {
   override readonly code: string = "WOOL_WORKER_LOST";
   override name = "WorkerLost";

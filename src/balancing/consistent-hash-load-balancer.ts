@@ -1,8 +1,10 @@
 import { checkOption, must } from "../checks/index.ts";
+import { registerTraveller, traveller } from "../values/index.ts";
 import { HashRing } from "./hash-ring.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 import { PowerOfTwoLoadBalancer } from "./power-of-two-load-balancer.ts";
 
+const KIND = "consistent-hash-load-balancer";
 const DEFAULT_POINTS = 128;
 const MOST_POINTS = 4096;
 
@@ -22,15 +24,15 @@ interface Ring {
  * keys to the others, one that joins takes its share; no other key moves. All callers that know the same workers agree.
  * Tasks without a key go to the less loaded of two workers drawn at random.
  *
- * To find a worker takes a search among `points` times as many points as there are workers; when one comes or goes, they
- * are merged once, and only its own are computed.
+ * Finding a worker is a binary search among `points` points for each worker. When a worker joins or leaves, only its
+ * points are computed, and merged with the others once.
  */
 export class ConsistentHashLoadBalancer implements LoadBalancerLike {
-  readonly #points: number;
+  #points: number;
   readonly #rings = new WeakMap<LoadBalancerContextView, Ring>();
   readonly #keyless = new PowerOfTwoLoadBalancer();
 
-  /** Throws `InvalidArgument` when `points` is no whole number from 1 to 4096. */
+  /** Throws `InvalidArgument` unless `points` is a whole number from 1 to 4096. */
   constructor(options: ConsistentHashOptions = {}) {
     const { points = DEFAULT_POINTS } = options;
     checkOption(points, must.wholeNumber(1, MOST_POINTS), "ConsistentHashLoadBalancer", "points");
@@ -56,5 +58,20 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
       known.version = context.version;
     }
     return known.ring;
+  }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === ConsistentHashLoadBalancer ? KIND : undefined;
+  }
+
+  static {
+    registerTraveller(KIND, {
+      take: (value) => [(value as ConsistentHashLoadBalancer).#points],
+      make: () => {
+        const value = new this();
+        return { value, complete: ([points]) => void (value.#points = points as number) };
+      },
+    });
   }
 }

@@ -1,13 +1,13 @@
 import type { DispatchOutcome, LoadBalancerContextView, TaskInfo } from "./load-balancer.ts";
 
 /**
- * The results of a task that a worker has accepted. They go to the caller without passing through the balancer: this
- * stands for them, and tells when they are over.
+ * Represents the results of a task that a worker has accepted. The results themselves go to the caller, not through the
+ * balancer.
  */
 export interface ResultStream {
   /** The worker that has the task. */
   readonly uid: string;
-  /** Resolves when the worker has said its last word, or the caller no longer waits for it. Never rejects. */
+  /** Resolves when the worker is done with the task, or the caller no longer waits for it. Never rejects. */
   readonly ended: Promise<DispatchOutcome>;
 }
 
@@ -31,17 +31,17 @@ export interface DispatchableTask extends TaskInfo {
   sendTo(uid: string, options?: SendOptions): Promise<ResultStream>;
 }
 
-/** What a balancer is given to dispatch a task. */
+/** The options with which a balancer dispatches a task. */
 export interface DispatchOptions {
   /** The workers of the pool. */
   readonly context: LoadBalancerContextView;
-  /** What is left of the call's `dispatchTimeout`, in milliseconds. `undefined`: it has none. */
+  /** The rest of the call's `dispatchTimeout`, in milliseconds. `undefined`: it has none. */
   readonly timeout: number | undefined;
 }
 
 /**
- * Dispatches tasks itself: when, to whom, and what to do when a worker refuses. For those that need more than an order to
- * try workers in, such as a queue of their own.
+ * Dispatches tasks itself: it decides when, to which worker, and what to do when a worker refuses. For balancers that need
+ * more than an order to try workers in, such as their own queue.
  */
 export interface DispatchingLoadBalancerLike {
   /**

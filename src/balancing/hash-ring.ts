@@ -5,19 +5,19 @@ interface Point {
 
 /**
  * Workers on a circle of hashes, each at many points. A key belongs to the worker of the first point at or after its own
- * hash: when a worker leaves, only its keys move, and one that joins takes only what is its own.
+ * hash: when a worker leaves, only its keys move, and a worker that joins takes only its share.
  */
 export class HashRing {
   readonly #pointsEach: number;
   readonly #members = new Set<string>();
-  /** By hash; equal hashes by uid, so that the order does not depend on who came first. */
+  /** Sorted by hash, equal hashes by uid, so that the order does not depend on who joined first. */
   #points: readonly Point[] = [];
 
   constructor(pointsEach: number) {
     this.#pointsEach = pointsEach;
   }
 
-  /** Puts on the circle who is in `uids`, and takes off who is not. The points of all others stay as they are. */
+  /** Adds the workers of `uids` that are new and removes those that are gone. All other points stay as they are. */
   update(uids: Pick<ReadonlySet<string>, "has" | "keys">): void {
     const gone = new Set<string>();
     for (const uid of this.#members) if (!uids.has(uid)) gone.add(uid);
@@ -32,7 +32,7 @@ export class HashRing {
     this.#points = fresh.length === 0 ? kept : merge(kept, fresh.sort(compare));
   }
 
-  /** Every worker once, from the one that the key belongs to on. */
+  /** Every worker once, beginning with the one that the key belongs to. */
   *clockwise(key: string): Iterable<string> {
     const points = this.#points;
     const start = lowerBound(points, hashText(key));

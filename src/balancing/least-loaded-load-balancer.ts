@@ -1,8 +1,11 @@
+import { registerTraveller, traveller } from "../values/index.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 
+const KIND = "least-loaded-load-balancer";
+
 /**
- * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools hand out runs of tasks without
- * asking it; to be asked takes as long as to sort the workers.
+ * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools send tasks in runs without
+ * asking it; each question takes as long as sorting the workers.
  */
 export class LeastLoadedLoadBalancer implements LoadBalancerLike {
   readonly levels = true;
@@ -19,4 +22,14 @@ export class LeastLoadedLoadBalancer implements LoadBalancerLike {
       .sort((a, b) => a.load - b.load)
       .map(({ uid }) => uid);
   }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === LeastLoadedLoadBalancer ? KIND : undefined;
+  }
 }
+
+registerTraveller(KIND, {
+  take: () => [],
+  make: () => ({ value: new LeastLoadedLoadBalancer(), complete: () => undefined }),
+});

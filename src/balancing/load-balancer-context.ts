@@ -29,14 +29,14 @@ export class LoadBalancerContext implements LoadBalancerContextView {
     this.#version++;
   }
 
-  /** Replaces what is known of a worker; one that is not there is not added. */
+  /** Replaces the metadata of a worker. Does not add one that is unknown. */
   update(worker: WorkerMetadata): void {
     if (!this.#workers.has(worker.uid)) return;
     this.#workers.set(worker.uid, worker);
     this.#version++;
   }
 
-  /** Takes a worker out; one that is not there is none the less gone. */
+  /** Removes a worker, if it is there. */
   remove(uid: string): void {
     if (this.#workers.delete(uid)) this.#version++;
   }

@@ -1,6 +1,6 @@
 import type { WorkerMetadata } from "../discovery/index.ts";
 
-/** What a balancer knows of a task. */
+/** A task as a balancer sees it. */
 export interface TaskInfo {
   /** Names the task in the calling process. */
   readonly sequence: number;
@@ -8,15 +8,22 @@ export interface TaskInfo {
   readonly name: string;
   /** Affinity key of the call, if it has one. */
   readonly key: string | undefined;
+  /** Tags that its worker must have. The context that comes with the task has only such workers. */
+  readonly needs: readonly string[];
+  readonly kind: "call" | "stream";
+  /** Id of the task that made the call, if a task did. */
+  readonly caller: string | undefined;
+  /** Size of the encoded arguments. */
+  readonly bytes: number;
 }
 
 /** The workers of one pool, as a balancer sees them. The same object for every task of that pool. */
 export interface LoadBalancerContextView {
   /** Workers that can be chosen, by uid, in the order in which they were found. A live view: always the same map. */
   readonly workers: ReadonlyMap<string, WorkerMetadata>;
-  /** Another number whenever a worker came, went or changed: tells when to renew what was made out of `workers`. */
+  /** Changes whenever a worker joins, leaves or changes: tells when to recompute what depends on `workers`. */
   readonly version: number;
-  /** Tasks that this process has at a worker, or has for it, and that have not ended. */
+  /** How many tasks this process has at a worker or waiting for it. */
   load(uid: string): number;
 }
 
@@ -28,12 +35,12 @@ export interface DispatchOutcome {
   readonly status: "done" | "failed" | "rejected" | "lost" | "cancelled";
 }
 
-/** Decides which worker gets a task. One instance may serve many pools: what it keeps, it keeps for each context. */
+/** Decides which worker gets a task. One instance may serve many pools, and keeps its state for each context. */
 export interface LoadBalancerLike {
   /**
    * Yields uids in the order to try them, each at most once. The pool takes the first that has room, and asks for the
-   * next when one has none, cannot be reached or refuses. What it throws is what the call rejects with. A call for which
-   * it yields nobody who could take it rejects with `NoWorkersAvailable`.
+   * next when a worker has none, cannot be reached or refuses. The call rejects with the error that it throws, and with
+   * `NoWorkersAvailable` when no worker that it yields can take the task.
    */
   delegate(task: TaskInfo, context: LoadBalancerContextView): Iterable<string> | AsyncIterable<string>;
   /**
@@ -41,11 +48,11 @@ export interface LoadBalancerLike {
    * that belong to one worker. Default: no task does.
    */
   waits?(task: TaskInfo): boolean;
-  /** Told once of every time that a task was handed to a worker, when that is over: for balancers that keep score. */
+  /** Called once each time that a worker is done with a task: for balancers that keep score. */
   settled?(uid: string, outcome: DispatchOutcome, context: LoadBalancerContextView): void;
   /**
-   * True when any worker will do that has as little to do as any other. The pool then hands out waiting tasks in runs
-   * to the least loaded workers, without asking for each one: many times faster. Default: false.
+   * True when any of the least loaded workers is right. The pool then sends waiting tasks in runs to the least loaded
+   * workers without asking, which is many times faster. Default: false.
    */
   readonly levels?: boolean;
 }

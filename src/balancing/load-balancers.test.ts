@@ -11,9 +11,18 @@ import {
   PowerOfTwoLoadBalancer,
   RoundRobinLoadBalancer,
 } from "./index.ts";
+import type { TaskInfo } from "./load-balancer.ts";
 
 let sequence = 0;
-const task = (key?: string) => ({ sequence: ++sequence, name: "task", key });
+const task = (key?: string): TaskInfo => ({
+  sequence: ++sequence,
+  name: "task",
+  key,
+  needs: [],
+  kind: "call",
+  caller: undefined,
+  bytes: 0,
+});
 
 function worker(uid: string, extra: Record<string, string> = {}): WorkerMetadata {
   return {
@@ -290,7 +299,7 @@ describe("PowerOfTwoLoadBalancer", () => {
       const balancer = new PowerOfTwoLoadBalancer({ random: () => wrong as number });
       expect(() => first(balancer.delegate(task(), contextOf(["a", "b"])))).toThrow(InvalidArgument);
       expect(() => first(balancer.delegate(task(), contextOf(["a", "b"])))).toThrow(
-        /it must give numbers from 0 up to/,
+        /it must return numbers from 0 up to/,
       );
     }
   });

@@ -1,6 +1,9 @@
 import { checkOption, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { registerTraveller, traveller } from "../values/index.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
+
+const KIND = "power-of-two-load-balancer";
 
 /** How a `PowerOfTwoLoadBalancer` is made. */
 export interface PowerOfTwoOptions {
@@ -15,14 +18,14 @@ interface Candidates {
 
 /**
  * Each task goes to the less loaded of two workers drawn at random: nearly as even as the least loaded of all, also when
- * many callers share the workers and none knows what the others do. Takes the same time for each task however many
- * workers there are, and as long as to list them after one came or went.
+ * many callers share the workers and do not know of each other. Takes constant time for each task, and lists the workers
+ * once after each change.
  */
 export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
-  readonly #random: () => number;
+  #random: () => number;
   readonly #candidates = new WeakMap<LoadBalancerContextView, Candidates>();
 
-  /** Throws `InvalidArgument` when `random` is no function. */
+  /** Throws `InvalidArgument` unless `random` is a function. */
   constructor(options: PowerOfTwoOptions = {}) {
     const { random = Math.random } = options;
     checkOption(random, must.callable(), "PowerOfTwoLoadBalancer", "random");
@@ -62,8 +65,23 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
     const number = this.#random();
     if (number >= 0 && number < 1) return Math.floor(number * count);
     throw new InvalidArgument(
-      `the random function of the PowerOfTwoLoadBalancer gave ${describeValue(number)}: ` +
-        "it must give numbers from 0 up to, not including, 1",
+      `the random function of the PowerOfTwoLoadBalancer returned ${describeValue(number)}: ` +
+        "it must return numbers from 0 up to, not including, 1",
     );
+  }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === PowerOfTwoLoadBalancer ? KIND : undefined;
+  }
+
+  static {
+    registerTraveller(KIND, {
+      take: (value) => [(value as PowerOfTwoLoadBalancer).#random],
+      make: () => {
+        const value = new this();
+        return { value, complete: ([random]) => void (value.#random = random as () => number) };
+      },
+    });
   }
 }

@@ -1,11 +1,13 @@
+import { registerTraveller, traveller } from "../values/index.ts";
 import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load-balancer.ts";
 
+const KIND = "round-robin-load-balancer";
+
 /**
- * Each task goes to the worker after the one that got the task before it. Takes the same time for each task however many
- * workers there are.
+ * Each task goes to the worker after the one that got the task before it. Takes constant time for each task.
  */
 export class RoundRobinLoadBalancer implements LoadBalancerLike {
-  /** How far the cycle is, for each context: an iterator of a map goes on where it was when workers come and go. */
+  /** The position in the cycle, for each context: the iterator of a map continues where it was when workers come and go. */
   readonly #cycles = new WeakMap<LoadBalancerContextView, Iterator<string>>();
 
   *delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
@@ -24,4 +26,14 @@ export class RoundRobinLoadBalancer implements LoadBalancerLike {
     const first = cycle.next();
     return first.done === true ? undefined : first.value;
   }
+
+  /** Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  get [traveller](): string | undefined {
+    return this.constructor === RoundRobinLoadBalancer ? KIND : undefined;
+  }
 }
+
+registerTraveller(KIND, {
+  take: () => [],
+  make: () => ({ value: new RoundRobinLoadBalancer(), complete: () => undefined }),
+});

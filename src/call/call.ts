@@ -24,13 +24,20 @@ export interface CallExtras {
   readonly serializer?: Serializer | undefined;
   readonly idempotent?: boolean | undefined;
   readonly key?: string | undefined;
+  /** Tags that its worker must have: at least one, or none is given. */
+  readonly needs?: readonly string[] | undefined;
 }
 
-/** A pool as tasks know it, so that their calls go back to it. */
+/** A pool as tasks know it, so that their calls go to its members and no others. */
 export interface PoolReference {
+  /** Names the pool in every session of this process. */
   readonly number: number;
-  /** The encoded description of how to reach the pool. */
-  readonly description: Uint8Array;
+  /** Another one after each change. */
+  readonly version: number;
+  /** The pool's balancer, encoded; undefined for the default one. */
+  readonly balancer: { readonly bytes: Uint8Array; readonly dependencies: readonly Dependency[] } | undefined;
+  /** What changed since a version, encoded, or all there is; 0 stands for one that knows nothing. Undefined: nothing did. */
+  describe(since: number): Uint8Array | undefined;
 }
 
 /** Has a call while it waits for a worker, and decides what to do with it when a worker does not run it. */

@@ -145,17 +145,24 @@ describe("RequestSender", () => {
     expect(frames(name)).toEqual(["route", "task"]);
   });
 
-  it("announces a pool before its first task, once, and names it in each", () => {
+  it("announces a pool before its first task, once and when it has changed, and names it in each", () => {
     const { call, frames } = makeSender();
-    const pool = { number: 7, description: Buffer.from("pool") };
+    const pool = {
+      number: 7,
+      version: 3,
+      balancer: undefined,
+      describe: (since: number) => Buffer.from(`${since} to ${pool.version}`),
+    };
     call(route(1), undefined, undefined, pool);
     call(route(1), undefined, { timeout: 5 }, pool);
+    pool.version = 4;
+    call(route(1), undefined, undefined, pool);
     const seen = frames((kind, frame) => {
       if (kind === "pool")
         return [frame.integer(PoolReferenceField.number), frame.text(PoolReferenceField.description)];
       return kind === "task" ? frame.integer(TaskField.pool) : kind;
     });
-    expect(seen).toEqual(["route", [7, "pool"], 7, 7]);
+    expect(seen).toEqual(["route", [7, "0 to 3"], 7, 7, [7, "3 to 4"], 7]);
   });
 
   it("sends a dependency once, whoever needs it", () => {

@@ -1,4 +1,4 @@
-import type { Call, EarlyValue, LiveSignal } from "../call/index.ts";
+import type { Call, EarlyValue, LiveSignal, PoolReference } from "../call/index.ts";
 import { dumpWith, ValueEncoder } from "../values/index.ts";
 import {
   type Outbox,
@@ -35,7 +35,8 @@ export class RequestSender {
   #cancelBatch = { number: -1, size: 0 };
   readonly #sent = new SentDependencies();
   readonly #routes = new Set<number>();
-  readonly #pools = new Set<number>();
+  /** The version of each pool that the worker knows, by the number of the pool. */
+  readonly #pools = new Map<number, number>();
 
   constructor(outbox: Outbox, window: DispatchWindow) {
     this.#outbox = outbox;
@@ -48,10 +49,7 @@ export class RequestSender {
     const { id } = task;
     const { route, pool, extras } = call;
     if (!this.#routes.has(route.number)) this.#announceRoute(call);
-    if (pool !== undefined && !this.#pools.has(pool.number)) {
-      this.#pools.add(pool.number);
-      writePoolReference(writer, pool.number, pool.description);
-    }
+    if (pool !== undefined && this.#pools.get(pool.number) !== pool.version) this.#announcePool(pool);
     const { args, sequence } = call;
     const poolNumber = pool?.number ?? 0;
     if (
@@ -196,6 +194,24 @@ export class RequestSender {
     if (writer.size === 0) return;
     const { number, size } = this.#cancelBatch;
     if (number !== batch || size !== writer.size) this.#outbox.flush();
+  }
+
+  /** Tells a worker that knows a pool, and that may make calls there, what has changed. */
+  refresh(pool: PoolReference): void {
+    if (!this.#pools.has(pool.number) || this.#pools.get(pool.number) === pool.version) return;
+    this.#announcePool(pool);
+    this.#outbox.schedule(true);
+  }
+
+  #announcePool(pool: PoolReference): void {
+    const { writer } = this.#outbox;
+    const known = this.#pools.get(pool.number) ?? 0;
+    this.#pools.set(pool.number, pool.version);
+    const description = pool.describe(known);
+    if (description === undefined) return;
+    const balancer = known === 0 ? pool.balancer : undefined;
+    const needs = this.#sent.announce(writer, RequestField.dependency, balancer?.dependencies ?? []);
+    writePoolReference(writer, pool.number, description, balancer?.bytes, needs);
   }
 
   #announceRoute({ route }: Call): void {

@@ -1,4 +1,4 @@
-import type { Call, EarlyValue, Recipient } from "../call/index.ts";
+import type { Call, EarlyValue, PoolReference, Recipient } from "../call/index.ts";
 import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
@@ -124,6 +124,11 @@ export class Session implements TaskSession {
     this.#tellIfWaitedFor();
     if (soon) this.#outbox.schedule(true);
     else this.#outbox.flush();
+  }
+
+  /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
+  refresh(pool: PoolReference): void {
+    if (this.#state === "open" && this.#inFlight > 0) this.#sender.refresh(pool);
   }
 
   /** The calls in flight that `recipient` has and somebody waits for. */

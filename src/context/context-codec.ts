@@ -19,7 +19,7 @@ export function encodeContext(context: CallContext): EncodedContext | undefined 
   return { bytes, dependencies: encoder.dependencies };
 }
 
-/** What `encodeContext` made, on the worker. */
+/** Decodes the bytes of `encodeContext`, on the worker. */
 export function decodeContext(
   decoder: ValueDecoder,
   buffer: Uint8Array,

@@ -56,7 +56,7 @@ export class ContextVar<T> {
     );
   }
 
-  /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. Throws `InvalidArgument` for what is no function. */
+  /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. Throws `InvalidArgument` if `fn` is not a function. */
   run<R>(value: T, fn: () => R): R {
     checkFunction(fn, "run() of a ContextVar", "a value and a function to run with it");
     const variables = new Map(currentCallContext()?.variables);

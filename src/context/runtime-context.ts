@@ -13,7 +13,7 @@ const CHECKS = { dispatchTimeout: must.duration, signal: must.abortSignal };
 
 /** The call options in force for a scope. They reach the calls that tasks of the scope make, too. */
 export const runtimeContext = {
-  /** Runs `fn` with `options` for every call it makes. What `with()` says for one call wins. Throws `InvalidArgument` for what is wrong. */
+  /** Runs `fn` with `options` for every call it makes. Options of `with()` win for their call. Throws `InvalidArgument` for wrong options. */
   run<R>(options: AmbientOptions, fn: () => R): R {
     checkOptions(options, CHECKS, "runtimeContext.run()");
     checkFunction(fn, "runtimeContext.run()", "options and a function to run with them");

@@ -5,11 +5,11 @@ import { CALL_CHECKS, type CallOptions } from "../routine/index.ts";
 
 /** How far a `map` has come. */
 export interface Progress {
-  /** Items whose result is there. */
+  /** Items whose result has arrived. */
   readonly done: number;
   /** Items whose call failed. */
   readonly failed: number;
-  /** Items begun whose result has not been handed on. */
+  /** Items whose call has been made and whose result has not been yielded. */
   readonly inFlight: number;
   /** Items in all, when that is known beforehand. */
   readonly total: number | undefined;
@@ -17,11 +17,11 @@ export interface Progress {
 
 /** How items are mapped. */
 export interface MapOptions extends CallOptions {
-  /** Most calls under way at once. Default: 8 for each worker, at least 16. */
+  /** Most calls that run at once. Default: 8 for each worker, at least 16. */
   readonly concurrency?: number;
   /** Whether results come in the order of the items. Default: true. */
   readonly ordered?: boolean;
-  /** Told after each item. */
+  /** Called after each item. */
   readonly onProgress?: (progress: Progress) => void;
   /**
    * Whether the first failure ends the iteration and cancels the rest. Default: true. Otherwise failed items are left
@@ -38,7 +38,7 @@ const CHECKS = {
   stopOnError: must.flag,
 };
 
-/** Parts the options of `map` itself from those of its calls. Throws `InvalidArgument` for wrong ones. */
+/** Separates the options of `map` from those of its calls. Throws `InvalidArgument` for wrong ones. */
 export function splitMapOptions(options: MapOptions): { own: MapOptions; call: CallOptions } {
   checkOptions(options, CHECKS, "pool.map()");
   if (options.pool !== undefined) {
@@ -169,7 +169,7 @@ export async function* mapConcurrently<T, R>(
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${started} items failed`);
 }
 
-/** Throws `InvalidArgument` for what cannot be iterated over. */
+/** Throws `InvalidArgument` if `items` cannot be iterated over. */
 export function checkItems(items: unknown): void {
   const isCandidate = (typeof items === "object" && items !== null) || typeof items === "string";
   if (isCandidate && (Symbol.asyncIterator in Object(items) || Symbol.iterator in Object(items))) return;

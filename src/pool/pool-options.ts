@@ -20,7 +20,7 @@ export interface PoolOptions {
   readonly loadBalancer?: Factory<LoadBalancerLike | DispatchingLoadBalancerLike>;
   /** Makes the workers that are spawned. Default: `LocalWorker`. */
   readonly worker?: WorkerFactory;
-  /** For the workers that are spawned. */
+  /** Options of the workers that are spawned. */
   readonly workerOptions?: WorkerOptions;
   /**
    * Used by the workers that are spawned, unless `workerOptions` has others, and to connect to workers: with credentials
@@ -54,7 +54,7 @@ const CHECKS = {
   ...SHARED_CHECKS,
 };
 
-/** Throws `InvalidArgument` for an option that is unknown or of the wrong kind, and for a pool that could never have its workers. */
+/** Throws `InvalidArgument` for an option that is unknown or of the wrong kind, and for a pool that could never start. */
 export function checkPoolOptions(options: unknown): asserts options is PoolOptions {
   checkOptions(options, CHECKS, "WorkerPool.start()");
   const { size, discovery, quorum = 0, workerOptions, credentials } = options as PoolOptions;

@@ -26,6 +26,10 @@ export interface SpawnedWorkersOptions {
   readonly stopLimit?: number;
   /** Called with each worker before it is started. */
   readonly made: (worker: WorkerLike) => void;
+  /** Called when a worker takes tasks, also when it is back. */
+  readonly present: (worker: WorkerMetadata) => void;
+  /** Called when a worker has ended by itself, before `missed` and `lost`. */
+  readonly gone: (uid: string) => void;
   /** Called when a worker is lost that will be back. */
   readonly missed: (uid: string) => void;
   /** Called when a worker is lost for good, with why. */
@@ -55,7 +59,9 @@ export class SpawnedWorkers {
     for (let i = 0; i < size; i++) {
       const worker = this.#options.make();
       if (this.#workers.has(worker.uid)) {
-        throw new InvalidArgument(`option "worker" gave worker ${worker.uid} twice: it must make a new one each time`);
+        throw new InvalidArgument(
+          `option "worker" returned worker ${worker.uid} twice: it must make a new one each time`,
+        );
       }
       this.#workers.set(worker.uid, worker);
       this.#options.made(worker);
@@ -111,17 +117,20 @@ export class SpawnedWorkers {
     if (worker.metadata.uid !== worker.uid) {
       throw new InvalidArgument(`worker ${worker.uid} has metadata with another uid, ${worker.metadata.uid}`);
     }
-    if (worker.watch !== undefined) this.#watches.push(worker.watch((change) => this.#changed(change)));
+    if (worker.watch !== undefined) {
+      this.#watches.push(worker.watch((change) => this.#changed(change)));
+      this.#options.present(worker.metadata);
+    }
     await this.#announce("worker-added", worker.metadata);
   }
 
-  /** One that is there only after all were stopped is not left behind. */
+  /** Stops a worker that is ready only after all others were stopped. */
   async #stopIfLate(worker: WorkerLike, started: Promise<void>): Promise<void> {
     try {
       await started;
       if (this.#state === "stopping") await worker.stop({ timeout: 0 });
     } catch {
-      // Whoever waited for it has been told.
+      // The caller of start() has been told.
     }
   }
 
@@ -139,6 +148,8 @@ export class SpawnedWorkers {
   #changed(change: WorkerChange): void {
     if (this.#state === "stopping") return;
     const { metadata } = change;
+    if (change.kind === "lost") this.#options.gone(metadata.uid);
+    else this.#options.present(metadata);
     if (change.kind === "lost" && !change.final) this.#options.missed(metadata.uid);
     const announced = this.#announce(change.kind === "lost" ? "worker-dropped" : "worker-added", metadata);
     announced.catch((error: unknown) => {
@@ -162,7 +173,7 @@ export class SpawnedWorkers {
     return announcement;
   }
 
-  /** Takes back what was announced. A discovery that fails or hangs keeps nothing from being stopped. */
+  /** Withdraws the announced workers. A discovery that fails or hangs does not keep workers from being stopped. */
   async #withdraw(): Promise<void> {
     const limit = new Deadline();
     limit.shorten(WITHDRAWAL_LIMIT_MS);
@@ -172,14 +183,14 @@ export class SpawnedWorkers {
   }
 }
 
-/** A rejection also where `operation` throws at once. */
+/** Rejects also when `operation` throws synchronously. */
 async function attempt(operation: () => Promise<void>): Promise<void> {
   await operation();
 }
 
 const RETURNS = "it must return a worker, as (options) => new LocalWorker(options) does";
 
-/** Has a factory make a worker. Throws `InvalidArgument` when what it makes is none, and what the factory throws. */
+/** Makes a worker with a factory. Throws `InvalidArgument` if the result is not a worker, and the errors of the factory. */
 export function makeWorker(factory: WorkerFactory, options: WorkerOptions): WorkerLike {
   if (/^class\b/.test(Function.prototype.toString.call(factory))) {
     const name = factory.name === "" ? "Class" : factory.name;
@@ -190,12 +201,12 @@ export function makeWorker(factory: WorkerFactory, options: WorkerOptions): Work
   const worker: unknown = factory(options);
   const problem = workerProblem(worker);
   if (problem === undefined) return worker as WorkerLike;
-  throw new InvalidArgument(`option "worker" gave ${describeValue(worker)}, and ${problem}: ${RETURNS}`);
+  throw new InvalidArgument(`option "worker" returned ${describeValue(worker)}, and ${problem}: ${RETURNS}`);
 }
 
 function workerProblem(worker: unknown): string | undefined {
-  if (typeof worker !== "object" || worker === null) return "that is no object";
-  if ("then" in worker) return "a promise is no worker (what takes time belongs into its start)";
+  if (typeof worker !== "object" || worker === null) return "that is not an object";
+  if ("then" in worker) return "a promise is not a worker (start slow things in its start())";
   for (const method of ["start", "stop"]) {
     if (typeof Reflect.get(worker, method) !== "function") return `that has no method ${method}()`;
   }

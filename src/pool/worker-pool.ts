@@ -77,7 +77,7 @@ export class WorkerPool implements AsyncDisposable {
     try {
       await pool.#start();
     } catch (error) {
-      // What cannot be stopped either is a consequence of what went wrong first.
+      // A failure to stop is a consequence of the first error.
       await pool.stop().catch(() => undefined);
       throw error;
     }
@@ -99,7 +99,7 @@ export class WorkerPool implements AsyncDisposable {
     return this.#proxy?.workers ?? new Map();
   }
 
-  /** Runs `fn`: routines called inside use this pool. Throws `InvalidArgument` for what is no function. */
+  /** Runs `fn`: routines called inside use this pool. Throws `InvalidArgument` if `fn` is not a function. */
   run<T>(fn: () => T): T {
     checkFunction(fn, "pool.run()", "a function to run");
     return extendCallContext({ carrier: this }, fn);
@@ -121,7 +121,7 @@ export class WorkerPool implements AsyncDisposable {
     const { own, call } = splitMapOptions(options);
     const concurrency =
       own.concurrency ?? Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
-    // What is in force for the calls is what was when they were asked for, wherever the results are taken.
+    // Calls run in the context in which map() was called, wherever the results are read.
     const context = currentCallContext() ?? {};
     const outer = call.signal ?? context.ambient?.signal;
     const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
@@ -225,7 +225,7 @@ export class WorkerPool implements AsyncDisposable {
     };
   }
 
-  /** The discovery, once it is there. One that never is ends the start. */
+  /** The discovery, once it is ready. The start ends if it never is. */
   async #prepared(proxy: WorkerProxy): Promise<DiscoveryLike> {
     const { quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     const late = new Deadline();
@@ -244,7 +244,7 @@ export class WorkerPool implements AsyncDisposable {
     }
   }
 
-  /** Starts workers. What is returned rejects when one of them is lost for good. */
+  /** Starts workers. The returned promise rejects when one of them is lost for good. */
   async #spawn(size: number, proxy: WorkerProxy, publisher: DiscoveryPublisherLike): Promise<[Promise<never>]> {
     const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     const { credentials } = this.#options;
@@ -264,6 +264,8 @@ export class WorkerPool implements AsyncDisposable {
       startLimit: quorumTimeout,
       ...(workerOptions.shutdownGracePeriod === undefined ? {} : { stopLimit: workerOptions.shutdownGracePeriod }),
       made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
+      present: (worker) => proxy.adopt(worker),
+      gone: (uid) => proxy.abandon(uid),
       missed: (uid) => proxy.expect(uid, true),
       lost: (uid, error) => {
         proxy.expect(uid, false);
@@ -274,7 +276,7 @@ export class WorkerPool implements AsyncDisposable {
     return [lost];
   }
 
-  /** Everything is stopped, whatever of it fails. */
+  /** Stops everything, also when a part fails. */
   async #stop(): Promise<void> {
     this.#state = "stopping";
     for (const changed of this.#closeWatchers) changed();
@@ -311,7 +313,7 @@ export class WorkerPool implements AsyncDisposable {
   }
 }
 
-/** A promise that only ever rejects, which nobody has to handle. */
+/** A promise that can only reject, and that nobody has to handle. */
 function withReject(): { promise: Promise<never>; reject: (error: Error) => void } {
   let reject: (error: Error) => void = () => undefined;
   const promise = new Promise<never>((_, fail) => {

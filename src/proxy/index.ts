@@ -1,4 +1,4 @@
-export { discoveryFor, type PoolAddress, readPoolAddress } from "./members/index.ts";
+export { Roster, RosterDiscovery, readRosterNews } from "./members/index.ts";
 export { SHARED_CHECKS, type WorkerProxyOptions } from "./proxy-options.ts";
 export { WorkerConnection, type WorkerConnectionOptions } from "./worker-connection.ts";
 export {

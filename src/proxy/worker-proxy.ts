@@ -8,8 +8,6 @@ import { checkFunction, describeValue } from "../checks/index.ts";
 import {
   type DiscoveryLike,
   LocalDiscovery,
-  POOL_NAMESPACE,
-  POOL_SCHEME,
   type Resolved,
   resolveDiscovery,
   resolveFactory,
@@ -26,14 +24,14 @@ import {
   requireFunctionRoutine,
 } from "../routine/index.ts";
 import { providerOf } from "../security/index.ts";
+import { Timer } from "../time/index.ts";
 import { RoutineCaller } from "./calls/index.ts";
-import { Membership, makePoolReference, type PoolAddress } from "./members/index.ts";
+import { enlistBalancer, Membership, Roster, RosterDiscovery } from "./members/index.ts";
 import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
 const DISPOSAL_LIMIT_MS = 5000;
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** What became of the calls at one worker. */
 export interface WorkerStats {
@@ -78,8 +76,12 @@ export class WorkerProxy implements AsyncDisposable {
   readonly #returning = new Set<string>();
   /** Uids of workers with TLS for a proxy without credentials, or the reverse. */
   readonly #passedOver = new Set<string>();
-  /** How tasks find the workers, when that is known before the discovery is. */
-  readonly #fixedAddress: PoolAddress | undefined;
+  /** The members, as the tasks that are called through this proxy know them. */
+  readonly #roster: Roster;
+  /** The roster is a copy, which this proxy does not change. */
+  readonly #isFollower: boolean;
+  readonly #unfollow: () => void;
+  #isPassingOn = false;
   readonly #caller: RoutineCaller;
   /** The workers that were given as a list. */
   readonly #listed: StaticDiscovery | undefined;
@@ -103,6 +105,7 @@ export class WorkerProxy implements AsyncDisposable {
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
       evict: (member, reason) => this.#membership.evict(member, reason),
       returns: (uid) => this.#returning.has(uid),
+      absences: () => this.#membership.absences(),
     });
     this.#membership = new Membership(this.#scheduler, {
       filter: (worker) =>
@@ -111,18 +114,22 @@ export class WorkerProxy implements AsyncDisposable {
       limits: options.limits,
       reserved: this.#reserved,
       lease: options.lease ?? Number.POSITIVE_INFINITY,
-      changed: () => {
+      changed: (uid) => {
         this.#membershipChanged?.();
-        if (this.#fixedAddress === undefined) this.#caller.poolChanged();
+        this.#enlist(uid);
       },
     });
-    this.#fixedAddress = fixedAddress(options);
-    this.#caller = new RoutineCaller(this.#scheduler, () => makePoolReference(this.#address()));
+    // Inside of a task the pool that it came from says who the members are.
+    this.#roster = options.discovery instanceof RosterDiscovery ? options.discovery.roster : new Roster();
+    this.#isFollower = options.discovery instanceof RosterDiscovery;
+    this.#roster.maxPending = options.maxPending ?? Number.POSITIVE_INFINITY;
+    this.#unfollow = this.#roster.follow(() => this.#passOn());
+    this.#caller = new RoutineCaller(this.#scheduler, this.#roster);
   }
 
   /** The workers that are used, by uid: a live view. */
   get workers(): ReadonlyMap<string, WorkerMetadata> {
-    return this.#scheduler.context.workers;
+    return this.#scheduler.eligible.all.workers;
   }
 
   /** @internal Begins to look for workers, and returns the discovery that it looks in. */
@@ -135,6 +142,16 @@ export class WorkerProxy implements AsyncDisposable {
   reserve(uid: string, returns: boolean): void {
     this.#reserved.add(uid);
     if (returns) this.#returning.add(uid);
+  }
+
+  /** @internal Uses a worker that the pool itself started, for as long as the pool says. */
+  adopt(worker: WorkerMetadata): void {
+    this.#membership.adopt(worker);
+  }
+
+  /** @internal A worker that the pool itself started has ended. */
+  abandon(uid: string): void {
+    this.#membership.abandon(uid);
   }
 
   /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
@@ -169,9 +186,8 @@ export class WorkerProxy implements AsyncDisposable {
 
   /** @internal */
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
-    const start = this.#startForCall();
-    if (start === undefined) return this.#caller.call(spec, args, options);
-    return start.then(() => this.#caller.call(spec, args, options));
+    this.#startForCall();
+    return this.#caller.call(spec, args, options);
   }
 
   /** @internal */
@@ -180,13 +196,12 @@ export class WorkerProxy implements AsyncDisposable {
     args: readonly unknown[],
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
-    const start = this.#startForCall();
-    if (start === undefined) return this.#caller.stream(spec, args, options);
-    return streamAfter(start, () => this.#caller.stream(spec, args, options));
+    this.#startForCall();
+    return this.#caller.stream(spec, args, options);
   }
 
   /**
-   * Calls a routine once on every worker. Each worker's outcome is in the list, failures included. Throws
+   * Calls a routine once on every worker that has the tags it needs. Each worker's outcome is in the list, failures included. Throws
    * `InvalidArgument` for what is no routine, and rejects when the proxy is closed or does not find its quorum.
    */
   async broadcast<A extends unknown[], R>(
@@ -196,8 +211,11 @@ export class WorkerProxy implements AsyncDisposable {
     const spec = requireFunctionRoutine(routine, "broadcast");
     await this.start();
     const caller = this.#caller;
+    const { needs = [] } = spec.options;
+    const members = [...this.#scheduler.members.values()];
+    const fit = members.filter(({ metadata }) => needs.every((tag) => metadata.tags.has(tag)));
     return await Promise.all(
-      [...this.#scheduler.members.values()].map(async (member): Promise<BroadcastResult<R>> => {
+      fit.map(async (member): Promise<BroadcastResult<R>> => {
         const { uid } = member;
         try {
           return {
@@ -248,6 +266,7 @@ export class WorkerProxy implements AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#state = "closed";
+    this.#unfollow();
     this.close();
     this.#scheduler.cancelAll((name) => new TaskCancelled(`${name} was cancelled: its pool was stopped`));
     this.#membershipChanged?.();
@@ -280,8 +299,10 @@ export class WorkerProxy implements AsyncDisposable {
         );
       }
       this.#scheduler.balancer = balancer.value;
+      enlistBalancer(this.#roster, balancer.value);
     }
-    this.#membership.subscribe(discovery.value);
+    if (this.#isFollower) this.#membership.followRoster(this.#roster);
+    else this.#membership.subscribe(discovery.value);
     return discovery.value;
   }
 
@@ -294,21 +315,45 @@ export class WorkerProxy implements AsyncDisposable {
 
   async #start(): Promise<void> {
     this.#state = "starting";
-    await this.prepare();
-    await this.#quorum();
+    try {
+      await this.prepare();
+      await this.#quorum();
+    } catch (error) {
+      // The next call tries again: workers may have come by then.
+      if (!this.#isClosed()) this.#state = "idle";
+      this.#starting = undefined;
+      throw error;
+    }
     if (this.#isClosed()) throw closedError();
     this.#state = "open";
     if (this.#options.lazy === false) this.#scheduler.connect();
     this.#scheduler.open();
   }
 
-  /** Calls made before the start wait in the scheduler. One that must know the discovery first waits for it. */
-  #startForCall(): Promise<void> | undefined {
-    if (this.#state === "open") return undefined;
-    const start = this.start();
-    if (this.#fixedAddress === undefined || this.#state === "closed") return start;
-    start.catch((error: Error) => this.#scheduler.failAll(error));
-    return undefined;
+  /** Calls made before the start wait in the scheduler. */
+  #startForCall(): void {
+    if (this.#state === "open" || this.#state === "closed") return;
+    this.start().catch((error: Error) => this.#scheduler.failAll(error));
+  }
+
+  /** Has the tasks that run know of a member that came, changed or went. */
+  #enlist(uid: string): void {
+    if (this.#isFollower) return;
+    const worker = this.#scheduler.members.get(uid)?.metadata;
+    if (worker === undefined) this.#roster.dismiss(uid);
+    else this.#roster.admit(worker);
+  }
+
+  /** Changes of one turn of the event loop are passed on together. */
+  #passOn(): void {
+    if (this.#isPassingOn) return;
+    this.#isPassingOn = true;
+    setImmediate(() => {
+      this.#isPassingOn = false;
+      for (const { link } of this.#scheduler.members.values()) {
+        for (const session of link.sessions) session.refresh(this.#roster);
+      }
+    }).unref();
   }
 
   async #findDiscovery(): Promise<Resolved<DiscoveryLike>> {
@@ -317,13 +362,6 @@ export class WorkerProxy implements AsyncDisposable {
     if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
     if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
     return await resolveDiscovery(poolUri ?? "");
-  }
-
-  /** How tasks of this proxy find its workers. */
-  #address(): PoolAddress {
-    return (
-      this.#fixedAddress ?? addressOf(this.#discovery?.value) ?? { kind: "static", workers: [...this.workers.values()] }
-    );
   }
 
   /** Who has credentials uses workers with TLS and no others, who has none only those without. */
@@ -349,8 +387,7 @@ export class WorkerProxy implements AsyncDisposable {
     const { quorum = 1, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     if (this.#membership.size >= quorum) return;
     await new Promise<void>((resolve, reject) => {
-      const limit = Math.min(quorumTimeout, LONGEST_TIMER_MS);
-      const timer = setTimeout(() => {
+      const timer = new Timer(quorumTimeout, () => {
         this.#membershipChanged = undefined;
         const found = this.#membership.size;
         reject(
@@ -359,13 +396,14 @@ export class WorkerProxy implements AsyncDisposable {
               (this.#discovery?.value.problem ??
                 "start workers, or check that they announce themselves where this discovery looks") +
               this.#describePassedOver(),
+            this.#membership.absences(),
           ),
         );
-      }, limit);
+      });
       this.#membershipChanged = () => {
         if (this.#membership.size < quorum && this.#state !== "closed") return;
         this.#membershipChanged = undefined;
-        clearTimeout(timer);
+        timer.clear();
         resolve();
       };
     });
@@ -374,27 +412,6 @@ export class WorkerProxy implements AsyncDisposable {
   #isClosed(): boolean {
     return this.#state === "closed";
   }
-}
-
-function fixedAddress({ poolUri, namespace, discovery }: WorkerProxyOptions): PoolAddress | undefined {
-  if (namespace !== undefined) return { kind: "local", namespace, directory: undefined };
-  if (poolUri === undefined || !poolUri.startsWith(POOL_SCHEME)) return addressOf(discovery);
-  return { kind: "local", namespace: POOL_NAMESPACE, directory: poolUri.slice(POOL_SCHEME.length) };
-}
-
-function addressOf(discovery: unknown): PoolAddress | undefined {
-  if (discovery instanceof LocalDiscovery) {
-    return { kind: "local", namespace: discovery.namespace, directory: discovery.directory };
-  }
-  return discovery instanceof StaticDiscovery ? { kind: "static", workers: discovery.workers } : undefined;
-}
-
-async function* streamAfter(
-  start: Promise<void>,
-  stream: () => AsyncGenerator<unknown, unknown, unknown>,
-): AsyncGenerator<unknown, unknown, unknown> {
-  await start;
-  return yield* stream();
 }
 
 /** Waits for what a user's object does when it is disposed of, but not for ever. */

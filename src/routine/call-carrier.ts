@@ -1,7 +1,7 @@
 import type { CallOptions } from "./options.ts";
 import type { RoutineSpec } from "./routine-spec.ts";
 
-/** What carries calls to workers: a pool, a proxy, a connection. */
+/** Carries calls to workers: a pool, a proxy. */
 export interface CallCarrier {
   /** @internal Runs a function on a worker. */
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown>;
@@ -13,7 +13,7 @@ export interface CallCarrier {
   ): AsyncGenerator<unknown, unknown, unknown>;
 }
 
-/** True for whatever routines can be dispatched through. */
+/** Whether routines can be dispatched through `value`. */
 export function isCallCarrier(value: unknown): value is CallCarrier {
   return (
     typeof value === "object" &&

@@ -3,7 +3,7 @@ import type { CallCarrier } from "./call-carrier.ts";
 import type { CallOptions } from "./options.ts";
 import type { TaskRecord } from "./task.ts";
 
-/** What is in force for the code that runs now, and for what it calls. Immutable: a scope makes a new one. */
+/** The pool, task, context variables and options of the code that runs now, and of its calls. Immutable: a scope makes a new one. */
 export interface CallContext {
   /** The pool or proxy that routines are dispatched through. */
   readonly carrier?: CallCarrier | undefined;
@@ -57,7 +57,7 @@ export function runInCallContext<A extends unknown[], R>(context: CallContext, f
   return runtime.contexts.run(context, fn, ...args);
 }
 
-/** Makes this thread one that runs the tasks of a worker, and nothing else. */
+/** Declares that this thread runs the tasks of a worker, and nothing else. */
 export function markTaskThread(): void {
   runtime.isTaskThread = true;
 }
@@ -67,12 +67,12 @@ export function isInTaskThread(): boolean {
   return runtime.isTaskThread === true;
 }
 
-/** True in a thread of a worker for code that no task runs: that of a module which is being loaded, and its callbacks. */
+/** True in a task thread for code outside of tasks: a module that is being loaded, and its callbacks. */
 export function isOutsideTasks(): boolean {
   return isInTaskThread() && currentCallContext()?.task === undefined;
 }
 
-/** Makes a pool the one that calls outside of any scope use. */
+/** Makes this pool the one that calls outside of any scope use. */
 export function addOpenPool(carrier: CallCarrier): void {
   runtime.open.push(carrier);
 }

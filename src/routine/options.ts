@@ -4,7 +4,7 @@ import { isCallCarrier } from "./call-carrier.ts";
 
 /** How a routine is run, wherever it is called from. */
 export interface RoutineOptions {
-  /** Shown in tags, traces and errors. Default: the function's own name, else that of the variable or property that holds the routine. */
+  /** Shown in tags, traces and errors. Default: the name of the function, else of the variable or property that holds the routine. */
   readonly name?: string;
   /** Longest execution in milliseconds, enforced on both sides. Default: none. */
   readonly timeout?: number;
@@ -18,9 +18,11 @@ export interface RoutineOptions {
   readonly serializer?: Serializer;
   /** Generators: how many steps the worker may run ahead of `next()`. Default: 0, strictly on demand. */
   readonly prefetch?: number;
+  /** Tags that a worker must have, all of them, to get the task. Default: none. */
+  readonly needs?: readonly string[];
 }
 
-/** What routines can be dispatched through: a `WorkerPool` or a `WorkerProxy`. */
+/** A `WorkerPool` or a `WorkerProxy`: routines can be dispatched through it. */
 export interface PoolLike {
   run<T>(fn: () => T): T;
 }
@@ -43,6 +45,7 @@ const ROUTINE_CHECKS: Record<keyof RoutineOptions, Check> = {
   ship: must.oneOf("auto", "reference", "value"),
   serializer: (value) => (isSerializer(value) ? undefined : "an object with the methods dumps and loads"),
   prefetch: must.wholeNumber(0),
+  needs: must.texts,
 };
 
 /** What each option of a call must be. */

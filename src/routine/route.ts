@@ -1,7 +1,7 @@
 import type { Dependency } from "../functions/index.ts";
 import type { WeakCollection } from "../values/index.ts";
 
-/** What workers are told of a routine, once for each session: its code with what it captured, and its static facts. */
+/** A routine as workers get it, once for each session: its code with captured values, and its static facts. */
 export interface Route {
   /** Names the route in every session of this process. */
   readonly number: number;
@@ -15,7 +15,7 @@ export interface Route {
   readonly method: boolean;
   /** The encoded serializer of the routine, if it has its own. */
   readonly serializer: Uint8Array | undefined;
-  /** The function captured things that it may change: each task gets a fresh copy. */
+  /** The function may change values that it captured: each task gets a fresh copy. */
   readonly fresh: boolean;
   /** The number of the route that this one takes the place of; 0 for none. */
   readonly replaces: number;

@@ -13,7 +13,7 @@ const CALL_OPTIONS = Symbol.for("wool-ts.routine.options");
 interface RoutineObject {
   (this: unknown, ...args: unknown[]): unknown;
   [SPEC]: RoutineSpec;
-  /** What `with` said. */
+  /** The options of `with`. */
   [CALL_OPTIONS]: CallOptions | undefined;
   with(options: CallOptions): RoutineObject;
   local(...args: unknown[]): unknown;
@@ -70,7 +70,7 @@ function dispatch(
   return spec.streams ? carrier.stream(spec, args, options) : carrier.call(spec, args, options);
 }
 
-/** Calls a routine through a pool, whatever pool is in force. Throws `InvalidArgument` for what is not a routine. */
+/** Calls a routine through this pool, whatever pool is in force. Throws `InvalidArgument` for anything that is not a routine. */
 export function dispatchThrough<A extends unknown[], T>(
   carrier: CallCarrier,
   routine: (...args: A) => T,
@@ -158,7 +158,7 @@ registerTraveller("routine", {
   },
 });
 
-/** What `with` said, without what means something in one process only. */
+/** The options of `with`, without those that have a meaning in this process only. */
 function portableOptions(options: CallOptions | undefined): CallOptions | undefined {
   if (options === undefined) return undefined;
   const { signal: _signal, pool: _pool, ...rest } = options;

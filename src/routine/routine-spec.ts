@@ -9,7 +9,7 @@ import { nextRouteNumber, type Route } from "./route.ts";
 /** Any function that can be made a routine. */
 export type AnyFunction = (...args: never[]) => unknown;
 
-/** What generator functions inherit from, and what `bind` makes of them. */
+/** The prototypes of generator functions, also of bound ones. */
 const generatorPrototypes: readonly unknown[] = [function* () {}, async function* () {}].map(Object.getPrototypeOf);
 
 function isGeneratorFunction(fn: AnyFunction): boolean {
@@ -28,7 +28,7 @@ function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0;
 }
 
-/** What a routine is: its function, its options, and its code once that has been captured. */
+/** A routine: its function, its options, and its code once that has been captured. */
 export class RoutineSpec {
   readonly fn: AnyFunction;
   readonly options: RoutineOptions;
@@ -36,9 +36,9 @@ export class RoutineSpec {
   readonly streams: boolean;
   /** The function takes its `this` as the first argument that travels. */
   readonly method: boolean;
-  /** No option says anything about how calls are made. */
+  /** No option changes how calls are made. */
   readonly plain: boolean;
-  /** The name in the source, once that has been looked at. */
+  /** The name in the source, once the source has been read. */
   #written: string | undefined;
   #captured: Captured | undefined;
   #hasWarned = false;
@@ -57,25 +57,26 @@ export class RoutineSpec {
       options.timeout === undefined &&
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
-      options.prefetch === undefined;
+      options.prefetch === undefined &&
+      options.needs === undefined;
   }
 
-  /** How the function itself is to travel; what it captured goes by the rules. */
+  /** How the function itself travels; captured values follow the general rules. */
   get policy(): ShippingPolicy {
     const { ship } = this.options;
     return ship === undefined ? {} : { ship };
   }
 
   /**
-   * What the routine is called in tags, traces and errors: what its options say, else the name of its function, else
-   * the one that it has in the source. That is not known before the code is captured; until then it is "anonymous".
+   * The name in tags, traces and errors: from the options, else of the function, else from the source. The last is not
+   * known before the code is captured; until then it is "anonymous".
    */
   get name(): string {
     const { name = this.fn.name } = this.options;
     return name === "" ? (this.#written ?? "anonymous") : name;
   }
 
-  /** Looks for the name in the source, where it is needed; that reads the source, as capturing the code does. */
+  /** Finds the name in the source if it is needed. That reads the source, as capturing the code does. */
   findName(): string | undefined {
     if (this.#written === undefined && this.options.name === undefined && this.fn.name === "") {
       this.#written = writtenName(this.fn);
@@ -92,7 +93,7 @@ export class RoutineSpec {
    * The code as it is now. Captured at the first call, when everything at module level is initialised, and again
    * whenever something captured may have changed. Throws `SerializationError` when it cannot travel.
    *
-   * @param self - what a method was called on: `super` and private names mean something there only
+   * @param self - the object that a method was called on: `super` and private names depend on it
    * @param unavailable - modules that the receiver cannot load, by hash, and why: their code travels instead
    */
   route(self?: unknown, unavailable?: ReadonlyMap<string, string>): Route {
@@ -159,7 +160,7 @@ export class RoutineSpec {
     return { route, state, unchanged: 0 };
   }
 
-  /** The usual one is kept, since what may change is encoded for each call. */
+  /** Keeps the usual encoder, since a function whose captured values may change is encoded for each call. */
   #encoderFor(policy: ShippingPolicy, own: ShippingPolicy): ValueEncoder {
     if (policy.unavailable !== undefined || own.holder !== undefined) {
       return new ValueEncoder(functionPort(policy, { fn: this.fn, policy: own }));
@@ -168,7 +169,7 @@ export class RoutineSpec {
     return this.#encoder;
   }
 
-  /** The routine's own function travels as its options say; what it captured by the rules for everything. */
+  /** The routine's function travels as its options say; captured values follow the general rules. */
   #ownPolicy(self: unknown, policy: ShippingPolicy): ShippingPolicy {
     const holder = this.method && isObject(self) ? self : undefined;
     if (this.options.ship === undefined && holder === undefined) return policy;

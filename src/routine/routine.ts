@@ -35,8 +35,8 @@ export type RoutineOf<F> = F & {
 };
 
 /**
- * Any function that gives `R`. The second signature, which every such function fulfils as well, keeps the first from
- * giving types to the parameters of a function literal: `(x = 5) => x` is to have a number for `x`, and not `never`.
+ * Any function that returns `R`. The second signature, which every such function fulfils too, keeps the first one from
+ * typing the parameters of a function literal: in `(x = 5) => x` the type of `x` is `number`, not `never`.
  */
 export interface FunctionGiving<R> {
   (...args: never[]): R;
@@ -47,10 +47,10 @@ export interface FunctionGiving<R> {
 export type AsyncFunction = FunctionGiving<Promise<unknown>>;
 /** An asynchronous generator function. */
 export type AsyncGeneratorFunctionLike = FunctionGiving<AsyncGenerator<unknown, unknown, never>>;
-/** A method that can be a routine and keep its type: its calls give promises or asynchronous generators already. */
+/** A method that can be a routine and keep its type, since it returns a promise or an asynchronous generator. */
 export type AsyncMethod = (...args: never[]) => Promise<unknown> | AsyncGenerator<unknown, unknown, never>;
 
-/** What a decorator of the standard kind is told of a method. */
+/** The context that standard decorators get for a method. */
 export interface MethodContext {
   readonly kind: "method";
   readonly name: string | symbol;
@@ -68,8 +68,8 @@ export interface RoutineDecorator {
 }
 
 /**
- * Makes a function, a generator or a method remotely executable. What comes back is called as before, and runs on a
- * worker of the pool in force. Throws `InvalidArgument` for anything that is not a function.
+ * Makes a routine of a function, a generator or a method. It is called as before, and runs on a worker of the pool in
+ * force. Throws `InvalidArgument` for anything that is not a function.
  */
 export function routine<F extends AsyncMethod>(method: F, context: MethodContext): F;
 export function routine<F extends AsyncFunction>(fn: F, options?: RoutineOptions): RoutineOf<F>;

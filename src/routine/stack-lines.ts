@@ -16,7 +16,7 @@ function ownPlaces(url: string): string[] {
   return places;
 }
 
-/** Whether a line of a stack is one of the runtime or of Node.js itself, which helps nobody to find a fault of theirs. */
+/** Whether a line of a stack is of the runtime or of Node.js itself, and does not help users to find their fault. */
 export function isRuntimeLine(line: string): boolean {
   return (
     /^\s+at /.test(line) &&
@@ -38,16 +38,16 @@ export function trimStack(error: unknown): void {
     const kept = lines.filter((line) => !isRuntimeLine(line));
     if (kept.length < lines.length) setStack(error, kept.join("\n"));
   } catch {
-    // Such as a proxy, which may refuse whatever it is asked.
+    // A proxy may refuse every operation.
   }
 }
 
-/** The engine makes the stack when it is asked for, which fails if the name is a symbol: such an error gets another. */
+/** The engine makes the stack when it is first read, and throws if the name is a symbol: such an error gets another stack. */
 function readStack(error: Error): unknown {
   try {
     return error.stack;
   } catch {
-    // To define it anew would make it first.
+    // Redefining it would make the engine create it first.
     Reflect.deleteProperty(error, "stack");
     setStack(error, `Error: ${String(error.message)}`);
     return undefined;

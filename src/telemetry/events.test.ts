@@ -67,7 +67,7 @@ describe("events", () => {
     const unknown = "worker-lost" as WorkerEventType;
     const subscribe = (): Disposable => events.on(unknown, () => undefined);
     expect(subscribe).toThrow(InvalidArgument);
-    expect(subscribe).toThrow('there are no events "worker-lost": use one of worker-added');
+    expect(subscribe).toThrow('there is no event type "worker-lost": use one of worker-added');
   });
 
   it("are not told to what is no function", () => {

@@ -12,7 +12,7 @@ export interface WorkerEvent {
   readonly worker: WorkerMetadata;
   /** When it was seen, in milliseconds since the epoch. */
   readonly time: number;
-  /** Why a worker was evicted: the answer that cannot be. */
+  /** Why a worker was evicted: its unexpected response. */
   readonly reason: Error | undefined;
 }
 
@@ -31,19 +31,19 @@ const types: ReadonlySet<string> = new Set<WorkerEventType>([
 let waiting: WorkerEvent[] = [];
 
 /**
- * Tells what happens to the workers of the pools and proxies of this process. The same events are published on
+ * Events about the workers of the pools and proxies of this process. The same events are published on
  * `node:diagnostics_channel`, as `wool:worker-evicted` and so on.
  */
 export const events = {
   /**
-   * Calls `handler` for each event of a type, soon after it, until what this returns is disposed of. What a handler throws
-   * is reported once, as a warning, and changes nothing.
+   * Calls `handler` for each event of a type, soon after it, until the returned object is disposed of. An error that a
+   * handler throws is reported once, as a warning, and changes nothing.
    *
-   * @throws InvalidArgument for a type that there is not, and for a handler that is no function
+   * @throws InvalidArgument for an unknown type, and for a handler that is not a function
    */
   on(type: WorkerEventType, handler: (event: WorkerEvent) => void): Disposable {
     if (!types.has(type)) {
-      throw new InvalidArgument(`there are no events ${describeValue(type)}: use one of ${[...types].join(", ")}`);
+      throw new InvalidArgument(`there is no event type ${describeValue(type)}: use one of ${[...types].join(", ")}`);
     }
     checkFunction(handler, "events.on()", "a type and a function that is told of the events");
     const subscription: Subscription = { handler, failed: false };
@@ -54,7 +54,7 @@ export const events = {
   },
 };
 
-/** Tells who wants to know of a worker. */
+/** Publishes an event about a worker. */
 export function emitWorkerEvent(type: WorkerEventType, worker: WorkerMetadata, reason?: Error): void {
   const published = channel(`wool:${type}`);
   if (!published.hasSubscribers && (subscriptions.get(type)?.size ?? 0) === 0) return;
@@ -79,7 +79,7 @@ function call(subscription: Subscription, event: WorkerEvent): void {
     subscription.failed = true;
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.emitWarning(
-      `a handler of "${event.type}" events threw, which is told this once only: ${reason}`,
+      `a handler of "${event.type}" events threw; further errors of it are not reported: ${reason}`,
       "WoolWarning",
     );
   }

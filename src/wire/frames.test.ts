@@ -76,7 +76,7 @@ describe("requests written by hand are what the generated code reads", () => {
         requests.writeCredit(writer, 5, 300);
         requests.writeCancel(writer, 6, Uint8Array.of(2), [1]);
         requests.writeAbort(writer, 6, 2, Uint8Array.of(9), [4], true);
-        requests.writePoolReference(writer, 7, Uint8Array.of(3));
+        requests.writePoolReference(writer, 7, Uint8Array.of(3), Uint8Array.of(6), [5]);
         requests.writeRoute(writer, {
           number: 8,
           name: "add",
@@ -95,7 +95,7 @@ describe("requests written by hand are what the generated code reads", () => {
     expect(message.credits[0]).toMatchObject({ id: 5, steps: 300 });
     expect(message.cancels[0]).toMatchObject({ id: 6, needs: [1] });
     expect(message.aborts[0]).toMatchObject({ id: 6, signal: 2, reason: Uint8Array.of(9), needs: [4], early: true });
-    expect(message.pools[0]).toMatchObject({ number: 7 });
+    expect(message.pools[0]).toMatchObject({ number: 7, balancer: Uint8Array.of(6), needs: [5] });
     expect(message.routes[0]).toMatchObject({
       number: 8,
       name: "add",

@@ -58,4 +58,10 @@ export {
   writeRejected,
   writeWelcome,
 } from "./response-frames.ts";
-export { MINIMUM_PROTOCOL_VERSION, PACKAGE_VERSION, PROTOCOL_VERSION, versionConflict } from "./version.ts";
+export {
+  MINIMUM_PROTOCOL_VERSION,
+  PACKAGE_VERSION,
+  PROTOCOL_VERSION,
+  versionConflict,
+  versionProblem,
+} from "./version.ts";

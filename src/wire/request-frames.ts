@@ -48,7 +48,7 @@ export const ChunkField = { id: 1, data: 2, total: 3 } as const;
 /** Field numbers of the `Dependency` message. */
 export const DependencyField = { number: 1, hash: 2, data: 3 } as const;
 /** Field numbers of the `PoolReference` message. */
-export const PoolReferenceField = { number: 1, description: 2 } as const;
+export const PoolReferenceField = { number: 1, description: 2, balancer: 3, needs: 4 } as const;
 
 /** What a task may say beyond its routine and arguments; most say none of it. */
 export interface TaskExtras {
@@ -202,8 +202,14 @@ export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
   ]);
 }
 
-export function writePoolReference(writer: BatchWriter, number: number, description: Uint8Array): void {
-  writeFrame(writer, RequestField.pool, [undefined, number, description]);
+export function writePoolReference(
+  writer: BatchWriter,
+  number: number,
+  description: Uint8Array,
+  balancer: Uint8Array | undefined,
+  needs: readonly number[],
+): void {
+  writeFrame(writer, RequestField.pool, [undefined, number, description, balancer, needs]);
 }
 
 /** The first message of a session. */

@@ -7,6 +7,21 @@ export const MINIMUM_PROTOCOL_VERSION = 1;
 /** The version of the package, as advertised by workers. */
 export const PACKAGE_VERSION = "0.1.0";
 
+/**
+ * Says why a worker that advertises this version of the package is not tried, or nothing when it is. Versions that differ
+ * in their first number that is not zero speak different protocols; one that is no version at all may be anything.
+ */
+export function versionProblem(version: string): string | undefined {
+  const theirs = compatibilityOf(version);
+  if (theirs === undefined || theirs === compatibilityOf(PACKAGE_VERSION)) return undefined;
+  return `it has version ${version} of wool-ts and this process ${PACKAGE_VERSION}: install the same version on both sides`;
+}
+
+function compatibilityOf(version: string): string | undefined {
+  const [, major, minor] = /^(\d+)\.(\d+)\.\d+(?:[-+].*)?$/.exec(version) ?? [];
+  return major === "0" ? `0.${minor}` : major;
+}
+
 /** Why this worker cannot talk to a caller of these versions, or `undefined` when it can. */
 export function versionConflict(version: number, minimum: number): string | undefined {
   if (version >= MINIMUM_PROTOCOL_VERSION && minimum <= PROTOCOL_VERSION) return undefined;

@@ -138,12 +138,12 @@ describe("a worker of one's own", () => {
 
 describe("a factory of workers that is of no use", () => {
   const notAWorker: [string, unknown, RegExp][] = [
-    ["nothing", undefined, /option "worker" gave undefined, and that is no object: it must return a worker/],
-    ["a number", 5, /gave 5, and that is no object/],
-    ["an empty object", {}, /gave an object, and that has no method start\(\)/],
+    ["nothing", undefined, /option "worker" returned undefined, and that is not an object: it must return a worker/],
+    ["a number", 5, /returned 5, and that is not an object/],
+    ["an empty object", {}, /returned an object, and that has no method start\(\)/],
     ["a worker without stop", { uid: "x", start: async () => undefined }, /has no method stop\(\)/],
     ["a worker without a uid", { start: async () => undefined, stop: async () => undefined }, /has no uid/],
-    ["a promise", Promise.resolve(), /a promise is no worker/],
+    ["a promise", Promise.resolve(), /a promise is not a worker/],
   ];
   test.each(notAWorker)("because it gives %s", async (_what, given, message) => {
     // @ts-expect-error Not a worker.
@@ -171,7 +171,7 @@ describe("a factory of workers that is of no use", () => {
   test("because it gives the same worker twice", async () => {
     const one = new LocalWorker();
     const error = await errorOf(WorkerPool.start({ size: 2, worker: () => one }));
-    expect(error.message).toContain(`gave worker ${one.uid} twice`);
+    expect(error.message).toContain(`returned worker ${one.uid} twice`);
   });
 });
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -126,6 +126,14 @@ it("knows every folder and every room", () => {
       .flatMap(([folder, names]) => names.map((name) => `${folder}/${name}`))
       .sort(),
   );
+});
+
+it("has the files that ARCHITECTURE.md names", () => {
+  const text = readFileSync(new URL("../../ARCHITECTURE.md", import.meta.url), "utf8");
+  const named = Array.from(text.matchAll(/`([a-z]+\/[\w/-]+(?:\.ts|\/))`/g), ([, path = ""]) => path);
+  expect(named.length).toBeGreaterThan(30);
+  const roots = [src, dirname(src)];
+  expect(named.filter((path) => !roots.some((root) => existsSync(join(root, path))))).toEqual([]);
 });
 
 it("is the one that ARCHITECTURE.md describes", () => {

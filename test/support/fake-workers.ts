@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { Call, type CallExtras, type Recipient } from "../../src/call/call.ts";
+import { Call, type CallExtras, type PoolReference, type Recipient } from "../../src/call/call.ts";
 import { RemoteFailure } from "../../src/call/remote-failure.ts";
 import type { RemoteTask } from "../../src/call/remote-task.ts";
 import type { WorkerMetadata } from "../../src/discovery/index.ts";
@@ -35,6 +35,8 @@ export class FakeTask implements RemoteTask {
 export class FakeSession implements MemberSession {
   readonly cancelled: Call[] = [];
   readonly runs: Call[][] = [];
+  /** Versions of pools that it was told of. */
+  readonly refreshed: number[] = [];
   room: number;
   inFlight = 0;
   isOpen = true;
@@ -52,6 +54,10 @@ export class FakeSession implements MemberSession {
     this.inFlight += calls.length;
     this.room -= calls.length;
     for (const call of calls) call.send(new FakeTask(this, call), recipient);
+  }
+
+  refresh(pool: PoolReference): void {
+    this.refreshed.push(pool.version);
   }
 
   callsOf(recipient: Recipient): Call[] {

@@ -114,5 +114,8 @@ context.update(worker);
 context.remove(worker.uid);
 expectType<ReadonlyMap<string, WorkerMetadata>>()(context.workers);
 expectType<Iterable<string>>()(
-  new RoundRobinLoadBalancer().delegate({ sequence: 1, name: "a", key: undefined }, context),
+  new RoundRobinLoadBalancer().delegate(
+    { sequence: 1, name: "a", key: undefined, needs: [], kind: "call", caller: undefined, bytes: 0 },
+    context,
+  ),
 );

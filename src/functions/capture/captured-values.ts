@@ -6,6 +6,7 @@ import {
   exportFrom,
   liveImport,
   noteImport,
+  noteRequired,
   pathOf,
   requiredModule,
   resolveUserModule,
@@ -58,13 +59,15 @@ export function captureValue(
     return { name, kind: "slot", value: moduleStandIn(value), isFixed: true };
   }
   const specifier = moduleObjectOf(binding);
+  if (specifier !== undefined && !isModuleObject(value)) {
+    const required = requiredValue(site, variable, specifier, policy);
+    if (required !== undefined) return { name, kind: "slot", value: required, isFixed: true };
+  }
   if (specifier !== undefined && isModuleObject(value)) {
     return { name, kind: "slot", ...moduleValue(site, variable, specifier, value, policy) };
   }
   const ofModule = binding?.imported === undefined ? moduleVariable(binding) : undefined;
-  if (ofModule !== undefined) {
-    noteImport(value, ofModule.source, ofModule.imported.replace("*", "default"), site.file.script.url);
-  }
+  if (ofModule !== undefined) noteRequired(value, ofModule.source, site.file.script.url);
   const shared = exportedData(site, variable, policy);
   if (shared !== undefined) return { name, ...shared };
   if (typeof value === "object" && value !== null && referenceOf(value, policy) !== undefined) {
@@ -155,11 +158,22 @@ function requiredValue(
   const required = importer === undefined ? undefined : requiredModule(specifier, importer);
   if (importer === undefined || required === undefined || !isAllowed(required.whole, policy)) return undefined;
   const isItself = required.exports === value;
+  // A function is known by its own code, or by the package that exports it.
+  if (typeof value !== "object" || (!isItself && !isInterop(value, required.exports))) return undefined;
   if (isUserModule(required.whole.module.data)) {
     const target = resolveUserModule(specifier, importer);
-    if (target === undefined || !isModuleObject(value) || !usesCodeOf(target, site, scopes)) return undefined;
+    const isCode = isModuleObject(value) || !isItself;
+    if (target === undefined || !isCode || !usesCodeOf(target, site, scopes)) return undefined;
   }
   return new SharedExport(required.whole, value, isItself ? "itself" : "interop", required.exports);
+}
+
+/** True for what a transpiler makes of what a CommonJS module exports. */
+function isInterop(value: object | null, exports: object): boolean {
+  if (value === null || types.isProxy(value) || types.isProxy(exports)) return false;
+  if (Reflect.getOwnPropertyDescriptor(value, "default")?.value === exports) return true;
+  const isCompiled = Reflect.getOwnPropertyDescriptor(exports, "__esModule")?.value === true;
+  return isCompiled && Object.keys(value).every((key) => Object.hasOwn(exports, key));
 }
 
 function moduleValue(

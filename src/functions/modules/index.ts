@@ -13,6 +13,7 @@ export {
   importedAs,
   isWholeModule,
   noteImport,
+  noteRequired,
   noteShipped,
   requiredExport,
   requiredModule,

@@ -34,6 +34,14 @@ export function noteImport(value: unknown, specifier: string, name: string, impo
   if (reference !== undefined) imported.set(value, reference);
 }
 
+/** Remembers where `value` is in what `specifier` leads to as CommonJS from the file at `importer`, if it is in there. */
+export function noteRequired(value: unknown, specifier: string, importer: string): void {
+  const path = pathOf(importer);
+  if (!hasIdentity(value) || path === undefined || imported.has(value)) return;
+  const reference = requiredFrom(value, specifier, path);
+  if (reference !== undefined) imported.set(value, reference);
+}
+
 function importedReference(
   value: WeakKey,
   specifier: string,
@@ -79,7 +87,7 @@ function wholeModule(path: string): ModuleReference | undefined {
  * The place of a value in what a specifier leads to as CommonJS; undefined when it is not in there. What a transpiler made
  * of such a module is not looked through.
  */
-export function requiredFrom(value: WeakKey, specifier: string, importer: string): ModuleReference | undefined {
+function requiredFrom(value: WeakKey, specifier: string, importer: string): ModuleReference | undefined {
   const path = requireResolve(specifier, importer);
   const required = path === undefined ? undefined : requiredExports(path);
   if (path === undefined || required === undefined) return undefined;

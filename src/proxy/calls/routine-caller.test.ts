@@ -9,7 +9,7 @@ const apply = requireFunctionRoutine(
   routine(async (fn: () => number) => fn()),
   "test",
 );
-const pool = { number: 1, description: new Uint8Array(0) };
+const pool = { number: 1, version: 1, balancer: undefined, describe: () => undefined };
 
 beforeEach(() => {
   ended.clear();
@@ -23,7 +23,7 @@ describe("a call that is made anew for a worker without its code", () => {
   it("has been accepted when the second one is, and is under one time limit", async () => {
     const worker = makeMember("a", [9]);
     const { scheduler } = makeScheduler([worker]);
-    const caller = new RoutineCaller(scheduler, () => pool);
+    const caller = new RoutineCaller(scheduler, pool);
     const outcome = caller.call(apply, [() => 1], { dispatchTimeout: 50, timeout: 500 });
     await settle();
     const [first] = worker.session.calls;
@@ -45,7 +45,7 @@ describe("a call for one worker and no other", () => {
   it("that is withdrawn before it is sent is not taken for one that waits", async () => {
     const worker = makeMember("a", [9], "idle");
     const { scheduler } = makeScheduler([worker]);
-    const outcome = new RoutineCaller(scheduler, () => pool).callOn(worker, apply, [() => 1], { dispatchTimeout: 50 });
+    const outcome = new RoutineCaller(scheduler, pool).callOn(worker, apply, [() => 1], { dispatchTimeout: 50 });
     const rejection = expect(outcome).rejects.toBeInstanceOf(TaskTimeout);
     await vi.advanceTimersByTimeAsync(51);
     await rejection;

@@ -31,22 +31,16 @@ import { StagingBuffer } from "./staging-buffer.ts";
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
   readonly #scheduler: Scheduler;
-  readonly #refer: () => PoolReference;
-  #pool: PoolReference | undefined;
+  readonly #pool: PoolReference;
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
   readonly #unavailable = new Map<string, string>();
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
-  /** `refer` describes the pool to the tasks that are called through it. It is asked again after each `poolChanged`. */
-  constructor(scheduler: Scheduler, refer: () => PoolReference) {
+  /** `pool` is what the tasks that are called know of the pool. */
+  constructor(scheduler: Scheduler, pool: PoolReference) {
     this.#scheduler = scheduler;
-    this.#refer = refer;
-  }
-
-  /** The pool has other workers now, and must be described anew. */
-  poolChanged(): void {
-    this.#pool = undefined;
+    this.#pool = pool;
   }
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
@@ -139,7 +133,6 @@ export class RoutineCaller {
       this.#unavailable.size === 0 ? undefined : this.#unavailable,
     );
     const sent = this.#encode(spec, route, args, options);
-    this.#pool ??= this.#refer();
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, sent.dependencies);
@@ -271,6 +264,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    needs: options?.needs === undefined || options.needs.length === 0 ? undefined : [...options.needs],
     acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,
     serializer,

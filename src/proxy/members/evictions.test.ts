@@ -22,31 +22,33 @@ function setUp() {
 describe("a worker that was put out", () => {
   it("is admitted again after a while, as what it is then", () => {
     const { admitted, evictions } = setUp();
-    evictions.add(worker("a"));
+    evictions.add(worker("a"), new Error("nonsense"));
     expect([evictions.has("a"), evictions.has("b")]).toEqual([true, false]);
+    expect(evictions.reasons().map(({ message }) => message)).toEqual(["nonsense"]);
     evictions.update(worker("a", "unix:/y"));
     vi.advanceTimersByTime(999);
     expect(admitted).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(admitted).toEqual(["a at unix:/y"]);
     expect(evictions.has("a")).toBe(false);
+    expect(evictions.reasons()).toEqual([]);
   });
 
   it("again and again has to wait twice as long each time, and no longer when it was good in between", () => {
     const { admitted, evictions } = setUp();
     for (const wait of [1000, 2000, 4000, 8000]) {
-      evictions.add(worker("a"));
+      evictions.add(worker("a"), new Error("nonsense"));
       vi.advanceTimersByTime(wait - 1);
       const before = admitted.length;
       vi.advanceTimersByTime(1);
       expect(admitted.length).toBe(before + 1);
     }
     vi.advanceTimersByTime(100_000);
-    evictions.add(worker("a"));
+    evictions.add(worker("a"), new Error("nonsense"));
     vi.advanceTimersByTime(1000);
     expect(admitted).toHaveLength(5);
     for (let i = 0; i < 12; i++) {
-      evictions.add(worker("b"));
+      evictions.add(worker("b"), new Error("nonsense"));
       vi.advanceTimersByTime(60_000);
     }
     expect(admitted).toHaveLength(17);
@@ -54,8 +56,8 @@ describe("a worker that was put out", () => {
 
   it("and is gone, or whose pool is closed, is not admitted", () => {
     const { admitted, evictions } = setUp();
-    evictions.add(worker("a"));
-    evictions.add(worker("b"));
+    evictions.add(worker("a"), new Error("nonsense"));
+    evictions.add(worker("b"), new Error("nonsense"));
     evictions.forget("a");
     evictions.forget("c");
     evictions.close();

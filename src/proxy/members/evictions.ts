@@ -5,6 +5,7 @@ const LAST_WAIT_MS = 60_000;
 
 interface Eviction {
   worker: WorkerMetadata;
+  readonly reason: Error;
   wait: number;
   until: number;
   timer: NodeJS.Timeout | undefined;
@@ -27,13 +28,18 @@ export class Evictions {
     return this.#evictions.get(uid)?.timer !== undefined;
   }
 
-  add(worker: WorkerMetadata): void {
+  /** Why workers are out at the moment. */
+  reasons(): Error[] {
+    return [...this.#evictions.values()].flatMap(({ timer, reason }) => (timer === undefined ? [] : [reason]));
+  }
+
+  add(worker: WorkerMetadata, reason: Error): void {
     const before = this.#evictions.get(worker.uid);
     clearTimeout(before?.timer);
     const now = performance.now();
     const isSoon = before !== undefined && now < before.until + 2 * before.wait;
     const wait = isSoon ? Math.min(2 * before.wait, LAST_WAIT_MS) : FIRST_WAIT_MS;
-    const eviction: Eviction = { worker, wait, until: now + wait, timer: undefined };
+    const eviction: Eviction = { worker, reason, wait, until: now + wait, timer: undefined };
     eviction.timer = setTimeout(() => {
       eviction.timer = undefined;
       this.#readmit(eviction.worker);

@@ -1,6 +1,7 @@
 export { Connector } from "./connector.ts";
 export { DepartedWorkers } from "./departed-workers.ts";
+export { enlistBalancer } from "./encode-balancer.ts";
 export { Member, type MemberLink, type MemberSession } from "./member.ts";
 export { Membership } from "./membership.ts";
-export { discoveryFor, makePoolReference, type PoolAddress, readPoolAddress } from "./pool-address.ts";
 export { ReturningWorkers } from "./returning-workers.ts";
+export { type EncodedBalancer, Roster, RosterDiscovery, type RosterNews, readRosterNews } from "./roster.ts";

@@ -1,4 +1,4 @@
-import type { Call, Recipient } from "../../call/index.ts";
+import type { Call, PoolReference, Recipient } from "../../call/index.ts";
 import { acquireLink, type LinkListener, releaseLink } from "../../connection/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
@@ -13,6 +13,8 @@ export interface MemberSession {
   readonly room: number;
   /** Sends calls in one message. `soon`: in one with whatever else is sent in this turn of the event loop. */
   send(calls: readonly Call[], recipient: Recipient, soon?: boolean): void;
+  /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
+  refresh(pool: PoolReference): void;
   /** The calls that `recipient` has there and somebody waits for. */
   callsOf(recipient: Recipient): Call[];
 }

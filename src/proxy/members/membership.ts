@@ -1,10 +1,13 @@
 import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../../discovery/index.ts";
+import { VersionMismatch } from "../../errors.ts";
+import { StatusCode } from "../../grpc/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
 import { emitWorkerEvent } from "../../telemetry/index.ts";
-import type { CallerLimits } from "../../wire/index.ts";
+import { type CallerLimits, versionProblem } from "../../wire/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { Evictions } from "./evictions.ts";
 import { Member } from "./member.ts";
+import type { Roster } from "./roster.ts";
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
@@ -12,7 +15,7 @@ const LAST_RETRY_MS = 10_000;
 /** How a membership decides whom to admit. */
 export interface MembershipOptions {
   readonly filter: WorkerFilter;
-  /** Uids of workers that are admitted whatever the lease says. */
+  /** Uids of workers that are admitted whatever the lease says: those that the pool started itself. */
   readonly reserved: ReadonlySet<string>;
   /** Most workers admitted beyond the reserved ones. */
   readonly lease: number;
@@ -20,8 +23,8 @@ export interface MembershipOptions {
   readonly credentials: WorkerCredentialsProvider | undefined;
   /** What a worker may take of this process. */
   readonly limits: CallerLimits | undefined;
-  /** Called after each change. */
-  readonly changed: () => void;
+  /** Called after each change, with the uid of the worker. */
+  readonly changed: (uid: string) => void;
 }
 
 /** Keeps the workers of a pool as a discovery reports them. */
@@ -31,9 +34,14 @@ export class Membership {
   /** Workers that there is no room for. */
   readonly #waiting = new Map<string, WorkerMetadata>();
   #subscription: AsyncIterator<DiscoveryEvent> | undefined;
+  #unfollow: (() => void) | undefined;
   #state: "idle" | "subscribed" | "closed" = "idle";
   #retry: NodeJS.Timeout | undefined;
   readonly #evictions = new Evictions((worker) => this.#admit(worker));
+  /** Versions of workers that were left out because this one cannot talk to them, by uid. */
+  readonly #incompatible = new Map<string, string>();
+  /** Uids of workers whose life the pool itself follows. */
+  readonly #own = new Set<string>();
 
   constructor(scheduler: Scheduler, options: MembershipOptions) {
     this.#scheduler = scheduler;
@@ -50,11 +58,41 @@ export class Membership {
     void this.#follow(discovery, FIRST_RETRY_MS);
   }
 
+  /** Follows the roster of the pool that a task came from, until `close`. Everybody who is in it now is a member at once. */
+  followRoster(roster: Roster): void {
+    this.#state = "subscribed";
+    this.#unfollow = roster.follow((uid, worker) => {
+      if (worker === undefined) this.remove(uid, true);
+      else if (this.#options.filter(worker)) this.#admit(worker);
+    });
+  }
+
   /** Takes a worker out because of what it answered. It is admitted again after a while. */
   evict(member: Member, reason: Error): void {
-    this.#evictions.add(member.metadata);
+    this.#evictions.add(member.metadata, reason);
     this.#remove(member.uid, false);
     emitWorkerEvent("worker-evicted", member.metadata, reason);
+  }
+
+  /** Why workers that were found are no members: because of what they answered, or of the version that they have. */
+  absences(): Error[] {
+    const versions = Array.from(
+      this.#incompatible,
+      ([uid, version]) =>
+        new VersionMismatch(`worker ${uid} was left out: ${versionProblem(version)}`, StatusCode.FAILED_PRECONDITION),
+    );
+    return [...this.#evictions.reasons(), ...versions];
+  }
+
+  /** Takes in a worker that the pool itself started. What a discovery says of it does not count from now on. */
+  adopt(worker: WorkerMetadata): void {
+    this.#own.add(worker.uid);
+    if (this.#state !== "closed" && this.#options.filter(worker)) this.#admit(worker);
+  }
+
+  /** Takes out a worker that the pool itself started, and that has ended. */
+  abandon(uid: string): void {
+    this.remove(uid, true);
   }
 
   /** Takes a worker out. `gone`: it no longer exists, so its connection is closed at once. */
@@ -69,7 +107,7 @@ export class Membership {
     if (member === undefined) return undefined;
     this.#scheduler.remove(member);
     member.release(gone);
-    this.#options.changed();
+    this.#options.changed(uid);
     this.#fill();
     return member;
   }
@@ -78,6 +116,7 @@ export class Membership {
   close(gone: boolean): void {
     this.#state = "closed";
     clearTimeout(this.#retry);
+    this.#unfollow?.();
     this.#evictions.close();
     for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
     // A subscription that waits inside itself answers when it wakes up; nobody needs to wait for that.
@@ -108,9 +147,13 @@ export class Membership {
 
   #apply(event: DiscoveryEvent): void {
     const { worker } = event;
+    if (this.#own.has(worker.uid)) return;
     this.#waiting.delete(worker.uid);
-    if (event.type === "worker-dropped") this.remove(worker.uid, true);
-    else this.#admit(worker);
+    this.#incompatible.delete(worker.uid);
+    // Whom the pool admits is decided here: a discovery may ignore the filter that it was given.
+    if (event.type !== "worker-dropped" && this.#options.filter(worker) && this.#isCompatible(worker))
+      this.#admit(worker);
+    else this.remove(worker.uid, event.type === "worker-dropped");
   }
 
   #admit(worker: WorkerMetadata): void {
@@ -119,7 +162,8 @@ export class Membership {
     const known = scheduler.members.get(worker.uid);
     if (known !== undefined && known.metadata.address === worker.address) {
       known.metadata = worker;
-      scheduler.context.update(worker);
+      scheduler.eligible.update(worker);
+      this.#options.changed(worker.uid);
       emitWorkerEvent("worker-updated", worker);
       return;
     }
@@ -129,8 +173,14 @@ export class Membership {
       return;
     }
     scheduler.add(Member.join(worker, scheduler, this.#options.credentials, this.#options.limits));
-    this.#options.changed();
+    this.#options.changed(worker.uid);
     emitWorkerEvent("worker-added", worker);
+  }
+
+  #isCompatible({ uid, version }: WorkerMetadata): boolean {
+    if (versionProblem(version) === undefined) return true;
+    this.#incompatible.set(uid, version);
+    return false;
   }
 
   #hasRoomFor({ uid }: WorkerMetadata): boolean {

@@ -50,7 +50,15 @@ describe("a balancer of one's own", () => {
     expect(numbers(a.session.calls)).toEqual(numbers(calls.slice(2)));
     expect(asked.map(({ load }) => load)).toEqual([0, 1, 2]);
     expect(asked[0]).toMatchObject({
-      task: { sequence: calls[0]?.sequence, name: "add", key: "b" },
+      task: {
+        sequence: calls[0]?.sequence,
+        name: "add",
+        key: "b",
+        needs: [],
+        kind: "call",
+        caller: undefined,
+        bytes: expect.any(Number),
+      },
       workers: ["a", "b"],
     });
   });
@@ -306,7 +314,7 @@ describe("a task that waits for its worker", () => {
     await settle();
     expect(numbers(a.session.calls)).toEqual(numbers(keyed.slice(0, 1)));
     expect(numbers(b.session.calls)).toEqual(numbers([free]));
-    expect([scheduler.queued, scheduler.context.load("a")]).toEqual([2, 3]);
+    expect([scheduler.queued, scheduler.eligible.all.load("a")]).toEqual([2, 3]);
     a.session.room = 5;
     scheduler.progressed();
     expect(numbers(a.session.calls)).toEqual(numbers(keyed));
@@ -507,7 +515,7 @@ describe("feedback", () => {
           levels,
           delegate: (_task, { workers: known }) => known.keys(),
           settled: (uid, { status }, context) => {
-            expect(context).toBe(scheduler.context);
+            expect(context).toBe(scheduler.eligible.all);
             heard.push(`${uid} ${status}`);
           },
         };

@@ -4,6 +4,7 @@ import { describeValue } from "../../checks/index.ts";
 import { InvalidArgument, TaskTimeout } from "../../errors.ts";
 import { Timer } from "../../time/index.ts";
 import type { Member } from "../members/index.ts";
+import { isEligible } from "./eligible-workers.ts";
 import { Offers } from "./offers.ts";
 import { Placement } from "./placement.ts";
 import type { Placements } from "./placements.ts";
@@ -31,7 +32,7 @@ export class DelegatedPlacement extends Placement {
   override ask(): void {
     const { call } = this;
     const balancer = this.#balancer;
-    const { context } = this.placements.options;
+    const context = this.placements.options.eligible.for(call);
     let placed = false;
     try {
       const { info } = this;
@@ -135,8 +136,9 @@ export class DelegatedPlacement extends Placement {
     if (!offers.isNew(uid)) return false;
     const member = this.placements.options.members.get(uid);
     const refusal = call.refusals?.get(uid);
-    if (member === undefined || member.link.state === "closed") offers.unknown.push(uid);
-    else if (refusal !== undefined) offers.errors.push(refusal);
+    if (member === undefined || member.link.state === "closed" || !isEligible(member.metadata, call)) {
+      offers.unknown.push(uid);
+    } else if (refusal !== undefined) offers.errors.push(refusal);
     else return this.#try(member);
     return false;
   }

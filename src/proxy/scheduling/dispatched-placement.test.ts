@@ -70,8 +70,8 @@ describe("a balancer that dispatches itself", () => {
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9])];
     const asked: [Omit<DispatchableTask, "sendTo">, DispatchOptions][] = [];
     const balancer = by((task, options) => {
-      const { sequence, name, key } = task;
-      asked.push([{ sequence, name, key }, options]);
+      const { sendTo: _, ...info } = task;
+      asked.push([info, options]);
       return task.sendTo("b");
     });
     const { scheduler, submit } = makeScheduler([a, b], { balancer });
@@ -79,8 +79,8 @@ describe("a balancer that dispatches itself", () => {
     const [timeless] = submit(1);
     await settle();
     expect(numbers(b.session.calls)).toEqual(numbers([call, timeless]));
-    expect(asked[0]?.[0]).toEqual({ sequence: call?.sequence, name: "add", key: "k" });
-    expect(asked[0]?.[1].context).toBe(scheduler.context);
+    expect(asked[0]?.[0]).toMatchObject({ sequence: call?.sequence, name: "add", key: "k", needs: [], kind: "call" });
+    expect(asked[0]?.[1].context).toBe(scheduler.eligible.all);
     expect(asked[0]?.[1].timeout).toBeGreaterThan(0);
     expect(asked[0]?.[1].timeout).toBeLessThanOrEqual(5000);
     expect(asked[1]?.[1].timeout).toBeUndefined();
@@ -151,7 +151,7 @@ describe("sendTo", () => {
     const calls = submit(3);
     await settle();
     for (const task of tasks) void task.sendTo("a");
-    expect([a.session.calls.length, scheduler.queued, scheduler.context.load("a")]).toEqual([1, 2, 3]);
+    expect([a.session.calls.length, scheduler.queued, scheduler.eligible.all.load("a")]).toEqual([1, 2, 3]);
     a.session.room = 2;
     scheduler.progressed();
     expect(numbers(a.session.calls)).toEqual(numbers(calls));

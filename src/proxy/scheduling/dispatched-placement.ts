@@ -11,8 +11,10 @@ import { InvalidArgument, TaskCancelled, TransientRpcError, type WoolError } fro
 import { StatusCode } from "../../grpc/index.ts";
 import { Timer } from "../../time/index.ts";
 import type { Member } from "../members/index.ts";
+import { isEligible } from "./eligible-workers.ts";
 import { Placement } from "./placement.ts";
 import type { Placements } from "./placements.ts";
+import { listTags } from "./prospects.ts";
 
 /** A task on its way to a worker. */
 interface Sending {
@@ -46,7 +48,13 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
   override ask(): void {
     // The balancer may have closed the pool when it was asked about another.
     if (this.#state === "over") return;
-    const { context } = this.placements.options;
+    const { eligible, prospects } = this.placements.options;
+    const hopeless = prospects.ofNeeds(this.call);
+    if (hopeless !== undefined) {
+      this.call.fail(hopeless);
+      return;
+    }
+    const context = eligible.for(this.call);
     const round = ++this.#round;
     const task: DispatchableTask = {
       ...this.info,
@@ -136,6 +144,7 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
       checkOption(timeout, must.duration, "sendTo()", "timeout");
       const member = this.placements.options.members.get(uid);
       if (member === undefined) throw absent(uid);
+      if (!isEligible(member.metadata, this.call)) throw unfit(uid, this.call);
       const isTimed = timeout !== Number.POSITIVE_INFINITY;
       const timer = isTimed ? new Timer(timeout, () => this.#noRoom(uid, timeout)) : undefined;
       this.#sending = { uid, resolve, reject, timer };
@@ -233,6 +242,13 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
     this.#streamEnded = undefined;
     this.#stream = undefined;
   }
+}
+
+function unfit(uid: string, { route, extras }: Call): InvalidArgument {
+  return new InvalidArgument(
+    `${route.name} cannot be sent to worker ${uid}: it needs ${listTags(extras?.needs ?? [])}, ` +
+      "and the worker lacks some of them; context.workers has those that do not",
+  );
 }
 
 function absent(uid: string): TransientRpcError {

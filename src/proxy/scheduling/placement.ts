@@ -2,6 +2,8 @@ import type { TaskInfo } from "../../balancing/index.ts";
 import type { Call, CallOwner } from "../../call/index.ts";
 import type { Placements } from "./placements.ts";
 
+const NO_TAGS: readonly string[] = Object.freeze([]);
+
 /**
  * Finds a worker for one call, as a balancer decides. Owns the call until a worker takes it, and again if one gives it
  * back.
@@ -33,7 +35,15 @@ export abstract class Placement implements CallOwner {
 
   /** What balancers are told of the call. */
   protected get info(): TaskInfo {
-    const { sequence, route, extras } = this.call;
-    return { sequence, name: route.name, key: extras?.key };
+    const { sequence, route, extras, args, stream } = this.call;
+    return {
+      sequence,
+      name: route.name,
+      key: extras?.key,
+      needs: extras?.needs ?? NO_TAGS,
+      kind: stream === undefined ? "call" : "stream",
+      caller: extras?.caller,
+      bytes: args.length,
+    };
   }
 }

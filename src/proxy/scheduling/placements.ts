@@ -1,8 +1,8 @@
-import type { LoadBalancerContextView } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
 import { PermissionDenied, RpcError, TransientRpcError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import type { Connector, Member } from "../members/index.ts";
+import type { EligibleWorkers } from "./eligible-workers.ts";
 import type { Placement } from "./placement.ts";
 import type { Prospects } from "./prospects.ts";
 
@@ -10,7 +10,8 @@ import type { Prospects } from "./prospects.ts";
 export interface PlacementOptions {
   readonly members: ReadonlyMap<string, Member>;
   readonly connector: Connector;
-  readonly context: LoadBalancerContextView;
+  /** The workers that may have a call, as balancers see them. */
+  readonly eligible: EligibleWorkers;
   readonly prospects: Prospects;
   /** Takes a worker out of the pool for good. */
   readonly evict: (member: Member, error: Error) => void;

@@ -2,17 +2,26 @@ import type { LoadBalancerLike } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
 import { NoWorkersAvailable } from "../../errors.ts";
 import type { Member } from "../members/index.ts";
+import { isEligible } from "./eligible-workers.ts";
 import type { Offers } from "./offers.ts";
 
 /** Decides whether a call that waits can still get a worker. */
 export class Prospects {
   readonly #members: ReadonlyMap<string, Member>;
   readonly #returning: { readonly any: boolean };
+  readonly #absences: () => readonly Error[];
 
-  /** `returning`: whether workers that are away are expected back. */
-  constructor(members: ReadonlyMap<string, Member>, returning: { readonly any: boolean }) {
+  /**
+   * `returning`: whether workers that are away are expected back. `absences`: why workers that were found are no members.
+   */
+  constructor(
+    members: ReadonlyMap<string, Member>,
+    returning: { readonly any: boolean },
+    absences: () => readonly Error[],
+  ) {
     this.#members = members;
     this.#returning = returning;
+    this.#absences = absences;
   }
 
   /** Makes the error of each call when no worker will take any; nothing while one may. */
@@ -24,11 +33,32 @@ export class Prospects {
       if (link.state !== "idle" || failure === undefined) return undefined;
       failures.push(failure);
     }
-    return failures.length === 0 ? nobodyLeft : () => noWorkers("no worker could be reached", failures);
+    const absences = this.#absences();
+    if (failures.length === 0) return (call) => nobodyLeft(call, absences);
+    return () => noWorkers("no worker could be reached", [...failures, ...absences]);
+  }
+
+  /** The error of a call that needs tags which no worker has; nothing while one has, or may be back that had. */
+  ofNeeds(call: Call): Error | undefined {
+    const needs = call.extras?.needs;
+    if (needs === undefined || this.#returning.any || this.#members.size === 0) return undefined;
+    const workers = [...this.#members.values()].map(({ metadata }) => metadata);
+    if (workers.some((worker) => isEligible(worker, call))) return undefined;
+    const present = [...new Set(workers.flatMap(({ tags }) => [...tags]))].sort();
+    const found = present.length === 0 ? "have no tags" : `have only ${listTags(present)}`;
+    const who = workers.length === 1 ? "the one worker" : `the ${workers.length} workers`;
+    const nobody = present.some((tag) => needs.includes(tag)) ? ", and none has all that it needs" : "";
+    return noWorkers(
+      `${call.route.name} needs ${listTags(needs)}, and ${who} of the pool ${found}${nobody}: ` +
+        "start workers with these tags, or ask for others",
+      this.#absences(),
+    );
   }
 
   /** The error of a call when no worker that a balancer offered for it will take it; nothing while one may. */
   ofOne(call: Call, offers: Offers, balancer: LoadBalancerLike): Error | undefined {
+    const unfit = this.ofNeeds(call);
+    if (unfit !== undefined) return unfit;
     if (offers.full || offers.reconnecting !== undefined) return undefined;
     if (offers.any && this.#returning.any) return undefined;
     const errors = new Set([...(call.refusals?.values() ?? []), ...offers.errors]);
@@ -47,6 +77,12 @@ export class Prospects {
   }
 }
 
+/** Tags as they are shown in messages. */
+export function listTags(tags: readonly string[]): string {
+  const quoted = tags.map((tag) => JSON.stringify(tag)).join(", ");
+  return `the ${tags.length === 1 ? "tag" : "tags"} ${quoted}`;
+}
+
 /** The error of a call that no worker took. */
 function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAvailable {
   const details = errors.map((error) => `\n  - ${error.message}`).join("");
@@ -54,9 +90,17 @@ function noWorkers(reason: string, errors: readonly Error[]): NoWorkersAvailable
 }
 
 /** The error of a call when there are no workers, or no more. */
-function nobodyLeft({ refusals, lostBefore }: Call): Error {
-  if (refusals === undefined) {
-    return noWorkers("no workers are known", lostBefore === undefined ? [] : [lostBefore]);
-  }
-  return noWorkers("every worker refused it", [...refusals.values()]);
+function nobodyLeft({ refusals, lostBefore }: Call, absences: readonly Error[]): Error {
+  const errors = new Set([
+    ...(refusals?.values() ?? []),
+    ...(lostBefore === undefined ? [] : [lostBefore]),
+    ...absences,
+  ]);
+  const reason =
+    refusals !== undefined
+      ? "every worker refused it"
+      : absences.length > 0
+        ? "every worker that was found was put out"
+        : "no workers are known";
+  return noWorkers(reason, [...errors]);
 }

@@ -2,7 +2,6 @@ import {
   type DispatchingLoadBalancerLike,
   isDispatchingLoadBalancer,
   LeastLoadedLoadBalancer,
-  LoadBalancerContext,
   type LoadBalancerLike,
 } from "../../balancing/index.ts";
 import { type Call, CallGroup, type CallOwner, type Tally } from "../../call/index.ts";
@@ -13,6 +12,7 @@ import { reportAttempts } from "./attempt-report.ts";
 import { CallQueue } from "./call-queue.ts";
 import { DelegatedPlacement } from "./delegated-placement.ts";
 import { DispatchedPlacement } from "./dispatched-placement.ts";
+import { EligibleWorkers } from "./eligible-workers.ts";
 import type { Placement } from "./placement.ts";
 import { Placements } from "./placements.ts";
 import { Prospects } from "./prospects.ts";
@@ -29,6 +29,8 @@ export interface SchedulerOptions {
   readonly evict: (member: Member, error: Error) => void;
   /** Whether the worker of this uid comes back by itself when it is lost. */
   readonly returns?: (uid: string) => boolean;
+  /** Why workers that were found are no members. */
+  readonly absences?: () => readonly Error[];
 }
 
 /**
@@ -41,7 +43,7 @@ export interface SchedulerOptions {
 export class Scheduler implements CallOwner, LinkListener {
   readonly members = new Map<string, Member>();
   /** The members as the balancer sees them. */
-  readonly context = new LoadBalancerContext((uid) => this.#load(uid));
+  readonly eligible = new EligibleWorkers((uid) => this.#load(uid));
   /** Decides who gets a call. */
   balancer: LoadBalancerLike | DispatchingLoadBalancerLike = new LeastLoadedLoadBalancer();
   /** The calls that have not ended, wherever they are. */
@@ -69,12 +71,12 @@ export class Scheduler implements CallOwner, LinkListener {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    const { members, context } = this;
+    const { members, eligible } = this;
     this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
-    this.#prospects = new Prospects(members, this.returning);
+    this.#prospects = new Prospects(members, this.returning, options.absences ?? (() => []));
     this.#placements = new Placements({
       members,
-      context,
+      eligible,
       connector: this.#connector,
       prospects: this.#prospects,
       evict: options.evict,
@@ -102,20 +104,22 @@ export class Scheduler implements CallOwner, LinkListener {
   add(member: Member): void {
     if (this.returning.arrived(member.uid)) this.#placements.arrived(member.uid);
     this.members.set(member.uid, member);
-    this.context.add(member.metadata);
+    this.eligible.add(member.metadata);
     this.progressed();
   }
 
   remove(member: Member): void {
     this.members.delete(member.uid);
-    this.context.remove(member.uid);
+    this.eligible.remove(member.uid);
     this.#departed.add(member);
     this.#placements.giveBack(member);
     this.#failIfHopeless();
   }
 
-  /** Takes a call. Throws `PoolSaturated` when too many wait already. */
+  /** Takes a call. Throws `PoolSaturated` when too many wait already, and `NoWorkersAvailable` when it needs tags that no worker has. */
   submit(call: Call): void {
+    const unfit = this.#state === "open" ? this.#prospects.ofNeeds(call) : undefined;
+    if (unfit !== undefined) throw unfit;
     const { queued } = this;
     if (queued >= this.#options.maxPending && !this.#hasRoom()) {
       throw new PoolSaturated(
@@ -124,12 +128,21 @@ export class Scheduler implements CallOwner, LinkListener {
       );
     }
     call.waitAt(this);
-    this.#queue.push(call);
+    if (call.extras?.needs === undefined) this.#queue.push(call);
+    else this.#keepApart(call);
     if (this.#scheduled) return;
     this.#scheduled = true;
     // Alone, a call goes out at once; with others under way it waits for those of its turn to share a message.
     if (this.#runs.isIdle) process.nextTick(this.#distributeNow);
     else setImmediate(this.#distributeNow);
+  }
+
+  /** A call that not every worker may have goes in no run with others. */
+  #keepApart(call: Call): void {
+    const { balancer } = this;
+    if (isDispatchingLoadBalancer(balancer)) return this.#queue.push(call);
+    reportAttempts(call, balancer, this.eligible.for(call));
+    this.#placements.keep(this.#place(call));
   }
 
   /** Begins to hand out calls. */
@@ -236,7 +249,7 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.#failIfHopeless()) return;
     if (this.#placements.waitForWorkers) this.#placements.distribute();
     if (balancer.levels === true) {
-      this.#runs.distribute(balancer, this.context);
+      this.#runs.distribute(balancer, this.eligible.all);
       return;
     }
     while (this.#queue.size > 0 && this.#placements.isWorthAsking) this.#delegate(balancer);
@@ -247,7 +260,7 @@ export class Scheduler implements CallOwner, LinkListener {
     const call = this.#queue.shift();
     if (call === undefined) return;
     const placement = this.#place(call);
-    reportAttempts(call, balancer, this.context);
+    reportAttempts(call, balancer, this.eligible.for(call));
     this.#placements.keep(placement);
     placement.ask();
   }

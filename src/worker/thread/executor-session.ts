@@ -1,5 +1,6 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
+import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
   dumpWith,
@@ -46,6 +47,19 @@ const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
 ]);
 const NONE: readonly number[] = Object.freeze([]);
 
+/** A pool as a session announces it. */
+export interface AnnouncedPool {
+  /** Its members, or those that changed, encoded. */
+  readonly description: Uint8Array;
+  /** Makes the balancer of the pool; undefined for the default one. */
+  readonly balancer: (() => Promise<unknown>) | undefined;
+}
+
+/** The way to a pool that a session has announced, until the session gives it back. */
+export interface SessionPool extends CallCarrier {
+  release(): void;
+}
+
 /** How a session is made. */
 export interface ExecutorSessionOptions {
   readonly number: number;
@@ -70,8 +84,8 @@ export class ExecutorSession {
   /** Who the caller proved to be with a certificate. */
   readonly peer: PeerIdentity | undefined;
   readonly routes = new Map<number, RemoteRoutine>();
-  /** The encoded descriptions of the pools that tasks come from, by number. */
-  readonly pools = new Map<number, Uint8Array>();
+  /** The ways to the pools that tasks come from, by number. */
+  readonly pools = new Map<number, SessionPool>();
   readonly tasks = new TaskTable();
   /** Tasks that have been started and have not ended, also those that are no longer the session's. */
   live = 0;
@@ -132,13 +146,26 @@ export class ExecutorSession {
     this.routes.set(number, routine);
   }
 
-  /** Takes the frame about a pool that the reader stands on. */
-  addPool(frame: FrameReader): void {
+  /** Takes the frame about a pool that the reader stands on; `open` finds the way to it, or throws for nonsense. */
+  addPool(frame: FrameReader, open: (pool: AnnouncedPool, known: SessionPool | undefined) => SessionPool): void {
     const number = frame.integer(PoolReferenceField.number);
-    const before = this.pools.get(number);
-    const description = Uint8Array.from(frame.view(PoolReferenceField.description));
-    this.announce(before === undefined ? 1 : 0, description.length - (before?.length ?? 0));
-    this.pools.set(number, description);
+    const known = this.pools.get(number);
+    const description = frame.view(PoolReferenceField.description);
+    const encoded = frame.has(PoolReferenceField.balancer)
+      ? Uint8Array.from(frame.view(PoolReferenceField.balancer))
+      : undefined;
+    this.announce(known === undefined ? 1 : 0, description.length + (encoded?.length ?? 0));
+    const loading = this.received.ready(frame.integers(PoolReferenceField.needs));
+    // Whoever uses the balancer is told that its code could not be loaded.
+    loading?.catch(() => undefined);
+    const balancer =
+      encoded === undefined
+        ? undefined
+        : async (): Promise<unknown> => {
+            await loading;
+            return this.decoder.decode(encoded);
+          };
+    this.pools.set(number, open({ description, balancer }, known));
   }
 
   /** A signal among the arguments of a task was aborted before the task came. */

@@ -138,6 +138,7 @@ let caller: Caller;
 let malformed: unknown[][];
 let finished: number[];
 let drained: number;
+let released: number;
 let entered: string[];
 let gates: Map<string, () => void>;
 
@@ -148,6 +149,7 @@ function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcur
   drained = 0;
   entered = [];
   gates = new Map();
+  released = 0;
   hooks.executorTest = {
     enter: (name) => {
       entered.push(name);
@@ -159,7 +161,7 @@ function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcur
     uid: "w-1",
     board,
     concurrency: maxConcurrency === 0 ? undefined : { permits, lane: 0, announce: () => expect.unreachable() },
-    carrierFor: () => ({ call: () => Promise.resolve(), stream: async function* () {} }),
+    announcePool: () => ({ call: () => Promise.resolve(), stream: async function* () {}, release: () => released++ }),
     finished: (session) => finished.push(session),
     malformed: (...told) => malformed.push(told),
     exhausted: () => expect.unreachable(),
@@ -219,7 +221,7 @@ describe("the executor", () => {
     };
     const context = user.run("ann", () => encodeContext(currentCallContext() ?? {}))?.bytes;
     caller
-      .write((writer) => writePoolReference(writer, 4, Buffer.from("pool")))
+      .write((writer) => writePoolReference(writer, 4, Buffer.from("pool"), undefined, []))
       .task(7, 1, ["x"], { caller: "parent-1", context, pool: 4 })
       .task(8, 1, ["x"])
       .send();
@@ -228,6 +230,8 @@ describe("the executor", () => {
       ["caller1-7", "parent-1", "w-1", "ann", true],
       ["caller1-8", undefined, "w-1", "nobody", false],
     ]);
+    executor.close(1);
+    expect(released).toBe(1);
   });
 
   it("refuses tasks that it cannot run, and goes on", async () => {

@@ -1,5 +1,4 @@
 import { TaskCancelled } from "../../errors.ts";
-import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
   type CompleteLimits,
@@ -14,7 +13,7 @@ import type { ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import { FairInbox } from "./fair-inbox.ts";
 import { PaceMeter } from "./pace-meter.ts";
-import { RequestHandler } from "./request-handler.ts";
+import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
@@ -24,13 +23,11 @@ import { TaskRunner } from "./task-runner.ts";
 const SLICE_MS = 2;
 
 /** How an executor is set up. */
-export interface ExecutorOptions {
+export interface ExecutorOptions extends Pick<RequestHandlerOptions, "announcePool"> {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
   readonly concurrency: TaskParkingOptions | undefined;
-  /** The way to the pool that a task came from. */
-  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
   readonly finished: (session: number) => void;
   /** Called for a session whose caller sent what the protocol does not allow. */
@@ -76,7 +73,6 @@ export class Executor {
     this.#inbox = new FairInbox((session, isHeld) => options.hold(session.number, isHeld));
     this.runner = new TaskRunner({
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
-      carrierFor: options.carrierFor,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
       ended: () => {
@@ -84,7 +80,10 @@ export class Executor {
         this.#reportIfDrained();
       },
     });
-    this.#requests = new RequestHandler(options.uid, this.runner, {
+    this.#requests = new RequestHandler({
+      worker: options.uid,
+      runner: this.runner,
+      announcePool: options.announcePool,
       touched: (session) => this.#touch(session),
       dismissed: () => this.#reportIfDrained(),
     });
@@ -137,6 +136,7 @@ export class Executor {
     closed.unread.close();
     closed.payloads.clear();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
+    for (const pool of closed.pools.values()) pool.release();
     this.#reportIfDrained();
   }
 

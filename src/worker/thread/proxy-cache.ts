@@ -1,9 +1,11 @@
-import { createHash } from "node:crypto";
-import { discoveryFor, readPoolAddress, WorkerProxy } from "../../proxy/index.ts";
-import type { CallCarrier, CallOptions, RoutineSpec } from "../../routine/index.ts";
+import type { LoadBalancerLike } from "../../balancing/index.ts";
+import { SerializationError } from "../../errors.ts";
+import { Roster, RosterDiscovery, readRosterNews, WorkerProxy } from "../../proxy/index.ts";
+import type { CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
 import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
+import type { AnnouncedPool, SessionPool } from "./executor-session.ts";
 
 /** The worker's own credentials, as its proxies ask for them. */
 class OwnCredentials {
@@ -33,14 +35,8 @@ class OwnCredentials {
 /** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
-  /** By the hash of what describes the pool. A carrier is there as long as a session knows the pool, or a proxy is open. */
-  readonly #carriers = new Map<string, WeakRef<PoolCarrier>>();
-  readonly #gone = new FinalizationRegistry<string>((key) => {
-    if (this.#carriers.get(key)?.deref() === undefined) this.#carriers.delete(key);
-  });
+  readonly #carriers = new Map<string, PoolCarrier>();
   readonly #credentials = new OwnCredentials();
-  /** The same by the identity of the bytes that a session announced, which saves comparing them. */
-  readonly #byBytes = new WeakMap<Uint8Array, PoolCarrier>();
 
   /** `ttl`: milliseconds without use after which a proxy is closed. */
   constructor(ttl: number) {
@@ -52,37 +48,71 @@ export class ProxyCache {
     this.#credentials.replace(credentials);
   }
 
-  carrier(pool: Uint8Array): CallCarrier {
-    let carrier = this.#byBytes.get(pool);
-    if (carrier === undefined) {
-      const key = createHash("sha256").update(pool).digest("base64");
-      carrier = this.#carriers.get(key)?.deref();
-      if (carrier === undefined) {
-        carrier = new PoolCarrier(pool, this.#ttl, this.#credentials);
-        this.#carriers.set(key, new WeakRef(carrier));
-        this.#gone.register(carrier, key);
-      }
-      this.#byBytes.set(pool, carrier);
+  /**
+   * The way to the pool that a session announced, or has told changes of: `known` is what it was announced as before.
+   * Throws `UnexpectedResponse` for what is no pool. The session gives it back by `release`.
+   */
+  announce({ description, balancer }: AnnouncedPool, known: SessionPool | undefined): SessionPool {
+    const news = readRosterNews(description);
+    if (known instanceof PoolCarrier && known.roster.id === news.id) {
+      known.roster.apply(news);
+      return known;
     }
+    known?.release();
+    let carrier = this.#carriers.get(news.id);
+    if (carrier === undefined) {
+      carrier = new PoolCarrier(new Roster(news.id), this.#ttl, this.#credentials, balancer, () =>
+        this.#carriers.delete(news.id),
+      );
+      this.#carriers.set(news.id, carrier);
+    }
+    carrier.retain();
+    carrier.roster.apply(news);
     return carrier;
   }
 }
 
 /** Dispatches to one pool through a proxy that is made when it is first needed. */
-class PoolCarrier implements CallCarrier {
-  readonly #pool: Uint8Array;
+class PoolCarrier implements SessionPool {
+  /** The members of the pool, as the sessions tell of them. */
+  readonly roster: Roster;
   readonly #ttl: number;
   readonly #credentials: OwnCredentials;
+  readonly #balancer: (() => Promise<unknown>) | undefined;
+  readonly #unused: () => void;
+  /** Sessions that have announced the pool. */
+  #sessions = 0;
   #proxy: WorkerProxy | undefined;
   #usedAt = 0;
 
-  constructor(pool: Uint8Array, ttl: number, credentials: OwnCredentials) {
-    this.#pool = pool;
+  /** `unused` is called when no session knows the pool any more, and no call is under way. */
+  constructor(
+    roster: Roster,
+    ttl: number,
+    credentials: OwnCredentials,
+    balancer: (() => Promise<unknown>) | undefined,
+    unused: () => void,
+  ) {
+    this.roster = roster;
     this.#ttl = ttl;
     this.#credentials = credentials;
+    this.#balancer = balancer;
+    this.#unused = unused;
+  }
+
+  retain(): void {
+    this.#sessions++;
+  }
+
+  /** A session that announced the pool is over. */
+  release(): void {
+    this.#sessions--;
+    this.#tellIfUnused();
   }
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
+    const { refusal } = this.roster;
+    if (refusal !== undefined) return Promise.reject(new SerializationError(refusal, "loadBalancer"));
     return this.#use().call(spec, args, options);
   }
 
@@ -91,6 +121,8 @@ class PoolCarrier implements CallCarrier {
     args: readonly unknown[],
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
+    const { refusal } = this.roster;
+    if (refusal !== undefined) return failing(new SerializationError(refusal, "loadBalancer"));
     return this.#use().stream(spec, args, options);
   }
 
@@ -98,13 +130,22 @@ class PoolCarrier implements CallCarrier {
     this.#usedAt = performance.now();
     if (this.#proxy === undefined) {
       const { provider } = this.#credentials;
+      const balancer = this.#balancer;
+      const { maxPending } = this.roster;
       this.#proxy = new WorkerProxy({
-        discovery: discoveryFor(readPoolAddress(this.#pool)),
+        discovery: new RosterDiscovery(this.roster),
+        maxPending,
         ...(provider === undefined ? {} : { credentials: provider }),
+        // The proxy checks what it gets.
+        ...(balancer === undefined ? {} : { loadBalancer: balancer as () => Promise<LoadBalancerLike> }),
       });
       this.#expireIn(this.#ttl);
     }
     return this.#proxy;
+  }
+
+  #tellIfUnused(): void {
+    if (this.#sessions === 0 && this.#proxy === undefined) this.#unused();
   }
 
   #expireIn(delay: number): void {
@@ -119,6 +160,13 @@ class PoolCarrier implements CallCarrier {
       }
       this.#proxy = undefined;
       void proxy.stop();
+      this.#tellIfUnused();
     }).unref();
   }
+}
+
+/** A generator that fails at its first step. */
+// oxlint-disable-next-line require-yield
+async function* failing(error: Error): AsyncGenerator<never, never, unknown> {
+  throw error;
 }

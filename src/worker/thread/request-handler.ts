@@ -16,39 +16,39 @@ import {
   TaskField,
 } from "../../wire/index.ts";
 import { EarlySteps } from "./early-steps.ts";
-import type { ExecutorSession } from "./executor-session.ts";
+import type { AnnouncedPool, ExecutorSession, SessionPool } from "./executor-session.ts";
 import type { GeneratorRun } from "./generator-run.ts";
 import { RunningTask } from "./running-task.ts";
 import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import type { ReadyTask, TaskRunner } from "./task-runner.ts";
 
-/** What the owner of a request handler is told. */
-export interface RequestHandlerEvents {
+/** How a request handler is set up. */
+export interface RequestHandlerOptions {
+  /** Uid of the worker. */
+  readonly worker: string;
+  readonly runner: TaskRunner;
+  /** The way to a pool that a session announces; `known` is what it was under the same number before. Throws for nonsense. */
+  readonly announcePool: (pool: AnnouncedPool, known: SessionPool | undefined) => SessionPool;
   /** There is something to send in a session. */
-  touched(session: ExecutorSession): void;
+  readonly touched: (session: ExecutorSession) => void;
   /** A task was cancelled. It may have been the last one. */
-  dismissed(): void;
+  readonly dismissed: () => void;
 }
 
 /** Does what callers ask for: reads the frames of their messages, and has tasks run, advanced and cancelled. */
 export class RequestHandler {
-  readonly #worker: string;
-  readonly #runner: TaskRunner;
-  readonly #events: RequestHandlerEvents;
+  readonly #options: RequestHandlerOptions;
   #admission: TaskAdmission | undefined;
   #takesTasks = true;
 
-  /** `worker`: its uid. */
-  constructor(worker: string, runner: TaskRunner, events: RequestHandlerEvents) {
-    this.#worker = worker;
-    this.#runner = runner;
-    this.#events = events;
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options;
   }
 
   /** Has hooks decide which of the tasks that arrive from now on are taken. */
   askFirst(hooks: AdmissionHooks): void {
     this.#admission = new TaskAdmission(hooks, {
-      runner: this.#runner,
+      runner: this.#options.runner,
       refuse: (session, id, status, message) => this.#reject(session, id, status, message),
     });
   }
@@ -70,7 +70,7 @@ export class RequestHandler {
     for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
       this.#handleFrame(session, reader, kind);
       if (performance.now() > until) {
-        this.#events.touched(session);
+        this.#options.touched(session);
         return false;
       }
     }
@@ -99,7 +99,7 @@ export class RequestHandler {
         session.announce(1, reader.end(DependencyField.data) - reader.start(DependencyField.data));
         return session.received.add(reader);
       case RequestField.pool:
-        return session.addPool(reader);
+        return session.addPool(reader, this.#options.announcePool);
     }
   }
 
@@ -121,7 +121,7 @@ export class RequestHandler {
     const task = new RunningTask(
       session,
       routine,
-      this.#worker,
+      this.#options.worker,
       id,
       frame.integer(TaskField.sequence),
       frame.has(TaskField.caller) ? frame.text(TaskField.caller) : undefined,
@@ -140,7 +140,7 @@ export class RequestHandler {
       loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
       timeout,
     };
-    if (this.#admission === undefined) this.#runner.take(ready);
+    if (this.#admission === undefined) this.#options.runner.take(ready);
     else this.#admission.ask(ready);
   }
 
@@ -194,8 +194,8 @@ export class RequestHandler {
     const task = session.tasks.get(id);
     if (task === undefined) return;
     const reason = readReason(session, frame, CancelField);
-    this.#runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
-    this.#events.dismissed();
+    this.#options.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
+    this.#options.dismissed();
   }
 
   #abort(session: ExecutorSession, frame: FrameReader): void {
@@ -210,7 +210,7 @@ export class RequestHandler {
     session.payloads.dropChunks(id);
     session.takeEarlyAborts(id);
     session.reject(id, status, message);
-    this.#events.touched(session);
+    this.#options.touched(session);
   }
 }
 

@@ -5,6 +5,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../../errors.ts";
 import { PoolDirectory, payloadFiles } from "../../host/index.ts";
 import { currentCallContext } from "../../routine/call-context.ts";
+import type { CallCarrier } from "../../routine/index.ts";
 import { currentTask } from "../../routine/task.ts";
 import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
@@ -28,7 +29,7 @@ interface TaskSetup {
   readonly loading?: Promise<void>;
   readonly codeLoading?: Promise<void>;
   readonly serializer?: Serializer;
-  readonly pool?: Uint8Array;
+  readonly pool?: CallCarrier;
   /** The arguments go through a file. */
   readonly file?: boolean;
 }
@@ -80,7 +81,6 @@ function setUp(maxConcurrency = 0) {
             lane: 0,
             announce: () => expect.unreachable(),
           }),
-    carrierFor: () => carrier,
     touched: () => undefined,
     occupancy,
     ended: () => counts.ended++,
@@ -159,7 +159,7 @@ describe("a task", () => {
         callContext = currentCallContext();
         return currentTask()?.id;
       },
-      { pool: Uint8Array.of(1) },
+      { pool: carrier },
     );
     while (sent.length === 0) await turn();
     expect(sent).toEqual([["result", 0, "caller-0"]]);

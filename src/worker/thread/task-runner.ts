@@ -19,8 +19,8 @@ import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task
 export interface ReadyTask {
   readonly task: RunningTask;
   readonly args: Payload;
-  /** The encoded description of the pool that it came from. */
-  readonly pool: Uint8Array | undefined;
+  /** The way to the pool that it came from. */
+  readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
   /** Set while code that the arguments need is being loaded. */
@@ -33,8 +33,6 @@ export interface ReadyTask {
 export interface TaskRunnerOptions {
   /** Where tasks wait when no more may run at once; nothing if any number may. */
   readonly parking: TaskParking | undefined;
-  /** The way to the pool that a task came from. */
-  readonly carrierFor: (pool: Uint8Array) => CallCarrier;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
   /** Told of code before it is run: the thread may not come back from it. */
@@ -145,7 +143,7 @@ export class TaskRunner {
   }
 
   #run(ready: ReadyTask): void {
-    const { task, args: payload, pool, context } = ready;
+    const { task, args: payload, pool: carrier, context } = ready;
     const { session, routine } = task;
     let isEntered = false;
     let result: unknown;
@@ -155,7 +153,6 @@ export class TaskRunner {
       const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
-      const carrier = pool === undefined ? undefined : this.#options.carrierFor(pool);
       const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
       const callContext: CallContext =
         context === undefined

@@ -41,7 +41,7 @@ const executor = new Executor({
     config.permits === undefined
       ? undefined
       : { permits: new ConcurrencyPermits(config.permits), lane: config.lane, announce: () => tell({ kind: "room" }) },
-  carrierFor: (pool) => proxies.carrier(pool),
+  announcePool: (pool, known) => proxies.announce(pool, known),
   finished: (session) => tell({ kind: "finished", session }),
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
