@@ -13,6 +13,7 @@ import { dts } from "rollup-plugin-dts";
 /** What programs import: the name in dist/, and the source. Each has its place in "exports" of package.json, too. */
 const PUBLIC_ENTRIES = {
   index: "src/index.ts",
+  dns: "src/discovery/dns/index.ts",
   etcd: "src/discovery/etcd/index.ts",
   redis: "src/discovery/redis/index.ts",
 };
@@ -88,7 +89,10 @@ async function writeDeclarations() {
   rmSync(types, { recursive: true });
   for (const name of readdirSync(out).filter((file) => file.endsWith(".d.ts"))) {
     const text = readFileSync(join(out, name), "utf8");
-    writeFileSync(join(out, name.replace(/ts$/, "cts")), text.replace(/(from '\.\/wool-[^']*)\.js'/g, "$1.cjs'"));
+    writeFileSync(
+      join(out, name.replace(/ts$/, "cts")),
+      text.replace(/(from '\.\/(?:wool-[^']*|index))\.js'/g, "$1.cjs'"),
+    );
   }
 }
 

@@ -41,6 +41,7 @@ export {
   type LanDiscoveryOptions,
   LocalDiscovery,
   type LocalDiscoveryOptions,
+  type OpenDiscoveryOptions,
   openDiscovery,
   StaticDiscovery,
   type StaticDiscoveryOptions,
@@ -98,7 +99,16 @@ export {
   WorkerCredentials,
   WorkerCredentialsProvider,
 } from "./security/index.ts";
-export { events, type WorkerEvent, type WorkerEventType } from "./telemetry/index.ts";
+export {
+  type EventOf,
+  type EventSelector,
+  events,
+  type TaskEvent,
+  type TaskEventType,
+  type TaskOutcome,
+  type WorkerEvent,
+  type WorkerEventType,
+} from "./telemetry/index.ts";
 export type { Serializer } from "./values/index.ts";
 export type { CallerLimits, ConnectionLimits } from "./wire/index.ts";
 export {

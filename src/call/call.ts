@@ -82,7 +82,9 @@ export interface CallWatcher {
   /** The worker did not run the call, or was lost with it, and the call waits for another try. */
   requeued?(call: Call, why: "rejected" | "lost"): void;
   /** The call is over. Its caller is told right after this. */
-  ended?(call: Call, how: CallEnd): void;
+  ended?(call: Call, how: CallEnd, error: unknown): void;
+  /** The generator yielded. */
+  yielded?(call: Call): void;
 }
 
 /** Takes the steps of a generator. */
@@ -228,10 +230,16 @@ export class Call {
     if (this.#recipient !== undefined) this.#recipient.tally.inFlight--;
   }
 
+  /** The generator yielded. Returns false when nobody asked for the value. */
+  yield(value: unknown, control: boolean): boolean {
+    if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.yielded?.(this);
+    return this.stream?.yielded(value, control) ?? false;
+  }
+
   /** To `ended`: the routine returned. */
   succeed(value: unknown): void {
     const resolve = this.#resolve;
-    if (!this.#end("done")) return;
+    if (!this.#end("done", undefined)) return;
     if (this.#recipient !== undefined) this.#recipient.tally.done++;
     resolve(value);
   }
@@ -249,7 +257,7 @@ export class Call {
 
   /** `created` to `ended`: nobody took it, and its caller knows. */
   discard(): void {
-    this.#end("cancelled");
+    this.#end("cancelled", undefined);
   }
 
   /** From `settling`, because the worker is lost: to `waiting` at `owner` if it can run again, and to `ended` if not. */
@@ -271,14 +279,14 @@ export class Call {
 
   #rejectAs(how: CallEnd, error: unknown): void {
     const reject = this.#reject;
-    if (this.#end(how)) reject(new RemoteFailure(error));
+    if (this.#end(how, error)) reject(new RemoteFailure(error));
   }
 
   /**
    * Lets go of what waits for it. A call often gets into the old part of the heap, and what it refers to would stay there
    * with it until that is cleaned up: results of any size.
    */
-  #end(how: CallEnd): boolean {
+  #end(how: CallEnd, error: unknown): boolean {
     const before = this.#state;
     if (before === "ended") return false;
     this.leave();
@@ -286,7 +294,7 @@ export class Call {
     const watchers = this.#watchers;
     if (watchers !== undefined) {
       this.#watchers = undefined;
-      for (const watcher of watchers) watcher.ended?.(this, how);
+      for (const watcher of watchers) watcher.ended?.(this, how, error);
     }
     if (before === "waiting") this.#owner?.withdraw(this);
     // No worker has read them.

@@ -106,6 +106,6 @@ function unreadable(call: Call, reason: string, cause: unknown): UnexpectedRespo
 function settle(call: Call, kind: number, value: unknown, flag: boolean): boolean {
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);
-  else return call.stream?.yielded(value, flag) ?? false;
+  else return call.yield(value, flag);
   return true;
 }

@@ -1,4 +1,5 @@
-import { type ClientTls, GrpcStatusError, StatusCode } from "../grpc/index.ts";
+import { GrpcStatusError, StatusCode } from "../grpc/index.ts";
+import { type CredentialsLike, clientTls, credentialsText, providerOf } from "../security/index.ts";
 import { Backoff } from "./backoff.ts";
 import { describeWorker } from "./describe-worker.ts";
 import type { WorkerMetadata } from "./worker-metadata.ts";
@@ -11,8 +12,8 @@ const PATIENCE_MS = 2000;
 export interface AddressedWorkersOptions {
   /** Whether they listen with TLS. */
   readonly secure: boolean;
-  /** What it takes to ask them then; without it they are announced by their address alone. */
-  readonly tls?: ClientTls | undefined;
+  /** What it takes to ask them then; without they are announced by their address alone. */
+  readonly credentials?: CredentialsLike | undefined;
 }
 
 interface Place {
@@ -56,15 +57,18 @@ export class AddressedWorkers {
   #add(address: string): void {
     const place: Place = { worker: undefined, retry: undefined, backoff: new Backoff() };
     this.#places.set(address, place);
-    const { secure, tls } = this.#options;
-    if (secure && tls === undefined) this.#announce(place, workerAt(address, secure));
+    const { secure, credentials } = this.#options;
+    if (secure && credentials === undefined) this.#announce(place, workerAt(address, secure));
     else void this.#ask(address, place);
   }
 
   async #ask(address: string, place: Place): Promise<void> {
-    const { secure, tls } = this.#options;
+    const { secure, credentials } = this.#options;
     let worker: WorkerMetadata;
     try {
+      const provider = credentials === undefined ? undefined : providerOf(credentials);
+      const text = provider === undefined ? undefined : credentialsText(await provider.load());
+      const tls = text === undefined ? undefined : clientTls(text, provider?.identity);
       worker = await describeWorker(address, { timeout: PATIENCE_MS, tls });
     } catch (error) {
       if (this.#places.get(address) !== place) return;

@@ -6,6 +6,7 @@ import {
   type DiscoverySubscriberLike,
   type WorkerFilter,
 } from "./discovery.ts";
+import type { OpenDiscoveryOptions } from "./discovery-url.ts";
 import { type Factory, isDiscoveryLike, type Resolved, resolveDiscovery } from "./factory.ts";
 import type { WorkerMetadata } from "./worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "./worker-subscription.ts";
@@ -14,9 +15,12 @@ import { subscribeToWorkers, type WorkerSink } from "./worker-subscription.ts";
  * A discovery that can announce workers, for whoever starts some: the given one if it has a publisher, else that one with
  * a publisher beside it, which announces to this process only.
  */
-export function announcingBeside(discovery: Factory<DiscoveryLike> | string): Factory<DiscoveryLike> {
+export function announcingBeside(
+  discovery: Factory<DiscoveryLike> | string,
+  options: OpenDiscoveryOptions = {},
+): Factory<DiscoveryLike> {
   if (isDiscoveryLike(discovery) && discovery.publisher !== undefined) return discovery;
-  return async () => new MixedDiscovery(await resolveDiscovery(discovery));
+  return async () => new MixedDiscovery(await resolveDiscovery(discovery, options));
 }
 
 class MixedDiscovery implements DiscoveryLike, AsyncDisposable {

@@ -1,5 +1,6 @@
 import { describeValue, nearestName } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import type { CredentialsLike } from "../security/index.ts";
 import type { DiscoveryLike } from "./discovery.ts";
 import { LanDiscovery } from "./lan/index.ts";
 import { LocalDiscovery } from "./local/index.ts";
@@ -14,6 +15,8 @@ interface UrlParts {
   /** Between the scheme and the parameters. */
   readonly body: string;
   readonly params: URLSearchParams;
+  /** Those of whoever opens it. */
+  readonly credentials: CredentialsLike | undefined;
 }
 
 interface Scheme {
@@ -60,6 +63,21 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
       return () => discovery;
     },
   },
+  dns: {
+    form: "dns:NAME[:PORT]",
+    params: ["server", "secure", "minInterval", "maxInterval", "timeout"],
+    parse: (parts) => {
+      const [, name = "", port] = /^(.*?)(?::(\d+))?$/.exec(required(parts, "a name")) ?? [];
+      const servers = parts.params.getAll("server");
+      const options = {
+        ...(port === undefined ? {} : { port: Number(port) }),
+        ...(servers.length === 0 ? {} : { servers }),
+        ...numbersOf(parts, "minInterval", "maxInterval", "timeout"),
+        ...tlsOfWorkers(parts),
+      };
+      return async () => new (await import("./dns/index.ts")).DnsDiscovery(name, options);
+    },
+  },
   etcd: {
     form: "etcd://HOST:PORT/PREFIX",
     params: ["ttl", "connectTimeout", "ca", "cert", "key"],
@@ -85,18 +103,24 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
     params: ["secure"],
     parse: (parts) => {
       const addresses = required(parts, "at least one address").split(",");
-      const discovery = new StaticDiscovery(addresses, { secure: flagOf(parts, "secure") });
+      const discovery = new StaticDiscovery(addresses, tlsOfWorkers(parts));
       return () => discovery;
     },
   },
 };
 
+/** How a discovery URL is opened. */
+export interface OpenDiscoveryOptions {
+  /** For asking workers with TLS who they are, where the discovery knows only their addresses. */
+  readonly credentials?: CredentialsLike | undefined;
+}
+
 /**
  * Makes the discovery that a URL stands for.
  * @throws InvalidArgument when it is no discovery URL.
  */
-export async function openDiscovery(url: string): Promise<DiscoveryLike> {
-  return await parseUrl(url)();
+export async function openDiscovery(url: string, options: OpenDiscoveryOptions = {}): Promise<DiscoveryLike> {
+  return await parseUrl(url, options.credentials)();
 }
 
 /**
@@ -112,7 +136,7 @@ export function discoveryUrlForms(): string[] {
   return Object.entries(SCHEMES).flatMap(([name, { form }]) => (name === "pool" ? [] : [form]));
 }
 
-function parseUrl(url: unknown): () => DiscoveryLike | Promise<DiscoveryLike> {
+function parseUrl(url: unknown, credentials?: CredentialsLike): () => DiscoveryLike | Promise<DiscoveryLike> {
   const [, name, rest = ""] = typeof url === "string" ? (/^([a-z]+):(.*)$/is.exec(url) ?? []) : [];
   if (typeof url !== "string" || name === undefined) {
     throw new InvalidArgument(`${describeValue(url)} is not a discovery URL: ${formsHint()}`);
@@ -124,7 +148,7 @@ function parseUrl(url: unknown): () => DiscoveryLike | Promise<DiscoveryLike> {
     throw new InvalidArgument(`there is no discovery "${name}:" for ${JSON.stringify(withoutPassword(url))}; ${hint}`);
   }
   const [body = "", query = ""] = rest.split(/\?(.*)/s);
-  const parts: UrlParts = { shown: withoutPassword(url), body, params: new URLSearchParams(query) };
+  const parts: UrlParts = { shown: withoutPassword(url), body, params: new URLSearchParams(query), credentials };
   for (const param of parts.params.keys()) {
     if (scheme.params.includes(param)) continue;
     const known = scheme.params.length === 0 ? "it takes none" : `it takes ${scheme.params.join(", ")}`;
@@ -152,11 +176,14 @@ function decoded(text: string, { shown }: UrlParts): string {
   }
 }
 
-function flagOf({ params, shown }: UrlParts, name: string): boolean {
-  const value = params.get(name);
-  if (value === null || value === "false") return false;
-  if (value === "true") return true;
-  throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)}: ${name} must be true or false, not "${value}"`);
+/** Whether the workers behind addresses use TLS: what the URL says, else whether the opener has credentials. */
+function tlsOfWorkers({ params, shown, credentials }: UrlParts) {
+  const value = params.get("secure");
+  if (value !== null && value !== "true" && value !== "false") {
+    throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)}: secure must be true or false, not "${value}"`);
+  }
+  const secure = value === null ? credentials !== undefined : value === "true";
+  return { secure, ...(secure && credentials !== undefined ? { credentials } : {}) };
 }
 
 function etcdUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike> {

@@ -1,7 +1,7 @@
 import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { DiscoveryLike } from "./discovery.ts";
-import { openDiscovery } from "./discovery-url.ts";
+import { type OpenDiscoveryOptions, openDiscovery } from "./discovery-url.ts";
 
 /**
  * An instance, a promise of one, or a function that returns either. What of those is `AsyncDisposable` or
@@ -38,9 +38,12 @@ export async function resolveFactory<T extends object>(factory: Factory<T>, what
  * Gets the discovery out of a factory, or makes the one that a URL stands for.
  * @throws InvalidArgument when it yields something else; what the factory throws otherwise.
  */
-export async function resolveDiscovery(factory: Factory<DiscoveryLike> | string): Promise<Resolved<DiscoveryLike>> {
+export async function resolveDiscovery(
+  factory: Factory<DiscoveryLike> | string,
+  options: OpenDiscoveryOptions = {},
+): Promise<Resolved<DiscoveryLike>> {
   const resolved = await resolveFactory<DiscoveryLike>(
-    typeof factory === "string" ? openDiscovery(factory) : factory,
+    typeof factory === "string" ? openDiscovery(factory, options) : factory,
     "discovery",
   );
   const problem = discoveryProblem(resolved.value);

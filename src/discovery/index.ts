@@ -8,11 +8,19 @@ export type {
   DiscoverySubscriberLike,
   WorkerFilter,
 } from "./discovery.ts";
-export { checkDiscoveryUrl, discoveryUrlForms, openDiscovery, POOL_NAMESPACE, POOL_SCHEME } from "./discovery-url.ts";
+export {
+  checkDiscoveryUrl,
+  discoveryUrlForms,
+  type OpenDiscoveryOptions,
+  openDiscovery,
+  POOL_NAMESPACE,
+  POOL_SCHEME,
+} from "./discovery-url.ts";
 export { EventQueue, type EventSink, type Release } from "./event-queue.ts";
 export { type Factory, isDiscoveryLike, type Resolved, resolveDiscovery, resolveFactory } from "./factory.ts";
 export { LanDiscovery, type LanDiscoveryOptions } from "./lan/index.ts";
 export { LocalDiscovery, type LocalDiscoveryOptions } from "./local/index.ts";
+export { machineInterfaces, reachOf } from "./network-addresses.ts";
 export { StaticDiscovery, type StaticDiscoveryOptions } from "./static-discovery.ts";
 export { addressProblem } from "./worker-address.ts";
 export {

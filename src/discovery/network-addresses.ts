@@ -39,6 +39,12 @@ export function splitAddress(address: string): { readonly host: string; readonly
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) };
 }
 
+/** What others can make of a worker's address; `loopback` for that of a unix socket. */
+export function reachOf(address: string): HostReach {
+  const parts = splitAddress(address);
+  return parts === undefined ? "loopback" : hostReach(parts.host);
+}
+
 /** The reverse of `splitAddress`. */
 export function joinAddress(host: string, port: number): string {
   return isIPv6(host.replace(/%.*$/, "")) ? `[${host}]:${port}` : `${host}:${port}`;

@@ -1,5 +1,6 @@
 import { checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { type CredentialsLike, credentialsProblem } from "../security/index.ts";
 import { AddressedWorkers, workerAt } from "./addressed-workers.ts";
 import type { DiscoveryLike, DiscoverySubscriberLike, WorkerFilter } from "./discovery.ts";
 import { addressProblem } from "./worker-address.ts";
@@ -8,8 +9,10 @@ import { subscribeToWorkers } from "./worker-subscription.ts";
 
 /** Options of `StaticDiscovery`. */
 export interface StaticDiscoveryOptions {
-  /** Whether the workers given by address listen with TLS; default false. */
+  /** Whether the workers given by address listen with TLS; by default if there are credentials. */
   readonly secure?: boolean;
+  /** For asking workers with TLS who they are. A pool with credentials of its own gives them to a list that it was given as a URL. */
+  readonly credentials?: CredentialsLike;
 }
 
 /**
@@ -22,6 +25,7 @@ export class StaticDiscovery implements DiscoveryLike {
   readonly #described: readonly WorkerMetadata[];
   readonly #addresses: readonly string[];
   readonly #secure: boolean;
+  readonly #credentials: CredentialsLike | undefined;
 
   /** @throws InvalidArgument when an item is neither metadata nor `host:port`, `[ipv6]:port` or `unix:path`. */
   constructor(workers: readonly (WorkerMetadata | string)[], options: StaticDiscoveryOptions = {}) {
@@ -30,8 +34,9 @@ export class StaticDiscovery implements DiscoveryLike {
         `StaticDiscovery takes an array of addresses or worker metadata, not ${describeValue(workers)}`,
       );
     }
-    checkOptions(options, { secure: must.flag }, "StaticDiscovery");
-    this.#secure = options.secure ?? false;
+    checkOptions(options, { secure: must.flag, credentials: credentialsProblem }, "StaticDiscovery");
+    this.#secure = options.secure ?? options.credentials !== undefined;
+    this.#credentials = options.credentials;
     this.#described = workers.filter((item) => typeof item !== "string").map(checkWorker);
     this.#addresses = workers.filter((item) => typeof item === "string").map(checkAddress);
     this.workers = workers.map((item) => (typeof item === "string" ? workerAt(item, this.#secure) : item));
@@ -41,7 +46,7 @@ export class StaticDiscovery implements DiscoveryLike {
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
     return subscribeToWorkers((sink) => {
       for (const worker of this.#described) sink.change(worker);
-      const addressed = new AddressedWorkers(sink, { secure: this.#secure });
+      const addressed = new AddressedWorkers(sink, { secure: this.#secure, credentials: this.#credentials });
       addressed.set(this.#addresses);
       return () => addressed.close();
     }, filter);

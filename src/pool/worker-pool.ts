@@ -211,7 +211,7 @@ export class WorkerPool implements AsyncDisposable {
           ? new LocalDiscovery(POOL_NAMESPACE, { directory: this.#directory.path })
           : size === 0
             ? discovery
-            : announcingBeside(discovery),
+            : announcingBeside(discovery, { credentials }),
       filter: (worker) =>
         (wanted.size === 0 || [...worker.tags].some((tag) => wanted.has(tag))) && (filter?.(worker) ?? true),
       quorum: Math.max(quorum, size),

@@ -99,7 +99,7 @@ export class WorkerProxy implements AsyncDisposable {
     this.#options = options;
     const credentials = options.credentials === undefined ? undefined : providerOf(options.credentials);
     // An address says nothing about security: what this proxy has decides, and the handshake.
-    const listed = { secure: credentials !== undefined };
+    const listed = credentials === undefined ? {} : { credentials };
     this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers], listed);
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
@@ -357,11 +357,11 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   async #findDiscovery(): Promise<Resolved<DiscoveryLike>> {
-    const { poolUri, namespace, discovery } = this.#options;
-    if (discovery !== undefined) return await resolveDiscovery(discovery);
+    const { poolUri, namespace, discovery, credentials } = this.#options;
+    if (discovery !== undefined) return await resolveDiscovery(discovery, { credentials });
     if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
     if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
-    return await resolveDiscovery(poolUri ?? "");
+    return await resolveDiscovery(poolUri ?? "", { credentials });
   }
 
   /** Who has credentials uses workers with TLS and no others, who has none only those without. */

@@ -2,7 +2,14 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { emitWorkerEvent, events, type WorkerEvent, type WorkerEventType } from "./events.ts";
+import {
+  areTasksObserved,
+  emitTaskEvent,
+  emitWorkerEvent,
+  events,
+  type WorkerEvent,
+  type WorkerEventType,
+} from "./events.ts";
 
 const worker: WorkerMetadata = {
   uid: "w",
@@ -67,7 +74,47 @@ describe("events", () => {
     const unknown = "worker-lost" as WorkerEventType;
     const subscribe = (): Disposable => events.on(unknown, () => undefined);
     expect(subscribe).toThrow(InvalidArgument);
-    expect(subscribe).toThrow('there is no event type "worker-lost": use one of worker-added');
+    expect(subscribe).toThrow('there are no events "worker-lost": use one of task-created, ');
+  });
+
+  it("of several types, or of all of a kind, take one registration", async () => {
+    const task = { id: "t", name: "add", tag: "add", kind: "call" } as const;
+    const seen: string[] = [];
+    const some = events.on(["task-completed", "worker-added", "worker-added"], (event) =>
+      seen.push(`some ${event.type}`),
+    );
+    const all = events.on("task", ({ type, task: { name } }) => seen.push(`all ${type} ${name}`));
+    emitTaskEvent({ type: "task-created", task, time: 1 });
+    emitTaskEvent({ type: "task-completed", task, time: 2, outcome: "returned" });
+    emitWorkerEvent("worker-added", worker);
+    await turn();
+    some[Symbol.dispose]();
+    all[Symbol.dispose]();
+    expect(seen).toEqual([
+      "all task-created add",
+      "some task-completed",
+      "all task-completed add",
+      "some worker-added",
+    ]);
+    expect(() => events.on([] as never, () => undefined)).toThrow(InvalidArgument);
+    expect(() => events.on(["task-created", "task-begun" as never], () => undefined)).toThrow('no events "task-begun"');
+  });
+
+  it("of tasks are wanted while somebody listens, by a handler or on a channel", () => {
+    expect(areTasksObserved()).toBe(false);
+    const workers = events.on("worker", () => undefined);
+    expect(areTasksObserved()).toBe(false);
+    const handler = events.on("task-stopped", () => undefined);
+    expect(areTasksObserved()).toBe(true);
+    handler[Symbol.dispose]();
+    handler[Symbol.dispose]();
+    workers[Symbol.dispose]();
+    expect(areTasksObserved()).toBe(false);
+    const note = () => undefined;
+    subscribe("wool:task-started", note);
+    expect(areTasksObserved()).toBe(true);
+    unsubscribe("wool:task-started", note);
+    expect(areTasksObserved()).toBe(false);
   });
 
   it("are not told to what is no function", () => {

@@ -12,53 +12,154 @@ export interface WorkerEvent {
   readonly worker: WorkerMetadata;
   /** When it was seen, in milliseconds since the epoch. */
   readonly time: number;
-  /** Why a worker was evicted: its unexpected response. */
+  /** Why a worker was evicted. */
   readonly reason: Error | undefined;
 }
 
+/**
+ * The stages of a task. `task-created`: the call was made. `task-scheduled`: a worker has it. `task-started` and
+ * `task-stopped`: its code is entered and left, once for a call, once for each step of a stream. `task-completed`: the
+ * caller has the outcome.
+ */
+export type TaskEventType = "task-created" | "task-scheduled" | "task-started" | "task-stopped" | "task-completed";
+
+/** How a task ended. */
+export type TaskOutcome = "returned" | "threw" | "cancelled" | "timed-out" | "lost";
+
+/** A task reached a stage. */
+export interface TaskEvent {
+  readonly type: TaskEventType;
+  readonly task: {
+    readonly id: string;
+    /** Id of the task that made the call, if a task did. */
+    readonly caller?: string;
+    readonly name: string;
+    readonly tag: string;
+    readonly key?: string;
+    readonly kind: "call" | "stream";
+  };
+  /** Uid of the worker that has the task, from `task-scheduled` on. */
+  readonly worker?: string;
+  /** When it was, in milliseconds since the epoch, by the clock of this process. */
+  readonly time: number;
+  /** How the task ended, in `task-completed`. */
+  readonly outcome?: TaskOutcome;
+  /** What it threw, or why it did not end by itself, in `task-completed`. */
+  readonly error?: unknown;
+  /** How long it waited before its code was entered, in milliseconds, in `task-completed`. */
+  readonly queued?: number;
+  /** How long its code ran, in milliseconds, in `task-completed`. */
+  readonly ran?: number;
+  /** How long it took from the call to the outcome, in milliseconds, in `task-completed`. */
+  readonly total?: number;
+}
+
+/** What `events.on` takes: a type, or `"task"` or `"worker"` for all types of a kind. */
+export type EventSelector = WorkerEventType | TaskEventType | "task" | "worker";
+
+/** The events that a selector stands for. */
+export type EventOf<S extends EventSelector> =
+  | (S extends WorkerEventType | "worker" ? WorkerEvent : never)
+  | (S extends TaskEventType | "task" ? TaskEvent : never);
+
+type AnyEvent = WorkerEvent | TaskEvent;
+type EventType = AnyEvent["type"];
+
 interface Subscription {
-  readonly handler: (event: WorkerEvent) => void;
+  readonly handler: (event: AnyEvent) => void;
   failed: boolean;
 }
 
-const subscriptions = new Map<WorkerEventType, Set<Subscription>>();
-const types: ReadonlySet<string> = new Set<WorkerEventType>([
-  "worker-added",
-  "worker-dropped",
-  "worker-updated",
-  "worker-evicted",
+const WORKER_TYPES: readonly WorkerEventType[] = ["worker-added", "worker-dropped", "worker-updated", "worker-evicted"];
+const TASK_TYPES: readonly TaskEventType[] = [
+  "task-created",
+  "task-scheduled",
+  "task-started",
+  "task-stopped",
+  "task-completed",
+];
+const TYPES: ReadonlyMap<string, readonly EventType[]> = new Map<string, readonly EventType[]>([
+  ...[...TASK_TYPES, ...WORKER_TYPES].map((type) => [type, [type]] as const),
+  ["task", TASK_TYPES],
+  ["worker", WORKER_TYPES],
 ]);
-let waiting: WorkerEvent[] = [];
+
+const subscriptions = new Map<EventType, Set<Subscription>>();
+const channels = new Map([...TASK_TYPES, ...WORKER_TYPES].map((type) => [type, channel(`wool:${type}`)] as const));
+const taskChannels = TASK_TYPES.map((type) => channel(`wool:${type}`));
+let taskSubscriptions = 0;
+let waiting: AnyEvent[] = [];
 
 /**
- * Events about the workers of the pools and proxies of this process. The same events are published on
- * `node:diagnostics_channel`, as `wool:worker-evicted` and so on.
+ * Tells of the calls that this process makes, and of the workers of its pools and proxies. The same events are published on `node:diagnostics_channel`, as
+ * `wool:task-created` and so on.
  */
 export const events = {
   /**
-   * Calls `handler` for each event of a type, soon after it, until the returned object is disposed of. An error that a
-   * handler throws is reported once, as a warning, and changes nothing.
+   * Calls `handler` for each event of the given types, soon after it, until the returned object is disposed of. An error
+   * that a handler throws is reported once, as a warning, and changes nothing else.
    *
-   * @throws InvalidArgument for an unknown type, and for a handler that is not a function
+   * @param types - a type, `"task"` or `"worker"` for all types of a kind, or a list of these
+   * @throws InvalidArgument for an unknown type, and for a handler that is no function
    */
-  on(type: WorkerEventType, handler: (event: WorkerEvent) => void): Disposable {
-    if (!types.has(type)) {
-      throw new InvalidArgument(`there is no event type ${describeValue(type)}: use one of ${[...types].join(", ")}`);
-    }
+  on<S extends EventSelector>(types: S | readonly S[], handler: (event: EventOf<S>) => void): Disposable {
+    const selected = expand(types);
     checkFunction(handler, "events.on()", "a type and a function that is told of the events");
-    const subscription: Subscription = { handler, failed: false };
-    const all = subscriptions.get(type) ?? new Set();
-    subscriptions.set(type, all);
-    all.add(subscription);
-    return { [Symbol.dispose]: () => void all.delete(subscription) };
+    // Each handler is called with the events that it was registered for.
+    const subscription: Subscription = { handler: handler as (event: AnyEvent) => void, failed: false };
+    for (const type of selected) {
+      const all = subscriptions.get(type) ?? new Set();
+      subscriptions.set(type, all);
+      all.add(subscription);
+    }
+    const tasks = TASK_TYPES.filter((type) => selected.has(type)).length;
+    taskSubscriptions += tasks;
+    let disposed = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (disposed) return;
+        disposed = true;
+        taskSubscriptions -= tasks;
+        for (const type of selected) subscriptions.get(type)?.delete(subscription);
+      },
+    };
   },
 };
 
-/** Publishes an event about a worker. */
+function expand(types: unknown): ReadonlySet<EventType> {
+  const list: readonly unknown[] = Array.isArray(types) ? types : [types];
+  const known = list.map((type) => {
+    const found = typeof type === "string" ? TYPES.get(type) : undefined;
+    if (found !== undefined) return found;
+    throw new InvalidArgument(`there are no events ${describeValue(type)}: use one of ${[...TYPES.keys()].join(", ")}`);
+  });
+  if (known.length === 0) throw new InvalidArgument("events.on() takes at least one type of event, not an empty list");
+  return new Set(known.flat());
+}
+
+/** Whether anybody wants to know of tasks. */
+export function areTasksObserved(): boolean {
+  if (taskSubscriptions > 0) return true;
+  for (const published of taskChannels) if (published.hasSubscribers) return true;
+  return false;
+}
+
+/** Tells who wants to know of a worker. */
 export function emitWorkerEvent(type: WorkerEventType, worker: WorkerMetadata, reason?: Error): void {
-  const published = channel(`wool:${type}`);
-  if (!published.hasSubscribers && (subscriptions.get(type)?.size ?? 0) === 0) return;
-  waiting.push({ type, worker, time: Date.now(), reason });
+  if (isWanted(type)) emit({ type, worker, time: Date.now(), reason });
+}
+
+/** Tells who wants to know of a task. */
+export function emitTaskEvent(event: TaskEvent): void {
+  if (isWanted(event.type)) emit(event);
+}
+
+function isWanted(type: EventType): boolean {
+  return channels.get(type)?.hasSubscribers === true || (subscriptions.get(type)?.size ?? 0) > 0;
+}
+
+function emit(event: AnyEvent): void {
+  waiting.push(event);
   if (waiting.length === 1) setImmediate(deliver);
 }
 
@@ -66,12 +167,12 @@ function deliver(): void {
   const delivered = waiting;
   waiting = [];
   for (const event of delivered) {
-    channel(`wool:${event.type}`).publish(event);
+    channels.get(event.type)?.publish(event);
     for (const subscription of subscriptions.get(event.type) ?? []) call(subscription, event);
   }
 }
 
-function call(subscription: Subscription, event: WorkerEvent): void {
+function call(subscription: Subscription, event: AnyEvent): void {
   try {
     subscription.handler(event);
   } catch (error) {
@@ -79,7 +180,7 @@ function call(subscription: Subscription, event: WorkerEvent): void {
     subscription.failed = true;
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.emitWarning(
-      `a handler of "${event.type}" events threw; further errors of it are not reported: ${reason}`,
+      `a handler of "${event.type}" events threw an error, which is reported only this once: ${reason}`,
       "WoolWarning",
     );
   }

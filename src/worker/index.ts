@@ -2,6 +2,7 @@ export {
   checkWorkerOptions,
   LocalWorker,
   type LocalWorkerPlacement,
+  type ProcessEnd,
   ResilientWorker,
   type RestartOptions,
   refuseOutsideTasks,

@@ -1,5 +1,8 @@
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   type DiscoveryEvent,
@@ -7,11 +10,13 @@ import {
   LocalWorker,
   routine,
   StaticDiscovery,
+  WorkerCredentials,
   WorkerPool,
   WorkerProxy,
 } from "wool-ts";
 import { expectNothingLeft } from "../support/nothing-left.ts";
 import { reasonOf } from "../support/reason-of.ts";
+import { makeCertificates } from "../support/registry-servers.ts";
 
 expectNothingLeft();
 
@@ -76,6 +81,33 @@ describe("a static list", () => {
     await using pool = await WorkerPool.start({ discovery: `static:${worker.address}`, tags: ["gpu"] });
     expect([...pool.workers.values()]).toEqual([worker.metadata]);
     expect(await pool.dispatch(pid)).toBe(worker.metadata?.pid);
+  });
+
+  describe("of workers with TLS", () => {
+    /** A worker with TLS, and credentials for it. */
+    async function startSecured(): Promise<{ worker: LocalWorker; credentials: WorkerCredentials }> {
+      const folder = mkdtempSync(join(tmpdir(), "certs-"));
+      const credentials = await WorkerCredentials.fromFiles(makeCertificates(folder));
+      rmSync(folder, { recursive: true });
+      const worker = new LocalWorker({ ...options, credentials });
+      await worker.start();
+      return { worker, credentials };
+    }
+
+    test("learns from workers with TLS, given the credentials of the pool", async () => {
+      const { worker, credentials } = await startSecured();
+      await using pool = await WorkerPool.start({ discovery: `static:${worker.address}`, credentials });
+      expect([...pool.workers.values()]).toEqual([worker.metadata]);
+      await worker.stop();
+    });
+
+    test("learns from workers with TLS, given credentials", async () => {
+      const { worker, credentials } = await startSecured();
+      const events = new StaticDiscovery([worker.address ?? ""], { credentials }).subscribe()[Symbol.asyncIterator]();
+      expect(await next(events)).toEqual({ type: "worker-added", worker: worker.metadata });
+      await events.return?.();
+      await worker.stop();
+    });
   });
 
   test("names a worker that cannot be asked by its address, until it can", async () => {

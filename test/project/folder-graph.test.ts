@@ -34,7 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   functions: ["explain", "revive", "capture", "emit", "modules", "engine", "syntax", "shipment"],
   values: ["refusals", "slots", "bytes"],
   security: ["certificates"],
-  discovery: ["redis", "etcd", "lan", "local"],
+  discovery: ["redis", "etcd", "dns", "lan", "local"],
   proxy: ["calls", "scheduling", "members"],
   worker: ["service", "thread", "host", "shared"],
 };

@@ -146,6 +146,14 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "lives in a directory of the caller's",
   ],
   "LocalDiscoveryOptions.pollInterval": ["src/discovery/local/local-discovery-processes.test.ts", "pollInterval"],
+  "OpenDiscoveryOptions.credentials": [
+    "test/integration/discovery-urls.test.ts",
+    "learns from workers with TLS, given the credentials of the pool",
+  ],
+  "StaticDiscoveryOptions.credentials": [
+    "test/integration/discovery-urls.test.ts",
+    "learns from workers with TLS, given credentials",
+  ],
   "StaticDiscoveryOptions.secure": ["src/discovery/static-discovery.test.ts", "secure"],
   "LanDiscoveryOptions.interfaces": ["src/discovery/lan/lan-discovery.test.ts", "interfaces"],
   "LanDiscoveryOptions.ttl": ["src/discovery/lan/lan-discovery.test.ts", "believes them for their time only"],

@@ -21,12 +21,14 @@ import {
   type Route,
   type RoutineSpec,
 } from "../../routine/index.ts";
+import { areTasksObserved } from "../../telemetry/index.ts";
 import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { DirectCall } from "./direct-call.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
+import { TaskReport } from "./task-report.ts";
 
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
@@ -217,6 +219,7 @@ interface SentArguments {
 
 /** Has a call followed by its signals, its limits and whoever observes the calls of a task. */
 function attend(call: Call, context: CallContext | undefined, options: CallOptions | undefined): void {
+  if (areTasksObserved()) call.watch(new TaskReport(call));
   if (call.signals !== undefined) followSignals(call, call.signals);
   const observer = context?.calls;
   if (observer !== undefined) {

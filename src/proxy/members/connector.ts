@@ -1,3 +1,4 @@
+import { reachOf } from "../../discovery/index.ts";
 import { HandshakeError } from "../../errors.ts";
 import type { Member } from "./member.ts";
 
@@ -11,6 +12,8 @@ export class Connector {
   readonly #members: ReadonlyMap<string, Member>;
   /** When each worker was last warned of, by uid. */
   readonly #warnedAt = new Map<string, number>();
+  /** Uids of workers that were reached once, or told to be out of reach. */
+  readonly #known = new Set<string>();
   readonly #unreachable: (member: Member, error: Error) => void;
 
   /** `unreachable` is told of each member that could not be connected to. */
@@ -39,6 +42,7 @@ export class Connector {
     member.link.connect().then(
       () => {
         member.failure = undefined;
+        this.#known.add(member.uid);
         member.retryAt = 0;
       },
       (error: Error) => this.#failed(member, error),
@@ -64,6 +68,18 @@ export class Connector {
     member.failure = error;
     member.retryAt = performance.now() + RETRY_MS;
     if (error instanceof HandshakeError) this.#warn(member.uid, error);
+    else this.#tellIfNeverReached(member, error);
     this.#unreachable(member, error);
+  }
+
+  /** A worker elsewhere that could never be reached is most likely announced at an address that leads nowhere. */
+  #tellIfNeverReached({ uid, metadata: { address } }: Member, error: Error): void {
+    const isElsewhere = reachOf(address) === "address" || reachOf(address) === "name";
+    if (!isElsewhere || this.#known.has(uid)) return;
+    this.#known.add(uid);
+    process.emitWarning(
+      `worker ${uid} is announced at ${address} and cannot be reached there; others are used meanwhile: ${error.message}`,
+      "WoolWarning",
+    );
   }
 }

@@ -5,3 +5,4 @@ export type { RestartOptions } from "./restart-policy.ts";
 export { Worker, type WorkerChange, type WorkerFactory, type WorkerLike, type WorkerListener } from "./worker.ts";
 export { threadEntry, useWorkerFile } from "./worker-entry.ts";
 export { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";
+export type { ProcessEnd } from "./worker-process.ts";

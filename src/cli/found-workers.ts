@@ -1,0 +1,87 @@
+import { resolveDiscovery, type WorkerMetadata } from "../discovery/index.ts";
+import { WorkerConnection } from "../proxy/index.ts";
+import type { WorkerCredentialsProvider } from "../security/index.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** How long it is listened for more workers after the last one, in milliseconds: the network is slower than a machine. */
+const QUIET_MS = { lan: 1500, local: 50, other: 500 };
+const ANSWER_MS = 3000;
+
+/** Workers that a discovery knows, and what is wrong with it if anything is. */
+export interface FoundWorkers {
+  readonly workers: readonly WorkerMetadata[];
+  readonly problem: string | undefined;
+}
+
+/** Collects the workers that a discovery tells of, until it has told of no other for a while. */
+export async function findWorkers(
+  url: string,
+  credentials: WorkerCredentialsProvider | undefined,
+  wait?: number,
+): Promise<FoundWorkers> {
+  const scheme = url.slice(0, url.indexOf(":"));
+  const quiet = wait ?? (scheme === "lan" ? QUIET_MS.lan : scheme === "local" ? QUIET_MS.local : QUIET_MS.other);
+  const discovery = await resolveDiscovery(url, { credentials });
+  const workers = new Map<string, WorkerMetadata>();
+  const iterator = discovery.value.subscribe()[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      let timer: NodeJS.Timeout | undefined;
+      const silence = new Promise<undefined>((resolve) => {
+        timer = setTimeout(() => resolve(undefined), quiet);
+      });
+      const step = await Promise.race([iterator.next(), silence]);
+      clearTimeout(timer);
+      if (step === undefined || step.done === true) break;
+      const { type, worker } = step.value;
+      if (type === "worker-dropped") workers.delete(worker.uid);
+      else workers.set(worker.uid, worker);
+    }
+    return { workers: [...workers.values()], problem: discovery.value.problem };
+  } finally {
+    void iterator.return?.();
+    await discovery.dispose();
+  }
+}
+
+/** Runs something with a connection to a worker, within a few seconds. */
+export async function withWorker<T>(
+  worker: WorkerMetadata,
+  credentials: WorkerCredentialsProvider | undefined,
+  use: (connection: WorkerConnection) => Promise<T>,
+  limit = ANSWER_MS,
+): Promise<T> {
+  const connection = new WorkerConnection(worker, credentials === undefined ? {} : { credentials });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    if (Number.isFinite(limit)) timer = setTimeout(() => reject(new Error(`no answer within ${limit} ms`)), limit);
+  });
+  try {
+    return await Promise.race([use(connection), late]);
+  } finally {
+    clearTimeout(timer);
+    await connection[Symbol.asyncDispose]();
+  }
+}
+
+/** Why something failed, on one line. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split("\n")[0] ?? "";
+}
+
+/** The workers that names stand for: their uids, or what these begin with. Throws `UsageError` for one that is unclear. */
+export function selectWorkers(workers: readonly WorkerMetadata[], names: readonly string[]): WorkerMetadata[] {
+  return names.map((name) => {
+    const [match, other] = workers.filter(({ uid, extra }) => uid === name || extra["name"] === name);
+    const [near, second] = workers.filter(({ uid }) => uid.startsWith(name));
+    if (match !== undefined && other === undefined) return match;
+    if (match === undefined && near !== undefined && second === undefined) return near;
+    const known = workers.map(({ uid }) => uid).join(", ") || "none";
+    if (match === undefined && near === undefined)
+      throw new UsageError(`there is no worker ${name}; there are: ${known}`);
+    throw new UsageError(
+      `${name} stands for more than one worker: ${[match, other, near, second].flatMap((each) => each?.uid ?? []).join(", ")}`,
+    );
+  });
+}

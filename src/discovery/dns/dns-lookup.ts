@@ -1,0 +1,179 @@
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { DiscoveryError } from "../../errors.ts";
+import { type DnsMessage, type DnsRecord, nameKey } from "../dns-message.ts";
+import { joinAddress } from "../network-addresses.ts";
+import { askNameServer, type NameServer } from "./dns-query.ts";
+
+const MOST_ALIASES = 8;
+const SYSTEM_SETTINGS = "/etc/resolv.conf";
+
+/** How names are looked up. */
+export interface LookupSettings {
+  readonly servers: readonly NameServer[];
+  /** Domains that short names may be in. */
+  readonly search: readonly string[];
+  /** A name with at least this many dots is looked up as it is first. */
+  readonly ndots: number;
+}
+
+/** What a look has found. */
+export interface Found {
+  /** As `host:port`. */
+  readonly addresses: readonly string[];
+  /** Seconds that this holds. */
+  readonly ttl: number;
+}
+
+/** The settings of this machine. */
+export function systemSettings(): LookupSettings {
+  const servers: NameServer[] = [];
+  let search: string[] = [];
+  let ndots = 1;
+  for (const line of readSettings().split("\n")) {
+    const [key, ...values] = line.trim().split(/\s+/);
+    if (key === "nameserver" && isIP((values[0] ?? "").replace(/%.*$/, "")) !== 0) {
+      servers.push({ host: values[0] ?? "", port: 53 });
+    } else if (key === "search" || key === "domain") search = values;
+    else if (key === "options") {
+      const option = values.find((value) => value.startsWith("ndots:"));
+      if (option !== undefined) ndots = Number(option.slice("ndots:".length));
+    }
+  }
+  return { servers, search, ndots };
+}
+
+/** Where the workers are that SRV records of a name lead to. */
+export async function lookupServices(name: string, settings: LookupSettings, timeout: number): Promise<Found> {
+  const { records, additionals, ttl, isEmpty } = await lookup(name, "SRV", settings, timeout);
+  if (isEmpty) return { addresses: [], ttl };
+  const lowest = Math.min(...records.map((record) => (record.type === "SRV" ? (record.data.priority ?? 0) : 0)));
+  const found = await Promise.all(
+    records.map(async (record): Promise<Found> => {
+      if (record.type !== "SRV" || (record.data.priority ?? 0) !== lowest) return { addresses: [], ttl: record.ttl };
+      const { target, port } = record.data;
+      const known = additionals.filter(({ name: of, type }) => nameKey(of) === nameKey(target) && isAddress(type));
+      if (known.length > 0) return addressesOf(known, port);
+      return await lookupAddresses(target, port, { ...settings, search: [], ndots: 0 }, timeout);
+    }),
+  );
+  return {
+    addresses: found.flatMap(({ addresses }) => addresses),
+    ttl: Math.min(ttl, ...found.map((each) => each.ttl)),
+  };
+}
+
+/** The addresses of a name, with a port. */
+export async function lookupAddresses(
+  name: string,
+  port: number,
+  settings: LookupSettings,
+  timeout: number,
+): Promise<Found> {
+  const [ipv4, ipv6] = await Promise.all([
+    lookup(name, "A", settings, timeout),
+    lookup(name, "AAAA", settings, timeout),
+  ]);
+  const found = addressesOf([...ipv4.records, ...ipv6.records], port);
+  if (found.addresses.length > 0) return found;
+  return { addresses: [], ttl: Math.min(ipv4.ttl, ipv6.ttl) };
+}
+
+interface Answer {
+  readonly records: readonly DnsRecord[];
+  readonly additionals: readonly DnsRecord[];
+  readonly ttl: number;
+  readonly isEmpty: boolean;
+}
+
+/** Asks for a name in each domain that it may be in. */
+async function lookup(
+  name: string,
+  type: "SRV" | "A" | "AAAA",
+  settings: LookupSettings,
+  timeout: number,
+): Promise<Answer> {
+  let empty: Answer | undefined;
+  for (const candidate of candidates(name, settings)) {
+    const answer = await lookupExactly(candidate, type, settings, timeout);
+    if (!answer.isEmpty) return answer;
+    empty ??= answer;
+  }
+  return empty ?? { records: [], additionals: [], ttl: 0, isEmpty: true };
+}
+
+/** Asks for exactly this name, and where an alias leads. */
+async function lookupExactly(
+  name: string,
+  type: "SRV" | "A" | "AAAA",
+  { servers }: LookupSettings,
+  timeout: number,
+): Promise<Answer> {
+  let wanted = name;
+  let ttl = Number.POSITIVE_INFINITY;
+  let message = await askAny(servers, wanted, type, timeout);
+  for (let aliases = 0; aliases < MOST_ALIASES; aliases++) {
+    const own = message.answers.filter((record) => nameKey(record.name) === nameKey(wanted));
+    const records = own.filter((record) => record.type === type);
+    const { additionals = [], negativeTtl = 0 } = message;
+    if (records.length > 0) {
+      return { records, additionals, ttl: Math.min(ttl, ...records.map((record) => record.ttl)), isEmpty: false };
+    }
+    const alias = own.find((record) => record.type === "CNAME");
+    if (alias?.type !== "CNAME") return { records, additionals, ttl: Math.min(ttl, negativeTtl), isEmpty: true };
+    wanted = alias.data;
+    ttl = Math.min(ttl, alias.ttl);
+    // A server may say where an alias leads in the same answer.
+    const isKnown = message.answers.some((record) => nameKey(record.name) === nameKey(wanted));
+    if (!isKnown) message = await askAny(servers, wanted, type, timeout);
+  }
+  throw new DiscoveryError(`${name} leads through more than ${MOST_ALIASES} aliases`);
+}
+
+/** Asks one server after the other until one has a verdict. */
+async function askAny(
+  servers: readonly NameServer[],
+  name: string,
+  type: "SRV" | "A" | "AAAA",
+  timeout: number,
+): Promise<DnsMessage> {
+  const failures: string[] = [];
+  for (const server of servers) {
+    try {
+      const message = await askNameServer(server, { name, type }, timeout);
+      if (message.verdict === "NOERROR" || message.verdict === "NXDOMAIN") return message;
+      failures.push(`the name server ${joinAddress(server.host, server.port)} answers ${message.verdict}`);
+    } catch (error) {
+      failures.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  const reason = servers.length === 0 ? `${SYSTEM_SETTINGS} names no name server` : failures.join("; ");
+  throw new DiscoveryError(`${name} cannot be looked up: ${reason}`);
+}
+
+function candidates(name: string, { search, ndots }: LookupSettings): string[] {
+  if (name.endsWith(".")) return [name];
+  const others = search.map((domain) => `${name}.${domain}`);
+  const dots = name.split(".").length - 1;
+  return dots >= ndots ? [name, ...others] : [...others, name];
+}
+
+function addressesOf(records: readonly DnsRecord[], port: number): Found {
+  const usable = records.filter(({ type }) => isAddress(type));
+  return {
+    addresses: usable.map(({ data }) => joinAddress(String(data), port)),
+    ttl: Math.min(...usable.map(({ ttl }) => ttl)),
+  };
+}
+
+function isAddress(type: string): boolean {
+  return type === "A" || type === "AAAA";
+}
+
+function readSettings(): string {
+  try {
+    return readFileSync(SYSTEM_SETTINGS, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,88 @@
+import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { connect, isIPv6 } from "node:net";
+import { DiscoveryError } from "../../errors.ts";
+import { type DnsMessage, type DnsQuestion, decodeMessage, encodeMessage, nameKey } from "../dns-message.ts";
+import { joinAddress } from "../network-addresses.ts";
+
+/** A name server. */
+export interface NameServer {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Times that a question is sent before the server counts as silent. */
+const ATTEMPTS = 2;
+
+/**
+ * Asks a name server, by UDP, and by TCP where the answer does not fit. Throws `DiscoveryError` when it does not answer
+ * within `timeout` milliseconds.
+ */
+export async function askNameServer(server: NameServer, question: DnsQuestion, timeout: number): Promise<DnsMessage> {
+  const id = randomInt(1, 65_536);
+  const query = encodeMessage({ kind: "query", id, questions: [question], answers: [] });
+  const isAnswer = (bytes: Buffer): DnsMessage | undefined => {
+    const message = decodeMessage(bytes);
+    const [asked] = message?.questions ?? [];
+    const fits = message?.kind === "response" && message.id === id && asked !== undefined;
+    return fits && nameKey(asked.name) === nameKey(question.name) && asked.type === question.type ? message : undefined;
+  };
+  let failure: unknown;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    try {
+      const answer = await askByUdp(server, query, isAnswer, timeout / ATTEMPTS);
+      return answer.isTruncated === true ? await askByTcp(server, query, isAnswer, timeout) : answer;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  const where = joinAddress(server.host, server.port);
+  throw new DiscoveryError(`the name server ${where} does not answer: ${String(failure)}`, { cause: failure });
+}
+
+type Reader = (bytes: Buffer) => DnsMessage | undefined;
+
+function askByUdp({ host, port }: NameServer, query: Buffer, read: Reader, timeout: number): Promise<DnsMessage> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
+    const timer = setTimeout(() => end(() => reject(new Error(`no answer within ${timeout} ms`))), timeout);
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      socket.removeAllListeners();
+      socket.on("error", () => undefined);
+      socket.close();
+      settle();
+    };
+    socket.on("error", (error) => end(() => reject(error)));
+    socket.on("message", (bytes) => {
+      const message = read(bytes);
+      if (message !== undefined) end(() => resolve(message));
+    });
+    // Connected, so that it hears of a port that nobody listens on, and of nobody else.
+    socket.connect(port, host, () => socket.send(query));
+  });
+}
+
+function askByTcp({ host, port }: NameServer, query: Buffer, read: Reader, timeout: number): Promise<DnsMessage> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
+    let received = Buffer.alloc(0);
+    const timer = setTimeout(() => end(() => reject(new Error(`no answer within ${timeout} ms`))), timeout);
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      settle();
+    };
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(query.length);
+    socket.on("connect", () => socket.write(Buffer.concat([length, query])));
+    socket.on("error", (error) => end(() => reject(error)));
+    socket.on("close", () => end(() => reject(new Error("the connection was closed"))));
+    socket.on("data", (bytes) => {
+      received = Buffer.concat([received, bytes]);
+      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
+      const message = read(received.subarray(2, 2 + received.readUInt16BE(0)));
+      end(() => (message === undefined ? reject(new Error("the answer makes no sense")) : resolve(message)));
+    });
+  });
+}

@@ -1,0 +1,1 @@
+export { DnsDiscovery, type DnsDiscoveryOptions } from "./dns-discovery.ts";

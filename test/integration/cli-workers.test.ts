@@ -1,0 +1,229 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { currentTask, routine, WorkerPool } from "wool-ts";
+import { startWorkers, wool } from "../support/cli.ts";
+import { freePort } from "../support/free-port.ts";
+import { expectNothingLeft } from "../support/nothing-left.ts";
+import { isRunning, killProcess } from "../support/processes.ts";
+import { until } from "../support/until.ts";
+
+expectNothingLeft();
+
+const DISCOVERY = ["--discovery", "local:cli"];
+const pid = routine(async () => process.pid);
+const lastUntil = routine(async (file: string) => {
+  const { existsSync: exists, writeFileSync: write } = await import("node:fs");
+  write(`${file}-begun`, "");
+  while (!exists(file) && currentTask()?.signal.aborted !== true)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  return "done";
+});
+
+describe("wool worker", () => {
+  test("runs workers that pools find, with what they were told to be", async () => {
+    await using command = await startWorkers([
+      ...DISCOVERY,
+      ..."--workers 2 --tag gpu --tag big,fast --name render --extra rack=7 --threads 2 --max-concurrency 3".split(" "),
+    ]);
+    await using pool = await WorkerPool.start({ discovery: "local:cli", quorum: 2, tags: ["gpu"] });
+    const workers = [...pool.workers.values()];
+    expect(workers.map((worker) => worker.pid).sort()).toEqual(
+      command
+        .workers()
+        .map((line) => line.pid)
+        .sort(),
+    );
+    expect(workers[0]?.tags).toEqual(new Set(["gpu", "big", "fast"]));
+    expect(workers[0]?.extra).toEqual({ name: "render", rack: "7" });
+    expect(workers.map((worker) => worker.pid)).toContain(await pool.dispatch(pid));
+  });
+
+  test("starts a worker again that crashes", async () => {
+    await using command = await startWorkers(DISCOVERY);
+    const [first] = command.workers();
+    killProcess(first?.pid);
+    await until(() => command.workers().length === 2, "it is started again");
+    expect(command.lines().map(({ event }) => event)).toContain("lost");
+    expect(command.workers()[1]?.uid).toBe(first?.uid);
+  });
+
+  test("listens on the ports that it was given, one after the other, and advertises what it was told", async () => {
+    const port = await freePort();
+    await using command = await startWorkers([
+      ...DISCOVERY,
+      ...`--host 127.0.0.1 --port ${port} --advertise localhost`.split(" "),
+    ]);
+    expect(command.workers()[0]?.address).toBe(`127.0.0.1:${port}`);
+    const { stdout, code } = await wool("ps", ...DISCOVERY, "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([{ address: `localhost:${port}`, responds: true, secure: false }]);
+    // A probe needs nothing but the address.
+    expect((await wool("ps", "--discovery", `static:127.0.0.1:${port}`)).code).toBe(0);
+  });
+
+  test("says which port is in use, and ends with 1", async () => {
+    await using command = await startWorkers([...DISCOVERY, "--host", "127.0.0.1"]);
+    const port = command.workers()[0]?.address?.split(":")[1] ?? "";
+    const { code, stdout } = await wool("worker", "--discovery", "local:other", "--host", "127.0.0.1", "--port", port);
+    expect(code).toBe(1);
+    expect(stdout).toContain("EADDRINUSE");
+    expect(stdout).toContain(port);
+  });
+
+  test("logs text where it is told to", async () => {
+    const port = await freePort();
+    const args = [
+      "worker",
+      ...DISCOVERY,
+      "--no-json",
+      "--host",
+      "127.0.0.1",
+      "--port",
+      String(port),
+      "--preload",
+      "./none",
+    ];
+    const { code, stdout } = await wool(...args);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^\d\d:\d\d:\d\d the workers could not be started: .*none/m);
+    expect(stdout).not.toContain("{");
+  });
+
+  type Running = Awaited<ReturnType<typeof startWorkers>>;
+
+  /** A call that lasts until a file exists, and the command that runs it. */
+  async function withTask(
+    args: readonly string[],
+    use: (task: Promise<string>, command: Running, letEnd: () => void) => Promise<void>,
+  ): Promise<void> {
+    await using command = await startWorkers([...DISCOVERY, ...args]);
+    await using pool = await WorkerPool.start({ discovery: "local:cli" });
+    const folder = mkdtempSync(join(tmpdir(), "task-"));
+    const file = join(folder, "end");
+    const task = pool.dispatch(lastUntil, file).catch((error: Error) => error.name);
+    await until(() => existsSync(`${file}-begun`), "the task runs");
+    await use(task, command, () => writeFileSync(file, ""));
+    await task;
+    rmSync(folder, { recursive: true });
+  }
+
+  test("finishes running tasks after SIGINT", async () => {
+    await withTask([], async (task, command, letEnd) => {
+      command.program.child.kill("SIGINT");
+      await until(() => command.lines().some(({ event }) => event === "stopping"), "it stops");
+      letEnd();
+      expect(await task).toBe("done");
+      expect((await command.program.ended).code).toBe(0);
+    });
+  });
+
+  test("finishes running tasks after SIGTERM within --grace, and cancels them at once without", async () => {
+    await withTask(["--grace", "60000"], async (task, command, letEnd) => {
+      command.program.child.kill("SIGTERM");
+      await until(() => command.lines().some(({ event }) => event === "stopping"), "it stops");
+      letEnd();
+      expect(await task).toBe("done");
+      expect((await command.program.ended).code).toBe(0);
+    });
+    await withTask([], async (task, command) => {
+      command.program.child.kill("SIGTERM");
+      expect(await task).toBe("TaskCancelled");
+      expect((await command.program.ended).code).toBe(0);
+    });
+  });
+
+  test("cancels tasks at a second signal", async () => {
+    await withTask([], async (task, command) => {
+      command.program.child.kill("SIGINT");
+      await until(() => command.lines().some(({ event }) => event === "stopping"), "it stops");
+      command.program.child.kill("SIGINT");
+      expect(await task).toBe("TaskCancelled");
+      expect((await command.program.ended).code).toBe(0);
+      expect(command.lines().map(({ event }) => event)).toContain("hurrying");
+    });
+  });
+
+  test.each([
+    [["--discovery", "lna:x"], 'there is no discovery "lna:"'],
+    [["--discovery", "lan:x"], "workers of lan: must listen where others reach them: add --host 0.0.0.0"],
+    [["--port", "9000"], "--port needs --host"],
+    [["--advertise", "here"], "--advertise needs --host"],
+    [["--host", "::1", "--port", "70000"], '--port must be a whole number from 1 to 65535, not "70000"'],
+    [["--host", "::1", "--port", "65535", "--workers", "2"], "would need port 65536"],
+    [["--host", "::1", "--advertise", "here:1", "--workers", "2"], "leave the port out"],
+    [["--host", "::1", "--advertise", "not a host"], '--advertise takes HOST or HOST:PORT, not "not a host"'],
+    [["--workers", "0"], '--workers must be a whole number from 1 to 10000, not "0"'],
+    [["--extra", "rack"], '--extra takes KEY=VALUE, not "rack"'],
+    [["--json", "--no-json"], "contradict each other"],
+    [["--cert", "a.pem"], "--cert needs --ca"],
+    [["--ca", "a.pem", "--cert", "b.pem"], "--cert needs --key"],
+    [["--host", "::1", "--ca", "a.pem"], "a worker with TLS needs --cert and --key"],
+    [["--thread", "2"], "there is no option --thread; did you mean --threads?"],
+    [["extra"], "wool worker takes options only, not extra"],
+  ])("refuses %j", async (args, message) => {
+    const { code, stderr, stdout } = await wool("worker", ...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("wool ps and wool stop", () => {
+  test("list workers, and say so where there are none or they do not answer", async () => {
+    const none = await wool("ps", "--discovery", "local:nobody");
+    expect(none).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("local:nobody knows no workers"),
+    });
+    const port = await freePort();
+    const dead = await wool("ps", "--discovery", `static:127.0.0.1:${port}`, "--wait", "3000", "--json");
+    expect(dead.code).toBe(1);
+    expect(JSON.parse(dead.stdout)).toMatchObject([
+      { responds: false, error: expect.stringContaining("ECONNREFUSED") },
+    ]);
+    await using command = await startWorkers([...DISCOVERY, "--tag", "gpu"]);
+    const [worker] = command.workers();
+    const listed = await wool("ps", ...DISCOVERY);
+    expect(listed.code).toBe(0);
+    expect(listed.stdout).toMatch(new RegExp(`^${worker?.uid} .*gpu +idle for`, "m"));
+    expect((await wool("ps", ...DISCOVERY, "--tag", "cpu")).code).toBe(1);
+  });
+
+  test("drain one worker, some by tag, or all", async () => {
+    await using gpus = await startWorkers([...DISCOVERY, "--tag", "gpu", "--workers", "2"]);
+    await using cpus = await startWorkers([...DISCOVERY, "--tag", "cpu", "--name", "calc"]);
+    const [first, second] = gpus.workers();
+    const one = await wool("stop", first?.uid?.slice(0, -1) ?? "", ...DISCOVERY);
+    expect(one).toMatchObject({ code: 0, stdout: `${first?.uid} has stopped\n` });
+    await until(() => !isRunning(first?.pid), "its process has ended");
+    const byTag = await wool("stop", "--tag", "gpu", "--timeout", "0", ...DISCOVERY, "--json");
+    expect(JSON.parse(byTag.stdout)).toEqual([{ uid: second?.uid, stopped: true, error: null }]);
+    // With its last worker stopped the command has nothing to do.
+    expect((await gpus.program.ended).code).toBe(0);
+    expect((await wool("stop", "calc", ...DISCOVERY)).code).toBe(0);
+    expect((await cpus.program.ended).code).toBe(0);
+    expect((await wool("stop", "--all", ...DISCOVERY)).code).toBe(1);
+  });
+
+  test.each([
+    [["stop"], "which workers?"],
+    [["stop", "--all", "--tag", "x"], "--tag and --all contradict each other"],
+    [["stop", "nobody", "--discovery", "local:nobody"], "there is no worker nobody; there are: none"],
+    [["stop", "--all", "--timeout", "-5"], "--timeout"],
+    [["ps", "--discovery", "http://x"], 'there is no discovery "http:"'],
+    [["ps", "--jason"], "there is no option --jason; did you mean --json?"],
+  ])("refuse %j", async (args, message) => {
+    const { code, stderr } = await wool(...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  test("say what is wrong with a registry", async () => {
+    const url = `etcd://127.0.0.1:${await freePort()}/x?connectTimeout=300`;
+    const { code, stderr } = await wool("ps", "--discovery", url);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/etcd at 127\.0\.0\.1:\d+ cannot be reached/);
+  });
+});
