@@ -24,6 +24,8 @@ export interface CallExtras {
   readonly serializer?: Serializer | undefined;
   readonly idempotent?: boolean | undefined;
   readonly key?: string | undefined;
+  /** Only data is accepted as its outcome. */
+  readonly dataOnly?: boolean | undefined;
   /** Tags that its worker must have: at least one, or none is given. */
   readonly needs?: readonly string[] | undefined;
 }

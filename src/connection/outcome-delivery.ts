@@ -1,7 +1,7 @@
 import type { Call } from "../call/index.ts";
-import { UnexpectedResponse } from "../errors.ts";
+import { SerializationError, UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
-import { ValueDecoder } from "../values/index.ts";
+import { functionPort, NotData, ValueDecoder } from "../values/index.ts";
 import {
   type CallerLimits,
   DEFAULT_LIMITS,
@@ -14,6 +14,7 @@ import {
 } from "../wire/index.ts";
 
 const decoder = new ValueDecoder();
+const dataDecoder = new ValueDecoder(functionPort(), { dataOnly: true });
 
 /** Finds what a worker sent back, decodes it and tells the calls, in the order in which it came. */
 export class OutcomeDelivery {
@@ -70,9 +71,14 @@ export class OutcomeDelivery {
   #deliver(call: Call, kind: number, payload: Payload, flag: boolean): void {
     let value: unknown;
     try {
-      value = payload.read(decoder, isForSerializer(kind, flag) ? call.extras?.serializer : undefined);
+      const { extras } = call;
+      const serializer = isForSerializer(kind, flag) ? extras?.serializer : undefined;
+      value = payload.read(extras?.dataOnly === true ? dataDecoder : decoder, serializer);
     } catch (cause) {
-      const error = unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
+      const error =
+        cause instanceof NotData
+          ? notData(call, kind, cause)
+          : unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
       this.#abandon(call, error);
       call.fail(error);
       return;
@@ -100,6 +106,15 @@ function isForSerializer(kind: number, flag: boolean): boolean {
 
 function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {
   return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
+}
+
+function notData({ route }: Call, kind: number, { message }: NotData): SerializationError {
+  const what = kind === ResponseField.result ? "result" : kind === ResponseField.raised ? "error" : "yielded";
+  return new SerializationError(
+    `${what}: ${route.name} sent back a value that ${message}, and results: "data" accepts neither functions nor ` +
+      "instances of unknown classes. Return plain data, or import the class where the call is made.",
+    what,
+  );
 }
 
 /** Tells a call what came of it. False for a value that nobody asked for. */

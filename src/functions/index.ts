@@ -39,7 +39,7 @@ export {
   prepareForTypeScript,
   projectRoot,
 } from "./modules/index.ts";
-export { acceptDependency, assemble, hasDependency, ModuleUnavailable } from "./revive/index.ts";
+export { acceptDependency, assemble, findKnown, hasDependency, ModuleUnavailable } from "./revive/index.ts";
 export {
   type Assembled,
   Cell,

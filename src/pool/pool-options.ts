@@ -44,6 +44,8 @@ export interface PoolOptions {
   readonly quorumTimeout?: number;
   /** Most calls that wait for room at a worker before `PoolSaturated`. Default: no limit. */
   readonly maxPending?: number;
+  /** `"data"`: see `RoutineOptions.results`, for all calls. Default: functions and instances of any class are accepted. */
+  readonly results?: "data";
 }
 
 const CHECKS = {

@@ -203,7 +203,7 @@ export class WorkerPool implements AsyncDisposable {
 
   #proxyOptions(size: number): WorkerProxyOptions {
     const { discovery, filter, tags, lease, loadBalancer, lazy, quorum = 1, quorumTimeout, maxPending } = this.#options;
-    const { credentials, limits } = this.#options;
+    const { credentials, limits, results } = this.#options;
     const wanted = new Set(tags);
     return {
       discovery:
@@ -222,6 +222,7 @@ export class WorkerPool implements AsyncDisposable {
       ...(maxPending === undefined ? {} : { maxPending }),
       ...(credentials === undefined ? {} : { credentials }),
       ...(limits === undefined ? {} : { limits }),
+      ...(results === undefined ? {} : { results }),
     };
   }
 

@@ -124,7 +124,7 @@ export class WorkerProxy implements AsyncDisposable {
     this.#isFollower = options.discovery instanceof RosterDiscovery;
     this.#roster.maxPending = options.maxPending ?? Number.POSITIVE_INFINITY;
     this.#unfollow = this.#roster.follow(() => this.#passOn());
-    this.#caller = new RoutineCaller(this.#scheduler, this.#roster);
+    this.#caller = new RoutineCaller(this.#scheduler, this.#roster, options.results);
   }
 
   /** The workers that are used, by uid: a live view. */

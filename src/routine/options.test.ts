@@ -112,7 +112,7 @@ describe("options of a routine and of a call", () => {
 
   it("an unknown one that is like none is refused with all there are", () => {
     expect(() => checkRoutineOptions({ concurrencyLevel: 1 }, "routine()")).toThrow(
-      "name, timeout, dispatchTimeout, idempotent, ship, serializer, prefetch",
+      "name, timeout, dispatchTimeout, idempotent, ship, serializer, results, prefetch",
     );
   });
 

@@ -16,6 +16,11 @@ export interface RoutineOptions {
   readonly ship?: "auto" | "reference" | "value";
   /** Used for arguments, results, yielded, sent and thrown values alike. Default: the runtime's own. */
   readonly serializer?: Serializer;
+  /**
+   * `"data"`: functions, and instances of classes that the caller does not know, are refused in results, yielded and thrown
+   * values, before any code of the worker is compiled. Default: they are accepted.
+   */
+  readonly results?: "data";
   /** Generators: how many steps the worker may run ahead of `next()`. Default: 0, strictly on demand. */
   readonly prefetch?: number;
   /** Tags that a worker must have, all of them, to get the task. Default: none. */
@@ -44,6 +49,7 @@ const ROUTINE_CHECKS: Record<keyof RoutineOptions, Check> = {
   idempotent: must.flag,
   ship: must.oneOf("auto", "reference", "value"),
   serializer: (value) => (isSerializer(value) ? undefined : "an object with the methods dumps and loads"),
+  results: must.oneOf("data"),
   prefetch: must.wholeNumber(0),
   needs: must.texts,
 };

@@ -57,6 +57,7 @@ export class RoutineSpec {
       options.timeout === undefined &&
       options.dispatchTimeout === undefined &&
       options.idempotent === undefined &&
+      options.results === undefined &&
       options.prefetch === undefined &&
       options.needs === undefined;
   }

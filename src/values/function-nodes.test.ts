@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { MalformedPayload } from "./bytes/malformed-payload.ts";
+import { NotData } from "./function-nodes.ts";
 import {
   type Dependency,
   type Dismantled,
@@ -57,12 +58,20 @@ class FakePort implements FunctionPort {
     return { value, complete };
   }
 
+  findKnown(head: PlainData): unknown {
+    if (typeof head === "string") return [...this.references].find(([, name]) => name === head)?.[0];
+    if (typeof head !== "object" || head === null || !("id" in head)) return undefined;
+    return head.isClass === true ? this.known[Number(head.id)] : undefined;
+  }
+
   referenceOf(value: object | symbol): Dismantled | undefined {
     const head = this.references.get(value);
     return head === undefined ? undefined : { head, dependencies: [], early: [], parts: [], labels: [] };
   }
 
-  refuseSymbol(): void {}
+  refuseSymbol(_instance: object, symbol: symbol): void {
+    if (symbol.description === "foreign") throw new ShippingError("is another symbol there", [], "send plain data");
+  }
 
   privatesOf(value: object): PrivateState[] {
     return this.privates.get(value) ?? [];
@@ -349,4 +358,91 @@ describe("travellers", () => {
       "after",
     ]);
   });
+});
+
+describe("where only data is taken", () => {
+  class Point {
+    x = 1;
+  }
+
+  function read(value: unknown): unknown {
+    const payload = Uint8Array.from(encoder.encode(value));
+    const assemble = (): never => {
+      throw new Error("it was assembled");
+    };
+    const strict: FunctionPort = {
+      assemble,
+      dismantle: (fn, holder) => port.dismantle(fn, holder),
+      findKnown: (head) => port.findKnown(head),
+      referenceOf: (given) => port.referenceOf(given),
+      refuseSymbol: () => {},
+      privatesOf: () => [],
+      restorePrivates: assemble,
+    };
+    return new ValueDecoder(strict, { dataOnly: true }).decode(payload);
+  }
+
+  it("data, instances of known classes and known symbols are read", () => {
+    const symbol = Symbol("imported");
+    port.references.set(symbol, "a symbol");
+    const value = { list: [1, new Date(5)], map: new Map([["a", { b: 2 }]]), symbol, error: new RangeError("far") };
+    expect(read(value)).toEqual(value);
+    const [point, other] = read([new Point(), Object.create(new Point())]) as Point[];
+    expect(point).toBeInstanceOf(Point);
+    expect([other?.x, Object.hasOwn(other ?? {}, "x")]).toEqual([1, false]);
+  });
+
+  it("functions are refused wherever they are, and nothing is assembled", () => {
+    const fn = (): number => 1;
+    const module = { name: "module", run: fn };
+    port.references.set(module, "a module");
+    const places: unknown[] = [
+      fn,
+      [fn],
+      { fn },
+      new Map([["fn", fn]]),
+      Object.assign(new Error("e"), { fn }),
+      Point,
+      [module],
+    ];
+    places.push(Object.defineProperty({}, "fn", { get: fn, enumerable: true }), Object.create({ fn }) as object);
+    for (const value of places) expect(() => read(value)).toThrow(NotData);
+    expect(() => read([fn])).toThrow(/holds a function/);
+    expect(() => read([module])).toThrow(/holds an object of this process/);
+  });
+
+  it("instances of classes that are not known here are refused", () => {
+    const payload = Uint8Array.from(encoder.encode([new Point()]));
+    port.known.length = 0;
+    const strict = new ValueDecoder(port, { dataOnly: true });
+    expect(() => strict.decode(payload)).toThrow(/holds an instance of .*, a class that is not known here/);
+    expect(strict.decode(encoder.encode({ still: "usable" }))).toEqual({ still: "usable" });
+  });
+});
+
+it("an instance that names its maker, where the prototype does not, has the maker's prototype there", () => {
+  const prototype = { plus: (): number => 1 };
+  function Maker(this: { constructor: unknown; n: number }): void {
+    this.constructor = Maker;
+    this.n = 1;
+  }
+  Maker.prototype = prototype;
+  port.known.push(Maker);
+  port.captures.set(Maker, { head: { kind: "module", id: port.known.indexOf(Maker), isClass: true } });
+  const made: object = Reflect.construct(Maker, []);
+  const back = decoder.decode(encoder.encode(made)) as object;
+  expect(Object.getPrototypeOf(back)).toBe(prototype);
+  expect(back).toMatchObject({ constructor: Maker, n: 1 });
+});
+
+it("something thrown leaves out what is under a symbol that means nothing elsewhere", () => {
+  class Failure extends Error {
+    readonly code = "E1";
+  }
+  const error = Object.assign(new Failure("bad"), { [Symbol.for("shared")]: 1, [Symbol("foreign")]: "hidden" });
+  expect(() => encoder.encode(error)).toThrow(/another symbol/);
+  const back = decoder.decode(Uint8Array.from(encoder.encodeThrown(error) as Uint8Array));
+  expect(back).toBeInstanceOf(Failure);
+  expect(back).toMatchObject({ message: "bad", code: "E1", [Symbol.for("shared")]: 1 });
+  expect(back).toMatchObject({ dropped: ["error[Symbol(foreign)]"] });
 });

@@ -24,6 +24,11 @@ export function writeFunction(writer: GraphWriter, fn: object, holder?: object):
 
 /** Reads a function whose tag has been read. */
 export function readFunction(reader: GraphReader): unknown {
+  if (reader.dataOnly) {
+    const known = readKnown(reader);
+    reader.defer(() => void readAll(reader));
+    return known;
+  }
   const assembled = readHead(reader);
   reader.defer(() => assembled.complete(readAll(reader)));
   return assembled.value;
@@ -39,6 +44,7 @@ export function writeReference(writer: GraphWriter, value: object | symbol): boo
 
 /** Reads a reference whose tag has been read. */
 export function readReference(reader: GraphReader): unknown {
+  if (reader.dataOnly) return readKnown(reader);
   const assembled = readHead(reader);
   assembled.complete([]);
   return assembled.value;
@@ -62,6 +68,39 @@ function readHead(reader: GraphReader): Assembled {
   const assembled = reader.port.assemble(head, early);
   reader.remember(assembled.value);
   return assembled;
+}
+
+/**
+ * Reads a function or reference where only data is taken: the class of an instance, or what it inherits from, as far as
+ * this process knows it, and symbols.
+ */
+function readKnown(reader: GraphReader): unknown {
+  const isClass = reader.takesClass;
+  reader.enter();
+  reader.takesClass = false;
+  const head = readPlainData(reader);
+  reader.takesClass = isClass;
+  const early = readAll(reader);
+  reader.takesClass = isClass;
+  reader.leave();
+  const known = reader.port.findKnown(head, early);
+  if (!isClass && typeof known !== "symbol") {
+    throw new NotData(`holds ${typeof known === "object" ? "an object of this process" : "a function"}`);
+  }
+  if (known === undefined) throw new NotData(`holds an instance of ${nameIn(head)}, a class that is not known here`);
+  reader.remember(known);
+  return known;
+}
+
+/** Thrown where only data is taken, for what is more than that. */
+export class NotData extends Error {
+  override readonly name = "NotData";
+}
+
+function nameIn(head: PlainData): string {
+  if (typeof head !== "object" || head === null || Array.isArray(head)) return "a class";
+  const name = "name" in head ? head.name : "path" in head && Array.isArray(head.path) ? head.path.at(-1) : undefined;
+  return typeof name === "string" && name !== "" ? name : "a class without a name";
 }
 
 /** Writes a variable that functions share; false when `value` is not one. */

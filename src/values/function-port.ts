@@ -9,6 +9,7 @@ import {
   type Dismantled,
   dismantle,
   endCapture,
+  findKnown,
   moduleConstant,
   type PlainData,
   PortableIds,
@@ -44,6 +45,8 @@ export interface FunctionPort {
   dismantle(fn: object, holder?: object): Dismantled;
   /** Makes the shell of a function, or finds an object by its name, from what `dismantle` or `referenceOf` said. */
   assemble(head: PlainData, early: readonly unknown[]): Assembled;
+  /** What `assemble` would make, if this process has it already; nothing is compiled or loaded for that. */
+  findKnown(head: PlainData, early: readonly unknown[]): unknown;
   /** How to name an object or symbol that both sides have: an intrinsic, a module. Undefined for an ordinary object. */
   referenceOf(value: object | symbol): Dismantled | undefined;
   /** Throws `ShippingError` for an instance that has something under a symbol which its class would not have there. */
@@ -68,6 +71,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
   return {
     dismantle: (fn, holder) => dismantle(fn, policyOf(fn, holder)),
     assemble: (head, early) => assemble(head, early, policy),
+    findKnown,
     referenceOf: (value) => referenceOf(value, policy),
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),

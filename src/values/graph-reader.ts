@@ -51,6 +51,10 @@ import { hold, isWeakCollection, NO_COLLECTIONS, type WeakCollection } from "./w
 /** Reads what `GraphWriter` wrote. One payload at a time. */
 export class GraphReader extends ByteReader {
   readonly port: FunctionPort;
+  /** Functions, and instances of classes that this process does not know, are refused. */
+  readonly dataOnly: boolean;
+  /** The value that is read next may be a class, where only data is taken otherwise. */
+  takesClass = false;
   binary: BinaryReader = BinaryReader.NONE;
   #depth = 0;
   #remembering = false;
@@ -63,9 +67,10 @@ export class GraphReader extends ByteReader {
   #collections: Set<WeakCollection> | undefined;
   #kept: Set<object> | undefined;
 
-  constructor(port: FunctionPort) {
+  constructor(port: FunctionPort, dataOnly = false) {
     super();
     this.port = port;
+    this.dataOnly = dataOnly;
   }
 
   /** The value in `bytes` from `start` to `end`. With `owned`, large binary data may stay where it is. */
@@ -119,6 +124,7 @@ export class GraphReader extends ByteReader {
   clear(): void {
     this.close();
     this.#depth = 0;
+    this.takesClass = false;
     if (this.#made.length > 0) this.#made = [];
     if (this.#shapes.length > 0) this.#shapes = [];
     if (this.#later.length > 0) this.#later = [];

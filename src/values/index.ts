@@ -2,11 +2,12 @@ import "./weigh.ts";
 
 export { copyPayload, type EncodedValue, MalformedPayload, PayloadParts, type PayloadSource } from "./bytes/index.ts";
 export { decode, encode } from "./codec.ts";
+export { NotData } from "./function-nodes.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
 export { Refusal } from "./refusal.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
 export { setTraps } from "./traps.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller, travellerKindOf } from "./traveller.ts";
-export { type DecodeOptions, ValueDecoder } from "./value-decoder.ts";
+export { type DecodeOptions, type DecoderOptions, ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";
 export { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";

@@ -8,6 +8,9 @@ export class Refusal extends Error {
   /** Steps from the culprit to the very thing in the way, when someone else found it. */
   readonly steps: readonly string[];
 
+  /** The property of the culprit that is in the way, when it could travel without. */
+  key: string | symbol | undefined;
+
   constructor(culprit: WeakKey, what: string, fix: string, steps: readonly string[] = [], cause?: unknown) {
     super(what, cause === undefined ? undefined : { cause });
     this.culprit = culprit;

@@ -4,6 +4,7 @@ import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { constructorOf, ownProperty } from "./own-property.ts";
+import { Refusal } from "./refusal.ts";
 import { refuseHiddenState } from "./refusals/index.ts";
 import {
   close,
@@ -52,7 +53,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
     }
     if (state === ordinaryState) refuseHiddenState(value);
   }
-  const origin = isDefault || shown === null ? undefined : constructorOf(shown);
+  const origin = isDefault || shown === null ? undefined : (constructorOf(shown) ?? namedMaker(writer, value, shown));
   if (!isDefault) refuseForeignSymbols(writer, value, properties);
   const privates = isDefault ? NO_PRIVATES : orRefuse(value, () => writer.port.privatesOf(value));
 
@@ -101,6 +102,19 @@ function writeNamed(writer: GraphWriter, prototype: object): boolean {
   return internalStateOf(prototype) !== ordinaryState && (writer.refer(prototype) || writeReference(writer, prototype));
 }
 
+/**
+ * The function that an instance names as its `constructor` where its prototype does not, if the receiver has that by
+ * itself: then the prototype is there, too. In code that travels it might not be in place yet.
+ */
+function namedMaker(writer: GraphWriter, value: object, prototype: object): object | undefined {
+  const maker = ownProperty(value, "constructor")?.value;
+  if (typeof maker !== "function" || ownProperty(maker, "prototype")?.value !== prototype) return undefined;
+  const { head } = orRefuse(maker, () => writer.port.dismantle(maker));
+  return typeof head === "object" && head !== null && "kind" in head && NAMED_KINDS.has(head.kind) ? maker : undefined;
+}
+
+const NAMED_KINDS: ReadonlySet<unknown> = new Set(["module", "builtin", "intrinsic", "runtime"]);
+
 /** Reads a special object whose tag has been read. */
 export function readSpecialObject(reader: GraphReader): object {
   const state = internalStateNumbered(reader.byte());
@@ -110,6 +124,8 @@ export function readSpecialObject(reader: GraphReader): object {
     throw new MalformedPayload("the payload holds a built-in object that this version of Node.js does not have");
   }
   const flags = reader.byte();
+  // Only it itself may be what an object inherits from, not what it holds.
+  reader.takesClass = false;
   reader.enter();
   const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
   reader.remember(object);
@@ -119,7 +135,7 @@ export function readSpecialObject(reader: GraphReader): object {
   const isKept = reader.isKept(object);
   const body = (): void => {
     const target = isKept ? {} : object;
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, reader.value());
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, readClass(reader));
     state.readBody?.(reader, object, variant);
     if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, target);
     const privates = (flags & HAS_PRIVATES) === 0 ? [] : readPrivates(reader);
@@ -135,12 +151,20 @@ export function readSpecialObject(reader: GraphReader): object {
 
 function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
   if (kind === PROTOTYPE_OF_CLASS) {
-    const prototype = prototypeOfClass(reader.value());
+    const prototype = prototypeOfClass(readClass(reader));
     if (state === ordinaryState) return Object.create(prototype);
     return setPrototype(state.readShell(reader, variant), prototype);
   }
   const object = state.readShell(reader, variant);
   return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
+}
+
+/** Reads a class or a prototype, which is welcome here also where only data is taken. */
+function readClass(reader: GraphReader): unknown {
+  reader.takesClass = true;
+  const value = reader.value();
+  reader.takesClass = false;
+  return value;
 }
 
 function setPrototype(object: object, prototype: unknown): object {
@@ -190,7 +214,12 @@ function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
 function refuseForeignSymbols(writer: GraphWriter, value: object, properties: readonly KeyedProperty[]): void {
   for (const { key } of properties) {
     if (typeof key !== "symbol" || !isUnique(writer.port, key)) continue;
-    orRefuse(value, () => writer.port.refuseSymbol(value, key));
+    try {
+      orRefuse(value, () => writer.port.refuseSymbol(value, key));
+    } catch (error) {
+      if (error instanceof Refusal) error.key = key;
+      throw error;
+    }
   }
 }
 

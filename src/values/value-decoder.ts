@@ -21,9 +21,16 @@ export interface DecodeOptions {
   readonly owned?: boolean;
 }
 
+/** How a decoder is set up. */
+export interface DecoderOptions {
+  /** Whether functions, and instances of classes that this process does not know, are refused; default false. */
+  readonly dataOnly?: boolean;
+}
+
 /** Turns bytes into values. Keeps caches, so one decoder is to be used for many payloads. */
 export class ValueDecoder {
   readonly #port: FunctionPort;
+  readonly #dataOnly: boolean;
   /** The reader while nobody uses it: putting a value together may decode another one. */
   #idle: GraphReader | undefined;
   /** For what is read from elsewhere and then no longer needed: memory that is there already. */
@@ -31,9 +38,10 @@ export class ValueDecoder {
   #collections = NO_COLLECTIONS;
   readonly #ends = Buffer.alloc(1 + TRAILER_SIZE);
 
-  constructor(port: FunctionPort = functionPort()) {
+  constructor(port: FunctionPort = functionPort(), { dataOnly = false }: DecoderOptions = {}) {
     this.#port = port;
-    this.#idle = new GraphReader(port);
+    this.#dataOnly = dataOnly;
+    this.#idle = new GraphReader(port, dataOnly);
   }
 
   /** The weak collections in the value decoded last. */
@@ -44,10 +52,10 @@ export class ValueDecoder {
   /**
    * The value whose payload is in `bytes` from `start` (default 0) to `end` (default their length).
    *
-   * @throws MalformedPayload when the bytes are not a payload
+   * @throws MalformedPayload when the bytes are not a payload, `NotData` when only data is taken and they hold more
    */
   decode(bytes: Uint8Array, start = 0, end = bytes.length, options?: DecodeOptions): unknown {
-    const reader = this.#idle ?? new GraphReader(this.#port);
+    const reader = this.#idle ?? new GraphReader(this.#port, this.#dataOnly);
     this.#idle = undefined;
     try {
       const value = reader.read(bytes, start, Math.min(end, bytes.length), options?.owned === true);
@@ -66,7 +74,7 @@ export class ValueDecoder {
    */
   decodeFrom(source: PayloadSource): unknown {
     const alone = this.#idle !== undefined;
-    const reader = this.#idle ?? new GraphReader(this.#port);
+    const reader = this.#idle ?? new GraphReader(this.#port, this.#dataOnly);
     this.#idle = undefined;
     try {
       const section = this.#directSection(source);

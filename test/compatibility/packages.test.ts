@@ -34,6 +34,8 @@ async function bundled(name: string, packages: "bundle" | "external"): Promise<s
     external: ["../decorated.mjs"],
     platform: "node",
     target: "node20",
+    // Where the packages are that wool-ts itself depends on.
+    nodePaths: [fileURLToPath(new URL("../../node_modules", import.meta.url))],
     format: "cjs",
     logLevel: "silent",
   });

@@ -73,7 +73,8 @@ function buildTable(): Intrinsics {
     }
     walk(Reflect.getPrototypeOf(value), `${path}.[[Prototype]]`, depth - 1);
   };
-  const addAll = (named: readonly NamedIntrinsic[]): void => {
+  const addAll = (loaded: readonly NamedIntrinsic[]): void => {
+    const named = [...loaded, ...takeParents(loaded)];
     // What has a name of its own goes by it, not by the way on which it was met first.
     for (const { name, value } of named) {
       add(value, name);
@@ -120,6 +121,19 @@ function takeLoaded(names: Set<string>): NamedIntrinsic[] {
     loaded.push({ name, value });
   }
   return loaded;
+}
+
+/** Takes the globals that others inherit from: these are loaded with them, although nobody has asked for them by name. */
+function takeParents(loaded: readonly NamedIntrinsic[]): NamedIntrinsic[] {
+  const parents: NamedIntrinsic[] = [];
+  for (const { value } of loaded) {
+    const parent = Reflect.getPrototypeOf(value);
+    if (typeof parent !== "function" || !unloaded.has(parent.name)) continue;
+    if (Reflect.get(globalThis, parent.name) !== parent) continue;
+    unloaded.delete(parent.name);
+    parents.push({ name: parent.name, value: parent });
+  }
+  return parents.length === 0 ? parents : [...parents, ...takeParents(parents)];
 }
 
 /** The methods of an object, without what it holds. */

@@ -13,6 +13,7 @@ import {
 import {
   type Assembled,
   identified,
+  isOwnId,
   isRecord,
   isStringList,
   type PlainData,
@@ -87,6 +88,45 @@ export function assemble(
       return assembleClass(head, early);
     default:
       throw new TypeError(`the head of a function is of the unknown kind "${String(head["kind"])}"`);
+  }
+}
+
+/** Names of things that a process has by itself. */
+const NAMES: ReadonlySet<PlainData | undefined> = new Set([
+  "runtime",
+  "intrinsic",
+  "builtin",
+  "prototype",
+  "returning",
+]);
+
+/**
+ * What `assemble` would return, if this process has it already: nothing is compiled, loaded or changed for that. A class
+ * or function that was made elsewhere is not known, nor is an export of a module that this process has not loaded.
+ */
+export function findKnown(head: PlainData, early: readonly unknown[]): unknown {
+  if (!isRecord(head)) return undefined;
+  const { kind, id } = head;
+  if (kind === "module") return knownExport(head);
+  if (NAMES.has(kind)) {
+    try {
+      return assemble(head, early).value;
+    } catch {
+      return undefined;
+    }
+  }
+  return typeof id === "string" && isOwnId(id) ? identified(id) : undefined;
+}
+
+function knownExport(head: Head): unknown {
+  const hash = String(head["module"]);
+  const path = isStringList(head["path"]) ? head["path"] : [];
+  const sent = shippedExport(hash, path, false);
+  if (sent !== undefined) return sent;
+  try {
+    return storedModule(hash).state === "loaded" ? assembleExport(head, false).value : undefined;
+  } catch {
+    return undefined;
   }
 }
 

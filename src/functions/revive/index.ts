@@ -1,2 +1,2 @@
-export { assemble } from "./assemble.ts";
+export { assemble, findKnown } from "./assemble.ts";
 export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";

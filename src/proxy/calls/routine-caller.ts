@@ -33,6 +33,7 @@ import { TaskReport } from "./task-report.ts";
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
   readonly #scheduler: Scheduler;
+  readonly #dataOnly: boolean;
   readonly #pool: PoolReference;
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
@@ -40,8 +41,9 @@ export class RoutineCaller {
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
   /** `pool` is what the tasks that are called know of the pool. */
-  constructor(scheduler: Scheduler, pool: PoolReference) {
+  constructor(scheduler: Scheduler, pool: PoolReference, results?: "data") {
     this.#scheduler = scheduler;
+    this.#dataOnly = results === "data";
     this.#pool = pool;
   }
 
@@ -137,7 +139,7 @@ export class RoutineCaller {
     const sent = this.#encode(spec, route, args, options);
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     call.pool = this.#pool;
-    call.extras = makeExtras(spec, context, options, sent.dependencies);
+    call.extras = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
     call.args = sent.args;
     call.signals = sent.signals;
     if (route.dependencies.length > 0 || sent.dependencies.length > 0) {
@@ -167,7 +169,8 @@ export class RoutineCaller {
     if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
     const sent = this.#encode(spec, call.route, args, options);
     // Its time runs from the call on.
-    call.extras = { ...makeExtras(spec, context, options, sent.dependencies), acceptBy: extras.acceptBy };
+    const made = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
+    call.extras = { ...made, acceptBy: extras.acceptBy };
     call.args = sent.args;
     call.signals = sent.signals;
     if (sent.signals !== undefined) followSignals(call, sent.signals);
@@ -249,6 +252,7 @@ function makeExtras(
   context: CallContext | undefined,
   options: CallOptions | undefined,
   dependencies: readonly Dependency[],
+  dataOnly: boolean,
 ): CallExtras | undefined {
   const encoded = context === undefined ? undefined : encodeContext(context);
   const serializer = spec.options.serializer;
@@ -258,7 +262,8 @@ function makeExtras(
     encoded === undefined &&
     caller === undefined &&
     serializer === undefined &&
-    dependencies.length === 0
+    dependencies.length === 0 &&
+    !dataOnly
   ) {
     return undefined;
   }
@@ -267,6 +272,7 @@ function makeExtras(
     prefetch: options?.prefetch,
     idempotent: options?.idempotent,
     key: options?.key,
+    dataOnly: dataOnly || options?.results === "data",
     needs: options?.needs === undefined || options.needs.length === 0 ? undefined : [...options.needs],
     acceptBy: options?.dispatchTimeout === undefined ? undefined : performance.now() + options.dispatchTimeout,
     caller,

@@ -32,6 +32,7 @@ const noFunctions: FunctionPort = {
   assemble: () => {
     throw new MalformedPayload("no functions");
   },
+  findKnown: () => undefined,
   referenceOf: () => undefined,
   refuseSymbol: () => {},
   privatesOf: () => [],

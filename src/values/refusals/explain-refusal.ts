@@ -65,7 +65,13 @@ export function omitRefused(
   port: FunctionPort,
   omissions: Omissions,
 ): boolean {
-  let step = findStep(root, refusal.culprit, port, omissions);
+  const found = findStep(root, refusal.culprit, port, omissions);
+  const { culprit, key } = refusal;
+  if (found !== undefined && key !== undefined && isObjectOrFunction(culprit) && canLackProperties(culprit)) {
+    omissions.add(culprit, key, pathTo(found, rootName, false) + labelOf(culprit, key));
+    return true;
+  }
+  let step = found;
   for (; step?.from !== undefined; step = step.from) {
     const holder = step.from.value;
     if (step.key === undefined || !isObjectOrFunction(holder) || !canLackProperties(holder)) continue;
