@@ -5,7 +5,7 @@ import * as errors from "./errors.ts";
 import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
 import { WorkerPool } from "./pool/index.ts";
 import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
-import { currentTask, routine } from "./routine/index.ts";
+import { currentTask, perWorker, routine } from "./routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "./security/index.ts";
 import { events } from "./telemetry/index.ts";
 import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
@@ -78,7 +78,9 @@ export {
   currentTask,
   type FunctionGiving,
   type MethodContext,
+  type PerWorker,
   type PoolLike,
+  perWorker,
   type Routine,
   type RoutineDecorator,
   type RoutineOf,
@@ -138,6 +140,7 @@ registerRuntimeExports("wool-ts", {
   LocalDiscovery,
   LocalWorker,
   openDiscovery,
+  perWorker,
   ResilientWorker,
   routine,
   runtimeContext,

@@ -1,6 +1,7 @@
 import { routine, WorkerPool } from "wool-ts";
 
 const run = routine(async (fn) => fn());
+const count = routine(async (fns) => fns.length);
 
 export async function open() {
   const pool = await WorkerPool.start({ size: 1 });
@@ -10,6 +11,8 @@ export async function open() {
       const own = { number };
       return run(() => own.number);
     },
+    /** All of them travel in one call. */
+    countAll: (fns) => count(fns),
     close: () => pool.stop(),
   };
 }

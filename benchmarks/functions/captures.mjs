@@ -61,6 +61,40 @@ async function growth(open, { quick }) {
   return { value };
 }
 
+/** Counters with two functions each: one assigns to a variable of theirs, the other reads it. */
+const counters = (count) =>
+  Array.from({ length: count / 2 }, () => {
+    let total = 0;
+    return [
+      () => {
+        total += 1;
+      },
+      () => total,
+    ];
+  }).flat();
+
+/** How long a call is held up by each of many closures that share variables. */
+const sharing = (count) =>
+  async function shared(contender) {
+    const closures = counters(count);
+    const began = performance.now();
+    const result = contender.countAll(closures);
+    const value = (performance.now() - began) / count;
+    checkAnswer((await result) === count, `${count} closures`);
+    return { value };
+  };
+
+const sharingPoint = (count) => ({
+  name: `functions/sharing-${count}`,
+  title: `${count} closures that share variables in pairs: how long each of them holds up the call`,
+  unit: "ms",
+  better: "less",
+  contenders: ["wool-captures"],
+  goals: { "wool-captures": 0.5 },
+  warmUp: sharing(10),
+  measure: sharing(count),
+});
+
 /** How many awaits a second the process makes. */
 async function awaits(_contender, { durationMs }) {
   const step = async (i) => i + 1;
@@ -92,6 +126,7 @@ export const points = [
     warmUp: laterCaptures,
     measure: laterCaptures,
   },
+  ...[10, 100, 1000, 5000].map(sharingPoint),
   {
     name: "functions/growth",
     title: "what 100,000 of them leave in memory (10,000 with --quick)",

@@ -21,6 +21,6 @@ const point = (tier, title, target) => ({
 
 export const points = [
   point(0, "code that travelled, with constants", 0.97),
-  point(1, "code that travelled, with an object that could change"),
-  point(2, "code that travelled, with a variable that is assigned to"),
+  point(1, "code that travelled, with an object that could change", 0.5),
+  point(2, "code that travelled, with a variable that is assigned to", 0.5),
 ];

@@ -36,6 +36,7 @@ const base: Explanation = {
   parts: [],
   omitted: 0,
   refusal: undefined,
+  notes: [],
 };
 
 describe("formatExplanation", () => {

@@ -28,11 +28,12 @@ export function formatExplanation(title: string, explanation: Explanation, termi
 }
 
 function headOf(title: string, explanation: Explanation, terminal: Terminal): string[] {
-  const { by, kind, reason, refusal, bytes, codeBytes } = explanation;
+  const { by, kind, reason, refusal, bytes, codeBytes, notes } = explanation;
   const verdict = by === "nothing" ? "cannot travel" : `travels by ${by}`;
   const first = `${terminal.tone("title", title)} (${kind}) ${terminal.tone(by === "nothing" ? "bad" : "good", verdict)}`;
   if (refusal !== undefined) return [first, ...refusalLines(refusal, "  ", terminal)];
-  const lines = [first, ...wrapped(`why: ${reason}`, "  ", terminal)];
+  const noteLines = notes.flatMap((note) => wrapped(`note: ${note}`, "  ", terminal));
+  const lines = [first, ...wrapped(`why: ${reason}`, "  ", terminal), ...noteLines];
   if (bytes === undefined || codeBytes === undefined) return lines;
   const code =
     codeBytes === 0

@@ -1,7 +1,10 @@
 export {
+  byReference,
   countedFunctions,
   dismantle,
   functionState,
+  moduleConstant,
+  ownNameCalled,
   privatesOf,
   referenceOf,
   refuseSymbol,
@@ -16,6 +19,7 @@ export {
   type ExplainedPart,
   type ExplainOptions,
   type Explanation,
+  notesOn,
   type Refusal,
   registerValueScale,
   shipping,

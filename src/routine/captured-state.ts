@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { Cell, functionState, isClass, privatesOf, referenceOf, type ShippingPolicy } from "../functions/index.ts";
 import { travellerKindOf } from "../values/index.ts";
+import { PER_WORKER } from "./per-worker.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 
 /** One thing that may change, as it was when the code was captured. */
@@ -119,6 +120,8 @@ class StateWalk {
   #lookAtObject(value: object): void {
     const prototype = Reflect.getPrototypeOf(value);
     const isPlain = prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+    // Each thread makes its own, whatever becomes of this one.
+    if (travellerKindOf(value) === PER_WORKER) return;
     const isUnknown = types.isProxy(value) || travellerKindOf(value) !== undefined;
     if (isUnknown || (isPlain ? hasInternalState(value) : !this.#lookAtInstance(value, prototype))) {
       this.isOpaque = true;

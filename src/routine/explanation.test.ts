@@ -262,3 +262,17 @@ describe("what is refused", () => {
     });
   });
 });
+
+describe("notes", () => {
+  it("point out a function that calls itself and not its routine", () => {
+    const explained = shipping.explain(
+      routine(async function crawl(depth: number): Promise<number> {
+        return depth === 0 ? 0 : crawl(depth - 1);
+      }),
+    );
+    expect(explained.notes).toEqual([
+      expect.stringContaining("const crawl = routine(async () => { ... crawl() ... })"),
+    ]);
+    expect(shipping.explain(routine(async () => 1)).notes).toEqual([]);
+  });
+});

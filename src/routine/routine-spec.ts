@@ -1,8 +1,8 @@
 import { types } from "node:util";
 import { type Dependency, type ShippingPolicy, writtenName } from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
+import { warnOfLargeCapture, warnOfRecursion } from "./capture-warnings.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
-import { warnOfLargeCapture } from "./large-capture.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
 
@@ -137,6 +137,7 @@ export class RoutineSpec {
     const weak = encoder.weakCollections;
     if (!this.#hasWarned) {
       this.#hasWarned = true;
+      warnOfRecursion(this);
       warnOfLargeCapture(this, own, encoder, code);
     }
     let serializer: Uint8Array | undefined;

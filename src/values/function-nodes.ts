@@ -1,5 +1,13 @@
 import { CELL, FUNCTION, MalformedPayload, REFERENCE, TRAVELLER } from "./bytes/index.ts";
-import { type Assembled, createCell, type Dismantled, isCell, type PlainData, ShippingError } from "./function-port.ts";
+import {
+  type Assembled,
+  byReference,
+  createCell,
+  type Dismantled,
+  isCell,
+  type PlainData,
+  ShippingError,
+} from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { Refusal } from "./refusal.ts";
@@ -118,6 +126,7 @@ export function readCell(reader: GraphReader): object {
 export function writeTraveller(writer: GraphWriter, value: object): boolean {
   const name = travellerKindOf(value);
   if (name === undefined) return false;
+  if (byReference in value && writeReference(writer, value)) return true;
   const kind = travellerKind(name);
   if (kind === undefined) {
     throw new Refusal(value, `an object of the kind "${name}" is not known here`, "Import what registers it.");

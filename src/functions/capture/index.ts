@@ -3,6 +3,7 @@ export { noteMembers } from "./class-members.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dismantle.ts";
 export { usesReceiver } from "./function-facts.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
-export { Borrowed, referenceOf, refuseSymbol, SharedExport, universalReference } from "./references.ts";
+export { Borrowed, byReference, referenceOf, refuseSymbol, SharedExport, universalReference } from "./references.ts";
+export { moduleConstant, ownNameCalled } from "./source-notes.ts";
 export { type FunctionState, functionState, type Stability, stability } from "./stability.ts";
 export { writtenName } from "./written-name.ts";

@@ -27,6 +27,9 @@ import { noteHolder } from "./class-members.ts";
 import { isOwnPrototype } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
 
+/** A property by which an object says that it travels by the name of its export, wherever it has one. */
+export const byReference: unique symbol = Symbol.for("wool-ts.by-reference");
+
 /** A shipment that is only a name. */
 export function byName(head: PlainData): Dismantled {
   return { head, dependencies: [], early: [], parts: [], labels: [] };
@@ -168,7 +171,10 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
   if (wrapped !== undefined) return wrapperReference(value, wrapped, policy);
   noteHolder(value);
   const reference = importReference(value, policy);
-  if (reference !== undefined && (types.isModuleNamespaceObject(value) || isForeign(value, reference))) {
+  if (
+    reference !== undefined &&
+    (types.isModuleNamespaceObject(value) || isForeign(value, reference) || byReference in value)
+  ) {
     return byModule(value, reference);
   }
   const constructor: unknown = Reflect.getOwnPropertyDescriptor(value, "constructor")?.value;

@@ -3,6 +3,7 @@ import {
   Borrowed,
   type DismantledWithReason,
   dismantleWithReason,
+  ownNameCalled,
   referenceOf,
   SharedExport,
   stability,
@@ -78,7 +79,21 @@ export function explain(subject: object, { holder, name: given }: ExplainOptions
     parts: [...inside.parts, ...settings],
     omitted: inside.omitted,
     refusal,
+    notes: wrapper === undefined ? [] : notesOn(fn),
   };
+}
+
+/** What the source of a wrapped function probably does not mean as it is written. */
+export function notesOn(fn: object): string[] {
+  const name = ownNameCalled(fn);
+  return name === undefined ? [] : [recursionNote(name)];
+}
+
+function recursionNote(name: string): string {
+  return (
+    `in routine(async function ${name}() { ... ${name}() ... }) the inner "${name}" is the function and not the routine: those ` +
+    `calls stay in the same task. To dispatch them, write const ${name} = routine(async () => { ... ${name}() ... })`
+  );
 }
 
 function refusalIn(weighed: readonly Weighed[]): Refusal | undefined {

@@ -65,4 +65,6 @@ export interface Explanation {
   /** How many of its parts are left out because there would be too many. */
   readonly omitted: number;
   readonly refusal: Refusal | undefined;
+  /** What the source probably does not mean as it is written. */
+  readonly notes: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { SerializationError } from "../../errors.ts";
 import { arrayIndex } from "../array-index.ts";
-import { type FunctionPort, isCell } from "../function-port.ts";
+import { type FunctionPort, isCell, moduleConstant } from "../function-port.ts";
 import type { Omissions, PropertyChanges } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
@@ -51,7 +51,7 @@ export function locateRefusal(
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
-  return { path, reason: refusal.message, fix: sentence(refusal.fix) + advice };
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) + perWorkerAdvice(found) + advice };
 }
 
 /**
@@ -93,6 +93,20 @@ export function refusedField(
     if (step.from.from === undefined) return step.key;
   }
   return undefined;
+}
+
+/** Where a function captured a constant of a module, each worker can make its own, as the user wrote it. */
+function perWorkerAdvice(found: Step | undefined): string {
+  let advice = "";
+  for (let step = found; step?.from !== undefined; step = step.from) {
+    const fn = step.from.value;
+    const expression = typeof fn === "function" ? moduleConstant(fn, step.label) : undefined;
+    if (expression === undefined) continue;
+    advice =
+      ` Or have each worker make it once: const ${step.label} = perWorker(() => ${expression}), with ` +
+      `${step.label}.get() where it is used.`;
+  }
+  return advice;
 }
 
 function canLackProperties(holder: object): boolean {

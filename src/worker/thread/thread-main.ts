@@ -3,7 +3,7 @@ import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { currentTask, markTaskThread } from "../../routine/index.ts";
+import { currentTask, disposePerWorker, markTaskThread } from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
@@ -47,7 +47,7 @@ const executor = new Executor({
   exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
   hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
   limits: config.limits,
-  drained: () => tell({ kind: "drained" }),
+  drained: () => void disposePerWorker().finally(() => tell({ kind: "drained" })),
 });
 
 function tell(message: FromThread): void {

@@ -1,5 +1,16 @@
-import { countedFunctions, type Dependency, dismantle, type ShippingPolicy } from "../functions/index.ts";
+import { countedFunctions, type Dependency, dismantle, notesOn, type ShippingPolicy } from "../functions/index.ts";
 import type { ValueEncoder } from "../values/index.ts";
+
+const warned = new WeakSet<object>();
+
+/** Warns once of a function that calls itself by its own name, where the routine was probably meant. */
+export function warnOfRecursion({ fn }: { readonly fn: object }): void {
+  if (warned.has(fn)) return;
+  warned.add(fn);
+  for (const note of notesOn(fn)) {
+    process.emitWarning(note, { type: "WoolWarning", code: "WOOL_NAMED_RECURSION" });
+  }
+}
 
 /** Beyond this, capturing takes a noticeable part of a second. */
 const MANY_FUNCTIONS = 300;

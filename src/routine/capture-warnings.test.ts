@@ -56,3 +56,27 @@ it("refuses to take a package apart", async () => {
     rmSync(directory, { recursive: true });
   }
 });
+
+it("warns once of a function that calls itself instead of its routine", () => {
+  const fn = async function crawl(depth: number): Promise<number> {
+    return depth === 0 ? 0 : crawl(depth - 1);
+  };
+  const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  for (const name of ["one", "two"]) new RoutineSpec(fn, { name }, false).route();
+  expect(emit.mock.calls).toEqual([
+    [
+      expect.stringMatching(/the inner "crawl" is the function.*const crawl = routine\(async \(\) => /s),
+      { type: "WoolWarning", code: "WOOL_NAMED_RECURSION" },
+    ],
+  ]);
+});
+
+it("says nothing of a function that calls others, or is named by its variable", () => {
+  const crawl = async (depth: number): Promise<number> => (depth === 0 ? 0 : crawl(depth - 1));
+  const other = async function named(): Promise<unknown> {
+    return [named.name, crawl(0)];
+  };
+  const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  for (const fn of [crawl, other]) new RoutineSpec(fn, {}, false).route();
+  expect(emit).not.toHaveBeenCalled();
+});
