@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { InvalidArgument, routine, SerializationError, WorkerPool } from "wool-ts";
+import { InvalidArgument, routine, SerializationError, WorkerPool, WorkerProxy } from "wool-ts";
 
 let pool: WorkerPool;
 
@@ -84,6 +84,18 @@ test("for one routine or call, in a pool that accepts everything", async () => {
     await expectRefused(give.with({ pool: open, results: "data" })(), "result", /holds a function/);
     const strict = routine(async () => () => 1, { results: "data" });
     await expectRefused(strict.with({ pool: open })(), "result", /holds a function/);
+  } finally {
+    await open.stop();
+  }
+});
+
+test("for all calls of a proxy", async () => {
+  const open = await WorkerPool.start({ size: 1 });
+  try {
+    await using proxy = new WorkerProxy({ workers: [...open.workers.values()], results: "data" });
+    const give = routine(async (isData: boolean) => (isData ? 1 : () => 1));
+    expect(await give.with({ pool: proxy })(true)).toBe(1);
+    await expectRefused(give.with({ pool: proxy })(false), "result", /holds a function/);
   } finally {
     await open.stop();
   }

@@ -74,10 +74,7 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "quorumTimeout: gives up after that time",
   ],
   "PoolOptions.maxPending": ["test/integration/options.test.ts", "maxPending bounds the calls of a %s that wait"],
-  "WorkerProxyOptions.results": [
-    "test/integration/results-data.test.ts",
-    "functions and instances of unknown classes are refused: returned, yielded and thrown",
-  ],
+  "WorkerProxyOptions.results": ["test/integration/results-data.test.ts", "for all calls of a proxy"],
   "WorkerProxyOptions.poolUri": ["test/integration/proxies.test.ts", "in another process reaches the pool by its uri"],
   "WorkerProxyOptions.namespace": ["test/integration/proxies.test.ts", "from a namespace finds workers"],
   "WorkerProxyOptions.discovery": ["test/integration/proxies.test.ts", "follows what its discovery tells"],
