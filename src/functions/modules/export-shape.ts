@@ -39,6 +39,7 @@ function holdersOf(fn: object): object[] {
 function memberNames(holder: object): string[] {
   return Object.getOwnPropertyNames(holder).filter((name) => {
     if (OF_EVERY_FUNCTION.has(name)) return false;
-    return typeof Reflect.getOwnPropertyDescriptor(holder, name)?.value === "function";
+    const { value, get } = Reflect.getOwnPropertyDescriptor(holder, name) ?? {};
+    return get !== undefined || typeof value === "function";
   });
 }
