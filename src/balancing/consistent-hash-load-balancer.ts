@@ -62,7 +62,7 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
 
   /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
-    return this.constructor === ConsistentHashLoadBalancer ? KIND : undefined;
+    return kindOf(this);
   }
 
   static {
@@ -74,4 +74,9 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
       },
     });
   }
+}
+
+/** Outside of the class, which the build would rename if it named itself. */
+function kindOf(balancer: object): string | undefined {
+  return balancer.constructor === ConsistentHashLoadBalancer ? KIND : undefined;
 }

@@ -25,7 +25,7 @@ export class LeastLoadedLoadBalancer implements LoadBalancerLike {
 
   /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
-    return this.constructor === LeastLoadedLoadBalancer ? KIND : undefined;
+    return kindOf(this);
   }
 }
 
@@ -33,3 +33,8 @@ registerTraveller(KIND, {
   take: () => [],
   make: () => ({ value: new LeastLoadedLoadBalancer(), complete: () => undefined }),
 });
+
+/** Outside of the class, which the build would rename if it named itself. */
+function kindOf(balancer: object): string | undefined {
+  return balancer.constructor === LeastLoadedLoadBalancer ? KIND : undefined;
+}

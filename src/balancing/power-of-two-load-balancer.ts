@@ -72,7 +72,7 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
 
   /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
-    return this.constructor === PowerOfTwoLoadBalancer ? KIND : undefined;
+    return kindOf(this);
   }
 
   static {
@@ -84,4 +84,9 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
       },
     });
   }
+}
+
+/** Outside of the class, which the build would rename if it named itself. */
+function kindOf(balancer: object): string | undefined {
+  return balancer.constructor === PowerOfTwoLoadBalancer ? KIND : undefined;
 }

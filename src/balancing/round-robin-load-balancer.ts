@@ -29,7 +29,7 @@ export class RoundRobinLoadBalancer implements LoadBalancerLike {
 
   /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
   get [traveller](): string | undefined {
-    return this.constructor === RoundRobinLoadBalancer ? KIND : undefined;
+    return kindOf(this);
   }
 }
 
@@ -37,3 +37,8 @@ registerTraveller(KIND, {
   take: () => [],
   make: () => ({ value: new RoundRobinLoadBalancer(), complete: () => undefined }),
 });
+
+/** Outside of the class, which the build would rename if it named itself. */
+function kindOf(balancer: object): string | undefined {
+  return balancer.constructor === RoundRobinLoadBalancer ? KIND : undefined;
+}

@@ -127,7 +127,9 @@ describe("what is refused", () => {
     expect(end.stdout).toContain("fetchPage (routine) cannot travel\n");
     const path = "fetchPage -> connect -> client -> socket";
     expect(end.stdout).toContain(`  refused: ${path}: net.Socket holds an open handle\n`);
-    expect(end.stdout).toContain("  fix: Make it inside the routine, from data that is passed.\n");
+    expect(end.stdout).toContain(
+      "  fix: Make it inside the routine, from data that is passed. Or have each worker make it",
+    );
     expect(end.stdout).toMatch(/├─ ✖ connect = \[Function: connect\] +refused/);
     expect(end.stdout).toMatch(/└─ ✖ client = .* +refused/);
     expect(end.stdout).toMatch(/└─ limits = \{ retries: 3 \} +by value/);
@@ -148,7 +150,9 @@ describe("--json", () => {
     expect(explanation.refusal).toEqual({
       path: "fetchPage -> connect -> client -> socket",
       reason: "net.Socket holds an open handle",
-      fix: "Make it inside the routine, from data that is passed.",
+      fix: expect.stringMatching(
+        /^Make it inside the routine, from data that is passed\. .*const client = perWorker\(\(\) => \(\{ name: "db", socket: new net\.Socket\(\) \}\)\)/,
+      ),
     });
     expect(explanation.parts.map(({ name }) => name)).toEqual(["connect", "limits"]);
   });

@@ -147,6 +147,7 @@ test("leaving early stops reading, closes the source, and cancels what is under 
   };
   const stoppable = routine(async (item: { key: string; number: number }) => {
     if (item.number < 2) return item.number;
+    note(`${item.key} started`, item.number);
     await new Promise<void>((resolve) => {
       currentTask()?.signal.addEventListener("abort", () => resolve());
     });
@@ -156,7 +157,11 @@ test("leaving early stops reading, closes the source, and cancels what is under 
   const seen: number[] = [];
   for await (const number of pool.map(stoppable, source(), { concurrency: 4 })) {
     seen.push(number);
-    if (number === 1) break;
+    if (number !== 1) continue;
+    // One that is cancelled before it has been started is not run.
+    const started = async () => (await readNotes(`${key} started`)).length;
+    await until(async () => (await started()) === read.length - 2, "every task under way has been started");
+    break;
   }
   expect(seen).toEqual([0, 1]);
   expect(closed).toBe(true);

@@ -97,16 +97,21 @@ export function refusedField(
 
 /** Where a function captured a constant of a module, each worker can make its own, as the user wrote it. */
 function perWorkerAdvice(found: Step | undefined): string {
-  let advice = "";
   for (let step = found; step?.from !== undefined; step = step.from) {
     const fn = step.from.value;
     const expression = typeof fn === "function" ? moduleConstant(fn, step.label) : undefined;
     if (expression === undefined) continue;
-    advice =
-      ` Or have each worker make it once: const ${step.label} = perWorker(() => ${expression}), with ` +
-      `${step.label}.get() where it is used.`;
+    return (
+      ` Or have each worker make it once: const ${step.label} = perWorker(() => ${asResult(expression)}), with ` +
+      `${step.label}.get() where it is used.`
+    );
   }
-  return advice;
+  return "";
+}
+
+/** An expression as what an arrow function returns: an object literal would be taken for the body. */
+function asResult(expression: string): string {
+  return expression.startsWith("{") ? `(${expression})` : expression;
 }
 
 function canLackProperties(holder: object): boolean {
