@@ -82,7 +82,7 @@ describe("a library bundled with the runtime", () => {
 
 describe("a package that cannot travel", () => {
   const own =
-    /^SerializationError: \w+ -> own\d*: a WeakRef points into the memory of this process\. Pass what deref\(\) returns\.$/;
+    /^SerializationError: \w+ -> own\d*: a WeakRef points into the memory of this process\. Pass what deref\(\) returns\.( Or have each worker make it once: const own\d* = perWorker\(.*)?$/;
 
   test.each(["esm", "cjs"] as const)("is named when it is inside of a bundle, as %s", async (format) => {
     const file = await project.bundle("refused.ts", format);

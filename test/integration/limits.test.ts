@@ -38,6 +38,12 @@ const stuck = async function* (): AsyncGenerator<number> {
   yield 1;
 };
 
+/** A description of 100 kB of a pool. */
+function largePool(i: number): Buffer {
+  const json = { id: `${i} ${"x".repeat(100_000)}`, version: 1, isComplete: true, members: [], removed: [] };
+  return Buffer.from(JSON.stringify(json));
+}
+
 describe("a caller that takes more than it may loses its connection, with the reason, and nobody else does", () => {
   const cases: [string, WorkerLimits, (session: RawSession) => Promise<unknown>, string][] = [
     [
@@ -71,7 +77,7 @@ describe("a caller that takes more than it may loses its connection, with the re
     [
       "bytes of pools",
       { maxAnnouncedBytes: 1_000_000 },
-      (session) => session.pour(20, (i) => request({ pools: [{ number: i + 1, description: Buffer.alloc(100_000) }] })),
+      (session) => session.pour(20, (i) => request({ pools: [{ number: i + 1, description: largePool(i) }] })),
       "more than 1000000 bytes of routines",
     ],
     [

@@ -51,7 +51,9 @@ export function locateRefusal(
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
-  return { path, reason: refusal.message, fix: sentence(refusal.fix) + perWorkerAdvice(found) + advice };
+  // The code of a package is not the user's to change.
+  const own = advice === "" ? perWorkerAdvice(found) : advice;
+  return { path, reason: refusal.message, fix: sentence(refusal.fix) + own };
 }
 
 /**
