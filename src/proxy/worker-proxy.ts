@@ -340,7 +340,7 @@ export class WorkerProxy implements AsyncDisposable {
   /** Has the tasks that run know of a member that came, changed or went. */
   #enlist(uid: string): void {
     if (this.#isFollower) return;
-    const worker = this.#scheduler.members.get(uid)?.metadata;
+    const worker = this.#membership.describe(uid);
     if (worker === undefined) this.#roster.dismiss(uid);
     else this.#roster.admit(worker);
   }

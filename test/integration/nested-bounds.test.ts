@@ -148,7 +148,7 @@ describe("calls made inside of tasks", () => {
     const loadBalancer: LoadBalancerLike = {
       delegate: (_task, { workers: known }) => (socket.destroyed ? [] : known.keys()),
     };
-    await using pool = await WorkerPool.start({ discovery, loadBalancer });
+    await using pool = await WorkerPool.start({ discovery, tags: ["gpu", "cpu"], loadBalancer });
     expect(gpus.concat(cpus)).toContain(await pool.dispatch(where));
     const reason = await reasonOf(pool.dispatch(below, 1));
     expect(reason).toBeInstanceOf(SerializationError);

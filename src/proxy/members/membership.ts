@@ -42,6 +42,8 @@ export class Membership {
   readonly #incompatible = new Map<string, string>();
   /** Uids of workers whose life the pool itself follows. */
   readonly #own = new Set<string>();
+  /** Those of them that a discovery tells of, as it does. */
+  readonly #announced = new Map<string, WorkerMetadata>();
 
   constructor(scheduler: Scheduler, options: MembershipOptions) {
     this.#scheduler = scheduler;
@@ -84,6 +86,12 @@ export class Membership {
     return [...this.#evictions.reasons(), ...versions];
   }
 
+  /** A member as other processes should know it: with the address that it is announced under, if it is. */
+  describe(uid: string): WorkerMetadata | undefined {
+    const member = this.#scheduler.members.get(uid);
+    return member === undefined ? undefined : (this.#announced.get(uid) ?? member.metadata);
+  }
+
   /** Takes in a worker that the pool itself started. What a discovery says of it does not count from now on. */
   adopt(worker: WorkerMetadata): void {
     this.#own.add(worker.uid);
@@ -92,6 +100,7 @@ export class Membership {
 
   /** Takes out a worker that the pool itself started, and that has ended. */
   abandon(uid: string): void {
+    this.#announced.delete(uid);
     this.remove(uid, true);
   }
 
@@ -147,7 +156,12 @@ export class Membership {
 
   #apply(event: DiscoveryEvent): void {
     const { worker } = event;
-    if (this.#own.has(worker.uid)) return;
+    if (this.#own.has(worker.uid)) {
+      // Others may have to reach it elsewhere than this process, which has started it.
+      if (event.type !== "worker-dropped") this.#announced.set(worker.uid, worker);
+      if (this.#scheduler.members.has(worker.uid)) this.#options.changed(worker.uid);
+      return;
+    }
     this.#waiting.delete(worker.uid);
     this.#incompatible.delete(worker.uid);
     // Whom the pool admits is decided here: a discovery may ignore the filter that it was given.
