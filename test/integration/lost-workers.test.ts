@@ -9,6 +9,7 @@ import {
   routine,
   StaticDiscovery,
   TaskCancelled,
+  WorkerConnection,
   WorkerLost,
   type WorkerMetadata,
   WorkerPool,
@@ -246,6 +247,9 @@ describe("the thread that takes the place of one that ended", () => {
     await until(gated.isLoading, "another thread starts");
     const call = pool.dispatch(pid);
     await until(() => pool.stats().inFlight === 1, "the call is handed to it");
+    // Answered on the same connection, so the call has arrived before.
+    await using connection = new WorkerConnection(worker.metadata as WorkerMetadata);
+    await connection.idleTime();
     const stopped = worker.stop({ timeout: -1 });
     gated.open();
     expect(await call).toBe(worker.metadata?.pid);

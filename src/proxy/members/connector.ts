@@ -22,9 +22,12 @@ export class Connector {
     this.#unreachable = unreachable;
   }
 
-  /** Connects to every worker that is not connected. */
-  connect(): void {
-    let hopeful = false;
+  /**
+   * Connects to every worker that is not connected. `isCalm`: there is no hurry, because another worker is expected back;
+   * a worker that could not be reached just now is left alone even if it is the only one.
+   */
+  connect(isCalm: boolean): void {
+    let hopeful = isCalm;
     const idle: Member[] = [];
     for (const member of this.#members.values()) {
       if (member.link.state === "idle") idle.push(member);

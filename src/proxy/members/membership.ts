@@ -177,6 +177,7 @@ export class Membership {
     if (known !== undefined && known.metadata.address === worker.address) {
       known.metadata = worker;
       scheduler.eligible.update(worker);
+      scheduler.update(known);
       this.#options.changed(worker.uid);
       emitWorkerEvent("worker-updated", worker);
       return;

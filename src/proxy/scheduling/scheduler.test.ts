@@ -307,6 +307,45 @@ describe("workers that are expected back", () => {
     expect(ended.get(call as Call)).toBeInstanceOf(NoWorkersAvailable);
   });
 
+  it("are waited for also when they are back under the same address", async () => {
+    const worker = makeMember("a", [5], "idle");
+    const { scheduler, submit } = makeScheduler([worker]);
+    scheduler.returning.expect("a");
+    const [call] = submit(1);
+    await settle();
+    worker.fake.fail(new TransientRpcError("connection refused", 14));
+    await settle();
+    expect([worker.fake.connects, scheduler.queued]).toEqual([1, 1]);
+    scheduler.update(worker);
+    expect(worker.fake.connects).toBe(2);
+    worker.fake.ready();
+    scheduler.progressed();
+    expect(numbers(worker.session.calls)).toEqual(numbers([call]));
+  });
+
+  it.each([
+    ["one that levels", new LeastLoadedLoadBalancer()],
+    ["one that is asked", new RoundRobinLoadBalancer()],
+  ])("are waited for without trying others that cannot be reached again and again (%s)", async (_what, balancer) => {
+    const [away, other] = [makeMember("a", [1]), makeMember("b", [5], "idle")];
+    const { scheduler, submit } = makeScheduler([away, other], { balancer });
+    const call = only(submit(1, { idempotent: true }));
+    await settle();
+    scheduler.returning.expect("a");
+    if (away.session.has(call)) lose(away, call);
+    scheduler.remove(away);
+    for (let i = 0; i < 20; i++) {
+      if (other.fake.state === "connecting") other.fake.fail(new TransientRpcError("b is away", 14));
+      await settle();
+    }
+    expect([scheduler.queued, ended.size]).toEqual([1, 0]);
+    expect(other.fake.connects).toBeLessThan(4);
+    const again = makeMember("a", [5]);
+    scheduler.add(again);
+    await settle();
+    expect(numbers(again.session.calls)).toEqual(numbers([call]));
+  });
+
   it("are waited for no longer than they are expected", async () => {
     const worker = makeMember("a", [0]);
     const { scheduler, submit } = makeScheduler([worker]);

@@ -102,9 +102,16 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   add(member: Member): void {
-    if (this.returning.arrived(member.uid)) this.#placements.arrived(member.uid);
+    this.#arrived(member.uid);
     this.members.set(member.uid, member);
     this.eligible.add(member.metadata);
+    this.progressed();
+  }
+
+  /** The metadata of a member has changed. It may be a new process, which can be reached again. */
+  update(member: Member): void {
+    if (!this.#arrived(member.uid)) return;
+    member.retryAt = 0;
     this.progressed();
   }
 
@@ -160,7 +167,7 @@ export class Scheduler implements CallOwner, LinkListener {
 
   /** Connects to every worker that is not connected. */
   connect(): void {
-    this.#connector.connect();
+    this.#connector.connect(this.returning.any);
   }
 
   /** Hands out as many waiting calls as there is room for. */
@@ -228,6 +235,13 @@ export class Scheduler implements CallOwner, LinkListener {
 
   lost(call: Call, error: Error): void {
     this.#place(call).lost(call, error);
+  }
+
+  /** A worker is there. True when calls waited for it. */
+  #arrived(uid: string): boolean {
+    const isBack = this.returning.arrived(uid);
+    if (isBack) this.#placements.arrived(uid);
+    return isBack;
   }
 
   #isToHandOutAgain(): boolean {
