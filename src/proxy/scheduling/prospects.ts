@@ -45,7 +45,8 @@ export class Prospects {
     const workers = [...this.#members.values()].map(({ metadata }) => metadata);
     if (workers.some((worker) => isEligible(worker, call))) return undefined;
     const present = [...new Set(workers.flatMap(({ tags }) => [...tags]))].sort();
-    const found = present.length === 0 ? "have no tags" : `have only ${listTags(present)}`;
+    const have = workers.length === 1 ? "has" : "have";
+    const found = present.length === 0 ? `${have} no tags` : `${have} only ${listTags(present)}`;
     const who = workers.length === 1 ? "the one worker" : `the ${workers.length} workers`;
     const nobody = present.some((tag) => needs.includes(tag)) ? ", and none has all that it needs" : "";
     return noWorkers(
