@@ -1,7 +1,7 @@
 import { arrayBufferState, viewState } from "./binary-states.ts";
 import { arrayState, mapState, ordinaryState, setState } from "./container-states.ts";
 import { domExceptionState, errorState } from "./error-states.ts";
-import { formDataState } from "./form-state.ts";
+import { blobState, formDataState } from "./file-states.ts";
 import type { InternalState } from "./internal-state.ts";
 import { INTL_CLASSES, intlState, localeState } from "./intl-states.ts";
 import { inheritedClass } from "./platform-class.ts";
@@ -35,6 +35,8 @@ const statesByClass = new Map<string, InternalState>([
   ["TextEncoder", textEncoderState],
   ["TextDecoder", textDecoderState],
   ["FormData", formDataState],
+  ["Blob", blobState],
+  ["File", blobState],
   ["Locale", localeState],
   ...INTL_CLASSES.map((name) => [name, intlState] as const),
 ]);
