@@ -64,8 +64,9 @@ export interface OwnPolicy {
 
 /** Ships functions as `policy` says, which depends on who receives them; one of them may have a policy of its own. */
 export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): FunctionPort {
+  const ownPolicy = { ...policy, ...own?.policy };
   const policyOf = (fn: object, holder: object | undefined): ShippingPolicy => {
-    if (own?.fn === fn) return { ...policy, ...own.policy };
+    if (own?.fn === fn) return ownPolicy;
     return holder === undefined ? policy : { ...policy, holder };
   };
   return {

@@ -6,6 +6,7 @@ export { NotData } from "./function-nodes.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
 export { Refusal } from "./refusal.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
+export { zodDefinition } from "./slots/index.ts";
 export { setTraps } from "./traps.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller, travellerKindOf } from "./traveller.ts";
 export { type DecodeOptions, type DecoderOptions, ValueDecoder } from "./value-decoder.ts";

@@ -10,6 +10,7 @@ import { textDecoderState, textEncoderState } from "./text-states.ts";
 import { boxState, dateState, regExpState } from "./value-states.ts";
 import { weakState } from "./weak-state.ts";
 import { headersState, searchParamsState, urlState } from "./web-states.ts";
+import { zodState } from "./zod-state.ts";
 
 const states: readonly InternalState[] = [
   mapState,
@@ -25,6 +26,7 @@ const states: readonly InternalState[] = [
   boxState,
   promiseState,
   weakState,
+  zodState,
 ];
 
 /** By the class of the platform that objects with this state inherit from. */
