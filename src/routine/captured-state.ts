@@ -160,6 +160,8 @@ class StateWalk {
       if (typeof constructor !== "function") return false;
       if (current === Object.prototype) break;
       this.visit(constructor);
+      // What a class that the receiver has by itself inherits from is its own affair.
+      if (functionState(constructor, this.#policy).way === "reference") break;
     }
     return privatesOf(value, this.#policy).length === 0;
   }
