@@ -130,7 +130,7 @@ function constantKey(cls: object, { unit }: CodeSite, name: string): Key | undef
   const binding = unit.scope.lookup(name);
   if (binding === undefined || (binding.kind !== "const" && binding.imported === undefined)) return undefined;
   const scope = viewFunction(cls).scopes.find(({ variables }) => Object.hasOwn(variables, name));
-  const value = scope?.variables[name];
+  const value = scope === undefined ? undefined : readVariable(scope, name);
   return typeof value === "string" || typeof value === "symbol" ? value : undefined;
 }
 
