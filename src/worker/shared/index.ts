@@ -12,7 +12,7 @@ export {
 } from "./control-pipe.ts";
 export { readToEnd, within, written } from "./output-flush.ts";
 export { preload, preloadSpecifier } from "./preload.ts";
-export { receiveHook, type ShippedHook, shipHook } from "./shipped-hook.ts";
+export { receiveValue, type ShippedValue, shipHook, shipThrown } from "./shipped-value.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { ThreadBoard } from "./thread-board.ts";
 export {
