@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeValue } from "./describe-value.ts";
+import { describeValue } from "./check-options.ts";
 
 describe("describeValue", () => {
   it("names values shortly", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "./check-options.ts";
 
 it.each([
   ["explian", "explain"],

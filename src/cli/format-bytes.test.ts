@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatBytes } from "./format-bytes.ts";
+import { formatBytes } from "./format-explanation.ts";
 
 it.each([
   [0, "0 B"],

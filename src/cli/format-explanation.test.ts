@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ExplainedPart, Explanation } from "../functions/index.ts";
+import type { Terminal } from "./command.ts";
 import { formatExplanation } from "./format-explanation.ts";
-import type { Terminal } from "./terminal.ts";
 
 function terminal(columns = Number.POSITIVE_INFINITY): Terminal {
   return { columns, print: () => undefined, complain: () => undefined, tone: (_tone, text) => text };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { wrapText } from "./wrap-text.ts";
+import { wrapText } from "./format-explanation.ts";
 
 it("breaks between words, and leaves longer ones whole", () => {
   expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
