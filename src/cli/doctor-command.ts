@@ -1,4 +1,5 @@
 import { credentialsOf, DISCOVERY_HELP, DISCOVERY_OPTIONS, discoveryOf, readArguments } from "./arguments.ts";
+import type { Terminal } from "./command.ts";
 import { type Command, EXIT } from "./command.ts";
 import {
   checkCertificates,
@@ -11,7 +12,6 @@ import {
 } from "./doctor-checks.ts";
 import { checkPeers } from "./doctor-peers.ts";
 import { findWorkers, reasonOf } from "./found-workers.ts";
-import type { Terminal } from "./terminal.ts";
 
 const USAGE = "Usage: wool doctor [--discovery URL] [--json]";
 
