@@ -1,5 +1,6 @@
 import type { WorkerCredentialsProvider } from "../security/index.ts";
 import { credentialsOf, DISCOVERY_HELP, DISCOVERY_OPTIONS, discoveryOf, readArguments } from "./arguments.ts";
+import type { Terminal } from "./command.ts";
 import { type Command, EXIT } from "./command.ts";
 import {
   checkCertificates,
@@ -12,7 +13,6 @@ import {
 } from "./doctor-checks.ts";
 import { checkPeers, checkWayBack } from "./doctor-peers.ts";
 import { findWorkers, reasonOf } from "./found-workers.ts";
-import type { Terminal } from "./terminal.ts";
 
 const USAGE = "Usage: wool doctor [--discovery URL] [--json]";
 

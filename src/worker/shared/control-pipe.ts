@@ -2,7 +2,7 @@ import type { ResourceLimits } from "node:worker_threads";
 import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
-import type { ShippedHook } from "./shipped-hook.ts";
+import type { ShippedHook } from "./hooks.ts";
 import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
 /** The file descriptor of the control pipe. Its end means that the parent is gone. */

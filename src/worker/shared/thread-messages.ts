@@ -1,7 +1,7 @@
 import type { PeerIdentity } from "../../security/index.ts";
 import type { CompleteLimits } from "../../wire/index.ts";
 import type { ProcessCredentials } from "./control-pipe.ts";
-import type { ShippedHook } from "./shipped-hook.ts";
+import type { ShippedHook } from "./hooks.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
