@@ -22,6 +22,12 @@ import { RunningTask } from "./running-task.ts";
 import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import type { ReadyTask, TaskRunner } from "./task-runner.ts";
 
+/**
+ * Most frames of a message that are handled between two looks at the clock, which cost 0.1 to 0.2 us each. The first frames
+ * of a message are followed by a look each, later ones, once those before were quick, by fewer.
+ */
+const LONGEST_STRIDE = 16;
+
 /** How a request handler is set up. */
 export interface RequestHandlerOptions {
   /** Uid of the worker. */
@@ -67,12 +73,17 @@ export class RequestHandler {
    * @returns whether the message has been read to its end
    */
   handle(session: ExecutorSession, reader: FrameReader, until: number): boolean {
+    let stride = 1;
+    let unclocked = 0;
     for (let kind = reader.next(); kind !== 0; kind = reader.next()) {
       this.#handleFrame(session, reader, kind);
+      if (++unclocked < stride) continue;
       if (performance.now() > until) {
         this.#options.touched(session);
         return false;
       }
+      unclocked = 0;
+      stride = Math.min(stride * 2, LONGEST_STRIDE);
     }
     return true;
   }
