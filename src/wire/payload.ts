@@ -79,7 +79,7 @@ export class Payload {
   }
 
   get isStored(): boolean {
-    return this.#stored !== undefined;
+    return typeof this.#origin === "object";
   }
 
   get #stored(): StoredPayload | undefined {
