@@ -22,7 +22,7 @@ import {
   type RoutineSpec,
 } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
-import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
+import { dumpWith, type EncodedValue, functionPort, jsonSerializer, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
@@ -138,7 +138,8 @@ export class RoutineCaller {
     );
     const sent = this.#encode(spec, route, args, options);
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
-    call.pool = this.#pool;
+    // Another language has no use for the members of a pool.
+    if (route.encoding === undefined) call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
     call.args = sent.args;
     call.signals = sent.signals;
@@ -254,8 +255,9 @@ function makeExtras(
   dependencies: readonly Dependency[],
   dataOnly: boolean,
 ): CallExtras | undefined {
-  const encoded = context === undefined ? undefined : encodeContext(context);
   const serializer = spec.options.serializer;
+  // Context variables travel in the encoding of this runtime only.
+  const encoded = context === undefined || serializer === jsonSerializer ? undefined : encodeContext(context);
   const caller = context?.task?.id;
   if (
     options === undefined &&
