@@ -263,12 +263,13 @@ describe("LocalDiscovery", () => {
     await second.publisher.publish("worker-added", worker("b"));
     const next = subscribe(first);
     expect([await next(), await next()].sort()).toEqual(["added a", "added b"]);
-    const pending = next();
+    const [pending, notBegun] = [next(), subscribe(first)];
     await first.dispose();
     expect(await pending).toBe("end");
-    expect(await subscribe(first)()).toBe("end");
+    expect(await notBegun()).toBe("end");
     expect((await second.snapshot()).map(({ uid }) => uid)).toEqual(["b"]);
     await expect(first.publisher.publish("worker-added", worker("c"))).rejects.toThrow("was disposed of");
+    expect(() => first.subscribe()).toThrow("was disposed of");
     await second.dispose();
     expect(readdirSync(runtimeDirectory())).toEqual([]);
   });

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { checkOption, checkOptions, must } from "../../checks/index.ts";
-import { WoolError } from "../../errors.ts";
 import { cleanUpAtExit, runtimeDirectory } from "../../host/index.ts";
 import {
   checkPublication,
@@ -8,6 +7,7 @@ import {
   type DiscoveryLike,
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
+  disposedError,
   type WorkerFilter,
 } from "../discovery.ts";
 import type { WorkerMetadata } from "../worker-metadata.ts";
@@ -59,6 +59,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** Changes of the workers in the namespace, beginning with those that exist. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
+    if (this.#state === "disposed") throw disposedError(this.#what());
     return subscribeToWorkers((sink) => {
       if (this.#state === "disposed") {
         sink.end();
@@ -102,10 +103,12 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
       this.#cancelExitCleanup ??= cleanUpAtExit(() => this.#files.removeOwn());
       this.#files.write(worker);
     } else {
-      throw new WoolError(
-        `worker ${worker.uid} cannot be announced: this LocalDiscovery(${JSON.stringify(this.namespace)}) was disposed of`,
-      );
+      throw disposedError(this.#what());
     }
+  }
+
+  #what(): string {
+    return `LocalDiscovery(${JSON.stringify(this.namespace)})`;
   }
 
   #sweep(): void {
