@@ -54,19 +54,22 @@ export type AsyncMethod = (...args: never[]) => Promise<unknown> | AsyncGenerato
 /** How a routine is run whose function workers have. */
 export type TargetOptions = Omit<RoutineOptions, "serializer" | "ship">;
 
-/** What `routine.at` takes besides the target: generators must be named as such. */
-export type TargetArguments<F> = F extends (...args: never[]) => Generator<unknown> | AsyncGenerator<unknown>
-  ? [options: TargetOptions & { readonly streams: true }]
-  : [options?: TargetOptions & { readonly streams?: false }];
+/**
+ * What `routine.at` takes besides the target: generators must be named as such. A function that only throws is no
+ * generator, although `never` is part of every type.
+ */
+export type TargetArguments<F extends (...args: never[]) => unknown> = [ReturnType<F>] extends [never]
+  ? [options?: TargetOptions & { readonly streams?: false }]
+  : ReturnType<F> extends Generator<unknown, unknown, never> | AsyncGenerator<unknown, unknown, never>
+    ? [options: TargetOptions & { readonly streams: true }]
+    : [options?: TargetOptions & { readonly streams?: false }];
 
 /** The routine for a function of type `F` that workers have. */
-export type TargetRoutine<F> = F extends (
-  ...args: infer A
-) => Generator<infer Y, infer R, infer N> | AsyncGenerator<infer Y, infer R, infer N>
-  ? StreamRoutine<A, Y, R, N>
-  : F extends (...args: infer A) => infer R
-    ? Routine<A, Awaited<R>>
-    : never;
+export type TargetRoutine<F extends (...args: never[]) => unknown> = [ReturnType<F>] extends [never]
+  ? Routine<Parameters<F>, never>
+  : ReturnType<F> extends Generator<infer Y, infer R, infer N> | AsyncGenerator<infer Y, infer R, infer N>
+    ? StreamRoutine<Parameters<F>, Y, R, N>
+    : Routine<Parameters<F>, Awaited<ReturnType<F>>>;
 
 /** The context that standard decorators get for a method. */
 export interface MethodContext {
@@ -141,7 +144,7 @@ export function routine(...args: unknown[]): unknown {
  *
  * Throws `InvalidArgument` for a target that names no language.
  */
-routine.at = function at<F extends (...args: never[]) => unknown>(
+routine.at = function at<F extends (...args: never[]) => unknown = (...args: unknown[]) => unknown>(
   target: string,
   ...[options]: TargetArguments<F>
 ): TargetRoutine<F> {
