@@ -48,7 +48,8 @@ export interface RequestHandlerOptions {
 export class RequestHandler {
   readonly #options: RequestHandlerOptions;
   #admission: TaskAdmission | undefined;
-  #takesTasks = true;
+  /** Once no new tasks are taken: the messages that arrived before. */
+  #last: ReadonlySet<FrameReader> | undefined;
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options;
@@ -62,9 +63,9 @@ export class RequestHandler {
     });
   }
 
-  /** Refuses new tasks from now on. */
-  stop(): void {
-    this.#takesTasks = false;
+  /** Refuses new tasks from now on, except those in messages that arrived before and are still to be read: `last`. */
+  stop(last: ReadonlySet<FrameReader>): void {
+    this.#last = last;
     this.#admission?.stop();
   }
 
@@ -125,7 +126,8 @@ export class RequestHandler {
   #task(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(TaskField.id);
     const routine = session.routes.get(frame.integer(TaskField.route));
-    if (!this.#takesTasks) return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
+    if (this.#last !== undefined && (this.#admission !== undefined || !this.#last.has(frame)))
+      return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
     if (routine === undefined)
       return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (routine.refusal !== undefined) return this.#reject(session, id, StatusCode.UNIMPLEMENTED, routine.refusal);
