@@ -1,7 +1,7 @@
 import { resolveDiscovery, type WorkerMetadata } from "../discovery/index.ts";
 import { WorkerConnection } from "../proxy/index.ts";
 import type { WorkerCredentialsProvider } from "../security/index.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./command.ts";
 
 /** How long it is listened for more workers after the last one, in milliseconds: the network is slower than a machine. */
 const QUIET_MS = { lan: 1500, local: 50, other: 500 };

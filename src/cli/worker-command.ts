@@ -14,10 +14,9 @@ import {
   discoveryOf,
   readArguments,
 } from "./arguments.ts";
-import { type Command, EXIT } from "./command.ts";
+import type { Terminal } from "./command.ts";
+import { type Command, EXIT, UsageError } from "./command.ts";
 import { reasonOf } from "./found-workers.ts";
-import type { Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
 
 const USAGE = "Usage: wool worker [--workers N] [--discovery URL] [--host HOST [--port PORT]] [OPTIONS]";
 

@@ -102,6 +102,11 @@ export class Host {
     return Object.values(this.addresses)[0] ?? "";
   }
 
+  /** Lets no TCP connections from there to others come to be. It serves those of others, on ports below 32768. */
+  forbidConnecting(): void {
+    ip("-n", this.namespace, "rule", "add", "ipproto", "tcp", "sport", "32768-60999", "unreachable");
+  }
+
   /** Starts a program there. It is killed when the network goes. */
   spawn(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
     const child = spawn("ip", ["netns", "exec", this.namespace, command, ...args], {
