@@ -12,7 +12,7 @@ export {
   runInCallContext,
 } from "./call-context.ts";
 export { CALL_CHECKS, type CallOptions, type PoolLike, type RoutineOptions } from "./options.ts";
-export { disposePerWorker, type PerWorker, perWorker } from "./per-worker.ts";
+export { disposeThreadValues, keepForThread, type PerWorker, perWorker } from "./per-worker.ts";
 export type { Route } from "./route.ts";
 export {
   type AsyncFunction,

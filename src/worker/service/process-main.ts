@@ -16,6 +16,7 @@ import {
   written,
 } from "../shared/index.ts";
 import { Shutdown } from "./shutdown.ts";
+import { ThreadStartFailure } from "./task-thread.ts";
 import { isInForeground } from "./terminal.ts";
 import { WorkerService } from "./worker-service.ts";
 
@@ -69,6 +70,7 @@ async function start(config: ProcessConfig): Promise<void> {
         preload: config.preload,
         ...(config.authorize === undefined ? {} : { authorize: config.authorize }),
         ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
+        ...(config.setup === undefined ? {} : { setup: config.setup }),
         proxyPoolTtl: config.proxyPoolTtl ?? Number.POSITIVE_INFINITY,
         spin: config.spin,
         payloadDirectory: config.payloadDirectory,
@@ -152,7 +154,7 @@ function exit(code: number): never {
 
 /** The stack of an error of the runtime helps nobody. */
 function describe(error: unknown): string {
-  if (error instanceof WorkerStartError) return error.message;
+  if (error instanceof WorkerStartError || error instanceof ThreadStartFailure) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
@@ -163,7 +165,8 @@ function listen(): void {
     if (configured) return obey(line as ProcessCommand);
     configured = true;
     start(line as ProcessConfig).catch((error: unknown) => {
-      say({ ready: false, error: describe(error) });
+      const thrown = error instanceof ThreadStartFailure ? error.thrown : undefined;
+      say({ ready: false, error: describe(error), ...(thrown === undefined ? {} : { thrown }) });
       control.end(() => exit(1));
     });
   });

@@ -41,6 +41,7 @@ export class TaskLane {
   #watchdog: ThreadWatchdog;
   #untaken = new UntakenMessages();
   #drained: () => void = () => undefined;
+  #settled: () => void = () => undefined;
 
   constructor(startThread: (events: TaskThreadEvents) => TaskThread, events: TaskLaneEvents) {
     this.#startThread = startThread;
@@ -93,6 +94,16 @@ export class TaskLane {
     await drained;
   }
 
+  /** After `drain`: disposes of what the thread keeps; resolves when it has nothing left to do. */
+  async settle(): Promise<void> {
+    if (this.#thread.hasEnded) return;
+    const settled = new Promise<void>((resolve) => {
+      this.#settled = resolve;
+    });
+    this.tell({ kind: "settle" });
+    await settled;
+  }
+
   /** Starts another thread in place of one that was lost. Rejects when it cannot take tasks. */
   async replace(): Promise<void> {
     this.#thread = this.#start();
@@ -116,6 +127,7 @@ export class TaskLane {
     return this.#startThread({
       ...this.#events,
       drained: () => this.#drained(),
+      settled: () => this.#settled(),
       caughtUp: () => this.#letGoOn(),
       lost: (reason) => this.#lost(reason),
     });
@@ -131,6 +143,7 @@ export class TaskLane {
 
   #lost(reason: string): void {
     this.#drained();
+    this.#settled();
     this.#watchdog.close();
     this.#letGoOn();
     this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed));

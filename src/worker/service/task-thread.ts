@@ -1,7 +1,15 @@
 import type { ResourceLimits } from "node:worker_threads";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { threadEntry } from "../host/index.ts";
-import { type FromThread, readToEnd, ThreadBoard, type ThreadConfig, type ToThread, within } from "../shared/index.ts";
+import {
+  type FromThread,
+  readToEnd,
+  type ShippedValue,
+  ThreadBoard,
+  type ThreadConfig,
+  type ToThread,
+  within,
+} from "../shared/index.ts";
 
 /** Bytes handed to the thread and not yet taken in, above which reading from callers stops. */
 const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -20,12 +28,25 @@ export interface TaskThreadEvents {
   finished(session: number): void;
   /** After `stop`: no task is left. */
   drained(): void;
+  /** After `settle`: nothing is left to do. */
+  settled(): void;
   /** After `catch-up`: the thread has taken in all that it was handed before. */
   caughtUp(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
   /** The thread ended without being asked to, after it was ready. */
   lost(reason: string): void;
+}
+
+/** Why a task thread cannot take tasks. */
+export class ThreadStartFailure extends Error {
+  /** What the user's code threw, if it did and that can travel. */
+  readonly thrown: ShippedValue | undefined;
+
+  constructor(reason: string, thrown: ShippedValue | undefined) {
+    super(reason);
+    this.thrown = thrown;
+  }
 }
 
 /** A thread that runs tasks, as the gRPC thread sees it. */
@@ -60,7 +81,7 @@ export class TaskThread {
         else if (message.kind === "ready") {
           this.#state = "running";
           resolve();
-        } else if (message.kind === "failed") reject(new Error(message.reason));
+        } else if (message.kind === "failed") reject(new ThreadStartFailure(message.reason, message.thrown));
         else if (message.kind === "malformed") events.malformed(message.session, message.reason);
         else if (message.kind === "exhausted") events.exhausted(message.session, message.reason);
         else if (message.kind === "hold") events.hold(message.session, message.isHeld);
@@ -68,6 +89,7 @@ export class TaskThread {
         else if (message.kind === "caught-up") events.caughtUp();
         else if (message.kind === "room") events.room();
         else if (message.kind === "flushed") this.#flushed();
+        else if (message.kind === "settled") events.settled();
         else events.drained();
       });
       this.#thread.on("error", (error) => {

@@ -142,6 +142,11 @@ export class WorkerService {
     for (const lane of this.#lanes) lane.tell({ kind: "cancel" });
   }
 
+  /** After `drain`: has each thread dispose of what it keeps; resolves when none has anything left to do. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.settle()));
+  }
+
   /** Ends everything. */
   async close(graceMs: number): Promise<void> {
     this.#state = "stopping";

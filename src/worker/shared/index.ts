@@ -9,7 +9,7 @@ export {
   type ProcessWord,
 } from "./control-pipe.ts";
 export type { AuthorizeContext, AuthorizeLike, BackpressureContext, BackpressureLike } from "./hooks.ts";
-export { receiveHook, type ShippedHook, shipHook } from "./hooks.ts";
+export { receiveValue, type ShippedValue, shipHook, shipThrown } from "./hooks.ts";
 export { readToEnd, within, written } from "./output-flush.ts";
 export { preload, preloadSpecifier } from "./preload.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";

@@ -3,14 +3,15 @@ import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { currentTask, disposePerWorker, markTaskThread } from "../../routine/index.ts";
+import { currentTask, disposeThreadValues, keepForThread, markTaskThread } from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
   preload,
-  receiveHook,
+  receiveValue,
   SESSION_PREFIX_BYTES,
-  type ShippedHook,
+  type ShippedValue,
+  shipThrown,
   ThreadBoard,
   type ThreadConfig,
   type ToThread,
@@ -47,7 +48,7 @@ const executor = new Executor({
   exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
   hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
   limits: config.limits,
-  drained: () => void disposePerWorker().finally(() => tell({ kind: "drained" })),
+  drained: () => tell({ kind: "drained" }),
 });
 
 function tell(message: FromThread): void {
@@ -91,6 +92,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       break;
     case "stop":
       executor.stop();
+      break;
+    case "settle":
+      void settle();
       break;
     case "cancel":
       executor.cancelAll();
@@ -156,17 +160,33 @@ try {
 } catch (error) {
   fail("the authorize or the backpressure hook could not be loaded", error);
 }
+try {
+  const setup = await hookOf<() => unknown>(config.setup);
+  if (setup !== undefined) keepForThread(await setup(), "setup");
+} catch (error) {
+  fail("setup failed", error);
+}
 tell({ kind: "ready" });
 port.on("message", receive);
 
-async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefined> {
-  return shipped === undefined ? undefined : await receiveHook<H>(shipped);
+async function hookOf<H>(shipped: ShippedValue | undefined): Promise<H | undefined> {
+  return shipped === undefined ? undefined : await receiveValue<H>(shipped);
+}
+
+/** Disposes of what this thread keeps. What finished tasks have left running is over when the event loop runs dry. */
+async function settle(): Promise<void> {
+  await disposeThreadValues();
+  process.once("beforeExit", () => {
+    port.ref();
+    tell({ kind: "settled" });
+  });
+  port.unref();
 }
 
 /** Only the first `failed` or `ready` counts. */
 function fail(what: string, error: unknown): void {
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  tell({ kind: "failed", reason: `${what}: ${reason}` });
+  tell({ kind: "failed", reason: `${what}: ${reason}`, thrown: shipThrown(error) });
 }
 
 /**
