@@ -2,12 +2,13 @@ import type { LoadBalancerLike } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
 import { NoWorkersAvailable } from "../../errors.ts";
 import type { Member } from "../members/index.ts";
-import { isEligible } from "./eligible-workers.ts";
+import type { EligibleWorkers } from "./eligible-workers.ts";
 import type { Offers } from "./offers.ts";
 
 /** Decides whether a call that waits can still get a worker. */
 export class Prospects {
   readonly #members: ReadonlyMap<string, Member>;
+  readonly #eligible: EligibleWorkers;
   readonly #returning: { readonly any: boolean };
   readonly #absences: () => readonly Error[];
 
@@ -16,10 +17,12 @@ export class Prospects {
    */
   constructor(
     members: ReadonlyMap<string, Member>,
+    eligible: EligibleWorkers,
     returning: { readonly any: boolean },
     absences: () => readonly Error[],
   ) {
     this.#members = members;
+    this.#eligible = eligible;
     this.#returning = returning;
     this.#absences = absences;
   }
@@ -42,8 +45,8 @@ export class Prospects {
   ofNeeds(call: Call): Error | undefined {
     const needs = call.extras?.needs;
     if (needs === undefined || this.#returning.any || this.#members.size === 0) return undefined;
+    if (this.#eligible.for(call).workers.size > 0) return undefined;
     const workers = [...this.#members.values()].map(({ metadata }) => metadata);
-    if (workers.some((worker) => isEligible(worker, call))) return undefined;
     const present = [...new Set(workers.flatMap(({ tags }) => [...tags]))].sort();
     const have = workers.length === 1 ? "has" : "have";
     const found = present.length === 0 ? `${have} no tags` : `${have} only ${listTags(present)}`;
