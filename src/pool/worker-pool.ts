@@ -27,7 +27,7 @@ import {
   runInCallContext,
 } from "../routine/index.ts";
 import { Deadline } from "../time/index.ts";
-import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { ResilientWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
@@ -259,7 +259,7 @@ export class WorkerPool implements AsyncDisposable {
     this.#spawned = new SpawnedWorkers({
       make: () =>
         factory === undefined
-          ? new LocalWorker(options, { directory: this.#directory, spin })
+          ? new ResilientWorker(options, { directory: this.#directory, spin })
           : makeWorker(factory, options),
       publisher,
       startLimit: quorumTimeout,

@@ -26,7 +26,7 @@ export {
   routine,
   type StreamRoutine,
 } from "./routine.ts";
-export { argumentsOf, dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
+export { argumentsOf, dispatchThrough, failingStream, requireFunctionRoutine } from "./routine-object.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

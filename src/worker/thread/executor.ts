@@ -56,6 +56,8 @@ export class Executor {
   readonly #readers: FrameReader[] = [];
   /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** After `stop`: messages that came before and have not been read to their end. */
+  readonly #last = new Set<FrameReader>();
   /** Sessions whose callers send nothing more. */
   readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
@@ -131,6 +133,7 @@ export class Executor {
     if (closed === undefined) return;
     this.#sessions.delete(session);
     this.#finishing.delete(closed);
+    for (const message of closed.inbox.messages) this.#last.delete(message);
     this.#inbox.drop(closed);
     closed.outbox.close();
     closed.unread.close();
@@ -163,15 +166,17 @@ export class Executor {
     if (!this.#workScheduled) this.#work();
   }
 
-  /** Takes no new tasks from now on. */
+  /** Takes no new tasks from now on, except those that have arrived. */
   stop(): void {
     this.#state = "stopping";
-    this.#requests.stop();
+    for (const { inbox } of this.#sessions.values()) for (const message of inbox.messages) this.#last.add(message);
+    this.#requests.stop(this.#last);
     this.#reportIfDrained();
   }
 
-  /** Cancels every task. */
+  /** Cancels every task. Those that have arrived and not been read are refused. */
   cancelAll(): void {
+    this.#requests.stop(new Set());
     for (const session of this.#sessions.values()) {
       for (const task of session.tasks.list()) {
         this.runner.dismiss(task, new TaskCancelled(`${task.name} was cancelled: its worker is stopping`));
@@ -196,6 +201,7 @@ export class Executor {
         this.#schedule();
         return;
       }
+      if (this.#last.delete(message)) this.#reportIfDrained();
       // It is not when its session was closed meanwhile.
       if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
       this.#readers.push(message);
@@ -237,7 +243,7 @@ export class Executor {
 
   /** To be called wherever the last task may have gone, also one that waited and was never run. */
   #reportIfDrained(): void {
-    if (this.#state !== "stopping" || this.runner.live > 0 || this.runner.waiting > 0) return;
+    if (this.#state !== "stopping" || this.runner.live + this.runner.waiting + this.#last.size > 0) return;
     this.#state = "drained";
     this.#flush();
     this.#options.drained();
