@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   ended,
   FakeMember,
@@ -52,7 +52,20 @@ describe("waiting calls", () => {
   });
 
   it("keep the program alive while no worker has calls, until they are handed out, withdrawn or failed", async () => {
-    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    // Those of this test alone: the runner has timers, too.
+    const intervals = new Set<unknown>();
+    const { setInterval: set, clearInterval: clear } = globalThis;
+    vi.spyOn(globalThis, "setInterval").mockImplementation((...args) => {
+      const interval = set(...args);
+      intervals.add(interval);
+      return interval;
+    });
+    vi.spyOn(globalThis, "clearInterval").mockImplementation((interval) => {
+      intervals.delete(interval);
+      clear(interval);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const timers = (): number => intervals.size;
     const before = timers();
     const worker = makeMember("a", [1]);
     const scheduler = new Scheduler({ maxPending: 9, evict: () => undefined });
