@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { areProcessesAlive, errorCode, identifyProcess, uniqueName } from "../../host/index.ts";
 import { type LocalEntry, parseEntry } from "./local-entry.ts";
@@ -43,20 +43,35 @@ export class EntryFolder {
         else found.set(file, this.#entries.get(file));
       }
     }
-    for (const file of fresh) {
-      const text = unlessMissing(() => readFileSync(join(directory, file), "utf8"));
-      if (text !== undefined) found.set(file, parseEntry(text));
-    }
-    for (const file of deadEntries(found, all ? found.keys() : fresh)) {
-      found.delete(file);
-      removeFile(join(directory, file));
-    }
+    readEntries(directory, fresh, found);
+    removeDead(directory, found, all ? found.keys() : fresh);
     const before = this.#entries;
     this.#entries = found;
     return {
       added: fresh.map((file) => found.get(file)).filter((entry) => entry !== undefined),
       removed: [...before].filter(([file]) => !found.has(file)).flatMap(([, entry]) => entry ?? []),
     };
+  }
+
+  /**
+   * Looks at these files alone, which may have come or gone: costs the same however many others there are.
+   * @throws what `look` throws.
+   */
+  lookAt(directory: string, files: Iterable<string>): EntryChanges {
+    const removed: LocalEntry[] = [];
+    const fresh: string[] = [];
+    for (const file of files) {
+      if (!file.endsWith(".json")) continue;
+      if (!this.#entries.has(file)) fresh.push(file);
+      else if (!existsSync(join(directory, file))) {
+        const entry = this.#entries.get(file);
+        this.#entries.delete(file);
+        if (entry !== undefined) removed.push(entry);
+      }
+    }
+    readEntries(directory, fresh, this.#entries);
+    removeDead(directory, this.#entries, fresh);
+    return { added: fresh.flatMap((file) => this.#entries.get(file) ?? []), removed };
   }
 }
 
@@ -77,6 +92,22 @@ export function removeEmptyDirectory(directory: string): void {
   } catch (error) {
     const code = errorCode(error);
     if (code !== "ENOENT" && code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+  }
+}
+
+/** Reads files that are new. */
+function readEntries(directory: string, files: readonly string[], into: Map<string, LocalEntry | undefined>): void {
+  for (const file of files) {
+    const text = unlessMissing(() => readFileSync(join(directory, file), "utf8"));
+    if (text !== undefined) into.set(file, parseEntry(text));
+  }
+}
+
+/** Removes those of these files whose processes are dead. */
+function removeDead(directory: string, entries: Map<string, LocalEntry | undefined>, files: Iterable<string>): void {
+  for (const file of deadEntries(entries, files)) {
+    entries.delete(file);
+    removeFile(join(directory, file));
   }
 }
 
