@@ -1,7 +1,7 @@
 import type { Call } from "../call/index.ts";
 import { SerializationError, UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
-import { functionPort, NotData, ValueDecoder } from "../values/index.ts";
+import { functionPort, NotData, type Serializer, serializerOfThrown, ValueDecoder } from "../values/index.ts";
 import {
   type CallerLimits,
   DEFAULT_LIMITS,
@@ -78,7 +78,7 @@ export class OutcomeDelivery {
     let value: unknown;
     try {
       const { extras } = call;
-      const serializer = isForSerializer(kind, flag) ? extras?.serializer : undefined;
+      const serializer = serializerFor(kind, flag, extras?.serializer);
       const used = extras?.dataOnly === true ? dataDecoder : decoder;
       if (source instanceof Payload) value = source.read(used, serializer);
       else {
@@ -114,8 +114,9 @@ export class OutcomeDelivery {
 }
 
 /** The user's serializer does not read the errors of the runtime itself. */
-function isForSerializer(kind: number, flag: boolean): boolean {
-  return kind !== ResponseField.raised || !flag;
+function serializerFor(kind: number, flag: boolean, serializer: Serializer | undefined): Serializer | undefined {
+  if (kind !== ResponseField.raised) return serializer;
+  return flag ? undefined : serializerOfThrown(serializer);
 }
 
 function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {

@@ -6,6 +6,7 @@ import { areAllPoolsClosed, currentCallContext, currentPool } from "./call-conte
 import { type CallOptions, checkCallOptions, type RoutineOptions } from "./options.ts";
 import { SPEC } from "./routine-registry.ts";
 import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
+import { type TargetFacts, TargetSpec } from "./target-routine.ts";
 
 const CALL_OPTIONS = Symbol.for("wool-ts.routine.options");
 
@@ -151,20 +152,26 @@ async function* overSteps(generator: Generator<unknown, unknown, unknown>): Asyn
 registerTraveller("routine", {
   take: (value) => {
     const object = value as RoutineObject;
-    const { fn, options, method } = object[SPEC];
-    return [fn, options, method, portableOptions(object[CALL_OPTIONS]), object[SPEC].findName()];
+    const spec = object[SPEC];
+    const { fn, options, method } = spec;
+    const call = portableOptions(object[CALL_OPTIONS]);
+    if (spec instanceof TargetSpec) return [undefined, spec.ownOptions, false, call, undefined, spec.facts];
+    return [fn, options, method, call, spec.findName()];
   },
   make: () => {
     const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
     return {
       value: shell,
-      complete: ([fn, options, method, call, written]) => {
-        const spec = new RoutineSpec(
-          fn as AnyFunction,
-          options as RoutineOptions,
-          method === true,
-          typeof written === "string" ? written : undefined,
-        );
+      complete: ([fn, options, method, call, written, facts]) => {
+        const spec =
+          facts === undefined
+            ? new RoutineSpec(
+                fn as AnyFunction,
+                options as RoutineOptions,
+                method === true,
+                typeof written === "string" ? written : undefined,
+              )
+            : new TargetSpec(facts as TargetFacts, options as RoutineOptions);
         Object.defineProperty(shell, SPEC, { value: spec });
         Object.defineProperty(shell, CALL_OPTIONS, { value: call });
         Object.defineProperty(shell, "length", { value: spec.fn.length, configurable: true });

@@ -16,7 +16,7 @@ import type { Dependency } from "../../functions/index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import { type CallContext, type CallOptions, currentCallContext, type RoutineSpec } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
-import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
+import { dumpWith, type EncodedValue, functionPort, jsonSerializer, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
@@ -132,7 +132,8 @@ export class RoutineCaller {
     );
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     const dependencies = this.#encode(call, spec, args, options);
-    call.pool = this.#pool;
+    // Another language has no use for the members of a pool.
+    if (route.encoding === undefined) call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     if (route.dependencies.length > 0 || dependencies.length > 0) {
       let isRemade = false;
@@ -241,8 +242,9 @@ function makeExtras(
   dependencies: readonly Dependency[],
   dataOnly: boolean,
 ): CallExtras | undefined {
-  const encoded = context === undefined ? undefined : encodeContext(context);
   const serializer = spec.options.serializer;
+  // Context variables travel in the encoding of this runtime only.
+  const encoded = context === undefined || serializer === jsonSerializer ? undefined : encodeContext(context);
   const caller = context?.task?.id;
   if (
     options === undefined &&

@@ -143,6 +143,7 @@ interface Room extends Taker {
 
 function roomOf(member: Member): Room[] {
   const found: Room[] = [];
+  if (!member.isUsual) return found;
   for (const session of member.link.sessions) {
     if (session.room > 0) found.push({ session, member, load: session.inFlight, room: session.room });
   }

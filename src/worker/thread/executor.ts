@@ -101,13 +101,17 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
   }
 
-  /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
+  /**
+   * A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be.
+   * `oneKind`: it wants messages with frames of one kind each.
+   */
   open(
     session: number,
     callerId: string,
     store: PayloadStore | undefined,
     sink: MessageSink,
     peer?: PeerIdentity,
+    oneKind = false,
   ): void {
     const send = (message: Buffer): boolean => {
       const isWritable = sink.send(message);
@@ -120,6 +124,7 @@ export class Executor {
       store,
       sink: { send },
       peer,
+      oneKind,
       limits: this.#options.limits,
       relieved: () => this.#relieved(opened),
       stalled: () => this.#stalled(opened),

@@ -1,5 +1,6 @@
 import { TaskCancelled } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
+import { serializerOfThrown } from "../../values/index.ts";
 import {
   AbortField,
   ARGUMENT_FIELDS,
@@ -129,6 +130,7 @@ export class RequestHandler {
       return this.#reject(session, id, StatusCode.UNAVAILABLE, "the worker is stopping");
     if (routine === undefined)
       return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
+    if (routine.refusal !== undefined) return this.#reject(session, id, StatusCode.UNIMPLEMENTED, routine.refusal);
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }
@@ -177,7 +179,8 @@ export class RequestHandler {
       const advance = (): void => {
         let sent: unknown;
         try {
-          sent = value.read(session.decoder, task.routine.serializer());
+          const serializer = task.routine.serializer();
+          sent = value.read(session.decoder, kind === StepKind.throw ? serializerOfThrown(serializer) : serializer);
         } catch (error) {
           run.step(StepKind.throw, error, after);
           return;
