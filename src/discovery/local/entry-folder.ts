@@ -58,20 +58,17 @@ export class EntryFolder {
    * @throws what `look` throws.
    */
   lookAt(directory: string, files: Iterable<string>): EntryChanges {
-    const removed: LocalEntry[] = [];
-    const fresh: string[] = [];
-    for (const file of files) {
-      if (!file.endsWith(".json")) continue;
-      if (!this.#entries.has(file)) fresh.push(file);
-      else if (!existsSync(join(directory, file))) {
-        const entry = this.#entries.get(file);
-        this.#entries.delete(file);
-        if (entry !== undefined) removed.push(entry);
-      }
-    }
-    readEntries(directory, fresh, this.#entries);
-    removeDead(directory, this.#entries, fresh);
-    return { added: fresh.flatMap((file) => this.#entries.get(file) ?? []), removed };
+    const reported = Array.from(files).filter((file) => file.endsWith(".json"));
+    const fresh = reported.filter((file) => !this.#entries.has(file));
+    const gone = reported.filter((file) => this.#entries.has(file) && !existsSync(join(directory, file)));
+    // What throws comes before anything is changed: the next look must see the same.
+    const found = new Map<string, LocalEntry | undefined>();
+    readEntries(directory, fresh, found);
+    removeDead(directory, found, Array.from(found.keys()));
+    const removed = gone.flatMap((file) => this.#entries.get(file) ?? []);
+    for (const file of gone) this.#entries.delete(file);
+    for (const [file, entry] of found) this.#entries.set(file, entry);
+    return { added: Array.from(found.values()).filter((entry) => entry !== undefined), removed };
   }
 }
 

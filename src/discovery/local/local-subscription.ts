@@ -64,6 +64,8 @@ export class LocalSubscription {
       // The directory is not private: no later look is going to like it better.
       if (error instanceof WoolError) this.#sink.fail(error);
       else this.#reportOnce(error);
+      // What was reported has not been seen.
+      this.#reported = undefined;
     }
   }
 
