@@ -81,7 +81,7 @@ export class Network implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.hosts.map((host) => host.stop()));
-    for (const name of readdirSync(NAMESPACES)) if (name.startsWith(this.#id)) ip("netns", "del", name);
+    for (const name of readdirSync(NAMESPACES)) if (name.startsWith(`${this.#id}-`)) ip("netns", "del", name);
   }
 }
 
