@@ -1,3 +1,4 @@
+import { runInThisContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, TaskTimeout, WorkerLost, WorkerPool } from "wool-ts";
 import { reasonOf } from "../support/reason-of.ts";
@@ -46,7 +47,7 @@ const REPLACEMENTS: readonly [holder: string, key: string, replacement: string][
 ];
 
 const replace = routine((holder: string, key: string, replacement: string) => {
-  const evaluate = (text: string): unknown => new Function(`return (${text})`)();
+  const evaluate = (text: string): unknown => runInThisContext(`(${text})`);
   const [target, name] = key.startsWith("prototype.") ? [`${holder}.prototype`, key.slice(10)] : [holder, key];
   const property = name === "Symbol.iterator" ? Symbol.iterator : name;
   const value = evaluate(replacement);
