@@ -26,7 +26,7 @@ import {
   requireFunctionRoutine,
 } from "../routine/index.ts";
 import { Deadline } from "../time/index.ts";
-import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { ResilientWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
 import { type Cancellable, checkItems, type MapOptions, mapConcurrently, splitMapOptions, Window } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
@@ -278,7 +278,7 @@ export class WorkerPool implements AsyncDisposable {
     this.#spawned = new SpawnedWorkers({
       make: () =>
         factory === undefined
-          ? new LocalWorker(options, { directory: this.#directory, spin })
+          ? new ResilientWorker(options, { directory: this.#directory, spin })
           : makeWorker(factory, options),
       publisher,
       startLimit: quorumTimeout,

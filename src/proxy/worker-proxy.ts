@@ -129,7 +129,7 @@ export class WorkerProxy implements AsyncDisposable {
 
   /** The workers that are used, by uid: a live view. */
   get workers(): ReadonlyMap<string, WorkerMetadata> {
-    return this.#scheduler.eligible.all.workers;
+    return this.#scheduler.eligible.everyone;
   }
 
   /** @internal Begins to look for workers, and returns the discovery that it looks in. */

@@ -25,8 +25,12 @@ export {
   type RoutineOf,
   routine,
   type StreamRoutine,
+  type TargetArguments,
+  type TargetOptions,
+  type TargetRoutine,
 } from "./routine.ts";
-export { argumentsOf, dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
+export { argumentsOf, dispatchThrough, failingStream, requireFunctionRoutine } from "./routine-object.ts";
+export { routineSpecOf } from "./routine-registry.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

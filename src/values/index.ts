@@ -4,6 +4,7 @@ export { copyPayload, type EncodedValue, MalformedPayload, PayloadParts, type Pa
 export { decode, encode } from "./codec.ts";
 export { NotData } from "./function-nodes.ts";
 export { type FunctionPort, functionPort } from "./function-port.ts";
+export { jsonSerializer, serializerOfThrown } from "./json-values.ts";
 export { Refusal } from "./refusal.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
 export { setTraps } from "./traps.ts";

@@ -34,9 +34,20 @@ export const RouteField = {
   serializer: 7,
   fresh: 8,
   replaces: 9,
+  target: 10,
+  encoding: 11,
 } as const;
 /** Field numbers of the `Hello` message. */
-export const HelloField = { version: 1, minimum: 2, callerId: 3, lane: 4, fileRealm: 5 } as const;
+export const HelloField = {
+  version: 1,
+  minimum: 2,
+  callerId: 3,
+  lane: 4,
+  fileRealm: 5,
+  oneKind: 6,
+  languages: 7,
+  encodings: 8,
+} as const;
 /** Field numbers of the `Cancel` message. */
 export const CancelField = { id: 1, reason: 2, needs: 3 } as const;
 /** Field numbers of the `Abort` message. */
@@ -185,6 +196,10 @@ export interface RouteFrame {
   readonly fresh: boolean;
   /** The number of a route that is no longer used; 0 for none. */
   readonly replaces: number;
+  /** Names the function instead of `code`. */
+  readonly target?: string | undefined;
+  /** How its values are encoded, if not in the encoding of this runtime. */
+  readonly encoding?: string | undefined;
 }
 
 export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
@@ -199,6 +214,8 @@ export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
     route.serializer,
     route.fresh,
     route.replaces,
+    route.target,
+    route.encoding,
   ]);
 }
 
@@ -220,6 +237,12 @@ export interface Hello {
   readonly lane: number;
   /** Empty when the caller shares no files. */
   readonly fileRealm?: string;
+  /** The caller wants messages with frames of one kind each. */
+  readonly oneKind?: boolean;
+  /** The languages of functions that the caller can take. */
+  readonly languages?: readonly string[];
+  /** The value encodings that the caller understands. */
+  readonly encodings?: readonly string[];
 }
 
 export function writeHello(writer: BatchWriter, hello: Hello): void {
@@ -230,5 +253,8 @@ export function writeHello(writer: BatchWriter, hello: Hello): void {
     hello.callerId,
     hello.lane,
     hello.fileRealm,
+    hello.oneKind,
+    hello.languages,
+    hello.encodings,
   ]);
 }

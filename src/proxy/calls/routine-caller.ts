@@ -14,15 +14,9 @@ import {
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import {
-  type CallContext,
-  type CallOptions,
-  currentCallContext,
-  type Route,
-  type RoutineSpec,
-} from "../../routine/index.ts";
+import { type CallContext, type CallOptions, currentCallContext, type RoutineSpec } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
-import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
+import { dumpWith, type EncodedValue, functionPort, jsonSerializer, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
@@ -164,13 +158,12 @@ export class RoutineCaller {
       spec.method ? args[0] : undefined,
       this.#unavailable.size === 0 ? undefined : this.#unavailable,
     );
-    const sent = this.#encode(spec, route, args, options);
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
-    call.pool = this.#pool;
-    call.extras = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
-    call.args = sent.args;
-    call.signals = sent.signals;
-    if (route.dependencies.length > 0 || sent.dependencies.length > 0) {
+    const dependencies = this.#encode(call, spec, args, options);
+    // Another language has no use for the members of a pool.
+    if (route.encoding === undefined) call.pool = this.#pool;
+    call.extras = makeExtras(spec, context, options, dependencies, this.#dataOnly);
+    if (route.dependencies.length > 0 || dependencies.length > 0) {
       let isRemade = false;
       call.remake = (unavailable, why) => {
         const before = this.#unavailable.size;
@@ -195,13 +188,11 @@ export class RoutineCaller {
     call.route = spec.route(spec.method ? args[0] : undefined, this.#unavailable);
     const { extras } = call;
     if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
-    const sent = this.#encode(spec, call.route, args, options);
+    const dependencies = this.#encode(call, spec, args, options);
     // Its time runs from the call on.
-    const made = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
+    const made = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     call.extras = { ...made, acceptBy: extras.acceptBy };
-    call.args = sent.args;
-    call.signals = sent.signals;
-    if (sent.signals !== undefined) followSignals(call, sent.signals);
+    if (call.signals !== undefined) followSignals(call, call.signals);
   }
 
   /**
@@ -218,14 +209,16 @@ export class RoutineCaller {
     return Payload.inMemory(slab, start, end);
   }
 
+  /** Gives a call its encoded arguments. Returns what they depend on. */
   #encode(
+    call: Call,
     spec: RoutineSpec,
-    { weak }: Route,
     args: readonly unknown[],
     options: CallOptions | undefined,
-  ): SentArguments {
+  ): readonly Dependency[] {
     const encoder = this.#encoder;
     const serializer = spec.options.serializer;
+    const { weak } = call.route;
     let bytes: EncodedValue;
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
@@ -237,15 +230,10 @@ export class RoutineCaller {
       signals = closeSignals();
     }
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    return { args: this.#keep(bytes, options), dependencies, signals };
+    call.args = this.#keep(bytes, options);
+    call.signals = signals;
+    return dependencies;
   }
-}
-
-/** Encoded arguments. */
-interface SentArguments {
-  readonly args: Payload;
-  readonly dependencies: readonly Dependency[];
-  readonly signals: readonly LiveSignal[] | undefined;
 }
 
 /** Ties a call to its signals, its limits and the observer of the task that makes it. */
@@ -282,8 +270,9 @@ function makeExtras(
   dependencies: readonly Dependency[],
   dataOnly: boolean,
 ): CallExtras | undefined {
-  const encoded = context === undefined ? undefined : encodeContext(context);
   const serializer = spec.options.serializer;
+  // Context variables travel in the encoding of this runtime only.
+  const encoded = context === undefined || serializer === jsonSerializer ? undefined : encodeContext(context);
   const caller = context?.task?.id;
   if (
     options === undefined &&

@@ -60,6 +60,7 @@ export class Runs {
     const sessions: MemberSession[] = [];
     const owners: Member[] = [];
     for (const member of this.#members.values()) {
+      if (!member.isUsual) continue;
       for (const session of member.link.sessions) {
         if (session.room <= 0) continue;
         sessions.push(session);

@@ -135,7 +135,7 @@ export class Scheduler implements CallOwner, LinkListener {
       );
     }
     call.waitAt(this);
-    if (call.extras?.needs === undefined) this.#queue.push(call);
+    if (call.extras?.needs === undefined && call.route.language === undefined) this.#queue.push(call);
     else this.#keepApart(call);
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -336,6 +336,8 @@ export class Scheduler implements CallOwner, LinkListener {
   /** Fails the calls that wait when no worker will take any. Returns whether that is so. */
   #failIfHopeless(): boolean {
     if (this.#state !== "open" || this.queued === 0) return false;
+    const unfit = this.#queue.size === 0 ? undefined : this.#prospects.ofUsual();
+    if (unfit !== undefined) for (const call of this.#queue.take(this.#queue.size)) call.fail(unfit(call));
     const hopeless = this.#prospects.ofAll();
     if (hopeless !== undefined) this.#fail(hopeless, false);
     return hopeless !== undefined;

@@ -14,9 +14,11 @@ import { payloadFiles } from "../../host/index.ts";
 import { peerIdentity } from "../../security/index.ts";
 import {
   BatchWriter,
+  ENCODINGS,
   encodeDescribeResponse,
   encodeIdleResponse,
   FrameReader,
+  LANGUAGES,
   LAST_REQUEST_FIELD,
   PROTOCOL_VERSION,
   readStopRequest,
@@ -203,6 +205,7 @@ export class WorkerService {
       for (const id of untaken.get(session.number) ?? []) {
         writeRejected(writer, id, { status: StatusCode.ABORTED, message });
       }
+      if (writer.size > 0) session.stream.send(writer.take());
       writeExecutorLost(writer, reason);
       session.stream.send(writer.take());
       session.stream.end({ code: StatusCode.UNAVAILABLE, message });
@@ -242,7 +245,7 @@ export class WorkerService {
   }
 
   #welcome(stream: ServerStream, frame: FrameReader): ServedSession {
-    const { callerId, lane: number, fileRealm } = readHello(frame);
+    const { callerId, lane: number, fileRealm, oneKind } = readHello(frame);
     if (this.#state === "stopping") throw new GrpcStatusError(StatusCode.UNAVAILABLE, "the worker is stopping");
     const lane = this.#lanes[number];
     if (lane === undefined) {
@@ -256,7 +259,7 @@ export class WorkerService {
     const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
     const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
-    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, peer });
+    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, oneKind, peer });
     const writer = new BatchWriter(PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,
@@ -264,6 +267,8 @@ export class WorkerService {
       lanes: this.#lanes.length,
       maxConcurrency: this.#options.maxConcurrency,
       sharesFiles,
+      languages: LANGUAGES,
+      encodings: ENCODINGS,
     });
     stream.send(writer.take());
     return session;

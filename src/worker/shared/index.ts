@@ -11,7 +11,7 @@ export {
 export type { AuthorizeContext, AuthorizeLike, BackpressureContext, BackpressureLike } from "./hooks.ts";
 export { receiveValue, type ShippedValue, shipHook, shipThrown } from "./hooks.ts";
 export { readToEnd, within, written } from "./output-flush.ts";
-export { preload, preloadSpecifier } from "./preload.ts";
+export { importModule, preload, preloadSpecifier } from "./preload.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { ThreadBoard } from "./thread-board.ts";
 export {

@@ -11,6 +11,8 @@ export type ToThread =
       readonly session: number;
       readonly callerId: string;
       readonly sharesFiles: boolean;
+      /** The caller wants messages with frames of one kind each. */
+      readonly oneKind: boolean;
       readonly peer: PeerIdentity | undefined;
     }
   /** A caller's session is over. */

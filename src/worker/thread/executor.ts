@@ -56,6 +56,8 @@ export class Executor {
   readonly #readers: FrameReader[] = [];
   /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** After `stop`: messages that came before and have not been read to their end. */
+  readonly #last = new Set<FrameReader>();
   /** Sessions whose callers send nothing more. */
   readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
@@ -99,13 +101,17 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
   }
 
-  /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
+  /**
+   * A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be.
+   * `oneKind`: it wants messages with frames of one kind each.
+   */
   open(
     session: number,
     callerId: string,
     store: PayloadStore | undefined,
     sink: MessageSink,
     peer?: PeerIdentity,
+    oneKind = false,
   ): void {
     const send = (message: Buffer): boolean => {
       const isWritable = sink.send(message);
@@ -118,6 +124,7 @@ export class Executor {
       store,
       sink: { send },
       peer,
+      oneKind,
       limits: this.#options.limits,
       relieved: () => this.#relieved(opened),
       stalled: () => this.#stalled(opened),
@@ -131,6 +138,7 @@ export class Executor {
     if (closed === undefined) return;
     this.#sessions.delete(session);
     this.#finishing.delete(closed);
+    for (const message of closed.inbox.messages) this.#last.delete(message);
     this.#inbox.drop(closed);
     closed.outbox.close();
     closed.unread.close();
@@ -163,15 +171,17 @@ export class Executor {
     if (!this.#workScheduled) this.#work();
   }
 
-  /** Takes no new tasks from now on. */
+  /** Takes no new tasks from now on, except those that have arrived. */
   stop(): void {
     this.#state = "stopping";
-    this.#requests.stop();
+    for (const { inbox } of this.#sessions.values()) for (const message of inbox.messages) this.#last.add(message);
+    this.#requests.stop(this.#last);
     this.#reportIfDrained();
   }
 
-  /** Cancels every task. */
+  /** Cancels every task. Those that have arrived and not been read are refused. */
   cancelAll(): void {
+    this.#requests.stop(new Set());
     for (const session of this.#sessions.values()) {
       for (const task of session.tasks.list()) {
         this.runner.dismiss(task, new TaskCancelled(`${task.name} was cancelled: its worker is stopping`));
@@ -196,6 +206,7 @@ export class Executor {
         this.#schedule();
         return;
       }
+      if (this.#last.delete(message)) this.#reportIfDrained();
       // It is not when its session was closed meanwhile.
       if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
       this.#readers.push(message);
@@ -237,7 +248,7 @@ export class Executor {
 
   /** To be called wherever the last task may have gone, also one that waited and was never run. */
   #reportIfDrained(): void {
-    if (this.#state !== "stopping" || this.runner.live > 0 || this.runner.waiting > 0) return;
+    if (this.#state !== "stopping" || this.runner.live + this.runner.waiting + this.#last.size > 0) return;
     this.#state = "drained";
     this.#flush();
     this.#options.drained();

@@ -1,7 +1,7 @@
 import type { LoadBalancerLike } from "../../balancing/index.ts";
 import { SerializationError } from "../../errors.ts";
 import { Roster, RosterDiscovery, readRosterNews, WorkerProxy } from "../../proxy/index.ts";
-import type { CallOptions, RoutineSpec } from "../../routine/index.ts";
+import { type CallOptions, failingStream, type RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
 import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
@@ -122,7 +122,7 @@ class PoolCarrier implements SessionPool {
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
     const { refusal } = this.roster;
-    if (refusal !== undefined) return failing(new SerializationError(refusal, "loadBalancer"));
+    if (refusal !== undefined) return failingStream(new SerializationError(refusal, "loadBalancer"));
     return this.#use().stream(spec, args, options);
   }
 
@@ -163,10 +163,4 @@ class PoolCarrier implements SessionPool {
       this.#tellIfUnused();
     }).unref();
   }
-}
-
-/** A generator that fails at its first step. */
-// oxlint-disable-next-line require-yield
-async function* failing(error: Error): AsyncGenerator<never, never, unknown> {
-  throw error;
 }

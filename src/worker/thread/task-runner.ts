@@ -1,11 +1,12 @@
 import { types } from "node:util";
 import { takeArrivedSignals } from "../../call/index.ts";
+import { describeValue } from "../../checks/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
-import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
+import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -149,7 +150,7 @@ export class TaskRunner {
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
-      const args = payload.read(session.decoder, routine.serializer()) as unknown[];
+      const args = argumentList(payload.read(session.decoder, routine.serializer()), routine.name);
       const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
@@ -258,12 +259,14 @@ export class TaskRunner {
     try {
       trimStack(error);
       // The routine's serializer need not know the errors of the runtime.
-      const byRuntime = routine.hasSerializer && isWoolError(error);
-      const serializer = byRuntime ? undefined : routine.serializer();
+      const byRuntime = routine.hasSerializer && !routine.isForeign && isWoolError(error);
+      const serializer = byRuntime ? undefined : serializerOfThrown(routine.serializer());
       session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
-      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer, NO_COLLECTIONS);
+      const serializer = routine.isForeign ? serializerOfThrown(routine.serializer()) : undefined;
+      const byRuntime = serializer === undefined && routine.hasSerializer;
+      session.outcome(ResponseField.raised, wireId, told, serializer, byRuntime, NO_COLLECTIONS);
     }
   }
 
@@ -287,6 +290,13 @@ export class TaskRunner {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
     });
   }
+}
+
+/** The arguments, if they are some: a serializer may make anything of bytes. */
+function argumentList(args: unknown, name: string): unknown[] {
+  if (Array.isArray(args)) return args as unknown[];
+  if (args === undefined) return [];
+  throw new TypeError(`the arguments of ${name} are ${describeValue(args)}, not a list`);
 }
 
 /** What `await` would wait for. The `then` of anything but a promise is code of the task, and runs in its call context. */

@@ -76,9 +76,9 @@ function receive(message: ArrayBuffer | ToThread): void {
   }
   switch (message.kind) {
     case "open": {
-      const { session, callerId, sharesFiles, peer } = message;
+      const { session, callerId, sharesFiles, oneKind, peer } = message;
       const store = sharesFiles ? payloadFiles : undefined;
-      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer);
+      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer, oneKind);
       break;
     }
     case "close":
