@@ -88,8 +88,8 @@ const CHECKS = {
 
 const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
   maxMessageBytes: must.wholeNumber(1),
-  keepaliveInterval: must.aboveZero("milliseconds"),
-  keepaliveTimeout: must.aboveZero("milliseconds"),
+  keepaliveInterval: must.duration,
+  keepaliveTimeout: must.duration,
   maxConcurrency: must.wholeNumber(1),
   threads: must.wholeNumber(1),
   compression: must.oneOf("none"),
