@@ -80,16 +80,11 @@ export type ItemCall<T, R> = (
 ) => Cancellable | undefined;
 
 /** One item whose result has not been handed on. */
-class Slot<R> {
+class Slot {
   call: Cancellable | undefined;
   state: "open" | "done" | "failed" = "open";
   /** What the call returned or threw. */
-  outcome: R | unknown;
-}
-
-/** The outcome of a slot that is done. */
-function valueOf<R>(slot: Slot<R>): R {
-  return slot.outcome as R;
+  outcome: unknown;
 }
 
 /**
@@ -145,8 +140,8 @@ export async function* mapConcurrently<T, R>(
   const total = Array.isArray(items) ? items.length : undefined;
   const iterator = iterate(items);
   /** What is handed on next: in order the items that were begun, otherwise those that have ended. */
-  const queue = new Fifo<Slot<R>>();
-  const underWay = new Set<Slot<R>>();
+  const queue = new Fifo<Slot>();
+  const underWay = new Set<Slot>();
   const failures: unknown[] = [];
   const source: Source = { state: "ready", error: undefined };
   let started = 0;
@@ -159,7 +154,7 @@ export async function* mapConcurrently<T, R>(
     wake = undefined;
     waiting?.();
   };
-  const settle = (slot: Slot<R>, state: "done" | "failed", outcome: unknown): void => {
+  const settle = (slot: Slot, state: "done" | "failed", outcome: unknown): void => {
     slot.state = state;
     slot.outcome = outcome;
     underWay.delete(slot);
@@ -171,7 +166,7 @@ export async function* mapConcurrently<T, R>(
     source.state = step.done === true ? "exhausted" : "ready";
     if (step.done !== true) {
       started++;
-      const slot = new Slot<R>();
+      const slot = new Slot();
       underWay.add(slot);
       if (ordered) queue.push(slot);
       slot.call = call(
@@ -229,7 +224,7 @@ export async function* mapConcurrently<T, R>(
       if (failed) failures.push(errorOf(slot.outcome));
       else done++;
       onProgress?.({ done, failed: failures.length, inFlight: started - handedOn, total });
-      if (!failed) yield valueOf(slot);
+      if (!failed) yield slot.outcome as R;
       else if (stopOnError) throw placed(slot.outcome);
     }
   } finally {
@@ -237,7 +232,7 @@ export async function* mapConcurrently<T, R>(
     unwatch?.();
     if (underWay.size > 0) {
       const reason = new DOMException("The map that made this call has ended", "AbortError");
-      for (const slot of [...underWay]) slot.call?.cancel(reason);
+      for (const slot of underWay) slot.call?.cancel(reason);
     }
     if (source.state === "ready") await iterator.return?.();
     else if (source.state === "asked") Promise.resolve(iterator.return?.()).catch(() => undefined);
