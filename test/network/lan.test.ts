@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined).concurrent("LAN discovery between hosts",
   test.each(["forwarding", "cable"] as const)(
     "sees workers again after a partition (%s)",
     async (kind) => {
-      const net = build(["a"], ["a"]);
+      await using net = build(["a"], ["a"]);
       const [one, two] = net.hosts;
       const url = "lan:render?ttl=3000";
       const subscriber = await subscribed(two?.agent() as Agent, url);
