@@ -36,7 +36,8 @@ export function acquireLink(address: string, options: LinkOptions): WorkerLink {
 export function releaseLink(link: WorkerLink, gone: boolean): void {
   const cached = links.get(keyOf(link.address, link.credentials));
   if (cached === undefined || cached.link !== link || --cached.users > 0) return;
-  if (gone) {
+  // Whoever wanted it connected is gone: a worker that never answers must not keep the program alive.
+  if (gone || link.state === "connecting") {
     clearTimeout(cached.expiry);
     links.delete(cached.key);
     link.retire(new PoolClosed(`the connection to ${link.address} is no longer used`));

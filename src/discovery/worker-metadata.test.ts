@@ -8,12 +8,12 @@ const VALID = { uid: "w1", address: "unix:/run/w1.sock", pid: 7, version: "1.2.3
 
 const anyChannel: fc.Arbitrary<ChannelOptions> = fc.record(
   {
-    maxMessageBytes: fc.integer({ min: 1 }),
+    maxMessageBytes: fc.integer({ min: 131_072 }),
     keepaliveInterval: fc.double({ min: 0.5, max: 1e9, noNaN: true }),
     keepaliveTimeout: fc.double({ min: 0.5, max: 1e9, noNaN: true }),
     maxConcurrency: fc.integer({ min: 1 }),
     threads: fc.integer({ min: 1 }),
-    compression: fc.constant("none" as const),
+    compression: fc.constantFrom("none" as const, "gzip" as const),
   },
   { requiredKeys: [] },
 );
@@ -30,6 +30,7 @@ const anyWorker: fc.Arbitrary<WorkerMetadata> = fc.record({
   extra: fc.dictionary(fc.oneof(fc.string(), fc.constant("__proto__")), fc.string(), { noNullPrototype: true }),
   secure: fc.boolean(),
   channel: anyChannel,
+  languages: fc.constantFrom(["py"], ["go", "node"]),
 });
 
 describe("worker metadata as JSON", () => {
