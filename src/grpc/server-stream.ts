@@ -1,8 +1,8 @@
 import type { X509Certificate } from "node:crypto";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { TLSSocket } from "node:tls";
+import { Timer } from "../time/index.ts";
 import { acceptedEncodings, type Compression, isAccepted, MessageCompressor } from "./compression.ts";
-import { MAX_TIMER_MS } from "./grpc-timeout.ts";
 import { type MessageHandlers, MessageStream } from "./message-stream.ts";
 import { encodeStatusMessage, type GrpcStatus, StatusCode } from "./status.ts";
 
@@ -36,7 +36,7 @@ export class ServerStream extends MessageStream {
   #halfClosed = false;
   #linger: NodeJS.Timeout | undefined;
   /** Until the first message, or a half-close without one. */
-  #patience: NodeJS.Timeout | undefined;
+  #patience: Timer | undefined;
 
   /** Made by `GrpcServer`. */
   constructor(
@@ -53,8 +53,8 @@ export class ServerStream extends MessageStream {
       this.#encoding = compression;
       this.compressor = new MessageCompressor();
     }
-    if (requestTimeout > 0 && requestTimeout <= MAX_TIMER_MS) {
-      this.#patience = setTimeout(() => this.#tooSlow(requestTimeout), requestTimeout).unref();
+    if (requestTimeout !== Number.POSITIVE_INFINITY) {
+      this.#patience = new Timer(requestTimeout, () => this.#tooSlow(requestTimeout)).unref();
     }
     this.#stream = stream;
     this.headers = headers;
@@ -190,7 +190,7 @@ export class ServerStream extends MessageStream {
   #closed(): void {
     const before = this.state;
     this.state = "closed";
-    clearTimeout(this.#patience);
+    this.#patience?.clear();
     this.deframer.stop();
     clearTimeout(this.#linger);
     if (before === "open") this.#handlers?.cancelled?.();

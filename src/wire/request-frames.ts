@@ -123,7 +123,7 @@ export function writeTask(
     route,
     "bytes" in args ? args.bytes : undefined,
     sequence,
-    extras.timeout,
+    timeoutOnWire(extras.timeout),
     extras.caller,
     extras.context,
     extras.pool,
@@ -133,6 +133,11 @@ export function writeTask(
     undefined,
     extras.key,
   ]);
+}
+
+/** Whole milliseconds, never less than what was asked for. A time beyond what an integer holds is as good as no limit. */
+function timeoutOnWire(ms: number | undefined): number | undefined {
+  return ms === undefined || ms > Number.MAX_SAFE_INTEGER ? undefined : Math.max(1, Math.ceil(ms));
 }
 
 export function writeStep(

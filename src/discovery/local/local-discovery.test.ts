@@ -276,8 +276,8 @@ describe("LocalDiscovery", () => {
 
   it("refuses what makes no sense", async () => {
     expect(() => new LocalDiscovery("")).toThrow(InvalidArgument);
-    expect(() => new LocalDiscovery("x", { pollInterval: 0 })).toThrow(
-      'option "pollInterval" must be a whole number from 1 to 2147483647, not 0',
+    expect(() => new LocalDiscovery("x", { pollInterval: -1 })).toThrow(
+      'option "pollInterval" must be a number of milliseconds, zero or more, not -1',
     );
     expect(() => new LocalDiscovery("x", { pollInterval: Number.NaN })).toThrow(InvalidArgument);
     const misspelt: object = { pollinterval: 5 };

@@ -21,13 +21,13 @@ import { LocalSubscription } from "./local-subscription.ts";
 export interface LocalDiscoveryOptions {
   /** An existing private directory that holds the namespace; default: the runtime directory of the user. */
   readonly directory?: string;
-  /** Milliseconds between looks for workers whose process died, and for changes where the system reports none; default 1000. */
+  /** Milliseconds between looks for workers whose process died, and for changes where the system reports none; default 1000, `Infinity` for never. */
   readonly pollInterval?: number;
 }
 
 const CHECKS = {
   directory: must.filledText,
-  pollInterval: must.wholeNumber(1, 2 ** 31 - 1),
+  pollInterval: must.duration,
 };
 
 /**

@@ -2,6 +2,7 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename } from "node:path";
 import { WoolError } from "../../errors.ts";
 import { errorCode } from "../../host/index.ts";
+import { Timer } from "../../time/index.ts";
 import type { WorkerSink } from "../worker-subscription.ts";
 import type { LocalNamespace, NamespaceReader } from "./local-namespace.ts";
 
@@ -14,7 +15,8 @@ export class LocalSubscription {
   readonly #namespace: LocalNamespace;
   readonly #reader: NamespaceReader;
   readonly #sink: WorkerSink;
-  readonly #timer: NodeJS.Timeout;
+  readonly #pollInterval: number;
+  #timer: Timer | undefined;
   #watched: { readonly watcher: FSWatcher; readonly directory: string } | undefined;
   #scheduled: NodeJS.Immediate | undefined;
 
@@ -22,19 +24,24 @@ export class LocalSubscription {
     this.#namespace = namespace;
     this.#reader = namespace.reader();
     this.#sink = sink;
-    this.#timer = setInterval(() => this.#look(true), pollInterval).unref();
-    this.#look(true);
+    this.#pollInterval = pollInterval;
+    this.#poll();
   }
 
   /** Ends the iteration and frees the watcher and the timer. Idempotent. */
   close(): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    clearInterval(this.#timer);
+    this.#timer?.clear();
     clearImmediate(this.#scheduled);
     this.#unwatch();
     this.#sink.end();
     this.#namespace.removeIfEmpty();
+  }
+
+  #poll(): void {
+    this.#timer = new Timer(this.#pollInterval, () => this.#poll()).unref();
+    this.#look(true);
   }
 
   /** `all`: looks for dead processes, too. */

@@ -130,7 +130,7 @@ export class LocalWorker extends Worker {
           ...(credentials === undefined ? {} : { credentials }),
           preload: (options.preload ?? []).map(preloadSpecifier),
           ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
-          limits: completeLimits(options.limits),
+          limits: completeLimits({ keepaliveTimeout: channel.keepaliveTimeout, ...options.limits }),
           root: projectRoot(),
           proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
           shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,

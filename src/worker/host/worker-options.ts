@@ -89,8 +89,8 @@ const CHECKS = {
 
 const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
   maxMessageBytes: must.wholeNumber(LEAST_MESSAGE_BYTES),
-  keepaliveInterval: must.aboveZero("milliseconds"),
-  keepaliveTimeout: must.aboveZero("milliseconds"),
+  keepaliveInterval: must.duration,
+  keepaliveTimeout: must.duration,
   maxConcurrency: must.wholeNumber(1),
   threads: must.wholeNumber(1),
   compression: must.oneOf("none", "gzip"),

@@ -1,6 +1,7 @@
 /** What runs in a worker process: the gRPC service, signals, and the pipe to the parent. */
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
+import { parseChannelOptions } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import { addReflection, GrpcServer, type GrpcServerOptions, Health } from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
@@ -19,6 +20,9 @@ import { Shutdown } from "./shutdown.ts";
 import { ThreadStartFailure } from "./task-thread.ts";
 import { isInForeground } from "./terminal.ts";
 import { WorkerService } from "./worker-service.ts";
+
+/** How often silent callers are asked whether they are there, in milliseconds, unless the channel's options say so. */
+const KEEPALIVE_INTERVAL_MS = 60_000;
 
 /** How long callers have to take what was sent to them before the process ends, in milliseconds. */
 const FLUSH_GRACE_MS = 500;
@@ -52,6 +56,7 @@ async function start(config: ProcessConfig): Promise<void> {
     handshakeTimeout: limits.handshakeTimeout,
     requestTimeout: limits.requestTimeout,
     idleTimeout: limits.idleTimeout,
+    keepaliveInterval: parseChannelOptions(config.about.channel).channel?.keepaliveInterval ?? KEEPALIVE_INTERVAL_MS,
     keepaliveTimeout: limits.keepaliveTimeout,
   });
   const health = new Health(server);

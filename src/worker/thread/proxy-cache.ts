@@ -7,6 +7,9 @@ import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
 import type { AnnouncedPool, SessionPool } from "./executor-session.ts";
 
+/** Least time between two looks whether a proxy is still in use, in milliseconds. */
+const SHORTEST_LOOK_MS = 100;
+
 /** The worker's own credentials, as its proxies ask for them. */
 class OwnCredentials {
   #current: WorkerCredentials | undefined;
@@ -155,7 +158,7 @@ class PoolCarrier implements SessionPool {
       const idle = performance.now() - this.#usedAt;
       const { inFlight, queued } = proxy.stats();
       if (idle < this.#ttl || inFlight + queued > 0) {
-        this.#expireIn(Math.max(this.#ttl - idle, this.#ttl / 10));
+        this.#expireIn(Math.max(this.#ttl - idle, this.#ttl / 10, SHORTEST_LOOK_MS));
         return;
       }
       this.#proxy = undefined;
