@@ -74,11 +74,6 @@ export class WorkerLink {
     this.#options = options;
   }
 
-  /** What it connects with. */
-  get credentials(): WorkerCredentialsProvider | undefined {
-    return this.#options.credentials;
-  }
-
   get state(): "idle" | "connecting" | "ready" | "closed" {
     return this.#state;
   }

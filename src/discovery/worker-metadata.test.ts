@@ -93,7 +93,9 @@ describe("worker metadata as JSON", () => {
     ["channel is not an object", { ...VALID, channel: 1 }],
     ["channel.threads is not a positive integer", { ...VALID, channel: { threads: 0 } }],
     ["channel.keepaliveTimeout is not a number of milliseconds", { ...VALID, channel: { keepaliveTimeout: "1" } }],
-    ['channel.compression is not "none"', { ...VALID, channel: { compression: "gzip" } }],
+    ['channel.compression is neither "none" nor "gzip"', { ...VALID, channel: { compression: "br" } }],
+    ["channel.maxMessageBytes is less than 131072", { ...VALID, channel: { maxMessageBytes: 4096 } }],
+    ["languages is not an array of strings", { ...VALID, languages: "py" }],
   ])("says that %s", (reason, value) => {
     expect(workerFromJson(value)).toEqual({ worker: undefined, reason: expect.stringContaining(reason) });
   });

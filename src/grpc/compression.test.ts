@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { connect } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { Client, credentials } from "@grpc/grpc-js";
@@ -10,7 +11,7 @@ import { GrpcStatusError, StatusCode } from "./status.ts";
 
 const ECHO = "/test.Service/Echo";
 const text = Buffer.from("all work and no play ".repeat(2000));
-const noise = Buffer.from(Array.from({ length: 40_000 }, (_, i) => (Math.imul(i + 7, 2654435761) >>> 13) & 0xff));
+const noise = randomBytes(40_000);
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
