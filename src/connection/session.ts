@@ -415,14 +415,16 @@ export class Session implements TaskSession {
 
   #ended(status: GrpcStatus): void {
     if (this.#state === "closed") return;
-    const error =
-      this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE
-        ? errorForStatus(status, this.#address)
-        : new WorkerLost(`worker ${this.#address} was lost: ${status.message}`);
-    this.#shut(error);
+    // The worker has answered all that it ran.
+    const ranAll = status.code === StatusCode.ABORTED;
+    if (ranAll) this.#shut(errorForStatus({ ...status, code: StatusCode.UNAVAILABLE }, this.#address), "rejected");
+    else if (this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE) {
+      this.#shut(errorForStatus(status, this.#address));
+    } else this.#shut(new WorkerLost(`worker ${this.#address} was lost: ${status.message}`));
   }
 
-  #shut(error: Error): void {
+  /** `unanswered`: what becomes of the calls that the worker has not answered. */
+  #shut(error: Error, unanswered: "lost" | "rejected" = "lost"): void {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
@@ -433,7 +435,7 @@ export class Session implements TaskSession {
       const unavailable = { code: StatusCode.UNAVAILABLE, message: error.message };
       this.#refused?.(error instanceof RpcError ? error : errorForStatus(unavailable, this.#address));
     }
-    const lost = this.#tasks.flatMap(({ call }) => (call === undefined ? [] : [call]));
+    const calls = this.#tasks.flatMap(({ call }) => (call === undefined ? [] : [call]));
     const busy = this.#inFlight > 0;
     this.#inFlight = 0;
     this.#resting = 0;
@@ -442,8 +444,8 @@ export class Session implements TaskSession {
     if (busy) this.#events.activity(false);
     this.#tellIfWaitedFor();
     this.#events.closed(this, error);
-    for (const call of lost) call.leave();
-    for (const call of lost) if (call.state === "settling") call.owner?.lost(call, error);
+    for (const call of calls) call.leave();
+    for (const call of calls) if (call.state === "settling") call.owner?.[unanswered](call, error);
   }
 }
 

@@ -51,7 +51,7 @@ export const OWN_URL: string =
     : pathToFileURL(typeof __filename === "string" ? __filename : join(process.cwd(), "program.js")).href;
 
 /** What the build calls the files that this code may be in, and what its source is called. */
-const OWN_FILE = /\/(?:wool-[0-9A-Z]{8}\.c?js|wool-worker\.mjs|own-url\.ts)$/;
+const OWN_FILE = /\/(?:wool-[0-9A-Z]{8}\.c?js|wool-worker\.mjs|runtime-exports\.ts)$/;
 
 /** True when a bundler put this code into a file of the user's program. */
 export const IS_BUNDLED = !OWN_FILE.test(OWN_URL);
