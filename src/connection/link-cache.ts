@@ -57,7 +57,8 @@ function discard(cached: CachedLink): void {
 
 /** Callers with different credentials or limits have different connections: each may do only what its own allow. */
 function keyOf(address: string, { credentials, limits }: LinkOptions): string {
-  const bounds = limits === undefined ? "" : JSON.stringify(Object.entries(limits).sort());
+  const bounds =
+    limits === undefined ? "" : JSON.stringify(Object.entries(limits).sort(([a], [b]) => (a < b ? -1 : 1)));
   if (credentials === undefined) return `${bounds} ${address}`;
   let number = numbers.get(credentials);
   if (number === undefined) numbers.set(credentials, (number = ++lastNumber));
