@@ -191,6 +191,12 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   /** @internal */
+  begin(...call: Parameters<RoutineCaller["begin"]>): ReturnType<RoutineCaller["begin"]> {
+    this.#startForCall();
+    return this.#caller.begin(...call);
+  }
+
+  /** @internal */
   stream(
     spec: RoutineSpec,
     args: readonly unknown[],

@@ -1,11 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fixture } from "./run-program.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "./runtime-folder.ts";
 
 const PREFIX = "wool-net-";
 const NAMESPACES = "/run/netns";
+/** Files here take the place of those in `/etc` for programs of a namespace. */
+const SETTINGS = "/etc/netns";
 
 /** How a network of hosts is made. */
 export interface NetworkOptions {
@@ -78,7 +81,7 @@ export class Network implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.hosts.map((host) => host.stop()));
-    for (const name of readdirSync(NAMESPACES)) if (name.startsWith(this.#id)) ip("netns", "del", name);
+    for (const name of readdirSync(NAMESPACES)) if (name.startsWith(`${this.#id}-`)) ip("netns", "del", name);
   }
 }
 
@@ -102,17 +105,30 @@ export class Host {
     return Object.values(this.addresses)[0] ?? "";
   }
 
+  /** Has its programs look names up there, and names without a dot in these domains. */
+  useNameServer(address: string, ...search: string[]): void {
+    const folder = join(SETTINGS, this.namespace);
+    mkdirSync(folder, { recursive: true });
+    const domains = search.length === 0 ? "" : `search ${search.join(" ")}\noptions ndots:5\n`;
+    writeFileSync(join(folder, "resolv.conf"), `nameserver ${address}\n${domains}`);
+  }
+
   /** Lets no TCP connections from there to others come to be. It serves those of others, on ports below 32768. */
   forbidConnecting(): void {
     ip("-n", this.namespace, "rule", "add", "ipproto", "tcp", "sport", "32768-60999", "unreachable");
   }
 
   /** Starts a program there. It is killed when the network goes. */
-  spawn(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+  spawn(
+    command: string,
+    args: readonly string[],
+    { env = {}, cwd }: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+  ): ChildProcess {
     const child = spawn("ip", ["netns", "exec", this.namespace, command, ...args], {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, ...this.#folder.env, ...env },
       detached: true,
+      ...(cwd === undefined ? {} : { cwd }),
     });
     this.#children.push(child);
     return child;
@@ -140,6 +156,7 @@ export class Host {
       await closed;
     }
     this.#folder[Symbol.dispose]();
+    rmSync(join(SETTINGS, this.namespace), { recursive: true, force: true });
   }
 }
 
@@ -224,6 +241,12 @@ function removeAbandoned(): void {
   if (!existsSync(NAMESPACES)) return;
   for (const name of readdirSync(NAMESPACES)) {
     const pid = name.startsWith(PREFIX) ? /^\d+/.exec(name.slice(PREFIX.length))?.[0] : undefined;
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) ip("netns", "del", name);
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      ip("netns", "del", name);
+    } catch (error) {
+      // Another file of tests may have been faster.
+      if (existsSync(`${NAMESPACES}/${name}`)) throw error;
+    }
   }
 }

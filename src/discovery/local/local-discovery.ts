@@ -77,7 +77,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** The workers in the namespace now. */
   async snapshot(): Promise<WorkerMetadata[]> {
-    const workers = this.#files.reader().changes(true).values();
+    const workers = this.#files.reader().changes("all").values();
     return [...workers].filter((worker) => worker !== undefined);
   }
 

@@ -45,6 +45,21 @@ export class RoutineCaller {
     return this.#call(spec, args, options, undefined);
   }
 
+  /**
+   * Calls a routine for somebody who has many calls under way: the end is told to a function, without a promise. Returns
+   * what cancels the call, if it was made.
+   */
+  begin(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    context: CallContext | undefined,
+    options: CallOptions | undefined,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+  ): Call | undefined {
+    return this.#begin(spec, args, context, options, undefined, resolve, reject);
+  }
+
   /** Calls a routine on one worker and no other. */
   callOn(
     member: Member,
@@ -91,20 +106,33 @@ export class RoutineCaller {
     member: Member | undefined,
   ): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      try {
-        const context = currentCallContext();
-        const effective = effectiveOptions(spec, context, options);
-        if (effective?.signal?.aborted === true) {
-          reject(effective.signal.reason);
-          return;
-        }
-        const call = this.#make(spec, args, context, effective, resolve, reject);
-        this.#submit(call, member);
-        attend(call, context, effective);
-      } catch (error) {
-        reject(fromCaller(error));
-      }
+      this.#begin(spec, args, currentCallContext(), options, member, resolve, reject);
     }).then(undefined, throwAtCallSite);
+  }
+
+  #begin(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    context: CallContext | undefined,
+    options: CallOptions | undefined,
+    member: Member | undefined,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+  ): Call | undefined {
+    try {
+      const effective = effectiveOptions(spec, context, options);
+      if (effective?.signal?.aborted === true) {
+        reject(effective.signal.reason);
+        return undefined;
+      }
+      const call = this.#make(spec, args, context, effective, resolve, reject);
+      this.#submit(call, member);
+      attend(call, context, effective);
+      return call;
+    } catch (error) {
+      reject(fromCaller(error));
+      return undefined;
+    }
   }
 
   /** A call that nobody takes ends, and leaves nothing behind. */

@@ -4,12 +4,13 @@ import { runsLanguage } from "../../discovery/index.ts";
 import { NoWorkersAvailable } from "../../errors.ts";
 import { DEFAULT_LANGUAGE } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
-import { isEligible } from "./eligible-workers.ts";
+import type { EligibleWorkers } from "./eligible-workers.ts";
 import type { Offers } from "./offers.ts";
 
 /** Decides whether a call that waits can still get a worker. */
 export class Prospects {
   readonly #members: ReadonlyMap<string, Member>;
+  readonly #eligible: EligibleWorkers;
   readonly #returning: { readonly any: boolean };
   readonly #absences: () => readonly Error[];
 
@@ -18,10 +19,12 @@ export class Prospects {
    */
   constructor(
     members: ReadonlyMap<string, Member>,
+    eligible: EligibleWorkers,
     returning: { readonly any: boolean },
     absences: () => readonly Error[],
   ) {
     this.#members = members;
+    this.#eligible = eligible;
     this.#returning = returning;
     this.#absences = absences;
   }
@@ -56,8 +59,8 @@ export class Prospects {
     const { needs } = call.extras ?? {};
     if (needs === undefined && language === undefined) return undefined;
     if (this.#returning.any || this.#members.size === 0) return undefined;
+    if (this.#eligible.for(call).workers.size > 0) return undefined;
     const workers = [...this.#members.values()].map(({ metadata }) => metadata);
-    if (workers.some((worker) => isEligible(worker, call))) return undefined;
     if (needs === undefined || !workers.some((worker) => runsLanguage(worker, language ?? DEFAULT_LANGUAGE))) {
       return this.#unspoken(call);
     }

@@ -41,6 +41,7 @@ export class TaskLane {
   #watchdog: ThreadWatchdog;
   #untaken = new UntakenMessages();
   #drained: () => void = () => undefined;
+  #isDrained = false;
   #settled: () => void = () => undefined;
 
   constructor(startThread: (events: TaskThreadEvents) => TaskThread, events: TaskLaneEvents) {
@@ -53,6 +54,11 @@ export class TaskLane {
   /** Rejects when the thread cannot take tasks. */
   get ready(): Promise<void> {
     return this.#thread.ready;
+  }
+
+  /** Whether its thread has answered every task that it took, and takes none any more. */
+  get isDrained(): boolean {
+    return this.#isDrained;
   }
 
   get board(): ThreadBoard {
@@ -126,7 +132,10 @@ export class TaskLane {
   #start(): TaskThread {
     return this.#startThread({
       ...this.#events,
-      drained: () => this.#drained(),
+      drained: () => {
+        this.#isDrained = true;
+        this.#drained();
+      },
       settled: () => this.#settled(),
       caughtUp: () => this.#letGoOn(),
       lost: (reason) => this.#lost(reason),

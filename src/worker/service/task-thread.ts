@@ -90,6 +90,7 @@ export class TaskThread {
         else if (message.kind === "room") events.room();
         else if (message.kind === "flushed") this.#flushed();
         else if (message.kind === "settled") events.settled();
+        else if (message.kind === "spoiled") this.#giveUp(message.reason);
         else events.drained();
       });
       this.#thread.on("error", (error) => {
@@ -155,6 +156,12 @@ export class TaskThread {
     this.#state = "ended";
     await this.#thread.terminate();
     this.#port.close();
+  }
+
+  #giveUp(reason: string): void {
+    if (this.#state !== "running") return;
+    // Only when it has ended is it certain what it has not taken in.
+    void this.terminate().then(() => this.#events.lost(reason));
   }
 
   #exited(code: number, reject: (error: Error) => void): void {

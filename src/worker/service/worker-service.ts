@@ -153,7 +153,12 @@ export class WorkerService {
   async close(graceMs: number): Promise<void> {
     this.#state = "stopping";
     for (const session of this.#sessions.values()) {
-      session.stream.end({ code: StatusCode.UNAVAILABLE, message: "the worker has stopped" });
+      // What a caller has sent meanwhile is not read any more.
+      session.stream.end(
+        session.lane.isDrained
+          ? { code: StatusCode.ABORTED, message: "the worker has stopped, and answered all that it ran" }
+          : { code: StatusCode.UNAVAILABLE, message: "the worker has stopped" },
+      );
     }
     this.#sessions.clear();
     await Promise.all([this.#server.close({ graceMs }), ...this.#lanes.map((lane) => lane.end())]);

@@ -44,6 +44,8 @@ export type FromThread =
   | { readonly kind: "ready" }
   /** The thread cannot take tasks. */
   | { readonly kind: "failed"; readonly reason: string; readonly thrown: ShippedValue | undefined }
+  /** The thread cannot be trusted any more, and does nothing until it is ended. */
+  | { readonly kind: "spoiled"; readonly reason: string }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
   /** After `settle`: what was kept is disposed of, and no timer, socket or other work of finished tasks is left. */

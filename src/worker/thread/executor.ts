@@ -17,13 +17,15 @@ import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts
 import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
-import { TaskRunner } from "./task-runner.ts";
+import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
 
 /** How an executor is set up. */
-export interface ExecutorOptions extends Pick<RequestHandlerOptions, "announcePool"> {
+export interface ExecutorOptions
+  extends Pick<RequestHandlerOptions, "announcePool">,
+    Pick<TaskRunnerOptions, "isSound"> {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
@@ -77,6 +79,7 @@ export class Executor {
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
+      ...(options.isSound === undefined ? {} : { isSound: options.isSound }),
       ended: () => {
         this.#endedSinceFlush++;
         this.#reportIfDrained();

@@ -38,22 +38,27 @@ export interface TaskRunnerOptions {
   readonly touched: (session: ExecutorSession) => void;
   /** Told of code before it is run: the thread may not come back from it. */
   readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
+  /** Asked after code of a task has run. False: the thread is given up, and what it does from now on counts for nothing. */
+  readonly isSound?: () => boolean;
   /** Called after each task that has ended. */
   readonly ended: () => void;
 }
 
 // oxlint-disable-next-line unbound-method -- it is given its promise when it is called
 const promiseThen = Promise.prototype.then;
+const { apply } = Reflect;
 
 /** Runs tasks: as many at once as are allowed, each in its own call context, and sends what comes of them. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #parking: TaskParking | undefined;
+  readonly #isSound: () => boolean;
   #live = 0;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
     this.#parking = options.parking;
+    this.#isSound = options.isSound ?? (() => true);
   }
 
   /** Tasks that have been started and have not ended. */
@@ -164,7 +169,7 @@ export class TaskRunner {
       task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
       isEntered = true;
-      result = runInCallContext(callContext, Reflect.apply, fn, self, args);
+      result = runInCallContext(callContext, apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
       if (routine.streams) {
@@ -183,7 +188,7 @@ export class TaskRunner {
       return;
     }
     // As `await` does: a `then` that was put on a promise is ignored.
-    void Reflect.apply(promiseThen, promise, [
+    void apply(promiseThen, promise, [
       (value: unknown) => this.#return(task, value),
       (error: unknown) => this.#raise(task, error),
     ]);
@@ -221,7 +226,7 @@ export class TaskRunner {
   }
 
   #yield(task: RunningTask, value: unknown, control: boolean): void {
-    if (task.wireId < 0) return;
+    if (task.wireId < 0 || !this.#isSound()) return;
     const { session, routine } = task;
     try {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
@@ -234,6 +239,7 @@ export class TaskRunner {
   }
 
   #return(task: RunningTask, value: unknown): void {
+    if (!this.#isSound()) return;
     if (task.wireId >= 0) {
       try {
         task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false, task.weak);
@@ -246,6 +252,7 @@ export class TaskRunner {
   }
 
   #raise(task: RunningTask, error: unknown): void {
+    if (!this.#isSound()) return;
     task.exception = error;
     try {
       if (task.wireId >= 0) this.#sendError(task, error);

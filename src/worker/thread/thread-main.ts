@@ -4,6 +4,7 @@ import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import { currentTask, disposeThreadValues, keepForThread, markTaskThread } from "../../routine/index.ts";
+import { keepTimerFunctions } from "../../time/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
@@ -18,6 +19,7 @@ import {
   written,
 } from "../shared/index.ts";
 import { Executor } from "./executor.ts";
+import { IntrinsicGuard } from "./intrinsic-guard.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 
 /** How long a thread polls for the next message before it sleeps, in milliseconds. */
@@ -34,6 +36,10 @@ let received = 0;
 let passes = 0;
 let vain = 0;
 
+/** Set when tasks are taken. */
+let guard: IntrinsicGuard | undefined;
+let isSpoiled = false;
+
 const proxies = new ProxyCache(config.proxyPoolTtl);
 const executor = new Executor({
   uid: config.uid,
@@ -47,9 +53,24 @@ const executor = new Executor({
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
   hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
+  isSound,
   limits: config.limits,
   drained: () => tell({ kind: "drained" }),
 });
+
+/**
+ * False once a task has replaced a part of the language that the runtime relies on. Nothing that this thread does from then
+ * on can be trusted, so it is replaced, and the callers of its tasks are told.
+ */
+function isSound(): boolean {
+  if (isSpoiled) return false;
+  const replaced = guard?.replaced();
+  if (replaced === undefined) return true;
+  isSpoiled = true;
+  const reason = `a task replaced ${replaced}, which the runtime relies on (code that has to do so belongs into setup)`;
+  tell({ kind: "spoiled", reason });
+  return false;
+}
 
 function tell(message: FromThread): void {
   port.postMessage(message);
@@ -57,6 +78,7 @@ function tell(message: FromThread): void {
 
 /** Transfers a message: exactly its own bytes, since a part of a larger buffer would be copied whole. */
 function send(session: number, message: Buffer): boolean {
+  if (!isSound()) return true;
   const memory = new ArrayBuffer(message.length);
   const copy = Buffer.from(memory);
   message.copy(copy);
@@ -66,6 +88,7 @@ function send(session: number, message: Buffer): boolean {
 }
 
 function receive(message: ArrayBuffer | ToThread): void {
+  if (!isSound()) return;
   received++;
   if (message instanceof ArrayBuffer) {
     const buffer = Buffer.from(message);
@@ -127,7 +150,7 @@ function spin(): void {
     passes--;
     return;
   }
-  if (!executor.isIdle) return;
+  if (!executor.isIdle || !isSound()) return;
   const end = performance.now() + SPIN_MS;
   do {
     if (board.rings === received) continue;
@@ -143,6 +166,7 @@ function spin(): void {
 }
 
 containStrayErrors();
+keepTimerFunctions();
 markTaskThread();
 configureRoot(config.root);
 payloadFiles.useDirectory(config.payloadDirectory);
@@ -166,6 +190,8 @@ try {
 } catch (error) {
   fail("setup failed", error);
 }
+// What modules and setup have replaced by now is taken for right.
+guard = new IntrinsicGuard();
 tell({ kind: "ready" });
 port.on("message", receive);
 
@@ -199,6 +225,7 @@ function containStrayErrors(): void {
 }
 
 function report(kind: string, error: unknown): void {
+  if (!isSound()) return;
   const task = currentTask();
   const where = task === undefined ? "outside of any task" : `in task ${task.name}`;
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
