@@ -3,7 +3,8 @@ import type { Refusals } from "./outcomes.ts";
 /** What cannot travel of each package, and what is said about it; everything else must be right. */
 export const REFUSALS: Readonly<Record<string, Refusals>> = {
   arktype: {
-    instance: /of the package "@ark\/.*is one of many functions .*perWorker\(\(\) => .*type\(\{ id: "number.integer"/,
+    instance:
+      /of the package "@ark\/.*is one of many functions .*perWorker\(\(\) => .*type\)?\(\{ id: "number.integer"/,
     argument: /of the package "@ark\/.*is one of many functions .*perWorker/,
   },
   "axios, required": { instance: "is a stream" },

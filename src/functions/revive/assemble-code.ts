@@ -91,7 +91,10 @@ function fillFunction(instance: CodeInstance, head: Head, parts: readonly unknow
   if (constructors.has(value)) {
     const { prototype } = head;
     takeBack(value, undefined, head["properties"], parts);
-    takeBack(prototypeOf(value), undefined, isRecord(prototype) ? prototype["properties"] : [], parts);
+    // One that was put there from elsewhere is another function's, or a value by itself.
+    const isOwn = !isRecord(prototype) || prototype["value"] === undefined;
+    const properties = isRecord(prototype) ? prototype["properties"] : [];
+    if (isOwn) takeBack(prototypeOf(value), undefined, properties, parts);
   }
   completeFunction(value, head, parts);
 }

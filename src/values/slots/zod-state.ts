@@ -23,9 +23,8 @@ export const zodState: InternalState = {
   readBody(reader, schema) {
     const def = reader.value();
     const metadata = reader.value();
-    const cls = classOf(schema);
-    if (cls === undefined || !isObject(def)) throw new MalformedPayload("a schema in the payload has no class of zod");
-    arriving.set(schema, { cls, def });
+    if (!isObject(def)) throw new MalformedPayload("a schema in the payload has no definition");
+    arriving.set(schema, def);
     reader.settleLater(() => {
       make(schema);
       if (metadata !== undefined) call(registry(), "add", schema, metadata);
@@ -56,13 +55,16 @@ function isZodClass(value: unknown): value is ZodClass {
   return typeof ownProperty(value, "init")?.value === "function" && Object.hasOwn(value, Symbol.hasInstance);
 }
 
-const arriving = new WeakMap<object, { readonly cls: ZodClass; readonly def: object }>();
+/** What schemas are to be made with whose classes may not be complete yet. */
+const arriving = new WeakMap<object, object>();
 
 /** Makes a schema, after those that it was defined with: some look at them at once. */
 function make(schema: object): void {
-  const { cls, def } = arriving.get(schema) ?? {};
-  if (cls === undefined || def === undefined) return;
+  const def = arriving.get(schema);
+  if (def === undefined) return;
   arriving.delete(schema);
+  const cls = classOf(schema);
+  if (cls === undefined) throw new MalformedPayload("a schema in the payload has no class of zod");
   for (const inner of schemasIn(def, 0)) make(inner);
   Reflect.apply(cls, schema, [def]);
 }

@@ -9,6 +9,10 @@ Big.prototype.plus = function (other) {
 };
 Big.prototype[Symbol.toStringTag] = "Big";
 
+function makeBig(value) {
+  return new Big(value);
+}
+makeBig.prototype = Big.prototype;
 function Point(x) {
   this.x = x;
 }
@@ -74,6 +78,10 @@ void check({
     delete Big.prototype.times;
     delete Big.made;
     return [before, between, await use(new Big(3))];
+  },
+  "ES5 instance of a function with the same prototype": async () => {
+    const use = routine((it) => [makeBig(1).plus(1).value, it instanceof makeBig, big.plus(1) instanceof makeBig]);
+    return [await use(big), await use(big), await routine(() => [makeBig(2).plus(1).value, big.plus(2).value])()];
   },
   "ES5 instance without methods": () => routine((it) => [it.x, it instanceof Point])(new Point(1)),
   "ES5 instance of another prototype": () =>
