@@ -29,6 +29,9 @@ const common = {
   target: "node20.19",
   format: "esm",
   logLevel: "warning",
+  // Globals that programs may replace, by those that the runtime keeps for itself.
+  inject: ["src/time/own-globals.ts"],
+  define: { "process.nextTick": "nextTick", "Date.now": "dateNow" },
 };
 
 /** The module that holds the embedded worker is written by itself, without a source map twice its size. */

@@ -1,3 +1,4 @@
+import { isError } from "../checks/index.ts";
 import { WoolError } from "../errors.ts";
 import { isRuntimeLine, setStack } from "../routine/index.ts";
 
@@ -28,13 +29,13 @@ const OWN_DEPTH = 20;
 export function throwAtCallSite(failure: unknown): never {
   if (!(failure instanceof RemoteFailure)) throw failure;
   const { error } = failure;
-  if (error instanceof Error && !located.has(error)) addCallSite(error, throwAtCallSite);
+  if (isError(error) && !located.has(error)) addCallSite(error, throwAtCallSite);
   throw error;
 }
 
 /** Adds where the caller is to the stack of an error whose call somebody else awaited for them. */
 export function placed(error: unknown): unknown {
-  if (error instanceof Error && unplaced.delete(error)) addCallSite(error, placed);
+  if (isError(error) && unplaced.delete(error)) addCallSite(error, placed);
   return error;
 }
 

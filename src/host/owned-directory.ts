@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "../checks/index.ts";
 import {
   currentProcess,
   identifyProcess,

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { errorCode } from "../checks/index.ts";
 import { InvalidArgument, WoolError } from "../errors.ts";
-import { errorCode } from "./error-code.ts";
 
 const ACCESS_FOR_OTHERS = 0o077;
 const WRITE_FOR_OTHERS = 0o022;

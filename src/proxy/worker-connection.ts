@@ -1,4 +1,4 @@
-import { checkOptions, describeValue, must } from "../checks/index.ts";
+import { checkOptions, describeValue, messageOf, must } from "../checks/index.ts";
 import { acquireLink, releaseLink, type WorkerLink } from "../connection/index.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument, PoolClosed, UnexpectedResponse } from "../errors.ts";
@@ -50,7 +50,7 @@ export class WorkerConnection implements AsyncDisposable {
     try {
       return readIdleResponse(response) * 1000;
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       throw new UnexpectedResponse(`the idle time that worker ${this.#link.address} tells cannot be read: ${reason}`, {
         cause,
       });

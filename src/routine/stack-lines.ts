@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { isError } from "../checks/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../functions/index.ts";
 
 /**
@@ -31,7 +32,7 @@ export function isRuntimeLine(line: string): boolean {
 /** Leaves only the user's own lines in an error's stack. Takes anything. */
 export function trimStack(error: unknown): void {
   try {
-    if (!(error instanceof Error)) return;
+    if (!isError(error)) return;
     const stack = readStack(error);
     if (typeof stack !== "string") return;
     const lines = stack.split("\n");

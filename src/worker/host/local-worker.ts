@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { isSea } from "node:sea";
+import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import { InvalidArgument, WorkerStartError } from "../../errors.ts";
 import { projectRoot } from "../../functions/index.ts";
@@ -165,7 +166,7 @@ export class LocalWorker extends Worker {
       try {
         child.useCredentials(processCredentials(credentials, provider));
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         process.emitWarning(`worker ${this.uid} goes on with its former credentials: ${reason}`, "WoolWarning");
       }
     });

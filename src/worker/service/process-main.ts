@@ -1,6 +1,8 @@
 /** What runs in a worker process: the gRPC service, signals, and the pipe to the parent. */
+
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
+import { stackOf } from "../../checks/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import { addReflection, GrpcServer, Health } from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
@@ -153,7 +155,7 @@ function exit(code: number): never {
 /** The stack of an error of the runtime helps nobody. */
 function describe(error: unknown): string {
   if (error instanceof WorkerStartError) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return stackOf(error);
 }
 
 /** The first line is the configuration, what follows are commands. */

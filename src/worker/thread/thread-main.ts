@@ -1,5 +1,7 @@
 /** What runs in a task thread: the executor, and the ports to the gRPC thread. */
+
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { stackOf } from "../../checks/index.ts";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
@@ -165,7 +167,7 @@ async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefine
 
 /** Only the first `failed` or `ready` counts. */
 function fail(what: string, error: unknown): void {
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const reason = stackOf(error);
   tell({ kind: "failed", reason: `${what}: ${reason}` });
 }
 
@@ -181,6 +183,6 @@ function containStrayErrors(): void {
 function report(kind: string, error: unknown): void {
   const task = currentTask();
   const where = task === undefined ? "outside of any task" : `in task ${task.name}`;
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = stackOf(error);
   process.stderr.write(`${kind} ${where}, and the worker goes on: ${text}\n`);
 }
