@@ -34,6 +34,20 @@ const common = {
   define: { "process.nextTick": "nextTick", "Date.now": "dateNow" },
 };
 
+/**
+ * Modules of Node.js that bundlers of users treat in their own way, fetched in a way that they leave alone: webpack replaces
+ * `createRequire`, and tsup takes the prefix off modules that do not exist without it.
+ */
+const builtInsByCall = {
+  name: "built-ins by call",
+  setup: ({ onLoad, onResolve }) => {
+    onResolve({ filter: /^node:(?:module|sea)$/ }, ({ path }) => ({ path, namespace: "built-in" }));
+    onLoad({ filter: /./, namespace: "built-in" }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
 /** The module that holds the embedded worker is written by itself, without a source map twice its size. */
 const embeddedWorkerAside = {
   name: "embedded worker aside",
@@ -53,7 +67,7 @@ async function writeEmbeddedWorker() {
     external: ["@redis/client"],
     metafile: true,
     write: false,
-    plugins: [embeddedWorkerAside],
+    plugins: [embeddedWorkerAside, builtInsByCall],
   });
   const [{ text }] = outputFiles;
   writeFileSync(join(out, "embedded-worker.js"), `export const EMBEDDED_WORKER = ${JSON.stringify(text)};\n`);
@@ -138,7 +152,7 @@ try {
     splitting: true,
     packages: "external",
     sourcemap: true,
-    plugins: [embeddedWorkerAside],
+    plugins: [embeddedWorkerAside, builtInsByCall],
   });
   await writeCommonJs(Object.keys(PUBLIC_ENTRIES).map((name) => `${name}.js`));
   // The gRPC thread of a worker runs no user code, so it shares no instance with anybody and loads only what it uses.
@@ -151,7 +165,7 @@ try {
     splitting: true,
     packages: "external",
     sourcemap: true,
-    plugins: [embeddedWorkerAside],
+    plugins: [embeddedWorkerAside, builtInsByCall],
   });
   await writeEmbeddedWorker();
   rmSync(join(root, "dist"), { recursive: true, force: true });

@@ -67,7 +67,7 @@ function buildTable(): Intrinsics {
     const known = paths.get(value);
     if (known === undefined) paths.set(value, path);
     // One that both realms have, or that is met first.
-    if (!isAddingTwins && (known ?? path) === path) values.set(path, value);
+    if (!isAddingTwins && (known ?? path) === path && !values.has(path)) values.set(path, value);
     return true;
   };
   const walk = (value: unknown, path: string, depth: number): void => {
@@ -144,9 +144,15 @@ function takeLoaded(names: Set<string>): NamedIntrinsic[] {
     const value: unknown = isUsed ? Reflect.get(globalThis, name) : descriptor?.value;
     if (!isObject(value)) continue;
     names.delete(name);
-    loaded.push({ name, value });
+    loaded.push(...originals(name, value), { name, value });
   }
   return loaded;
+}
+
+/** The global that another one of the same name extends and replaced, as the `Date` of fake timers does. */
+function originals(name: string, value: object): NamedIntrinsic[] {
+  const parent = Reflect.getPrototypeOf(value);
+  return typeof parent === "function" && parent.name === name ? [{ name, value: parent }] : [];
 }
 
 /** Takes the globals that others inherit from: these are loaded with them, although nobody has asked for them by name. */

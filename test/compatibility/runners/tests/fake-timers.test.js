@@ -17,6 +17,9 @@ test("a pool works while timers are fake", async () => {
     const seen = [];
     for await (const n of count()) seen.push(n);
     expect(seen).toEqual([0, 1, 2]);
+    const date = new Date(0);
+    expect((await routine(async (given) => given)(date)).getTime()).toBe(0);
+    expect(await routine(async () => new Date(0))()).toBeInstanceOf(Date);
     // Its time is over by the real clock.
     const wait = routine(() => new Promise(() => undefined)).with({ timeout: 20 });
     await expect(wait()).rejects.toMatchObject({ name: "TaskTimeout" });
