@@ -1,3 +1,4 @@
+export { availableCores } from "./available-cores.ts";
 export { cleanUpAtExit } from "./exit-cleanup.ts";
 export { PayloadFiles, payloadFiles } from "./payload-files.ts";
 export { PoolDirectory, type PoolDirectoryOptions } from "./pool-directory.ts";

@@ -122,7 +122,7 @@ describe("runtimeDirectory", () => {
     expect(runtimeDirectory()).toBe(join(elsewhere, ".cache", "wool"));
     rmSync(elsewhere, { recursive: true });
     vi.stubEnv("HOME", "/proc/nobody");
-    const short = long.slice(0, -4);
+    const short = long.slice(0, -8);
     mkdirSync(short);
     vi.stubEnv("TMPDIR", short);
     expect(runtimeDirectory()).toBe(join(short, userDirectoryName()));

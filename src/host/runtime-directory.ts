@@ -13,7 +13,7 @@ const STICKY = 0o1000;
 const CREATION_ATTEMPTS = 100;
 
 /** The longest path of a socket inside the runtime directory: that of a worker, in the directory of a pool. */
-const LONGEST_SOCKET_NAME = "/pxxxxx-xxxxxxxxxx/xxxxxxxxxx.sock";
+const LONGEST_SOCKET_NAME = "/p123456-abcdefghij/w-0123456789ab.sock";
 
 const REMEDY = "Set XDG_RUNTIME_DIR to a directory that you own and nobody else can enter (mode 0700).";
 

@@ -1,8 +1,8 @@
-import { availableParallelism } from "node:os";
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import { checkOptions, must } from "../checks/index.ts";
 import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { availableCores } from "../host/index.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
 import type { CredentialsLike } from "../security/index.ts";
 import type { CallerLimits } from "../wire/index.ts";
@@ -72,7 +72,7 @@ export function checkPoolOptions(options: unknown): asserts options is PoolOptio
   if (size === 0) {
     throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");
   }
-  const most = size ?? availableParallelism();
+  const most = size ?? availableCores();
   if (quorum > most) {
     throw new InvalidArgument(
       `WorkerPool.start(): a quorum of ${quorum} cannot be reached by a pool of ${most} workers that finds no others: ` +

@@ -1,12 +1,11 @@
 import { rmSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { isSea } from "node:sea";
 import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import { InvalidArgument, WorkerStartError } from "../../errors.ts";
 import { projectRoot } from "../../functions/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
-import { PoolDirectory } from "../../host/index.ts";
+import { availableCores, PoolDirectory } from "../../host/index.ts";
 import {
   credentialsText,
   providerOf,
@@ -95,7 +94,7 @@ export class LocalWorker extends Worker {
     const { options } = this;
     const threads = options.threads ?? 1;
     const channel = { ...options.channel };
-    const { spin = threads < availableParallelism() } = this.#placement;
+    const { spin = threads < availableCores() } = this.#placement;
     // Hooks that cannot travel are found out before there is anything to clean up.
     const backpressure =
       options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
