@@ -3,7 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fixture } from "../support/run-program.ts";
+import { isRunning } from "../support/processes.ts";
+import { fixture, startProgram } from "../support/run-program.ts";
+import { makeRuntimeFolder } from "../support/runtime-folder.ts";
+import { until } from "../support/until.ts";
 
 /** Programs in places that are short of something. */
 
@@ -71,5 +74,23 @@ describe("a file system that is read-only", () => {
     const before = `mount -t tmpfs -o mode=0700 tmpfs "${scratch}" && mount -o remount,bind,ro / &&`;
     const { status, stderr } = run(before, { XDG_RUNTIME_DIR: scratch }, NAMESPACE);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+});
+
+describe("a pool in a thread that is terminated", () => {
+  it("takes its worker processes with it, while the program goes on", async () => {
+    using folder = makeRuntimeFolder();
+    const program = startProgram("lifecycle/pool-in-thread.mjs", { env: folder.env });
+    try {
+      await until(() => program.stdout.includes("\n") || program.child.exitCode !== null, "the thread has ended");
+      const pids = JSON.parse(program.stdout) as number[];
+      expect(pids).toHaveLength(2);
+      await until(() => !pids.some(isRunning), "the workers have ended");
+      await until(() => folder.leftovers().length === 0, "nothing is left on disk");
+      expect(program.child.exitCode).toBe(null);
+    } finally {
+      program.child.kill("SIGKILL");
+      await program.ended;
+    }
   });
 });

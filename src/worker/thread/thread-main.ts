@@ -5,7 +5,7 @@ import { stackOf } from "../../checks/index.ts";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { currentTask, disposePerWorker, markTaskThread } from "../../routine/index.ts";
+import { currentCallContext, currentTask, disposePerWorker, markTaskThread } from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
@@ -20,6 +20,7 @@ import {
 } from "../shared/index.ts";
 import { Executor } from "./executor.ts";
 import { ProxyCache } from "./proxy-cache.ts";
+import { separateLines } from "./task-lines.ts";
 
 /** How long a thread polls for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
@@ -51,6 +52,8 @@ const executor = new Executor({
   limits: config.limits,
   drained: () => void disposePerWorker().finally(() => tell({ kind: "drained" })),
 });
+
+for (const stream of [process.stdout, process.stderr]) separateLines(stream, () => currentCallContext()?.task);
 
 function tell(message: FromThread): void {
   port.postMessage(message);
