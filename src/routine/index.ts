@@ -28,5 +28,5 @@ export {
 } from "./routine.ts";
 export { argumentsOf, dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
-export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
+export { isRuntimeLine, mapSources, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";
