@@ -7,8 +7,8 @@ export default defineConfig({
     // It installs packages, and has a configuration of its own.
     exclude: ["**/node_modules/**", "test/compatibility/**"],
     pool: "forks",
-    // Two also where there are two cores: many tests wait for something most of the time.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // More than there are cores: many tests wait for something most of the time.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -146,7 +146,7 @@ try {
     ],
     outdir: out,
     entryNames: "[name]",
-    // By this name the code knows that it is not in a bundle of the user's: src/functions/shipment/own-url.ts.
+    // By this name the code knows that it is not in a bundle of the user's: src/functions/shipment/runtime-exports.ts.
     chunkNames: "wool-[hash]",
     // What the entry points share is in files of its own, so that a thread has one instance of it.
     splitting: true,

@@ -1,5 +1,6 @@
 // Runs the tests that depend on the engine with other versions of Node.js than the one that runs this.
 // usage: node scripts/test-node-versions.mjs 22 24 26
+// The last one named also runs all tests that start programs and pools.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { arch, platform, tmpdir } from "node:os";
@@ -7,7 +8,22 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const TESTS = ["src/functions", "src/values", "test/integration"];
+const ENGINE_TESTS = [
+  "src/functions",
+  "src/values",
+  ...[
+    "bundles",
+    "decorators",
+    "entries",
+    "lifecycle",
+    "references",
+    "routines",
+    "errors",
+    "streams-kinds",
+    "wire-sessions",
+  ].map((name) => `test/integration/${name}.test.ts`),
+];
+const ALL_TESTS = ["src/functions", "src/values", "test/integration"];
 const versions = process.argv.slice(2);
 if (versions.length === 0) {
   process.stderr.write("usage: node scripts/test-node-versions.mjs VERSION...\n");
@@ -31,7 +47,8 @@ try {
     }
     const node = join(prefix, "node_modules", name, "bin", "node");
     process.stdout.write(`\n== Node.js ${spawnSync(node, ["--version"], { encoding: "utf8" }).stdout}`);
-    const passed = run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", "--reporter=dot", ...TESTS]);
+    const tests = version === versions.at(-1) ? ALL_TESTS : ENGINE_TESTS;
+    const passed = run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", "--reporter=dot", ...tests]);
     if (!passed) failed.push(version);
   }
 } finally {

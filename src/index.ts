@@ -87,6 +87,9 @@ export {
   type RoutineOptions,
   routine,
   type StreamRoutine,
+  type TargetArguments,
+  type TargetOptions,
+  type TargetRoutine,
   type Task,
 } from "./routine/index.ts";
 export {

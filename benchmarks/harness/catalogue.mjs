@@ -1,5 +1,6 @@
 import { points as abortedBurst } from "../dispatch/aborted-burst.mjs";
 import { points as cpuTasks } from "../dispatch/cpu-tasks.mjs";
+import { points as map } from "../dispatch/map.mjs";
 import { points as objectEcho } from "../dispatch/object-echo.mjs";
 import { points as trivialCall } from "../dispatch/trivial-call.mjs";
 import { points as captures } from "../functions/captures.mjs";
@@ -16,6 +17,7 @@ export const catalogue = [
   ...objectEcho,
   ...cpuTasks,
   ...abortedBurst,
+  ...map,
   ...items,
   ...bytesEcho,
   ...shippedCalls,

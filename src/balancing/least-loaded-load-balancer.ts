@@ -3,24 +3,41 @@ import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load
 
 const KIND = "least-loaded-load-balancer";
 
+/** Workers that are compared at a time: those of most pools, and in larger ones as good as all. */
+const MOST_LOOKS = 128;
+
 /**
  * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools send tasks in runs without
- * asking it; each question takes as long as sorting the workers.
+ * asking it. In a pool of more than 128 workers it goes to one without tasks, or to the one with the fewest of 128.
  */
 export class LeastLoadedLoadBalancer implements LoadBalancerLike {
   readonly levels = true;
-  readonly #turns = new WeakMap<LoadBalancerContextView, number>();
+  /** Whose turn it is, for each context: the iterator of a map continues where it was when workers come and go. */
+  readonly #turns = new WeakMap<LoadBalancerContextView, Iterator<string>>();
 
-  delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
-    const uids = [...context.workers.keys()];
-    const turn = this.#turns.get(context) ?? 0;
-    this.#turns.set(context, turn + 1);
-    const from = uids.length === 0 ? 0 : turn % uids.length;
-    const rotated = [...uids.slice(from), ...uids.slice(0, from)];
-    return rotated
-      .map((uid) => ({ uid, load: context.load(uid) }))
-      .sort((a, b) => a.load - b.load)
-      .map(({ uid }) => uid);
+  *delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
+    let busy: { readonly uid: string; readonly load: number }[] = [];
+    for (let left = context.workers.size; left > 0; left--) {
+      const uid = this.#next(context);
+      if (uid === undefined) break;
+      const load = context.load(uid);
+      if (load === 0) yield uid;
+      else busy.push({ uid, load });
+      if (left > 1 && busy.length < MOST_LOOKS) continue;
+      // Whoever was first has had its turn.
+      if (left === 1) this.#next(context);
+      for (const each of busy.sort((a, b) => a.load - b.load)) yield each.uid;
+      busy = [];
+    }
+  }
+
+  #next(context: LoadBalancerContextView): string | undefined {
+    const step = this.#turns.get(context)?.next();
+    if (step !== undefined && step.done !== true) return step.value;
+    const turns = context.workers.keys();
+    this.#turns.set(context, turns);
+    const first = turns.next();
+    return first.done === true ? undefined : first.value;
   }
 
   /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */

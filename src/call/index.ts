@@ -12,6 +12,6 @@ export {
 export { CallGroup } from "./call-group.ts";
 export { limitCall } from "./call-limits.ts";
 export { closeSignals, followSignals, type LiveSignal, openSignals, takeArrivedSignals } from "./live-signals.ts";
-export { fromCaller, placed, throwAtCallSite } from "./remote-failure.ts";
+export { errorOf, fromCaller, placed, throwAtCallSite } from "./remote-failure.ts";
 export { RemoteGenerator } from "./remote-generator.ts";
 export type { EarlyValue, RemoteTask } from "./remote-task.ts";

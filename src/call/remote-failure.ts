@@ -14,8 +14,6 @@ export class RemoteFailure {
   }
 }
 
-/** Errors of calls that nobody awaits directly, as those of `map`. */
-const unplaced = new WeakSet<Error>();
 /** Errors whose stack leads to a call. Many calls may fail with one error, such as the reason of a signal. */
 const located = new WeakSet<Error>();
 
@@ -27,26 +25,27 @@ const OWN_DEPTH = 20;
  * the engine's asynchronous stack leads to the call.
  */
 export function throwAtCallSite(failure: unknown): never {
-  if (!(failure instanceof RemoteFailure)) throw failure;
-  const { error } = failure;
-  if (isError(error) && !located.has(error)) addCallSite(error, throwAtCallSite);
-  throw error;
+  throw placed(failure, throwAtCallSite);
 }
 
-/** Adds where the caller is to the stack of an error whose call somebody else awaited for them. */
-export function placed(error: unknown): unknown {
-  if (isError(error) && unplaced.delete(error)) addCallSite(error, placed);
+/** The error of a failure, with where the caller is in its stack: who asks for it waits for the call. */
+export function placed(failure: unknown, below: (failure: unknown) => unknown = placed): unknown {
+  if (!(failure instanceof RemoteFailure)) return failure;
+  const { error } = failure;
+  if (isError(error) && !located.has(error)) addCallSite(error, below);
   return error;
+}
+
+/** The error of a failure, as it came. */
+export function errorOf(failure: unknown): unknown {
+  return failure instanceof RemoteFailure ? failure.error : failure;
 }
 
 function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
   const here: { stack?: string } = {};
   Error.captureStackTrace(here, below);
   const lines = userLines(here.stack);
-  if (lines.length === 0) {
-    unplaced.add(error);
-    return;
-  }
+  if (lines.length === 0) return;
   located.add(error);
   try {
     const stack = typeof error.stack === "string" ? mapSources(error.stack) : `${error.name}: ${error.message}`;

@@ -1,5 +1,6 @@
 import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/index.ts";
+import { serializerOfThrown } from "../values/index.ts";
 import { StepKind } from "../wire/index.ts";
 import type { Call, StreamSink } from "./call.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
@@ -190,11 +191,13 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
 
   /** A step that has to wait, with its value as it is now; undefined when the value cannot travel. */
   #snapshot(request: StepRequest): StepRequest | undefined {
-    const { value } = request;
+    const { value, kind } = request;
     // No other value can change.
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return request;
+    const own = this.#call?.extras?.serializer;
+    const serializer = kind === StepKind.throw ? serializerOfThrown(own) : own;
     try {
-      return { ...request, encoded: encodeEarly(value, this.#call?.extras?.serializer, this.#call?.route.weak) };
+      return { ...request, encoded: encodeEarly(value, serializer, this.#call?.route.weak) };
     } catch (error) {
       request.reject(new RemoteFailure(error));
       return undefined;

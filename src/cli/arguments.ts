@@ -3,7 +3,7 @@ import { isError, nearestName } from "../checks/index.ts";
 import { checkDiscoveryUrl, discoveryUrlForms } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { WorkerCredentialsProvider } from "../security/index.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./command.ts";
 
 type OptionTable = Readonly<Record<string, { readonly type: "string" | "boolean"; readonly multiple?: boolean }>>;
 

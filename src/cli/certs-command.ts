@@ -8,9 +8,8 @@ import {
   describeCertificate,
   type IssueOptions,
 } from "../security/index.ts";
-import { type Command, EXIT } from "./command.ts";
-import type { Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
+import type { Terminal } from "./command.ts";
+import { type Command, EXIT, UsageError } from "./command.ts";
 
 const USAGE = "Usage: wool certs init | worker [NAME] | client [NAME] | show [FILE...] | renew [NAME...]";
 

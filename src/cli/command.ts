@@ -1,4 +1,4 @@
-import type { Terminal } from "./terminal.ts";
+import { styleText } from "node:util";
 
 /** How a command ended, as the exit status of the process. */
 export const EXIT = { ok: 0, negative: 1, usage: 2 } as const;
@@ -16,4 +16,39 @@ export interface CommandEntry {
   /** What it does, in a few words. */
   readonly summary: string;
   load(): Promise<Command>;
+}
+
+/** The command line asks for something that cannot be done. The message says what, and what to write instead. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What a piece of text means; a terminal with colours shows it. */
+export type Tone = "title" | "good" | "bad" | "faint" | "fix";
+
+/** Where a command writes. */
+export interface Terminal {
+  /** Characters in a line; infinite where lines need not end, such as in a pipe. */
+  readonly columns: number;
+  /** Writes what the command was asked for. */
+  print(text: string): void;
+  /** Writes what went wrong. */
+  complain(text: string): void;
+  /** The text as it is shown here. */
+  tone(tone: Tone, text: string): string;
+}
+
+const STYLES = { title: "bold", good: "green", bad: "red", faint: "gray", fix: "cyan" } as const;
+
+/** Whether to write colours: to a terminal, unless `NO_COLOR` is set; anywhere, if `FORCE_COLOR` is. */
+export function wantsColour(isTerminal: boolean, env: NodeJS.ProcessEnv): boolean {
+  const force = env["FORCE_COLOR"];
+  if (force !== undefined) return force !== "0" && force !== "false";
+  if ((env["NO_COLOR"] ?? "") !== "") return false;
+  return isTerminal && env["TERM"] !== "dumb";
+}
+
+/** The text with the codes that colour it. */
+export function colour(tone: Tone, text: string): string {
+  return styleText(STYLES[tone], text, { validateStream: false });
 }

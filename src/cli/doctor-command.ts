@@ -1,4 +1,6 @@
+import type { WorkerCredentialsProvider } from "../security/index.ts";
 import { credentialsOf, DISCOVERY_HELP, DISCOVERY_OPTIONS, discoveryOf, readArguments } from "./arguments.ts";
+import type { Terminal } from "./command.ts";
 import { type Command, EXIT } from "./command.ts";
 import {
   checkCertificates,
@@ -9,9 +11,8 @@ import {
   checkWorkers,
   type Finding,
 } from "./doctor-checks.ts";
-import { checkPeers } from "./doctor-peers.ts";
+import { checkPeers, checkWayBack } from "./doctor-peers.ts";
 import { findWorkers, reasonOf } from "./found-workers.ts";
-import type { Terminal } from "./terminal.ts";
 
 const USAGE = "Usage: wool doctor [--discovery URL] [--json]";
 
@@ -20,8 +21,8 @@ const HELP = `${USAGE}
 Finds out what works on this machine and network: versions, the runtime directory
 and the length of socket paths, the limit of open files, multicast on each
 interface, the dates of certificates, the discovery, and whether each worker that
-it knows can be reached from here, and the workers from each other. For what does
-not work it says what to do.
+it knows can be reached from here, this machine from there, and the workers from
+each other. For what does not work it says what to do.
 
 ${DISCOVERY_HELP}
   --json           print the findings as JSON
@@ -37,27 +38,37 @@ export const doctorCommand: Command = {
   async run(args, terminal) {
     const given = readArguments(args, OPTIONS, USAGE);
     const [url, credentials] = [discoveryOf(given), credentialsOf(given)];
+    // Both wait for packets most of the time.
+    const [multicast, reachable] = await Promise.all([checkMulticast(), checkDiscovery(url, credentials)]);
     const findings: Finding[] = [
       ...checkVersions(),
       ...checkRuntimeDirectory(),
       ...checkFileLimit(),
       ...checkCertificates({ ca: given.text("ca"), cert: given.text("cert") }),
-      ...(await checkMulticast()),
+      ...multicast,
+      ...reachable,
     ];
-    try {
-      const { workers, problem } = await findWorkers(url, credentials);
-      findings.push(discoveryFinding(url, workers.length, problem));
-      findings.push(...(await checkWorkers(workers, credentials)));
-      findings.push(...(await checkPeers(workers, credentials)));
-    } catch (error) {
-      const fix = "check that the URL is right and that its server runs and can be reached";
-      findings.push({ subject: url, verdict: "bad", answer: reasonOf(error), fix });
-    }
     if (given.has("json")) terminal.print(JSON.stringify(findings, undefined, 2));
     else for (const finding of findings) printFinding(finding, terminal);
     return findings.some(({ verdict }) => verdict === "bad") ? EXIT.negative : EXIT.ok;
   },
 };
+
+/** Does the discovery answer, and can the workers that it knows be reached, and reach whom they must? */
+async function checkDiscovery(url: string, credentials: WorkerCredentialsProvider | undefined): Promise<Finding[]> {
+  try {
+    const { workers, problem } = await findWorkers(url, credentials);
+    const findings = await Promise.all([
+      checkWorkers(workers, credentials),
+      checkWayBack(workers, credentials),
+      checkPeers(workers, credentials),
+    ]);
+    return [discoveryFinding(url, workers.length, problem), ...findings.flat()];
+  } catch (error) {
+    const fix = "check that the URL is right and that its server runs and can be reached";
+    return [{ subject: url, verdict: "bad", answer: reasonOf(error), fix }];
+  }
+}
 
 function discoveryFinding(url: string, count: number, problem: string | undefined): Finding {
   if (problem !== undefined) {

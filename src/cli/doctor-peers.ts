@@ -1,4 +1,7 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
 import type { WorkerMetadata } from "../discovery/index.ts";
+import type { WorkerConnection } from "../proxy/index.ts";
 import { routine } from "../routine/index.ts";
 import type { WorkerCredentialsProvider } from "../security/index.ts";
 import type { Finding } from "./doctor-checks.ts";
@@ -7,11 +10,11 @@ import { withWorker } from "./found-workers.ts";
 /** Runs in a worker: which of these addresses cannot be connected to from there, and why. */
 const reachFromThere = routine(
   async (targets: readonly { readonly host: string; readonly port: number }[]) => {
-    const { connect } = await import("node:net");
+    const net = await import("node:net");
     const attempts = targets.map(
       ({ host, port }) =>
         new Promise<string>((resolve) => {
-          const socket = connect({ host, port, timeout: 3000 });
+          const socket = net.connect({ host, port, timeout: 3000 });
           const end = (reason: string): void => {
             socket.destroy();
             resolve(reason);
@@ -26,16 +29,80 @@ const reachFromThere = routine(
   { name: "reachFromThere", ship: "value" },
 );
 
+/** A worker that listens on a port. */
+interface RemoteWorker {
+  readonly worker: WorkerMetadata;
+  readonly host: string;
+  readonly port: number;
+}
+
+function remoteOnes(workers: readonly WorkerMetadata[]): RemoteWorker[] {
+  return workers.flatMap((worker) => {
+    const [, host, port] = /^(?:\[(?=.*\]))?(.+?)\]?:(\d+)$/.exec(worker.address) ?? [];
+    const isRemote = !worker.address.startsWith("unix:") && host !== undefined;
+    return isRemote ? [{ worker, host, port: Number(port) }] : [];
+  });
+}
+
+/**
+ * Can this machine be reached from each worker? Calls need no way back. Workers here do, whom tasks there call: those that
+ * a pool starts besides the ones that it finds.
+ */
+export async function checkWayBack(
+  workers: readonly WorkerMetadata[],
+  credentials: WorkerCredentialsProvider | undefined,
+): Promise<Finding[]> {
+  const findings = await Promise.all(
+    remoteOnes(workers).map(async ({ worker, host, port }): Promise<Finding | undefined> => {
+      const subject = `way back from worker ${worker.uid}`;
+      let [own, reason] = ["", ""];
+      try {
+        own = await addressTowards(host, port);
+        // A link-local address says nothing without the interface, which has another name there.
+        if (own.startsWith("fe80:")) return undefined;
+        const server = createServer((socket) => socket.destroy()).listen(0, own);
+        try {
+          await once(server, "listening");
+          const bound = server.address();
+          const target = { host: own, port: typeof bound === "object" && bound !== null ? bound.port : 0 };
+          const look = (connection: WorkerConnection) => connection.dispatch(reachFromThere, [target]);
+          [reason = ""] = await withWorker(worker, credentials, look, 10_000);
+        } finally {
+          server.close();
+        }
+      } catch {
+        // That it cannot be reached itself is a finding of its own.
+        return undefined;
+      }
+      if (reason === "") return { subject, verdict: "good", answer: `this machine can be reached at ${own}`, fix: "" };
+      const fix =
+        "calls from here work; to use workers of this machine in the same pool, let connections from there in: firewall, or a network without NAT between";
+      return { subject, verdict: "note", answer: `this machine cannot be reached at ${own}: ${reason}`, fix };
+    }),
+  );
+  return findings.filter((finding) => finding !== undefined);
+}
+
+/** The address of this machine that connections to that one come from. */
+async function addressTowards(host: string, port: number): Promise<string> {
+  const socket = connect({ host, port, timeout: 3000 });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.on("connect", resolve).on("error", reject);
+      socket.on("timeout", () => reject(new Error("no answer within 3000 ms")));
+    });
+    return socket.localAddress ?? "";
+  } finally {
+    socket.destroy();
+  }
+}
+
 /** Can the workers reach each other, as tasks that call routines need? */
 export async function checkPeers(
   workers: readonly WorkerMetadata[],
   credentials: WorkerCredentialsProvider | undefined,
 ): Promise<Finding[]> {
-  const remote = workers.flatMap((worker) => {
-    const [, host, port] = /^(?:\[(?=.*\]))?(.+?)\]?:(\d+)$/.exec(worker.address) ?? [];
-    const isRemote = !worker.address.startsWith("unix:") && host !== undefined;
-    return isRemote ? [{ worker, host, port: Number(port) }] : [];
-  });
+  const remote = remoteOnes(workers);
   if (remote.length < 2) return [];
   const targets = remote.map(({ host, port }) => ({ host, port }));
   const findings = await Promise.all(

@@ -5,12 +5,11 @@ import { parseArgs } from "node:util";
 import { messageOf, nearestName } from "../checks/index.ts";
 import { configureEntry, configureRoot } from "../functions/index.ts";
 import { type Explanation, shipping } from "../index.ts";
-import { type Command, EXIT } from "./command.ts";
+import type { Terminal } from "./command.ts";
+import { type Command, EXIT, UsageError } from "./command.ts";
 import { exportNames, type FoundExport, findExport, listExports } from "./find-export.ts";
 import { formatExplanation } from "./format-explanation.ts";
 import { loadModule } from "./load-module.ts";
-import type { Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
 
 const USAGE = "Usage: wool explain FILE[#EXPORT] [--entry] [--json]";
 

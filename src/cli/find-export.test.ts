@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { UsageError } from "./command.ts";
 import { findExport, listExports } from "./find-export.ts";
-import { UsageError } from "./usage-error.ts";
 
 class Shop {
   static open(): void {}

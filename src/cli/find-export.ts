@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { nearestName } from "../checks/index.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./command.ts";
 
 /** A function, class or routine that a module exports. */
 export interface FoundExport {

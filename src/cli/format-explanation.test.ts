@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ExplainedPart, Explanation } from "../functions/index.ts";
-import { formatExplanation } from "./format-explanation.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./command.ts";
+import { formatBytes, formatExplanation, wrapText } from "./format-explanation.ts";
 
 function terminal(columns = Number.POSITIVE_INFINITY): Terminal {
   return { columns, print: () => undefined, complain: () => undefined, tone: (_tone, text) => text };
@@ -93,4 +94,36 @@ describe("formatExplanation", () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
     expect(lines.join(" ").match(/because/g)).toHaveLength(90);
   });
+});
+
+it.each([
+  [0, "0 B"],
+  [999, "999 B"],
+  [1000, "1.0 kB"],
+  [9949, "9.9 kB"],
+  [9951, "10 kB"],
+  [999_499, "999 kB"],
+  [999_500, "1.0 MB"],
+  [123_456_789, "123 MB"],
+  [5_000_000_000, "5.0 GB"],
+])("%i bytes are %s", (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text);
+});
+
+it("breaks between words, and leaves longer ones whole", () => {
+  expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
+  expect(wrapText("extraordinary one", 5)).toEqual(["extraordinary", "one"]);
+  expect(wrapText("one two", Number.POSITIVE_INFINITY)).toEqual(["one two"]);
+  expect(wrapText("", 5)).toEqual([]);
+});
+
+it("keeps all words, and lines to the width", () => {
+  const words = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1 });
+  fc.assert(
+    fc.property(words, fc.integer({ min: 8, max: 40 }), (list, width) => {
+      const lines = wrapText(list.join(" "), width);
+      expect(lines.join(" ")).toBe(list.join(" "));
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    }),
+  );
 });

@@ -1,7 +1,5 @@
 import type { ExplainedPart, Explanation, Refusal } from "../index.ts";
-import { formatBytes } from "./format-bytes.ts";
-import type { Terminal, Tone } from "./terminal.ts";
-import { wrapText } from "./wrap-text.ts";
+import type { Terminal, Tone } from "./command.ts";
 
 const MAX_LABEL = 48;
 const MIN_REASON = 20;
@@ -132,4 +130,36 @@ function beside(
   const [first = "", ...rest] = reason;
   const continued = rest.map((line) => below.padEnd(start) + terminal.tone("faint", line));
   return [`${columns}  ${terminal.tone("faint", first)}`, ...continued];
+}
+
+const UNITS = ["kB", "MB", "GB", "TB"];
+
+/** A number of bytes for people: `12 B`, `3.4 kB`, `120 MB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  let amount = bytes;
+  let unit = "B";
+  for (const next of UNITS) {
+    // What would be shown as 1000 is one of the next unit.
+    if (amount < 999.5) break;
+    amount /= 1000;
+    unit = next;
+  }
+  return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+}
+
+/** A text as lines of at most `width` characters, broken between words; a longer word has a line of its own. */
+export function wrapText(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line === "") line = word;
+    else if (line.length + 1 + word.length <= width) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  if (line !== "") lines.push(line);
+  return lines;
 }

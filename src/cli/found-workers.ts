@@ -2,10 +2,12 @@ import { messageOf } from "../checks/index.ts";
 import { resolveDiscovery, type WorkerMetadata } from "../discovery/index.ts";
 import { WorkerConnection } from "../proxy/index.ts";
 import type { WorkerCredentialsProvider } from "../security/index.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./command.ts";
 
 /** How long it is listened for more workers after the last one, in milliseconds: the network is slower than a machine. */
 const QUIET_MS = { lan: 1500, local: 50, other: 500 };
+/** How long a server that others share has to tell of the first one, unless it is out of reach, in milliseconds. */
+const FIRST_MS = 3000;
 const ANSWER_MS = 3000;
 
 /** Workers that a discovery knows, and what is wrong with it if anything is. */
@@ -22,18 +24,25 @@ export async function findWorkers(
 ): Promise<FoundWorkers> {
   const scheme = url.slice(0, url.indexOf(":"));
   const quiet = wait ?? (scheme === "lan" ? QUIET_MS.lan : scheme === "local" ? QUIET_MS.local : QUIET_MS.other);
+  const patience = wait ?? (scheme === "lan" || scheme === "local" ? quiet : FIRST_MS);
   const discovery = await resolveDiscovery(url, { credentials });
   const workers = new Map<string, WorkerMetadata>();
+  const from = performance.now();
   const iterator = discovery.value.subscribe()[Symbol.asyncIterator]();
+  const hasWaitedEnough = (): boolean =>
+    workers.size > 0 || discovery.value.problem !== undefined || performance.now() - from >= patience;
   try {
+    let next = iterator.next();
     for (;;) {
       let timer: NodeJS.Timeout | undefined;
       const silence = new Promise<undefined>((resolve) => {
         timer = setTimeout(() => resolve(undefined), quiet);
       });
-      const step = await Promise.race([iterator.next(), silence]);
+      const step = await Promise.race([next, silence]);
       clearTimeout(timer);
+      if (step === undefined && !hasWaitedEnough()) continue;
       if (step === undefined || step.done === true) break;
+      next = iterator.next();
       const { type, worker } = step.value;
       if (type === "worker-dropped") workers.delete(worker.uid);
       else workers.set(worker.uid, worker);

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { errorCode, isError, stackOf } from "../checks/index.ts";
 import { isTypeScript } from "../functions/index.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./command.ts";
 
 /** A module that was loaded, or the loader that Node needs to be started with to load it. */
 export type Loaded =

@@ -1,8 +1,8 @@
 import { type WorkerMetadata, workerToJson } from "../discovery/index.ts";
 import { credentialsOf, DISCOVERY_HELP, DISCOVERY_OPTIONS, discoveryOf, readArguments } from "./arguments.ts";
+import type { Terminal } from "./command.ts";
 import { type Command, EXIT } from "./command.ts";
 import { findWorkers, reasonOf, withWorker } from "./found-workers.ts";
-import type { Terminal } from "./terminal.ts";
 
 const USAGE = "Usage: wool ps [--discovery URL] [--tag TAG] [--wait MS] [--json]";
 

@@ -1,9 +1,6 @@
 import { nearestName } from "../checks/index.ts";
-import { type CommandEntry, EXIT } from "./command.ts";
-import { commands } from "./commands.ts";
+import { type CommandEntry, EXIT, type Terminal, UsageError } from "./command.ts";
 import { packageVersion } from "./package-version.ts";
-import type { Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
 
 /** Runs the command that the arguments name and gives the exit status: 0 is yes, 1 is no, 2 means that it was not understood. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -53,3 +50,31 @@ function commandNamed(name: string): CommandEntry {
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
   throw new UsageError(`there is no ${kind} ${name}.${hint} Run \`wool help\` to see what there is.`);
 }
+
+/** Every command by its name. */
+export const commands: Readonly<Record<string, CommandEntry>> = {
+  certs: {
+    summary: "make, show and renew certificates for TLS",
+    load: async () => (await import("./certs-command.ts")).certsCommand,
+  },
+  doctor: {
+    summary: "find out what works on this machine and network, and what does not",
+    load: async () => (await import("./doctor-command.ts")).doctorCommand,
+  },
+  explain: {
+    summary: "show what travels with a function to a worker, and what cannot",
+    load: async () => (await import("./explain-command.ts")).explainCommand,
+  },
+  ps: {
+    summary: "list the workers that a discovery knows",
+    load: async () => (await import("./ps-command.ts")).psCommand,
+  },
+  stop: {
+    summary: "stop workers after their tasks",
+    load: async () => (await import("./stop-command.ts")).stopCommand,
+  },
+  worker: {
+    summary: "run workers until they are stopped",
+    load: async () => (await import("./worker-command.ts")).workerCommand,
+  },
+};

@@ -1,8 +1,7 @@
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { credentialsOf, DISCOVERY_HELP, DISCOVERY_OPTIONS, discoveryOf, readArguments } from "./arguments.ts";
-import { type Command, EXIT } from "./command.ts";
+import { type Command, EXIT, UsageError } from "./command.ts";
 import { findWorkers, reasonOf, selectWorkers, withWorker } from "./found-workers.ts";
-import { UsageError } from "./usage-error.ts";
 
 const USAGE = "Usage: wool stop UID... | --tag TAG | --all [--timeout MS] [--discovery URL] [--json]";
 

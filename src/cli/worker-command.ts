@@ -14,10 +14,9 @@ import {
   discoveryOf,
   readArguments,
 } from "./arguments.ts";
-import { type Command, EXIT } from "./command.ts";
+import type { Terminal } from "./command.ts";
+import { type Command, EXIT, UsageError } from "./command.ts";
 import { reasonOf } from "./found-workers.ts";
-import type { Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
 
 const USAGE = "Usage: wool worker [--workers N] [--discovery URL] [--host HOST [--port PORT]] [OPTIONS]";
 
@@ -54,8 +53,7 @@ could not be started or are lost for good, and 2 if the arguments make no sense.
 
 Each worker serves grpc.health.v1.Health on its port, for probes.`;
 
-/** Every option of `wool worker`, for the command line and for what is written about it. */
-export const WORKER_OPTIONS = {
+const OPTIONS = {
   ...DISCOVERY_OPTIONS,
   workers: { type: "string" },
   host: { type: "string" },
@@ -78,8 +76,7 @@ const START_LIMIT_MS = 60_000;
 export const workerCommand: Command = {
   help: HELP,
   async run(args, terminal) {
-    const given = readArguments(args, WORKER_OPTIONS, USAGE);
-    const settings = readSettings(given);
+    const { given, settings } = readWorkerArguments(args);
     const log = makeLog(given, terminal);
     // In place of Node's own way of showing them.
     process.removeAllListeners("warning").on("warning", ({ message }) => log("warning", { message }, message));
@@ -97,7 +94,8 @@ export const workerCommand: Command = {
   },
 };
 
-interface Settings {
+/** What the options of `wool worker` ask for. */
+export interface WorkerSettings {
   readonly url: string;
   readonly workers: number;
   readonly grace: number;
@@ -106,8 +104,17 @@ interface Settings {
   readonly options: WorkerOptions;
 }
 
+/** Takes the arguments of `wool worker` apart. Throws `UsageError` for what is wrong or contradicts itself. */
+export function readWorkerArguments(args: readonly string[]): {
+  readonly given: Arguments;
+  readonly settings: WorkerSettings;
+} {
+  const given = readArguments(args, OPTIONS, USAGE);
+  return { given, settings: readSettings(given) };
+}
+
 /** Reads the options that make workers. Throws `UsageError` for what is wrong or contradicts itself. */
-function readSettings(given: Arguments): Settings {
+function readSettings(given: Arguments): WorkerSettings {
   const [extraArgument] = given.positionals;
   if (extraArgument !== undefined)
     throw new UsageError(`wool worker takes options only, not ${extraArgument}. ${USAGE}`);
@@ -155,7 +162,7 @@ function readSettings(given: Arguments): Settings {
   };
 }
 
-function readAdvertised(text: string | undefined): Settings["advertise"] {
+function readAdvertised(text: string | undefined): WorkerSettings["advertise"] {
   if (text === undefined) return undefined;
   const [, host = text, port] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(text) ?? [];
   const problem = addressProblem(`${host}:${port ?? "1"}`);
@@ -173,7 +180,10 @@ function readExtra(given: Arguments): Record<string, string> {
 }
 
 /** A publisher that announces workers where others reach them; nobody is told where something else does the announcing. */
-function advertising(publisher: DiscoveryPublisherLike | undefined, { advertise }: Settings): DiscoveryPublisherLike {
+function advertising(
+  publisher: DiscoveryPublisherLike | undefined,
+  { advertise }: WorkerSettings,
+): DiscoveryPublisherLike {
   const announced = (worker: WorkerMetadata): WorkerMetadata => {
     const port = advertise?.port ?? worker.address.slice(worker.address.lastIndexOf(":") + 1);
     return advertise === undefined ? worker : { ...worker, address: `${advertise.host}:${port}` };
@@ -206,7 +216,7 @@ class CommandedWorker extends ResilientWorker {
 
 /** The workers of one command, from their start to their end. */
 class RunningWorkers {
-  readonly #settings: Settings;
+  readonly #settings: WorkerSettings;
   readonly #log: Log;
   readonly #spawned: SpawnedWorkers;
   /** Those that have not ended, by uid. */
@@ -215,7 +225,7 @@ class RunningWorkers {
   #isBad = false;
   #ended: () => void = () => undefined;
 
-  constructor(settings: Settings, publisher: DiscoveryPublisherLike, log: Log, options: WorkerOptions) {
+  constructor(settings: WorkerSettings, publisher: DiscoveryPublisherLike, log: Log, options: WorkerOptions) {
     this.#settings = settings;
     this.#log = log;
     let next = settings.port;

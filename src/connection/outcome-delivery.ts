@@ -2,14 +2,14 @@ import type { Call } from "../call/index.ts";
 import { messageOf } from "../checks/index.ts";
 import { SerializationError, UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
-import { functionPort, NotData, ValueDecoder } from "../values/index.ts";
+import { functionPort, NotData, type Serializer, serializerOfThrown, ValueDecoder } from "../values/index.ts";
 import {
   type CallerLimits,
   DEFAULT_LIMITS,
   type FrameReader,
   IncomingPayloads,
   OutcomeField,
-  type Payload,
+  Payload,
   ReceivedDependencies,
   ResponseField,
 } from "../wire/index.ts";
@@ -58,8 +58,14 @@ export class OutcomeDelivery {
   #take(frame: FrameReader, kind: number, id: number, call: Call): void {
     const flag = frame.integer(OutcomeField.control) === 1;
     const loading = frame.has(OutcomeField.needs) ? this.received.ready(frame.integers(OutcomeField.needs)) : undefined;
+    const isNext = loading === undefined && this.#delayed === undefined;
+    // Almost every outcome: it is read where it is.
+    if (isNext && this.payloads.isInline(frame, OutcomeField)) {
+      this.#deliver(call, kind, frame, flag);
+      return;
+    }
     const payload = this.payloads.take(frame, id, OutcomeField);
-    if (loading === undefined && this.#delayed === undefined) {
+    if (isNext) {
       this.#deliver(call, kind, payload, flag);
       return;
     }
@@ -68,13 +74,21 @@ export class OutcomeDelivery {
     this.#deliverLater(loading, () => this.#deliver(call, kind, kept, flag));
   }
 
-  /** Decodes a value and tells the call. `flag`: see `writeOutcome`. */
-  #deliver(call: Call, kind: number, payload: Payload, flag: boolean): void {
+  /** Decodes a value, which is a payload or in the frame itself, and tells the call. `flag`: see `writeOutcome`. */
+  #deliver(call: Call, kind: number, source: Payload | FrameReader, flag: boolean): void {
     let value: unknown;
     try {
       const { extras } = call;
-      const serializer = isForSerializer(kind, flag) ? extras?.serializer : undefined;
-      value = payload.read(extras?.dataOnly === true ? dataDecoder : decoder, serializer);
+      const serializer = serializerFor(kind, flag, extras?.serializer);
+      const used = extras?.dataOnly === true ? dataDecoder : decoder;
+      if (source instanceof Payload) value = source.read(used, serializer);
+      else {
+        const [start, end] = [source.start(OutcomeField.value), source.end(OutcomeField.value)];
+        value =
+          serializer === undefined
+            ? used.decode(source.buffer, start, end)
+            : serializer.loads(source.buffer.subarray(start, end));
+      }
     } catch (cause) {
       const error = cause instanceof NotData ? notData(call, kind, cause) : unreadable(call, messageOf(cause), cause);
       this.#abandon(call, error);
@@ -98,8 +112,9 @@ export class OutcomeDelivery {
 }
 
 /** The user's serializer does not read the errors of the runtime itself. */
-function isForSerializer(kind: number, flag: boolean): boolean {
-  return kind !== ResponseField.raised || !flag;
+function serializerFor(kind: number, flag: boolean, serializer: Serializer | undefined): Serializer | undefined {
+  if (kind !== ResponseField.raised) return serializer;
+  return flag ? undefined : serializerOfThrown(serializer);
 }
 
 function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {

@@ -1,12 +1,12 @@
 import type { Call, EarlyValue, LiveSignal, PoolReference } from "../call/index.ts";
-import { dumpWith, ValueEncoder } from "../values/index.ts";
+import { dumpWith, serializerOfThrown, ValueEncoder } from "../values/index.ts";
 import {
   type Outbox,
   type PayloadPlace,
   RequestField,
   SentDependencies,
   STORE_FROM_BYTES,
-  type StepKind,
+  StepKind,
   writeAbort,
   writeCancel,
   writeCredit,
@@ -30,6 +30,8 @@ const FREE_TRANSFERS = 4;
 export class RequestSender {
   readonly #outbox: Outbox;
   readonly #window: DispatchWindow;
+  /** Whether the worker reads the encoding of this runtime, in which reasons of cancellations travel. */
+  readsReasons = true;
   #transfers = 0;
   /** The batch that the last cancellation was written into, and its size then. */
   #cancelBatch = { number: -1, size: 0 };
@@ -119,7 +121,8 @@ export class RequestSender {
   step(task: SentTask, kind: StepKind, value: unknown, after: number, idle: boolean, encoded?: EarlyValue): void {
     const { writer } = this.#outbox;
     const { id } = task;
-    const serializer = task.call?.extras?.serializer;
+    const own = task.call?.extras?.serializer;
+    const serializer = kind === StepKind.throw ? serializerOfThrown(own) : own;
     if (serializer !== undefined && value === undefined) {
       this.#outbox.inOrder(id, () => {
         writeStep(writer, id, kind, {}, [], after);
@@ -168,6 +171,7 @@ export class RequestSender {
 
   /** A reason that cannot travel is left out. The worker still learns of the abort. */
   #reason(reason: unknown): { bytes: Uint8Array; needs: readonly number[] } {
+    if (!this.readsReasons) return { bytes: NO_BYTES, needs: [] };
     try {
       const bytes = Uint8Array.from(encoder.encode(reason, "reason"));
       const { writer } = this.#outbox;

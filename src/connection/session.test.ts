@@ -494,6 +494,15 @@ describe("the end of a session", () => {
     expect([a.call.state, a.call.task, stream.session.inFlight]).toEqual(["settling", undefined, 0]);
   });
 
+  it("gives back calls that a worker has not answered although it has answered all that it ran", async () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    send(stream.session, call);
+    stream.end({ code: StatusCode.ABORTED, message: "stopped" });
+    await turn();
+    expect(told).toEqual([["rejected", expect.any(TransientRpcError)]]);
+  });
+
   it("by close cancels the stream and tells calls why", async () => {
     const stream = new FakeStream().welcome();
     const { call, told } = makeCall();

@@ -3,10 +3,15 @@ import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
+import type { Route } from "../routine/index.ts";
 import {
   type CallerLimits,
   ChunkField,
+  DEFAULT_ENCODING,
+  DEFAULT_LANGUAGE,
+  ENCODINGS,
   FrameReader,
+  LANGUAGES,
   LAST_RESPONSE_FIELD,
   LOST_REASON,
   MINIMUM_PROTOCOL_VERSION,
@@ -65,6 +70,11 @@ export class Session implements TaskSession {
   /** The worker's answer to the hello. Rejects when it does not want this caller. */
   readonly welcome: Promise<Welcome>;
   #state: "opening" | "open" | "closed" = "opening";
+  /** What the worker runs and reads. */
+  #languages: readonly string[] = [];
+  #encodings: readonly string[] = [];
+  /** It runs routines whose code travels. */
+  #isUsual = true;
   #inFlight = 0;
   /** Streams among them whose caller has not asked for more. */
   #resting = 0;
@@ -93,6 +103,8 @@ export class Session implements TaskSession {
       callerId: processId,
       lane,
       fileRealm: address.startsWith("unix:") ? payloadFiles.realm : "",
+      languages: LANGUAGES,
+      encodings: ENCODINGS,
     });
     this.#outbox.flush();
   }
@@ -119,11 +131,29 @@ export class Session implements TaskSession {
       const task = this.#freeTasks.pop() ?? this.#addTask();
       task.begin(call);
       call.send(task, recipient);
-      this.#sender.task(task, call);
+      if (this.#runs(call.route)) this.#sender.task(task, call);
+      else process.nextTick(() => this.#refuse(task, call));
     }
     this.#tellIfWaitedFor();
     if (soon) this.#outbox.schedule(true);
     else this.#outbox.flush();
+  }
+
+  /** Whether the worker runs such functions. */
+  #runs({ language, encoding }: Route): boolean {
+    if (language === undefined) return this.#isUsual;
+    return this.#languages.includes(language) && this.#encodings.includes(encoding ?? DEFAULT_ENCODING);
+  }
+
+  /** The worker is not what it was announced as, and does not get the call. */
+  #refuse(task: SentTask, call: Call): void {
+    if (task.call !== call) return;
+    this.#release(task);
+    const { name, language = DEFAULT_LANGUAGE, encoding = DEFAULT_ENCODING } = call.route;
+    const message =
+      `it runs functions of ${this.#languages.join(", ")} with values as ${this.#encodings.join(" or ")}, and ${name} is ` +
+      `a function of ${language} with values as ${encoding}`;
+    call.owner?.rejected(call, errorForStatus({ code: StatusCode.UNIMPLEMENTED, message }, this.#address));
   }
 
   /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
@@ -240,12 +270,23 @@ export class Session implements TaskSession {
       this.#outbox.store = payloadFiles;
       this.#outcomes.payloads.store = payloadFiles;
     }
+    const encodings = textsOr(frame.texts(WelcomeField.encodings), DEFAULT_ENCODING);
+    const languages = textsOr(frame.texts(WelcomeField.languages), DEFAULT_LANGUAGE);
+    this.#encodings = encodings;
+    this.#languages = languages;
+    this.#isUsual = languages.includes(DEFAULT_LANGUAGE) && encodings.includes(DEFAULT_ENCODING);
+    const oneKind = frame.integer(WelcomeField.oneKind) === 1;
+    this.#outbox.oneKind = oneKind;
+    this.#sender.readsReasons = encodings.includes(DEFAULT_ENCODING);
     this.#welcomed?.({
       version: frame.integer(WelcomeField.version),
       workerUid: frame.text(WelcomeField.workerUid),
       lanes: frame.integer(WelcomeField.lanes),
       maxConcurrency: frame.integer(WelcomeField.maxConcurrency),
       sharesFiles: frame.integer(WelcomeField.sharesFiles) === 1,
+      oneKind,
+      languages,
+      encodings,
     });
   }
 
@@ -323,14 +364,16 @@ export class Session implements TaskSession {
 
   #ended(status: GrpcStatus): void {
     if (this.#state === "closed") return;
-    const error =
-      this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE
-        ? errorForStatus(status, this.#address)
-        : new WorkerLost(`worker ${this.#address} was lost: ${status.message}`);
-    this.#shut(error);
+    // The worker has answered all that it ran.
+    const ranAll = status.code === StatusCode.ABORTED;
+    if (ranAll) this.#shut(errorForStatus({ ...status, code: StatusCode.UNAVAILABLE }, this.#address), "rejected");
+    else if (this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE) {
+      this.#shut(errorForStatus(status, this.#address));
+    } else this.#shut(new WorkerLost(`worker ${this.#address} was lost: ${status.message}`));
   }
 
-  #shut(error: Error): void {
+  /** `unanswered`: what becomes of the calls that the worker has not answered. */
+  #shut(error: Error, unanswered: "lost" | "rejected" = "lost"): void {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
@@ -341,7 +384,7 @@ export class Session implements TaskSession {
       const unavailable = { code: StatusCode.UNAVAILABLE, message: error.message };
       this.#refused?.(error instanceof RpcError ? error : errorForStatus(unavailable, this.#address));
     }
-    const lost = this.#tasks.flatMap(({ call }) => (call === undefined ? [] : [call]));
+    const calls = this.#tasks.flatMap(({ call }) => (call === undefined ? [] : [call]));
     const busy = this.#inFlight > 0;
     this.#inFlight = 0;
     this.#resting = 0;
@@ -350,7 +393,12 @@ export class Session implements TaskSession {
     if (busy) this.#events.activity(false);
     this.#tellIfWaitedFor();
     this.#events.closed(this, error);
-    for (const call of lost) call.leave();
-    for (const call of lost) if (call.state === "settling") call.owner?.lost(call, error);
+    for (const call of calls) call.leave();
+    for (const call of calls) if (call.state === "settling") call.owner?.[unanswered](call, error);
   }
+}
+
+/** A peer that names none has the usual one. */
+function textsOr(texts: readonly string[], usual: string): readonly string[] {
+  return texts.length === 0 ? [usual] : texts;
 }

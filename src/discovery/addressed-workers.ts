@@ -1,12 +1,14 @@
 import { GrpcStatusError, StatusCode } from "../grpc/index.ts";
 import { type CredentialsLike, clientTls, credentialsText, providerOf } from "../security/index.ts";
 import { Backoff } from "./backoff.ts";
-import { describeWorker } from "./describe-worker.ts";
+import { type Description, describeWorker } from "./describe-worker.ts";
 import type { WorkerMetadata } from "./worker-metadata.ts";
 import type { WorkerSink } from "./worker-subscription.ts";
 
 /** How long a worker has to say what it is before it is announced by its address alone, in milliseconds. */
 const PATIENCE_MS = 2000;
+/** A connection that lasted this long was a good one: when it is lost, its worker is asked again soon, in milliseconds. */
+const LASTING_MS = 10_000;
 
 /** How workers are reached of which the address is known. */
 export interface AddressedWorkersOptions {
@@ -19,6 +21,8 @@ export interface AddressedWorkersOptions {
 interface Place {
   /** What is announced of it; `undefined` before anything is. */
   worker: WorkerMetadata | undefined;
+  /** What the worker has said, over a connection that still stands. */
+  description: Description | undefined;
   retry: NodeJS.Timeout | undefined;
   readonly backoff: Backoff;
 }
@@ -28,6 +32,9 @@ interface Place {
  *
  * One that does not answer is announced as well, with its address for a uid, so that calls to it fail with what is wrong,
  * and is asked again with backoff. One that answers and does not know the question is announced like that for good.
+ *
+ * The connection over which a worker answered stays open. When it is lost, whoever is found at the address next is asked
+ * again: a worker that was started anew has another uid, and perhaps other tags. Until then the old one stays announced.
  */
 export class AddressedWorkers {
   readonly #sink: Pick<WorkerSink, "change" | "drop">;
@@ -50,12 +57,12 @@ export class AddressedWorkers {
 
   /** Asks nobody any more. */
   close(): void {
-    for (const { retry } of this.#places.values()) clearTimeout(retry);
+    for (const place of this.#places.values()) this.#leave(place);
     this.#places.clear();
   }
 
   #add(address: string): void {
-    const place: Place = { worker: undefined, retry: undefined, backoff: new Backoff() };
+    const place: Place = { worker: undefined, description: undefined, retry: undefined, backoff: new Backoff() };
     this.#places.set(address, place);
     const { secure, credentials } = this.#options;
     if (secure && credentials === undefined) this.#announce(place, workerAt(address, secure));
@@ -64,35 +71,55 @@ export class AddressedWorkers {
 
   async #ask(address: string, place: Place): Promise<void> {
     const { secure, credentials } = this.#options;
-    let worker: WorkerMetadata;
+    const asked = performance.now();
+    let description: Description;
     try {
       const provider = credentials === undefined ? undefined : providerOf(credentials);
       const text = provider === undefined ? undefined : credentialsText(await provider.load());
       const tls = text === undefined ? undefined : clientTls(text, provider?.identity);
-      worker = await describeWorker(address, { timeout: PATIENCE_MS, tls });
+      const lost = (): void => {
+        if (performance.now() - asked > LASTING_MS) place.backoff.reset();
+        this.#askLater(address, place);
+      };
+      description = await describeWorker(address, { timeout: PATIENCE_MS, tls, lost });
     } catch (error) {
       if (this.#places.get(address) !== place) return;
       if (place.worker === undefined) this.#announce(place, workerAt(address, secure));
       if (error instanceof GrpcStatusError && error.code === StatusCode.UNIMPLEMENTED) return;
-      place.retry = setTimeout(() => void this.#ask(address, place), place.backoff.next()).unref();
+      this.#askLater(address, place);
       return;
     }
-    if (this.#places.get(address) === place) this.#announce(place, worker);
+    if (this.#places.get(address) !== place) return description.close();
+    place.description = description;
+    this.#announce(place, description.worker);
+  }
+
+  #askLater(address: string, place: Place): void {
+    if (this.#places.get(address) !== place) return;
+    this.#leave(place);
+    place.retry = setTimeout(() => void this.#ask(address, place), place.backoff.next()).unref();
+  }
+
+  #leave(place: Place): void {
+    clearTimeout(place.retry);
+    place.description?.close();
+    place.description = undefined;
   }
 
   #announce(place: Place, worker: WorkerMetadata): void {
-    this.#withdraw(place);
+    if (place.worker?.uid !== worker.uid) this.#withdraw(place);
     place.worker = worker;
     const places = (this.#byUid.get(worker.uid) ?? new Set()).add(place);
     this.#byUid.set(worker.uid, places);
-    if (places.size === 1) this.#sink.change(worker);
+    const [first] = places;
+    if (first === place) this.#sink.change(worker);
   }
 
   #remove(address: string): void {
     const place = this.#places.get(address);
     if (place === undefined) return;
     this.#places.delete(address);
-    clearTimeout(place.retry);
+    this.#leave(place);
     this.#withdraw(place);
   }
 

@@ -2,7 +2,7 @@
 export interface ChannelOptions {
   /** Largest gRPC message it takes, in bytes. */
   readonly maxMessageBytes?: number;
-  /** Time between keepalive pings, in milliseconds. */
+  /** Time between keepalive pings, in milliseconds; `Infinity` for none. Both sides of a connection ping. */
   readonly keepaliveInterval?: number;
   /** How long a ping may go unanswered before the connection counts as dead, in milliseconds. */
   readonly keepaliveTimeout?: number;
@@ -38,10 +38,12 @@ export function parseChannelOptions(value: unknown): ParsedChannelOptions {
     channel[name] = count;
   }
   for (const name of DURATIONS) {
-    const duration = fields.get(name);
-    if (duration === undefined) continue;
-    if (typeof duration !== "number" || !Number.isFinite(duration) || duration <= 0) {
-      return malformed(`channel.${name} is not a positive number of milliseconds`);
+    const given = fields.get(name);
+    if (given === undefined) continue;
+    // JSON makes null of Infinity.
+    const duration = given === null ? Number.POSITIVE_INFINITY : given;
+    if (typeof duration !== "number" || !(duration >= 0)) {
+      return malformed(`channel.${name} is not a number of milliseconds, zero or more`);
     }
     channel[name] = duration;
   }

@@ -12,26 +12,52 @@ export interface DescribeOptions {
   readonly timeout: number;
   /** TLS; none by default. */
   readonly tls?: ClientTls | undefined;
+  /** Called when the connection over which it answered is lost: whoever answers there next may be another worker. */
+  readonly lost: () => void;
 }
 
+/** What a worker says of itself, for as long as the connection over which it did lasts. */
+export interface Description {
+  readonly worker: WorkerMetadata;
+  /** Gives the connection up, without a word to `lost`. */
+  close(): void;
+}
+
+/** A worker that vanishes without a word is noticed within this time and that of the channel's default, in milliseconds. */
+const KEEPALIVE_MS = 30_000;
+
 /**
- * Asks the worker at `address` what it is. Keeps no program alive.
+ * Asks the worker at `address` what it is, and keeps the connection. Keeps no program alive.
  * @throws GrpcStatusError when it cannot be reached or does not answer; UNIMPLEMENTED when it does not know the question;
  * UnexpectedResponse when its answer makes no sense.
  */
-export async function describeWorker(address: string, options: DescribeOptions): Promise<WorkerMetadata> {
-  const { timeout, tls } = options;
+export async function describeWorker(address: string, options: DescribeOptions): Promise<Description> {
+  const { timeout, tls, lost } = options;
+  let isKept = false;
   const channel = new GrpcChannel(address, {
     connectTimeout: timeout,
-    keepaliveInterval: 0,
+    keepaliveInterval: KEEPALIVE_MS,
+    onClose: () => {
+      if (isKept) lost();
+    },
     ...(tls === undefined ? {} : { tls }),
   });
   channel.unref();
   try {
-    const response = await channel.unary(PATH, new Uint8Array(0), { timeout });
-    return parseDescription(address, response);
-  } finally {
+    const worker = parseDescription(address, await channel.unary(PATH, new Uint8Array(0), { timeout }));
+    // It may have been lost since the answer came.
+    isKept = channel.state === "ready";
+    if (!isKept) setImmediate(lost);
+    return {
+      worker,
+      close: () => {
+        isKept = false;
+        void channel.close();
+      },
+    };
+  } catch (error) {
     void channel.close();
+    throw error;
   }
 }
 

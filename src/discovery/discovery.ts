@@ -1,4 +1,5 @@
 import { checkOption, must } from "../checks/index.ts";
+import { DiscoveryError } from "../errors.ts";
 import { checkWorker, type WorkerMetadata } from "./worker-metadata.ts";
 
 /** What happened to a worker. */
@@ -30,6 +31,13 @@ export interface DiscoveryLike {
   readonly problem?: string | undefined;
   /** Changes of the workers that pass `filter`; one that begins or ceases to pass is added or dropped. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike;
+}
+
+/** The error for using a discovery after it was disposed of; `what` names it, such as `LanDiscovery("render")`. */
+export function disposedError(what: string): DiscoveryError {
+  return new DiscoveryError(
+    `this ${what} was disposed of, as a pool does with the discovery that it was given: make a new one, or give the pool a URL or a function that makes one`,
+  );
 }
 
 const TYPES = must.oneOf("worker-added", "worker-updated", "worker-dropped");

@@ -27,6 +27,7 @@ export {
   checkWorker,
   equalWorkers,
   type ParsedWorker,
+  runsLanguage,
   type WorkerDescription,
   type WorkerMetadata,
   type WorkerMetadataJson,

@@ -110,6 +110,33 @@ describe("RegistryDiscovery", () => {
     expect(registry.sessions).toBe(sessions);
   });
 
+  it("tries again at once, however long the next pause would be, when somebody has something to publish", async () => {
+    vi.useFakeTimers();
+    try {
+      registry.isUp = false;
+      const discovery = new FakeDiscovery(registry, 2000);
+      const iterator = discovery.subscribe()[Symbol.asyncIterator]();
+      void iterator.next();
+      // By now it pauses for more than two seconds.
+      await vi.advanceTimersByTimeAsync(30_000);
+      registry.isUp = true;
+      await discovery.publisher.publish("worker-added", worker("a"));
+      registry.isUp = false;
+      registry.events?.lost(new Error("gone"));
+      await vi.advanceTimersByTimeAsync(30_000);
+      const published = discovery.publisher.publish("worker-updated", worker("a", "late"));
+      await vi.advanceTimersByTimeAsync(1500);
+      registry.isUp = true;
+      await vi.advanceTimersByTimeAsync(499);
+      await published;
+      expect(tagsIn("a")).toEqual(["late"]);
+      await iterator.return?.();
+      await discovery.dispose();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("says once that the registry is gone, and again only when it was back", async () => {
     const discovery = new FakeDiscovery(registry);
     const iterator = discovery.subscribe()[Symbol.asyncIterator]();
@@ -137,5 +164,6 @@ describe("RegistryDiscovery", () => {
     expect(registry.sessions).toBe(2);
     await discovery.dispose();
     await expect(discovery.publisher.publish("worker-added", worker("c"))).rejects.toThrow("was disposed of");
+    expect(() => discovery.subscribe()).toThrow("was disposed of");
   });
 });

@@ -1,5 +1,5 @@
 import { asError, isError } from "../checks/index.ts";
-import { DiscoveryError, WoolError } from "../errors.ts";
+import { DiscoveryError } from "../errors.ts";
 import { Backoff } from "./backoff.ts";
 import {
   checkPublication,
@@ -7,6 +7,7 @@ import {
   type DiscoveryLike,
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
+  disposedError,
   type WorkerFilter,
 } from "./discovery.ts";
 import { advertisedWorker, hostReach, splitAddress } from "./network-addresses.ts";
@@ -45,6 +46,9 @@ export interface RegistryOptions {
   readonly connect: (events: RegistryEvents) => Promise<RegistrySession>;
 }
 
+/** The longest pause between tries while somebody waits for a session to write with, in milliseconds. */
+const LONGEST_PAUSE_MS = 400;
+
 /**
  * A discovery whose workers are entries of a registry: a server that many programs share.
  * `idle`: nobody needs it. `connecting`. `connected`. `waiting`: out of reach, until the next try. `disposed`.
@@ -64,7 +68,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   #session: RegistrySession | undefined;
   #isFollowing = false;
   #retry: NodeJS.Timeout | undefined;
-  #waiters: (() => void)[] = [];
+  readonly #waiters = new Set<() => void>();
   #failure: Error | undefined;
   #ignored = 0;
 
@@ -88,6 +92,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** Changes of the workers in the registry. While it is out of reach the workers known so far stay. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
+    if (this.#state === "disposed") throw disposedError(`discovery in ${this.#options.what}`);
     return subscribeToWorkers((sink) => {
       if (this.#state === "disposed") {
         sink.end();
@@ -125,9 +130,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   async #publish(type: DiscoveryEventType, worker: WorkerMetadata): Promise<void> {
     checkPublication(type, worker);
     if (type === "worker-dropped") return this.#withdraw(worker.uid);
-    if (this.#state === "disposed") {
-      throw new WoolError(`worker ${worker.uid} cannot be announced: this discovery was disposed of`);
-    }
+    if (this.#state === "disposed") throw disposedError(`discovery in ${this.#options.what}`);
     const { uid } = worker;
     const before = this.#own.get(uid);
     this.#own.set(uid, worker);
@@ -192,18 +195,25 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     await this.#rest();
   }
 
-  /** Waits for a session until the deadline. */
+  /** Waits for a session until the deadline. Somebody who waits is worth a try at once, and then short pauses. */
   async #connected(deadline: number, worker: WorkerMetadata): Promise<RegistrySession> {
+    if (this.#state === "waiting") {
+      clearTimeout(this.#retry);
+      this.#backoff.reset();
+      void this.#tryToConnect();
+    }
     this.#connect();
     while (this.#session === undefined) {
       const left = deadline - performance.now();
       if (left <= 0 || this.#state === "disposed") throw this.#error(worker, this.#failure);
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left);
-        this.#waiters.push(() => {
+        const wake = (): void => {
           clearTimeout(timer);
+          this.#waiters.delete(wake);
           resolve();
-        });
+        };
+        const timer = setTimeout(wake, left);
+        this.#waiters.add(wake);
       });
     }
     return this.#session;
@@ -281,7 +291,9 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     }
     this.#failure = error;
     void session?.close();
-    this.#retry = setTimeout(() => void this.#tryToConnect(), this.#backoff.next());
+    const pause = this.#backoff.next();
+    const wait = this.#waiters.size > 0 ? Math.min(pause, LONGEST_PAUSE_MS) : pause;
+    this.#retry = setTimeout(() => void this.#tryToConnect(), wait);
     // Whoever waits for it keeps the program alive.
     this.#retry.unref();
   }
@@ -367,7 +379,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   }
 
   #wakeWaiters(): void {
-    for (const wake of this.#waiters.splice(0)) wake();
+    for (const wake of Array.from(this.#waiters)) wake();
   }
 
   #isConnecting(): boolean {

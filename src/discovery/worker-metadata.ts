@@ -1,5 +1,6 @@
 import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { DEFAULT_LANGUAGE } from "../wire/index.ts";
 import { type ChannelOptions, orderChannelOptions, parseChannelOptions } from "./channel-options.ts";
 import { addressProblem } from "./worker-address.ts";
 
@@ -18,6 +19,8 @@ export interface WorkerMetadata {
   /** True when it listens with TLS. */
   readonly secure: boolean;
   readonly channel: ChannelOptions;
+  /** The languages of the functions that it runs. Default: `["node"]`. */
+  readonly languages?: readonly string[];
 }
 
 /** `WorkerMetadata` as it is written down. */
@@ -44,13 +47,14 @@ export function workerToJson(worker: WorkerMetadata): WorkerMetadataJson {
     extra: sortedRecord(worker.extra),
     secure: worker.secure,
     channel: orderChannelOptions(worker.channel),
+    ...(worker.languages === undefined ? {} : { languages: [...worker.languages].sort() }),
   };
 }
 
 /** Reads what `workerToJson` wrote. Never throws: what is malformed comes back as a reason. Unknown fields are ignored. */
 export function workerFromJson(value: unknown): ParsedWorker {
   if (!isRecord(value)) return malformed("it is not an object");
-  const { uid, address, pid, version, tags = [], extra = {}, secure = false } = value;
+  const { uid, address, pid, version, tags = [], extra = {}, secure = false, languages } = value;
   if (typeof uid !== "string" || uid === "") return malformed("uid is not a non-empty string");
   if (typeof address !== "string") return malformed("address is not a string");
   const problem = addressProblem(address);
@@ -60,10 +64,21 @@ export function workerFromJson(value: unknown): ParsedWorker {
   if (!isStringArray(tags)) return malformed("tags is not an array of strings");
   if (!isStringRecord(extra)) return malformed("extra is not an object of strings");
   if (typeof secure !== "boolean") return malformed("secure is not a boolean");
+  if (languages !== undefined && !isStringArray(languages)) return malformed("languages is not an array of strings");
   const { channel, reason } = parseChannelOptions(value["channel"] ?? {});
   if (channel === undefined) return malformed(reason);
   return {
-    worker: { uid, address, pid, version, tags: new Set(tags), extra: copyRecord(extra), secure, channel },
+    worker: {
+      uid,
+      address,
+      pid,
+      version,
+      tags: new Set(tags),
+      extra: copyRecord(extra),
+      secure,
+      channel,
+      ...(languages === undefined ? {} : { languages }),
+    },
   };
 }
 
@@ -76,6 +91,11 @@ export function checkWorker(worker: WorkerMetadata): WorkerMetadata {
     isRecord(worker) && worker.tags instanceof Set ? workerFromJson(workerToJson(worker)) : NOT_METADATA;
   if (reason === undefined) return worker;
   throw new InvalidArgument(`${describeValue(worker)} is not the metadata of a worker: ${reason}.`);
+}
+
+/** Whether a worker runs functions of a language. */
+export function runsLanguage({ languages }: WorkerMetadata, language: string): boolean {
+  return languages === undefined ? language === DEFAULT_LANGUAGE : languages.includes(language);
 }
 
 /** True when nothing that can be seen of the two workers differs. */

@@ -4,6 +4,7 @@ export {
   dismantle,
   functionState,
   moduleConstant,
+  noteConstructor,
   ownNameCalled,
   privatesOf,
   referenceOf,

@@ -66,7 +66,7 @@ describe("connections", () => {
   });
 
   it("with a call stay, however long it takes", async () => {
-    const port = await serve({ idleTimeout: 20, requestTimeout: 0 });
+    const port = await serve({ idleTimeout: 20, requestTimeout: Number.POSITIVE_INFINITY });
     const session = sessionTo(port);
     const running = session.request(CALL);
     running.on("error", () => {});

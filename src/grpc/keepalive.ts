@@ -1,9 +1,10 @@
 import type { Http2Session } from "node:http2";
+import { Timer } from "../time/index.ts";
 import { LoopTimeout } from "./loop-timeout.ts";
 
 /** When to ask a silent peer whether it is there. */
 export interface KeepaliveOptions {
-  /** Milliseconds between two HTTP/2 PINGs; 0 sends none. */
+  /** Milliseconds between two HTTP/2 PINGs; `Infinity` sends none. */
   readonly interval: number;
   /** Milliseconds that the answer may take. */
   readonly timeout: number;
@@ -14,7 +15,7 @@ export class Keepalive {
   readonly #session: Http2Session;
   readonly #options: KeepaliveOptions;
   readonly #onDead: () => void;
-  #pause: NodeJS.Timeout | undefined;
+  #pause: Timer | undefined;
   #patience: LoopTimeout | undefined;
   #state: "waiting" | "asking" | "stopped" = "waiting";
 
@@ -22,20 +23,20 @@ export class Keepalive {
     this.#session = session;
     this.#options = options;
     this.#onDead = onDead;
-    if (options.interval > 0) this.#wait();
-    else this.#state = "stopped";
+    if (options.interval === Number.POSITIVE_INFINITY) this.#state = "stopped";
+    else this.#wait();
   }
 
   /** Sends no more PINGs and reports nothing. */
   stop(): void {
     this.#state = "stopped";
-    clearTimeout(this.#pause);
+    this.#pause?.clear();
     this.#patience?.clear();
   }
 
   #wait(): void {
     this.#state = "waiting";
-    this.#pause = setTimeout(() => this.#ask(), this.#options.interval).unref();
+    this.#pause = new Timer(this.#options.interval, () => this.#ask()).unref();
   }
 
   #ask(): void {

@@ -1,3 +1,5 @@
+import { Timer } from "../time/index.ts";
+
 const PARTS = 4;
 
 /**
@@ -9,7 +11,7 @@ export class LoopTimeout {
   readonly #onExpired: () => void;
   readonly #partMs: number;
   #partsLeft = PARTS;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #immediate: NodeJS.Immediate | undefined;
 
   /** Calls `onExpired` after `milliseconds`, unless cleared before. */
@@ -21,12 +23,12 @@ export class LoopTimeout {
 
   /** Ends the timeout; it never expires then. */
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     clearImmediate(this.#immediate);
   }
 
   #wait(): void {
-    this.#timer = setTimeout(() => this.#elapsed(), this.#partMs).unref();
+    this.#timer = new Timer(this.#partMs, () => this.#elapsed()).unref();
   }
 
   #elapsed(): void {

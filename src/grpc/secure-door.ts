@@ -2,6 +2,7 @@ import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket, type TlsOptions } from "node:tls";
 import { messageOf } from "../checks/index.ts";
+import { Timer } from "../time/index.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 import { describeClientFault } from "./tls-faults.ts";
 
@@ -32,10 +33,10 @@ export class SecureDoor {
 
   /** Takes in a new connection. One that says nothing is dropped after the time for the handshake. */
   admit(socket: Socket): void {
-    const silence = setTimeout(() => socket.destroy(), this.#handshakeTimeout).unref();
-    socket.once("close", () => clearTimeout(silence));
+    const silence = new Timer(this.#handshakeTimeout, () => socket.destroy()).unref();
+    socket.once("close", () => silence.clear());
     socket.once("readable", () => {
-      clearTimeout(silence);
+      silence.clear();
       const first: unknown = socket.read();
       if (!Buffer.isBuffer(first)) {
         socket.destroy();

@@ -1,8 +1,9 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import { Timer } from "../time/index.ts";
 import { Keepalive } from "./keepalive.ts";
 
-/** When a server gives a connection up, each in milliseconds; 0 or `Infinity` for never. */
+/** When a server gives a connection up, each in milliseconds; `Infinity` for never. */
 export interface ConnectionPatience {
   /** Until it has spoken HTTP/2. */
   readonly handshakeTimeout: number;
@@ -13,8 +14,6 @@ export interface ConnectionPatience {
   /** Until a PING is answered. */
   readonly keepaliveTimeout: number;
 }
-
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**
  * Ends a connection that is of no use: one that never speaks HTTP/2, one without a call, one whose peer is gone although
@@ -27,7 +26,7 @@ export class ServedConnection {
   readonly #idleTimeout: number;
   readonly #keepalive: Keepalive;
   #calls = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(session: ServerHttp2Session, socket: Socket, patience: ConnectionPatience) {
     this.#session = session;
@@ -36,12 +35,12 @@ export class ServedConnection {
     this.#dropIn(patience.handshakeTimeout);
     this.#keepalive = new Keepalive(
       session,
-      { interval: bounded(patience.keepaliveInterval), timeout: bounded(patience.keepaliveTimeout) },
+      { interval: patience.keepaliveInterval, timeout: patience.keepaliveTimeout },
       () => this.drop(),
     );
     session.once("remoteSettings", () => this.#rest());
     session.once("close", () => {
-      clearTimeout(this.#timer);
+      this.#timer?.clear();
       this.#keepalive.stop();
     });
   }
@@ -49,7 +48,7 @@ export class ServedConnection {
   /** A call has begun; what is returned is to be called when it is over. */
   call(): () => void {
     this.#calls++;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     return () => {
       this.#calls--;
       this.#rest();
@@ -68,12 +67,7 @@ export class ServedConnection {
   }
 
   #dropIn(ms: number): void {
-    clearTimeout(this.#timer);
-    if (ms > 0 && ms <= LONGEST_TIMER_MS) this.#timer = setTimeout(() => this.drop(), ms).unref();
+    this.#timer?.clear();
+    if (ms !== Number.POSITIVE_INFINITY) this.#timer = new Timer(ms, () => this.drop()).unref();
   }
-}
-
-/** A timer that would be too long is none. */
-function bounded(ms: number): number {
-  return ms <= LONGEST_TIMER_MS ? ms : 0;
 }

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { TLSSocket } from "node:tls";
-import { MAX_TIMER_MS } from "./grpc-timeout.ts";
+import { Timer } from "../time/index.ts";
 import { type MessageHandlers, MessageStream } from "./message-stream.ts";
 import { encodeStatusMessage, type GrpcStatus, StatusCode } from "./status.ts";
 
@@ -32,7 +32,7 @@ export class ServerStream extends MessageStream {
   #halfClosed = false;
   #linger: NodeJS.Timeout | undefined;
   /** Until the first message, or a half-close without one. */
-  #patience: NodeJS.Timeout | undefined;
+  #patience: Timer | undefined;
 
   /** Made by `GrpcServer`. */
   constructor(
@@ -42,8 +42,8 @@ export class ServerStream extends MessageStream {
     requestTimeout: number,
   ) {
     super(stream, maxMessageBytes);
-    if (requestTimeout > 0 && requestTimeout <= MAX_TIMER_MS) {
-      this.#patience = setTimeout(() => this.#tooSlow(requestTimeout), requestTimeout).unref();
+    if (requestTimeout !== Number.POSITIVE_INFINITY) {
+      this.#patience = new Timer(requestTimeout, () => this.#tooSlow(requestTimeout)).unref();
     }
     this.#stream = stream;
     this.headers = headers;
@@ -170,7 +170,7 @@ export class ServerStream extends MessageStream {
   #closed(): void {
     const before = this.state;
     this.state = "closed";
-    clearTimeout(this.#patience);
+    this.#patience?.clear();
     this.deframer.stop();
     clearTimeout(this.#linger);
     if (before === "open") this.#handlers?.cancelled?.();

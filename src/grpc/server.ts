@@ -32,11 +32,11 @@ export interface GrpcServerOptions {
   readonly maxSessionMemory?: number;
   /** Milliseconds in which a new connection must speak TLS and HTTP/2; 10,000 by default. */
   readonly handshakeTimeout?: number;
-  /** Milliseconds in which a call must send its first message; 10,000 by default, 0 for any time. */
+  /** Milliseconds in which a call must send its first message; 10,000 by default, `Infinity` for any time. */
   readonly requestTimeout?: number;
-  /** Milliseconds without a call after which a connection is closed; 300,000 by default, 0 for never. */
+  /** Milliseconds without a call after which a connection is closed; 300,000 by default, `Infinity` for never. */
   readonly idleTimeout?: number;
-  /** Milliseconds between two PINGs to a client; 60,000 by default, 0 sends none. */
+  /** Milliseconds between two PINGs to a client; 60,000 by default, `Infinity` sends none. */
   readonly keepaliveInterval?: number;
   /**
    * Milliseconds that the answer to a PING may take before the connection is given up; 240,000 by default: a client that

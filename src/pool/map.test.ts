@@ -1,20 +1,24 @@
 import { getEventListeners } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { InvalidArgument } from "../errors.ts";
-import { checkItems, type MapOptions, mapConcurrently, type Progress, splitMapOptions } from "./map.ts";
+import { checkItems, type MapOptions, mapConcurrently, type Progress, splitMapOptions, Window } from "./map.ts";
 
 /** Calls that end when told to. */
 class Calls {
   readonly made: number[] = [];
-  readonly signals: AbortSignal[] = [];
+  readonly cancelled: number[] = [];
   readonly #settlers = new Map<number, { resolve: (value: number) => void; reject: (error: unknown) => void }>();
 
-  readonly call = (item: number, signal: AbortSignal): Promise<number> => {
+  readonly call = (
+    item: number,
+    resolve: (value: number) => void,
+    reject: (error: unknown) => void,
+  ): { cancel(): void } => {
     this.made.push(item);
-    this.signals.push(signal);
-    return new Promise((resolve, reject) => this.#settlers.set(item, { resolve, reject }));
+    this.#settlers.set(item, { resolve, reject });
+    return { cancel: () => void this.cancelled.push(item) };
   };
 
   get underWay(): number {
@@ -33,7 +37,16 @@ class Calls {
   }
 }
 
-const times10 = async (item: number): Promise<number> => item * 10;
+/** A call that a function makes at once. */
+const promised =
+  <T, R>(make: (item: T) => Promise<R>) =>
+  (item: T, resolve: (value: R) => void, reject: (error: unknown) => void): undefined => {
+    make(item).then(resolve, reject);
+  };
+
+const times10 = (item: number, resolve: (value: number) => void): undefined => {
+  resolve(item * 10);
+};
 
 async function collect<T>(results: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
@@ -71,7 +84,7 @@ describe("mapConcurrently", () => {
           const completed: number[] = [];
           const items = Array.from({ length: count }, (_, i) => i);
           let most = 0;
-          const collected = collect(mapConcurrently(items, calls.call, { ordered }, concurrency));
+          const collected = collect(mapConcurrently(items, calls.call, { ordered }, new Window(concurrency)));
           while (completed.length < count) {
             await turn();
             most = Math.max(most, calls.underWay);
@@ -95,10 +108,19 @@ describe("mapConcurrently", () => {
       yield 1;
       yield 2;
     }
-    expect(await collect(mapConcurrently(new Set([1, 2]), times10, {}, 2))).toEqual([10, 20]);
-    expect(await collect(mapConcurrently(stream(), times10, {}, 2))).toEqual([10, 20]);
-    expect(await collect(mapConcurrently("ab", async (letter) => letter.toUpperCase(), {}, 2))).toEqual(["A", "B"]);
-    expect(await collect(mapConcurrently([], times10, {}, 2))).toEqual([]);
+    expect(await collect(mapConcurrently(new Set([1, 2]), times10, {}, new Window(2)))).toEqual([10, 20]);
+    expect(await collect(mapConcurrently(stream(), times10, {}, new Window(2)))).toEqual([10, 20]);
+    expect(
+      await collect(
+        mapConcurrently(
+          "ab",
+          promised(async (letter: string) => letter.toUpperCase()),
+          {},
+          new Window(2),
+        ),
+      ),
+    ).toEqual(["A", "B"]);
+    expect(await collect(mapConcurrently([], times10, {}, new Window(2)))).toEqual([]);
   });
 
   it.each([5, null, undefined, {}, () => 1])("refuses %s", (items) => {
@@ -107,7 +129,7 @@ describe("mapConcurrently", () => {
 
   it("reads no more of the source than there is room for, and nothing before it is asked", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const results = mapConcurrently(source.numbers(100), calls.call, {}, 3);
+    const results = mapConcurrently(source.numbers(100), calls.call, {}, new Window(3));
     expect(source.taken).toBe(0);
     const first = results.next();
     await turn();
@@ -133,7 +155,7 @@ describe("mapConcurrently", () => {
       await waiting;
       yield 2;
     }
-    const results = mapConcurrently(slow(), times10, {}, 4);
+    const results = mapConcurrently(slow(), times10, {}, new Window(4));
     let first: number | undefined;
     const step = results.next().then(({ value }) => {
       first = value ?? undefined;
@@ -148,31 +170,31 @@ describe("mapConcurrently", () => {
 
   it("cancels what is under way and closes the source when it is left", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const results = mapConcurrently(source.numbers(100), calls.call, {}, 3);
+    const results = mapConcurrently(source.numbers(100), calls.call, {}, new Window(3));
     const first = results.next();
     await turn();
     calls.end(0);
     await first;
-    expect(calls.signals.some(({ aborted }) => aborted)).toBe(false);
+    expect(calls.cancelled).toEqual([]);
     await results.return();
-    expect(calls.signals.every(({ aborted }) => aborted)).toBe(true);
+    expect(calls.cancelled).toEqual([1, 2]);
     expect(source.closed).toBe(true);
   });
 
   it("the first failure ends it and cancels the rest", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const collected = collect(mapConcurrently(source.numbers(100), calls.call, { ordered: false }, 3));
+    const collected = collect(mapConcurrently(source.numbers(100), calls.call, { ordered: false }, new Window(3)));
     const failed = collected.catch((error: unknown) => error);
     await turn();
     calls.end(2, new RangeError("two"));
     expect(await failed).toEqual(new RangeError("two"));
-    expect(calls.signals.every(({ aborted }) => aborted)).toBe(true);
+    expect(calls.cancelled).toEqual([0, 1]);
     expect([source.closed, source.taken]).toEqual([true, 3]);
   });
 
   it("in order, a failure ends it after the results before it", async () => {
     const calls = new Calls();
-    const results = mapConcurrently([0, 1, 2], calls.call, {}, 3);
+    const results = mapConcurrently([0, 1, 2], calls.call, {}, new Window(3));
     const first = results.next();
     await turn();
     calls.end(1, new RangeError("one"));
@@ -183,14 +205,15 @@ describe("mapConcurrently", () => {
 
   it("with stopOnError false leaves failures out and tells all of them at the end", async () => {
     const items = [0, 1, 2, 3, 4];
-    const fail = async (item: number) => {
+    const fail = promised(async (item: number) => {
       if (item % 2 === 1) throw new RangeError(String(item));
       return item;
-    };
+    });
     for (const ordered of [true, false]) {
       const seen: number[] = [];
       const error = await (async () => {
-        for await (const value of mapConcurrently(items, fail, { stopOnError: false, ordered }, 2)) seen.push(value);
+        for await (const value of mapConcurrently(items, fail, { stopOnError: false, ordered }, new Window(2)))
+          seen.push(value);
       })().catch((thrown: unknown) => thrown);
       expect(seen).toEqual([0, 2, 4]);
       expect(error).toBeInstanceOf(AggregateError);
@@ -214,32 +237,81 @@ describe("mapConcurrently", () => {
         },
       }),
     };
-    const signals: AbortSignal[] = [];
-    const call = (item: number, signal: AbortSignal) => {
-      signals.push(signal);
-      return times10(item);
-    };
-    await expect(collect(mapConcurrently(source, call, {}, 5))).rejects.toThrow(new RangeError("source"));
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    const calls = new Calls();
+    await expect(collect(mapConcurrently(source, calls.call, {}, new Window(5)))).rejects.toThrow(
+      new RangeError("source"),
+    );
+    expect(calls.cancelled).toEqual([1, 0]);
     expect(closes).toBe(0);
   });
 
   it("tells how far it has come after each item", async () => {
     const progress: Progress[] = [];
     const options: MapOptions = { stopOnError: false, onProgress: (step) => progress.push(step) };
-    const fail = async (item: number) => {
+    const fail = promised(async (item: number) => {
       if (item === 1) throw new RangeError("one");
       return item;
-    };
-    await collect(mapConcurrently([0, 1, 2], fail, options, 2)).catch(() => undefined);
+    });
+    await collect(mapConcurrently([0, 1, 2], fail, options, new Window(2))).catch(() => undefined);
     expect(progress).toEqual([
       { done: 1, failed: 0, inFlight: 1, total: 3 },
       { done: 1, failed: 1, inFlight: 1, total: 3 },
       { done: 2, failed: 1, inFlight: 0, total: 3 },
     ]);
     progress.length = 0;
-    await collect(mapConcurrently(new Source().numbers(1), times10, options, 2));
+    await collect(mapConcurrently(new Source().numbers(1), times10, options, new Window(2)));
     expect(progress).toEqual([{ done: 1, failed: 0, inFlight: 0, total: undefined }]);
+  });
+});
+
+describe("Window", () => {
+  it("stays as it was given", () => {
+    const window = new Window(3);
+    for (let i = 0; i < 1000; i++) window.count();
+    expect([window.size, window.isGrown]).toEqual([3, false]);
+  });
+
+  it("grows up to its limit for calls that take no time, and shrinks again for others", () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    try {
+      const window = new Window(16, 4096);
+      const end = (count: number, ms: number): void => {
+        for (let i = 0; i < count; i++) {
+          now += ms;
+          window.count();
+        }
+      };
+      end(16, 0.01);
+      expect([window.size, window.isGrown]).toEqual([1000, true]);
+      end(1000, 0.001);
+      expect(window.size).toBe(4096);
+      end(4096, 1);
+      expect([window.size, window.isGrown]).toEqual([16, false]);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  it("begins items in runs once it has grown, and fills up before it waits", async () => {
+    const window = new Window(2, 100);
+    const calls = new Calls();
+    window.size = 8;
+    const results = mapConcurrently(new Source().numbers(100), calls.call, {}, window);
+    const first = results.next();
+    await turn();
+    expect(calls.made).toHaveLength(8);
+    for (const item of [0, 1, 2]) calls.end(item);
+    await first;
+    await results.next();
+    await results.next();
+    expect(calls.made).toHaveLength(8);
+    const fourth = results.next();
+    await turn();
+    expect(calls.made).toHaveLength(11);
+    calls.end(3);
+    await fourth;
+    await results.return();
   });
 });
 
@@ -256,35 +328,33 @@ describe("a source that is quiet", () => {
   }
 
   it("does not keep a failure from being told", async () => {
-    const fail = async () => {
+    const fail = promised(async () => {
       throw new RangeError("none");
-    };
-    await expect(collect(mapConcurrently(quiet(1), fail, {}, 4))).rejects.toThrow(RangeError);
+    });
+    await expect(collect(mapConcurrently(quiet(1), fail, {}, new Window(4)))).rejects.toThrow(RangeError);
   });
 
   it("does not keep anyone from leaving", async () => {
-    const signals: AbortSignal[] = [];
-    const call = async (item: number, signal: AbortSignal): Promise<number> => {
-      signals.push(signal);
-      return item;
-    };
-    for await (const result of mapConcurrently(quiet(1), call, {}, 4)) {
-      expect(result).toBe(1);
-      break;
-    }
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    const calls = new Calls();
+    const results = mapConcurrently(quiet(1, 2), calls.call, {}, new Window(4));
+    const first = results.next();
+    await turn();
+    calls.end(1);
+    expect(await first).toEqual({ done: false, value: 10 });
+    await results.return();
+    expect(calls.cancelled).toEqual([2]);
     expect(closed).toBe(false);
   });
 
   it("does not keep a signal from ending it, at once and without a trace", async () => {
     const controller = new AbortController();
     const { signal } = controller;
-    const collected = collect(mapConcurrently(quiet(), times10, {}, 4, { signal }));
+    const collected = collect(mapConcurrently(quiet(), times10, {}, new Window(4), { signal }));
     await turn();
     controller.abort(new RangeError("enough"));
     await expect(collected).rejects.toThrow("enough");
     expect(getEventListeners(signal, "abort")).toEqual([]);
-    await expect(collect(mapConcurrently([], times10, {}, 4, { signal }))).rejects.toThrow("enough");
+    await expect(collect(mapConcurrently([], times10, {}, new Window(4), { signal }))).rejects.toThrow("enough");
   });
 
   it("does not keep the end of its pool from ending it, after what is under way", async () => {
@@ -297,7 +367,10 @@ describe("a source that is quiet", () => {
     };
     const results: number[] = [];
     const collecting = (async () => {
-      for await (const result of mapConcurrently(quiet(1), calls.call, {}, 4, { closed: () => reason, watchClosed })) {
+      for await (const result of mapConcurrently(quiet(1), calls.call, {}, new Window(4), {
+        closed: () => reason,
+        watchClosed,
+      })) {
         results.push(result);
       }
     })();

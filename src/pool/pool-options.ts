@@ -18,7 +18,7 @@ export interface PoolOptions {
   readonly discovery?: Factory<DiscoveryLike> | string;
   /** Decides which worker gets a task, or dispatches tasks itself. Default: a `LeastLoadedLoadBalancer`. */
   readonly loadBalancer?: Factory<LoadBalancerLike | DispatchingLoadBalancerLike>;
-  /** Makes the workers that are spawned. Default: `LocalWorker`. */
+  /** Makes the workers that are spawned. Default: a `ResilientWorker`, so that a crash does not shrink the pool. */
   readonly worker?: WorkerFactory;
   /** Options of the workers that are spawned. */
   readonly workerOptions?: WorkerOptions;

@@ -23,17 +23,17 @@ import {
   type RoutineSpec,
   removeOpenPool,
   requireFunctionRoutine,
-  runInCallContext,
 } from "../routine/index.ts";
 import { Deadline } from "../time/index.ts";
-import { LocalWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
+import { ResilientWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
-import { checkItems, type MapOptions, mapConcurrently, splitMapOptions } from "./map.ts";
+import { type Cancellable, checkItems, type MapOptions, mapConcurrently, splitMapOptions, Window } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
 import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
+const MAXIMUM_MAP_CONCURRENCY = 4096;
 /** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
 const QUORUM_TIMEOUT_MS = 60_000;
 
@@ -118,18 +118,30 @@ export class WorkerPool implements AsyncDisposable {
     const spec = requireFunctionRoutine(routine, "pool.map()");
     checkItems(items);
     const { own, call } = splitMapOptions(options);
-    const concurrency =
-      own.concurrency ?? Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
     // Calls run in the context in which map() was called, wherever the results are read.
-    const context = currentCallContext() ?? {};
-    const outer = call.signal ?? context.ambient?.signal;
-    const callItem = (item: T, cancel: AbortSignal): Promise<R> => {
-      const signal = outer === undefined ? cancel : AbortSignal.any([outer, cancel]);
-      return runInCallContext(context, () =>
-        this.call(spec, argumentsOf(spec, [item]), { ...call, signal }),
-      ) as Promise<R>;
+    const context = currentCallContext();
+    const outer = call.signal ?? context?.ambient?.signal;
+    const callOptions = Object.keys(call).length === 0 ? undefined : call;
+    const callItem = (
+      item: T,
+      resolve: (value: R) => void,
+      reject: (failure: unknown) => void,
+    ): Cancellable | undefined => {
+      const proxy = this.#proxy;
+      if (proxy === undefined || this.#state !== "open") {
+        reject(fromCaller(this.#closedError()));
+        return undefined;
+      }
+      return proxy.begin(
+        spec,
+        argumentsOf(spec, [item]),
+        context,
+        callOptions,
+        resolve as (value: unknown) => void,
+        reject,
+      );
     };
-    return mapConcurrently(items, callItem, own, concurrency, {
+    return mapConcurrently(items, callItem, own, this.#mapWindow(own.concurrency), {
       signal: outer,
       closed: () => (this.#state === "open" ? undefined : this.#closedError()),
       watchClosed: (changed) => {
@@ -137,6 +149,13 @@ export class WorkerPool implements AsyncDisposable {
         return () => this.#closeWatchers.delete(changed);
       },
     });
+  }
+
+  /** How many calls of a map may be under way: as many as was said, or as fits. Where few may wait, no more than needed. */
+  #mapWindow(concurrency: number | undefined): Window {
+    if (concurrency !== undefined) return new Window(concurrency);
+    const least = Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
+    return new Window(least, this.#options.maxPending === undefined ? Math.max(least, MAXIMUM_MAP_CONCURRENCY) : least);
   }
 
   /** Calls a routine once on every worker. Each worker's outcome is in the list. */
@@ -258,7 +277,7 @@ export class WorkerPool implements AsyncDisposable {
     this.#spawned = new SpawnedWorkers({
       make: () =>
         factory === undefined
-          ? new LocalWorker(options, { directory: this.#directory, spin })
+          ? new ResilientWorker(options, { directory: this.#directory, spin })
           : makeWorker(factory, options),
       publisher,
       startLimit: quorumTimeout,

@@ -129,7 +129,7 @@ export class WorkerProxy implements AsyncDisposable {
 
   /** The workers that are used, by uid: a live view. */
   get workers(): ReadonlyMap<string, WorkerMetadata> {
-    return this.#scheduler.eligible.all.workers;
+    return this.#scheduler.eligible.everyone;
   }
 
   /** @internal Begins to look for workers, and returns the discovery that it looks in. */
@@ -188,6 +188,12 @@ export class WorkerProxy implements AsyncDisposable {
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
     this.#startForCall();
     return this.#caller.call(spec, args, options);
+  }
+
+  /** @internal */
+  begin(...call: Parameters<RoutineCaller["begin"]>): ReturnType<RoutineCaller["begin"]> {
+    this.#startForCall();
+    return this.#caller.begin(...call);
   }
 
   /** @internal */

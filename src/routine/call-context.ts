@@ -27,6 +27,8 @@ interface SharedRuntime {
   readonly contexts: AsyncLocalStorage<CallContext>;
   /** Started pools that are still open, the newest last. */
   readonly open: CallCarrier[];
+  /** Set once a pool was started. */
+  hasHadPool?: boolean;
   /** Set where a worker runs tasks. */
   isTaskThread?: boolean;
 }
@@ -75,11 +77,17 @@ export function isOutsideTasks(): boolean {
 /** Makes this pool the one that calls outside of any scope use. */
 export function addOpenPool(carrier: CallCarrier): void {
   runtime.open.push(carrier);
+  runtime.hasHadPool = true;
 }
 
 export function removeOpenPool(carrier: CallCarrier): void {
   const index = runtime.open.indexOf(carrier);
   if (index >= 0) runtime.open.splice(index, 1);
+}
+
+/** True when pools were started here and all of them have been stopped. */
+export function areAllPoolsClosed(): boolean {
+  return runtime.hasHadPool === true && runtime.open.length === 0;
 }
 
 /** The pool of the innermost scope, else the most recently started one that is open, else none. */

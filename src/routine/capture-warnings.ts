@@ -22,16 +22,16 @@ interface Size {
   readonly bytes: number;
 }
 
-function sizeOf(payload: Uint8Array, dependencies: readonly Dependency[]): Size {
+function sizeOf(payload: Uint8Array, dependencies: readonly Dependency[], functions: number): Size {
   const code = dependencies.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);
-  return { functions: countedFunctions(), bytes: payload.length + code };
+  return { functions, bytes: payload.length + code };
 }
 
 const isLarge = ({ functions, bytes }: Size): boolean => functions > MANY_FUNCTIONS || bytes > MANY_BYTES;
 
 /**
  * Warns when so much was captured with a routine that it holds up the process: names the variable that it is about, and
- * what to do. Call it right after the routine was encoded.
+ * what to do. Call it right after the routine was encoded, in the same capture.
  */
 export function warnOfLargeCapture(
   routine: { readonly fn: object; readonly name: string },
@@ -39,13 +39,15 @@ export function warnOfLargeCapture(
   encoder: ValueEncoder,
   payload: Uint8Array,
 ): void {
-  const size = sizeOf(payload, encoder.dependencies);
+  const size = sizeOf(payload, encoder.dependencies, countedFunctions());
   if (!isLarge(size)) return;
   const { parts, labels } = dismantle(routine.fn, policy);
   let largest = { label: "", size: { functions: 0, bytes: 0 } };
   for (const [index, part] of parts.entries()) {
     const label = labels[index] ?? "";
-    const partSize = sizeOf(encoder.encode(part, label), encoder.dependencies);
+    const before = countedFunctions();
+    const encoded = encoder.encode(part, label);
+    const partSize = sizeOf(encoded, encoder.dependencies, countedFunctions() - before);
     if (partSize.bytes > largest.size.bytes) largest = { label, size: partSize };
   }
   const { label } = largest;

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { Cell, functionState, isClass, privatesOf, referenceOf, type ShippingPolicy } from "../functions/index.ts";
-import { travellerKindOf } from "../values/index.ts";
+import { travellerKindOf, zodDefinition } from "../values/index.ts";
 import { PER_WORKER } from "./per-worker.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 
@@ -122,6 +122,11 @@ class StateWalk {
     const isPlain = prototype === Object.prototype || prototype === Array.prototype || prototype === null;
     // Each thread makes its own, whatever becomes of this one.
     if (travellerKindOf(value) === PER_WORKER) return;
+    const definition = types.isProxy(value) ? undefined : zodDefinition(value);
+    if (definition !== undefined) {
+      this.visit(definition);
+      return;
+    }
     const isUnknown = types.isProxy(value) || travellerKindOf(value) !== undefined;
     if (isUnknown || (isPlain ? hasInternalState(value) : !this.#lookAtInstance(value, prototype))) {
       this.isOpaque = true;
@@ -155,6 +160,8 @@ class StateWalk {
       if (typeof constructor !== "function") return false;
       if (current === Object.prototype) break;
       this.visit(constructor);
+      // What a class that the receiver has by itself inherits from is its own affair.
+      if (functionState(constructor, this.#policy).way === "reference") break;
     }
     return privatesOf(value, this.#policy).length === 0;
   }

@@ -12,7 +12,7 @@ export {
   runInCallContext,
 } from "./call-context.ts";
 export { CALL_CHECKS, type CallOptions, type PoolLike, type RoutineOptions } from "./options.ts";
-export { disposePerWorker, type PerWorker, perWorker } from "./per-worker.ts";
+export { disposeThreadValues, keepForThread, type PerWorker, perWorker } from "./per-worker.ts";
 export type { Route } from "./route.ts";
 export {
   type AsyncFunction,
@@ -25,8 +25,12 @@ export {
   type RoutineOf,
   routine,
   type StreamRoutine,
+  type TargetArguments,
+  type TargetOptions,
+  type TargetRoutine,
 } from "./routine.ts";
-export { argumentsOf, dispatchThrough, requireFunctionRoutine } from "./routine-object.ts";
+export { argumentsOf, dispatchThrough, failingStream, requireFunctionRoutine } from "./routine-object.ts";
+export { routineSpecOf } from "./routine-registry.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, mapSources, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeValue } from "../checks/describe-value.ts";
+import { describeValue } from "../checks/check-options.ts";
 import { InvalidArgument } from "../errors.ts";
 import { checkCallOptions, checkRoutineOptions } from "./options.ts";
 

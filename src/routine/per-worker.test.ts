@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { InvalidArgument } from "../errors.ts";
 import { ValueDecoder, ValueEncoder } from "../values/index.ts";
-import { disposePerWorker, perWorker } from "./per-worker.ts";
+import { disposeThreadValues, perWorker } from "./per-worker.ts";
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await disposePerWorker();
+  await disposeThreadValues();
 });
 
 describe("perWorker", () => {
@@ -53,7 +53,7 @@ describe("perWorker", () => {
   });
 });
 
-describe("disposePerWorker", () => {
+describe("disposeThreadValues", () => {
   it("disposes of what was made, the newest first, each in its own way", async () => {
     const ended: string[] = [];
     const first = perWorker(
@@ -74,9 +74,9 @@ describe("disposePerWorker", () => {
     first.get();
     await second.get();
     third.get();
-    await disposePerWorker();
+    await disposeThreadValues();
     expect(ended).toEqual(["third", "second", "first"]);
-    await disposePerWorker();
+    await disposeThreadValues();
     expect(ended).toHaveLength(3);
     expect(never.get()).toBe("never");
   });
@@ -94,7 +94,7 @@ describe("disposePerWorker", () => {
     );
     first.get();
     second.get();
-    await disposePerWorker();
+    await disposeThreadValues();
     expect(ended).toEqual(["first"]);
     expect(warn).toHaveBeenCalledWith(expect.stringContaining("stuck"), {
       type: "WoolWarning",

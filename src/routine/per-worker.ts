@@ -17,10 +17,19 @@ export const PER_WORKER = "per-worker";
 type Create = () => unknown;
 type Dispose = (value: never) => unknown;
 
+/** A value that a thread keeps until it ends. */
+interface KeptValue {
+  made: { readonly value: unknown } | undefined;
+  readonly dispose: Dispose | undefined;
+  /** Where it is from, for messages. */
+  readonly origin: string;
+}
+
 /** What one thread has of a `perWorker`, however many copies of the handle have come to it. */
-class ThreadState {
+class ThreadState implements KeptValue {
   readonly create: Create;
   readonly dispose: Dispose | undefined;
+  readonly origin = "perWorker()";
   made: { readonly value: unknown } | undefined;
 
   constructor(create: Create, dispose: Dispose | undefined) {
@@ -36,7 +45,7 @@ interface Handle<T> extends PerWorker<T> {
 const STATE = Symbol("state");
 const ids = new PortableIds<ThreadState>();
 /** Those that have a value, in the order in which it was made. */
-const made = new Set<ThreadState>();
+const made = new Set<KeptValue>();
 
 /**
  * Says how to make something that cannot travel, or should not be made for each call: a database client, a cache, a
@@ -77,24 +86,29 @@ function valueOf(state: ThreadState): unknown {
   return own.value;
 }
 
-function forget(state: ThreadState): void {
+function forget(state: KeptValue): void {
   state.made = undefined;
   made.delete(state);
 }
 
+/** Has a value disposed of when this thread ends: a function is called, anything else as its own dispose method says. */
+export function keepForThread(value: unknown, origin: string): void {
+  made.add({ made: { value }, dispose: typeof value === "function" ? () => value() : undefined, origin });
+}
+
 /**
- * Disposes of everything that this thread has made with `perWorker`: the newest first, one after the other. A failure is
- * reported as a warning and does not keep the others from being disposed of.
+ * Disposes of everything that this thread has made with `perWorker` or keeps: the newest first, one after the other. A
+ * failure is reported as a warning and does not keep the others from being disposed of.
  */
-export async function disposePerWorker(): Promise<void> {
+export async function disposeThreadValues(): Promise<void> {
   for (const state of [...made].reverse()) {
-    const { made: own, dispose } = state;
+    const { made: own, dispose, origin } = state;
     forget(state);
     try {
       const value: unknown = await own?.value;
       await (dispose === undefined ? disposeOf(value) : dispose(value as never));
     } catch (error) {
-      process.emitWarning(`disposing of a value that perWorker() made failed: ${String(error)}`, {
+      process.emitWarning(`disposing of a value that ${origin} made failed: ${String(error)}`, {
         type: "WoolWarning",
         code: "WOOL_PER_WORKER_DISPOSAL",
       });

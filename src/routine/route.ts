@@ -19,6 +19,12 @@ export interface Route {
   readonly fresh: boolean;
   /** The number of the route that this one takes the place of; 0 for none. */
   readonly replaces: number;
+  /** Names the function instead of `code`, such as `py:module:function`. */
+  readonly target?: string;
+  /** The language of the function that the target names; workers that run others do not get the call. */
+  readonly language?: string;
+  /** How its values are encoded, if not in the encoding of this runtime. */
+  readonly encoding?: "json";
 }
 
 const COUNTER = Symbol.for("wool-ts.routes.v1");

@@ -1,11 +1,12 @@
 import { describeValue } from "../checks/index.ts";
-import { InvalidArgument } from "../errors.ts";
+import { InvalidArgument, PoolClosed } from "../errors.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type CallCarrier, isCallCarrier } from "./call-carrier.ts";
-import { currentCallContext, currentPool } from "./call-context.ts";
+import { areAllPoolsClosed, currentCallContext, currentPool } from "./call-context.ts";
 import { type CallOptions, checkCallOptions, type RoutineOptions } from "./options.ts";
 import { SPEC } from "./routine-registry.ts";
 import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
+import { type TargetFacts, TargetSpec } from "./target-routine.ts";
 
 const CALL_OPTIONS = Symbol.for("wool-ts.routine.options");
 
@@ -25,7 +26,7 @@ export function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
   const object = function (this: unknown, ...args: unknown[]): unknown {
     const own = object[SPEC];
     const carrier = chosen ?? currentPool(currentCallContext());
-    if (carrier === undefined) return invokeHere(own, this, args);
+    if (carrier === undefined) return areAllPoolsClosed() ? refuse(own) : invokeHere(own, this, args);
     return dispatch(carrier, own, own.method ? [this, ...args] : args, object[CALL_OPTIONS]);
   } as RoutineObject;
   object.with = function (options: CallOptions): RoutineObject {
@@ -58,6 +59,21 @@ function routeOptions(options: CallOptions): RoutineOptions {
 
 function hide(object: object, ...keys: (string | symbol)[]): void {
   for (const key of keys) Object.defineProperty(object, key, { enumerable: false });
+}
+
+/** Work that was meant for workers does not run in this process unnoticed. */
+function refuse({ name, streams }: RoutineSpec): Promise<never> | AsyncGenerator<never, never, unknown> {
+  const error = new PoolClosed(
+    `${name} was called after all pools were stopped: call it before, start another pool, or run it in this process ` +
+      `with ${name}.local()`,
+  );
+  return streams ? failingStream(error) : Promise.reject(error);
+}
+
+/** A generator that fails at its first step. */
+// oxlint-disable-next-line require-yield
+export async function* failingStream(error: Error): AsyncGenerator<never, never, unknown> {
+  throw error;
 }
 
 /** Sends a call through a pool. A function rejects; a generator fails at its first step. */
@@ -136,20 +152,26 @@ async function* overSteps(generator: Generator<unknown, unknown, unknown>): Asyn
 registerTraveller("routine", {
   take: (value) => {
     const object = value as RoutineObject;
-    const { fn, options, method } = object[SPEC];
-    return [fn, options, method, portableOptions(object[CALL_OPTIONS]), object[SPEC].findName()];
+    const spec = object[SPEC];
+    const { fn, options, method } = spec;
+    const call = portableOptions(object[CALL_OPTIONS]);
+    if (spec instanceof TargetSpec) return [undefined, spec.ownOptions, false, call, undefined, spec.facts];
+    return [fn, options, method, call, spec.findName()];
   },
   make: () => {
     const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
     return {
       value: shell,
-      complete: ([fn, options, method, call, written]) => {
-        const spec = new RoutineSpec(
-          fn as AnyFunction,
-          options as RoutineOptions,
-          method === true,
-          typeof written === "string" ? written : undefined,
-        );
+      complete: ([fn, options, method, call, written, facts]) => {
+        const spec =
+          facts === undefined
+            ? new RoutineSpec(
+                fn as AnyFunction,
+                options as RoutineOptions,
+                method === true,
+                typeof written === "string" ? written : undefined,
+              )
+            : new TargetSpec(facts as TargetFacts, options as RoutineOptions);
         Object.defineProperty(shell, SPEC, { value: spec });
         Object.defineProperty(shell, CALL_OPTIONS, { value: call });
         Object.defineProperty(shell, "length", { value: spec.fn.length, configurable: true });

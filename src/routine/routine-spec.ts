@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { type Dependency, type ShippingPolicy, writtenName } from "../functions/index.ts";
+import { beginCapture, type Dependency, endCapture, type ShippingPolicy, writtenName } from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
 import { warnOfLargeCapture, warnOfRecursion } from "./capture-warnings.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
@@ -122,6 +122,20 @@ export class RoutineSpec {
     previous: Captured | undefined,
   ): Captured {
     this.findName();
+    // What the code was made of need not be taken apart a second time to tell how it may change.
+    beginCapture();
+    try {
+      return this.#captureNow(self, unavailable, previous);
+    } finally {
+      endCapture();
+    }
+  }
+
+  #captureNow(
+    self: unknown,
+    unavailable: ReadonlyMap<string, string> | undefined,
+    previous: Captured | undefined,
+  ): Captured {
     const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
     const own = this.#ownPolicy(self, policy);
     const encoder = this.#encoderFor(policy, own);

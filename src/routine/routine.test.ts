@@ -119,8 +119,9 @@ describe("a call", () => {
   it("goes to the scope's pool, else to the newest open one", async () => {
     const [scope, older, newer] = [new FakePool(), new FakePool(), new FakePool()];
     opened.push(older, newer);
-    for (const pool of opened) addOpenPool(pool);
     const add = routine(async (a: number, b: number) => a + b);
+    expect(await add(1, 2)).toBe(3);
+    for (const pool of opened) addOpenPool(pool);
     expect(await add(1, 2)).toBe("remote");
     await scope.run(() => add(3, 4));
     expect(newer.sent.map(({ args }) => args)).toEqual([[1, 2]]);
@@ -225,8 +226,10 @@ describe("a decorated method", () => {
   it("runs on its object, here or there", async () => {
     const model = new Model();
     const pool = new FakePool();
-    expect(await model.times(3)).toBe(30);
-    expect(await Model.stretch(3)).toBe(6);
+    const { times } = model as unknown as { times: { local(this: Model, x: number): Promise<number> } };
+    expect(await times.local.call(model, 3)).toBe(30);
+    const { stretch } = Model as unknown as { stretch: { local(this: typeof Model, x: number): Promise<number> } };
+    expect(await stretch.local.call(Model, 3)).toBe(6);
     await pool.run(() => model.times(4));
     expect(pool.last.args).toEqual([model, 4]);
     expect(pool.last.spec.name).toBe("times");

@@ -5,6 +5,7 @@ import { type CallOptions, checkRoutineOptions, type RoutineOptions } from "./op
 import { makeRoutine } from "./routine-object.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
+import { TargetSpec } from "./target-routine.ts";
 
 /** A function that runs on a worker when it is called. */
 export interface Routine<A extends unknown[], R> {
@@ -49,6 +50,26 @@ export type AsyncFunction = FunctionGiving<Promise<unknown>>;
 export type AsyncGeneratorFunctionLike = FunctionGiving<AsyncGenerator<unknown, unknown, never>>;
 /** A method that can be a routine and keep its type, since it returns a promise or an asynchronous generator. */
 export type AsyncMethod = (...args: never[]) => Promise<unknown> | AsyncGenerator<unknown, unknown, never>;
+
+/** How a routine is run whose function workers have. */
+export type TargetOptions = Omit<RoutineOptions, "serializer" | "ship">;
+
+/**
+ * What `routine.at` takes besides the target: generators must be named as such. A function that only throws is no
+ * generator, although `never` is part of every type.
+ */
+export type TargetArguments<F extends (...args: never[]) => unknown> = [ReturnType<F>] extends [never]
+  ? [options?: TargetOptions & { readonly streams?: false }]
+  : ReturnType<F> extends Generator<unknown, unknown, never> | AsyncGenerator<unknown, unknown, never>
+    ? [options: TargetOptions & { readonly streams: true }]
+    : [options?: TargetOptions & { readonly streams?: false }];
+
+/** The routine for a function of type `F` that workers have. */
+export type TargetRoutine<F extends (...args: never[]) => unknown> = [ReturnType<F>] extends [never]
+  ? Routine<Parameters<F>, never>
+  : ReturnType<F> extends Generator<infer Y, infer R, infer N> | AsyncGenerator<infer Y, infer R, infer N>
+    ? StreamRoutine<Parameters<F>, Y, R, N>
+    : Routine<Parameters<F>, Awaited<ReturnType<F>>>;
 
 /** The context that standard decorators get for a method. */
 export interface MethodContext {
@@ -116,6 +137,22 @@ export function routine(...args: unknown[]): unknown {
   );
 }
 
+/**
+ * Makes a routine of a function that workers have, named by language, module and name: `py:package.module:function`,
+ * `node:./file.mjs#function` with a path from the working directory of the worker. Its calls go to workers that run that
+ * language. In other languages than `node` values travel as JSON.
+ *
+ * Throws `InvalidArgument` for a target that names no language.
+ */
+routine.at = function at<F extends (...args: never[]) => unknown = (...args: unknown[]) => unknown>(
+  target: string,
+  ...[options]: TargetArguments<F>
+): TargetRoutine<F> {
+  const { streams = false, ...rest } = (options ?? {}) as TargetOptions & { streams?: boolean };
+  checkRoutineOptions(rest, "routine.at()");
+  return makeRoutine(new TargetSpec({ target, streams }, rest)) as TargetRoutine<F>;
+};
+
 function isPlainObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -157,7 +194,7 @@ registerWrapping({
   wrap: routine,
   unwrap: (value) => {
     const spec = routineSpecOf(value);
-    if (spec === undefined) return undefined;
+    if (spec === undefined || spec instanceof TargetSpec) return undefined;
     const { fn, policy, options } = spec;
     const along = options.serializer === undefined ? {} : { serializer: options.serializer };
     return { fn, name: () => spec.findName() ?? spec.name, policy, options: along };

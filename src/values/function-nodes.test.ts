@@ -69,6 +69,8 @@ class FakePort implements FunctionPort {
     return head === undefined ? undefined : { head, dependencies: [], early: [], parts: [], labels: [] };
   }
 
+  noteConstructor(): void {}
+
   refuseSymbol(_instance: object, symbol: symbol): void {
     if (symbol.description === "foreign") throw new ShippingError("is another symbol there", [], "send plain data");
   }
@@ -375,6 +377,7 @@ describe("where only data is taken", () => {
       dismantle: (fn, holder) => port.dismantle(fn, holder),
       findKnown: (head) => port.findKnown(head),
       referenceOf: (given) => port.referenceOf(given),
+      noteConstructor: () => {},
       refuseSymbol: () => {},
       privatesOf: () => [],
       restorePrivates: assemble,

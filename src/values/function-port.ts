@@ -11,6 +11,7 @@ import {
   endCapture,
   findKnown,
   moduleConstant,
+  noteConstructor,
   type PlainData,
   PortableIds,
   type PrivateState,
@@ -49,6 +50,8 @@ export interface FunctionPort {
   findKnown(head: PlainData, early: readonly unknown[]): unknown;
   /** How to name an object or symbol that both sides have: an intrinsic, a module. Undefined for an ordinary object. */
   referenceOf(value: object | symbol): Dismantled | undefined;
+  /** Says that an instance of `fn` travels. */
+  noteConstructor(fn: object): void;
   /** Throws `ShippingError` for an instance that has something under a symbol which its class would not have there. */
   refuseSymbol(instance: object, symbol: symbol): void;
   /** The private fields of an instance, empty when it has none. */
@@ -64,8 +67,9 @@ export interface OwnPolicy {
 
 /** Ships functions as `policy` says, which depends on who receives them; one of them may have a policy of its own. */
 export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): FunctionPort {
+  const ownPolicy = { ...policy, ...own?.policy };
   const policyOf = (fn: object, holder: object | undefined): ShippingPolicy => {
-    if (own?.fn === fn) return { ...policy, ...own.policy };
+    if (own?.fn === fn) return ownPolicy;
     return holder === undefined ? policy : { ...policy, holder };
   };
   return {
@@ -73,6 +77,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     assemble: (head, early) => assemble(head, early, policy),
     findKnown,
     referenceOf: (value) => referenceOf(value, policy),
+    noteConstructor,
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,

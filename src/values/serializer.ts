@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { describeValue } from "../checks/index.ts";
 import { SerializationError } from "../errors.ts";
+import { dumpJson, jsonSerializer } from "./json-values.ts";
 
 /**
  * A way of one's own to turn values into bytes, for `RoutineOptions.serializer`. `undefined` and the errors of the runtime
@@ -30,6 +31,7 @@ export function isSerializer(value: unknown): value is Serializer {
  * @throws SerializationError when that is not bytes; what the serializer throws otherwise
  */
 export function dumpWith(serializer: Serializer, value: unknown, rootName: string): Uint8Array {
+  if (serializer === jsonSerializer) return dumpJson(value, rootName);
   const bytes: unknown = serializer.dumps(value);
   if (types.isUint8Array(bytes)) return bytes;
   throw new SerializationError(

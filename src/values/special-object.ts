@@ -71,6 +71,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   writer.byte(variant);
   writer.byte(flags);
   if (origin !== undefined) {
+    writer.port.noteConstructor(origin);
     writer.enter(value);
     writer.value(origin);
     writer.leave();
@@ -103,17 +104,23 @@ function writeNamed(writer: GraphWriter, prototype: object): boolean {
 }
 
 /**
- * The function that an instance names as its `constructor` where its prototype does not, if the receiver has that by
- * itself: then the prototype is there, too. In code that travels it might not be in place yet.
+ * The function that an instance names as its `constructor` where its prototype does not, if its prototype is there with
+ * it: the receiver has it by itself, or it is filled in place. Otherwise it might not be there yet.
  */
 function namedMaker(writer: GraphWriter, value: object, prototype: object): object | undefined {
   const maker = ownProperty(value, "constructor")?.value;
   if (typeof maker !== "function" || ownProperty(maker, "prototype")?.value !== prototype) return undefined;
   const { head } = orRefuse(maker, () => writer.port.dismantle(maker));
-  return typeof head === "object" && head !== null && "kind" in head && NAMED_KINDS.has(head.kind) ? maker : undefined;
+  if (typeof head !== "object" || head === null || !("kind" in head)) return undefined;
+  const isInPlace = isReplacing("prototype" in head ? head.prototype : undefined);
+  return NAMED_KINDS.has(head.kind) || isInPlace ? maker : undefined;
 }
 
-const NAMED_KINDS: ReadonlySet<unknown> = new Set(["module", "builtin", "intrinsic", "runtime"]);
+function isReplacing(prototype: unknown): boolean {
+  return typeof prototype === "object" && prototype !== null && "replaced" in prototype;
+}
+
+const NAMED_KINDS: ReadonlySet<unknown> = new Set(["module", "builtin", "intrinsic", "runtime", "returning"]);
 
 /** Reads a special object whose tag has been read. */
 export function readSpecialObject(reader: GraphReader): object {

@@ -68,7 +68,8 @@ export class ChunkAssembly {
     if (total === 0 || total > constants.MAX_LENGTH) {
       throw new MalformedFrame(`payload ${id} of ${total} bytes is not between 1 and ${constants.MAX_LENGTH}`);
     }
-    const { maxUnfinishedPayloads } = this.#limits;
+    const { maxUnfinishedPayloads, maxUnfinishedBytes } = this.#limits;
+    if (total > maxUnfinishedBytes) throw tooMuchUnfinished(maxUnfinishedBytes);
     if (this.#open.size >= maxUnfinishedPayloads) {
       throw new LimitExceeded("maxUnfinishedPayloads", maxUnfinishedPayloads, "payloads of which pieces are missing");
     }
@@ -82,15 +83,13 @@ export class ChunkAssembly {
     const size = Math.min(wanted, assembly.total);
     const { maxUnfinishedBytes } = this.#limits;
     this.#reserved += size - assembly.buffer.length;
-    if (this.#reserved > maxUnfinishedBytes) {
-      throw new LimitExceeded(
-        "maxUnfinishedBytes",
-        maxUnfinishedBytes,
-        "bytes of payloads of which pieces are missing",
-      );
-    }
+    if (this.#reserved > maxUnfinishedBytes) throw tooMuchUnfinished(maxUnfinishedBytes);
     const grown = Buffer.allocUnsafeSlow(size);
     assembly.buffer.copy(grown, 0, 0, assembly.filled);
     assembly.buffer = grown;
   }
+}
+
+function tooMuchUnfinished(limit: number): LimitExceeded {
+  return new LimitExceeded("maxUnfinishedBytes", limit, "bytes of payloads of which pieces are missing");
 }

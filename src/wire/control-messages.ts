@@ -10,6 +10,8 @@ const MAX_TAG = 0xffff_ffffn;
 const MAX_TAG_BYTES = 5;
 /** `timeout_ms`, a varint, the only field of its message. */
 const STOP_TIMEOUT_TAG = (1 << 3) | VARINT;
+/** A time that is longer than this, some 100,000 years, is as good as no limit. */
+const LONGEST_STOP_MS = 2 ** 52;
 /** `metadata`, a string. */
 const DESCRIBE_METADATA_TAG = (1 << 3) | BYTES;
 /** `seconds`, a double. */
@@ -17,7 +19,8 @@ const IDLE_SECONDS_TAG = (1 << 3) | FIXED64;
 
 /** Encodes `StopRequest`. Infinite and negative timeouts mean: wait for all. */
 export function encodeStopRequest(timeout: number): Uint8Array {
-  const ms = Number.isFinite(timeout) ? Math.round(timeout) : -1;
+  const isLimited = timeout >= 0 && timeout < LONGEST_STOP_MS;
+  const ms = isLimited ? Math.ceil(timeout) : -1;
   const writer = new BatchWriter(0);
   if (ms === 0) return new Uint8Array(0);
   writer.reserve(16);

@@ -17,6 +17,7 @@ export class FrameReader {
   buffer: Buffer = NO_MESSAGE;
   #position = 0;
   #limit = 0;
+  #frameStart = 0;
   #present = 0;
   readonly #numbers = new Float64Array(MAX_FIELDS);
   readonly #starts = new Float64Array(MAX_FIELDS);
@@ -100,8 +101,26 @@ export class FrameReader {
     return numbers;
   }
 
+  /** Every text of a repeated field of the current frame. */
+  texts(field: number): string[] {
+    const end = this.#position;
+    const texts: string[] = [];
+    this.#position = this.#frameStart;
+    while (this.#position < end) {
+      const tag = this.#varint(end);
+      const isWanted = tag === ((field << 3) | 2);
+      const length = (tag & 7) === 2 ? this.#varint(end) : 0;
+      if (isWanted) texts.push(this.buffer.toString("utf8", this.#position, this.#position + length));
+      if ((tag & 7) === 2) this.#position += length;
+      else this.#skip(tag & 7, end);
+    }
+    this.#position = end;
+    return texts;
+  }
+
   #fields(end: number): void {
     this.#present = 0;
+    this.#frameStart = this.#position;
     while (this.#position < end) {
       const tag = this.#varint(end);
       const field = tag >>> 3;

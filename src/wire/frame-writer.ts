@@ -2,7 +2,10 @@ import type { BatchWriter } from "./batch-writer.ts";
 import { varintLength } from "./batch-writer.ts";
 
 /** The value of a field. `undefined` leaves the field out. */
-export type FieldValue = number | boolean | string | Uint8Array | readonly number[] | undefined;
+export type FieldValue = number | boolean | string | Uint8Array | readonly number[] | readonly string[] | undefined;
+
+/** The bytes of a field, or of each text of a repeated one. */
+type EncodedField = number | Uint8Array | Uint8Array[] | undefined;
 
 const FRAME_OVERHEAD = 32;
 
@@ -37,30 +40,40 @@ export function writeFrame(writer: BatchWriter, frame: number, fields: readonly 
   writer.varint(inner);
   for (let field = 1; field < encoded.length; field++) {
     const value = encoded[field];
-    if (value === undefined) continue;
-    if (typeof value === "number") {
-      writer.byte(field << 3);
-      writer.varint(value);
-    } else {
-      writer.byte((field << 3) | 2);
-      writer.varint(value.length);
-      writer.bytes(value);
-    }
+    if (Array.isArray(value)) for (const item of value) writeField(writer, field, item);
+    else if (value !== undefined) writeField(writer, field, value);
   }
 }
 
-function encodeField(value: FieldValue): number | Uint8Array | undefined {
+function writeField(writer: BatchWriter, field: number, value: number | Uint8Array): void {
+  if (typeof value === "number") {
+    writer.byte(field << 3);
+    writer.varint(value);
+  } else {
+    writer.byte((field << 3) | 2);
+    writer.varint(value.length);
+    writer.bytes(value);
+  }
+}
+
+function encodeField(value: FieldValue): EncodedField {
   if (value === undefined || value === false || value === 0 || value === "") return undefined;
   if (value === true) return 1;
   if (typeof value === "number") return value;
   if (typeof value === "string") return Buffer.from(value, "utf8");
   if (value instanceof Uint8Array) return value.length === 0 ? undefined : value;
-  return value.length === 0 ? undefined : packed(value);
+  if (value.length === 0) return undefined;
+  return isTexts(value) ? value.map((text) => Buffer.from(text, "utf8")) : packed(value);
 }
 
-function fieldLength(value: number | Uint8Array | undefined): number {
+function isTexts(list: readonly number[] | readonly string[]): list is readonly string[] {
+  return typeof list[0] === "string";
+}
+
+function fieldLength(value: EncodedField): number {
   if (value === undefined) return 0;
   if (typeof value === "number") return 1 + varintLength(value);
+  if (Array.isArray(value)) return value.reduce((sum, text) => sum + fieldLength(text), 0);
   return 1 + varintLength(value.length) + value.length;
 }
 

@@ -71,7 +71,15 @@ describe("requests written by hand are what the generated code reads", () => {
     const message = fromBinary(
       RequestSchema,
       written((writer) => {
-        requests.writeHello(writer, { version: 3, minimum: 2, callerId: "c", lane: 1 });
+        requests.writeHello(writer, {
+          version: 3,
+          minimum: 2,
+          callerId: "c",
+          lane: 1,
+          oneKind: true,
+          languages: ["node", ""],
+          encodings: ["wool", "json"],
+        });
         requests.writeStep(writer, 4, StepKind.throw, { bytes: Uint8Array.of(1) }, [2], 6);
         requests.writeCredit(writer, 5, 300);
         requests.writeCancel(writer, 6, Uint8Array.of(2), [1]);
@@ -87,10 +95,20 @@ describe("requests written by hand are what the generated code reads", () => {
           serializer: Uint8Array.of(5),
           fresh: true,
           replaces: 2,
+          target: "py:shop:add",
+          encoding: "json",
         });
       }),
     );
-    expect(message.hello).toMatchObject({ version: 3, minimumVersion: 2, callerId: "c", lane: 1 });
+    expect(message.hello).toMatchObject({
+      version: 3,
+      minimumVersion: 2,
+      callerId: "c",
+      lane: 1,
+      oneKind: true,
+      languages: ["node", ""],
+      encodings: ["wool", "json"],
+    });
     expect(message.steps[0]).toMatchObject({ id: 4, kind: GeneratedStepKind.THROW, needs: [2], after: 6 });
     expect(message.credits[0]).toMatchObject({ id: 5, steps: 300 });
     expect(message.cancels[0]).toMatchObject({ id: 6, needs: [1] });
@@ -104,6 +122,8 @@ describe("requests written by hand are what the generated code reads", () => {
       method: true,
       fresh: true,
       replaces: 2,
+      target: "py:shop:add",
+      encoding: "json",
     });
   });
 });
@@ -137,6 +157,9 @@ describe("responses written by hand are what the generated code reads", () => {
           lanes: 2,
           maxConcurrency: 9,
           sharesFiles: true,
+          oneKind: true,
+          languages: ["py"],
+          encodings: ["json"],
         });
         responses.writeAccepted(writer, 70_000);
         responses.writeRejected(writer, 3, { status: 14, message: "no" });
@@ -150,6 +173,9 @@ describe("responses written by hand are what the generated code reads", () => {
       lanes: 2,
       maxConcurrency: 9,
       sharesFiles: true,
+      oneKind: true,
+      languages: ["py"],
+      encodings: ["json"],
     });
     expect(message.accepted[0]?.id).toBe(70_000);
     expect(message.rejected[0]).toMatchObject({ id: 3, status: 14, message: "no" });
@@ -180,6 +206,27 @@ describe("FrameReader", () => {
     );
   });
 
+  it("reads every text of a repeated field", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string(), { maxLength: 4 }),
+        fc.array(fc.string(), { maxLength: 4 }),
+        (languages, encodings) => {
+          const binary = toBinary(
+            ResponseSchema,
+            create(ResponseSchema, { welcome: { version: 7, languages, encodings, oneKind: true } }),
+          );
+          const frame = new FrameReader(15).open(Buffer.from(binary), 0, binary.length);
+          expect(frame.next()).toBe(ResponseField.welcome);
+          expect(frame.texts(responses.WelcomeField.languages)).toEqual(languages);
+          expect(frame.texts(responses.WelcomeField.encodings)).toEqual(encodings);
+          expect(frame.texts(responses.WelcomeField.workerUid)).toEqual([]);
+          expect(frame.next()).toBe(0);
+        },
+      ),
+    );
+  });
+
   it("skips fields and frames that it does not know", () => {
     const unknownFrame = [0xfa, 0x01, 0x02, 0xff, 0xff];
     const unknownInteger = [0x50, 0x05];
@@ -200,6 +247,7 @@ describe("FrameReader", () => {
             for (let field = 1; field < 16; field++) {
               expect(frame.end(field)).toBeLessThanOrEqual(garbage.length);
               frame.integers(field);
+              frame.texts(field);
             }
           }
         } catch (error) {

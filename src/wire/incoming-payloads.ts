@@ -49,6 +49,11 @@ export class IncomingPayloads {
     return Payload.inMemory(frame.buffer, frame.start(fields.value), frame.end(fields.value));
   }
 
+  /** Whether the payload of the frame that the reader stands on is nowhere but in that frame. */
+  isInline(frame: FrameReader, fields: PayloadFields): boolean {
+    return frame.has(fields.value) && !frame.has(fields.chunked) && !frame.has(fields.file);
+  }
+
   /** Frees what a frame that nobody wants brought along. */
   drop(frame: FrameReader, id: number, fields: PayloadFields): void {
     this.#chunks.drop(id);

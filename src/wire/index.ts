@@ -59,6 +59,10 @@ export {
   writeWelcome,
 } from "./response-frames.ts";
 export {
+  DEFAULT_ENCODING,
+  DEFAULT_LANGUAGE,
+  ENCODINGS,
+  LANGUAGES,
   MINIMUM_PROTOCOL_VERSION,
   PACKAGE_VERSION,
   PROTOCOL_VERSION,

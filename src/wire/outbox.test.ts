@@ -7,7 +7,7 @@ import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { INLINE_LIMIT_BYTES, Outbox } from "./outbox.ts";
 import type { PayloadPlace } from "./payload.ts";
-import { writeCredit } from "./request-frames.ts";
+import { writeCancel, writeCredit } from "./request-frames.ts";
 
 class Pipe {
   readonly messages: Buffer[] = [];
@@ -35,6 +35,37 @@ describe("Outbox", () => {
     const places: PayloadPlace[] = [];
     outbox.place(1, Uint8Array.of(1, 2), (place) => places.push(place));
     expect(places).toEqual([{ bytes: Uint8Array.of(1, 2) }]);
+  });
+
+  it("sends messages of one kind each to a peer that wants them, in the same order", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 2 }), fc.nat({ max: 300 })), { maxLength: 20 }), (frameList) => {
+        const write = (oneKind: boolean): Buffer[] => {
+          const pipe = new Pipe();
+          const outbox = new Outbox(pipe, 5, RequestField.chunk);
+          outbox.oneKind = oneKind;
+          for (const [kind, size] of frameList) {
+            if (kind === 0) writeCredit(outbox.writer, size, 1);
+            else if (kind === 1) writeCancel(outbox.writer, size, new Uint8Array(size), []);
+            else writeFrame(outbox.writer, RequestField.route, [undefined, size, "x".repeat(size)]);
+          }
+          outbox.flush();
+          return pipe.messages.map((message) => message.subarray(5));
+        };
+        const parts = write(true);
+        expect(Buffer.concat(parts)).toEqual(Buffer.concat(write(false)));
+        const kinds = parts.map((part) => {
+          const frame = new FrameReader(15).open(part, 0, part.length);
+          const found = new Set<number>();
+          for (let kind = frame.next(); kind !== 0; kind = frame.next()) found.add(kind);
+          return [...found];
+        });
+        for (const [index, found] of kinds.entries()) {
+          expect(found).toHaveLength(1);
+          expect(found).not.toEqual(kinds[index - 1]);
+        }
+      }),
+    );
   });
 
   it("cuts large payloads into chunks that come together again, small frames between them", async () => {

@@ -1,5 +1,6 @@
 import { copyPayload, type EncodedValue, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
+import { splitByKind } from "./frame-kinds.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
 
@@ -29,6 +30,8 @@ export class Outbox {
   readonly writer: BatchWriter;
   /** Set when the peer shares it with us. */
   store: PayloadStore | undefined;
+  /** Set when the peer wants messages with frames of one kind each. */
+  oneKind = false;
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
   readonly #bulks: Bulk[] = [];
@@ -82,7 +85,12 @@ export class Outbox {
   flush(): void {
     this.#scheduled = false;
     this.#batch++;
-    if (this.writer.size > 0 && !this.#closed) this.#writable = this.#sink.send(this.writer.take()) && this.#writable;
+    if (this.writer.size === 0 || this.#closed) return;
+    const message = this.writer.take();
+    if (!this.oneKind) this.#writable = this.#sink.send(message) && this.#writable;
+    else
+      for (const part of splitByKind(message, this.writer.headroom))
+        this.#writable = this.#sink.send(part) && this.#writable;
   }
 
   /** Whether frames of this id must wait behind a payload in chunks. */

@@ -31,6 +31,12 @@ export type PayloadPlace =
   /** In the store, under this name. */
   | { readonly chunked: number; readonly file: string };
 
+/** A payload in a store. */
+interface StoredPayload {
+  readonly store: PayloadStore;
+  readonly name: string;
+}
+
 const OWNED = { owned: true } as const;
 const NO_BYTES = new Uint8Array(0);
 
@@ -40,42 +46,32 @@ const NO_BYTES = new Uint8Array(0);
  */
 export class Payload {
   /** The value is undefined. */
-  static readonly NONE = new Payload(NO_BYTES, 0, 0, false, undefined, "");
+  static readonly NONE = new Payload(NO_BYTES, 0, 0, undefined);
   /** No bytes, of which a serializer may make something. */
-  static readonly EMPTY = new Payload(NO_BYTES, 0, 0, false, undefined, "");
+  static readonly EMPTY = new Payload(NO_BYTES, 0, 0, undefined);
 
   /** In memory, the payload is the part of `buffer` from `start` to `end`; in a store, `end` is its length. */
   readonly buffer: Uint8Array;
   readonly start: number;
   readonly end: number;
-  readonly #owned: boolean;
-  readonly #store: PayloadStore | undefined;
-  readonly #name: string;
+  /** Where it is stored, or that its buffer is nobody else's. Every call has a payload, so it has few fields. */
+  readonly #origin: StoredPayload | "owned" | undefined;
 
-  private constructor(
-    buffer: Uint8Array,
-    start: number,
-    end: number,
-    owned: boolean,
-    store: PayloadStore | undefined,
-    name: string,
-  ) {
+  private constructor(buffer: Uint8Array, start: number, end: number, origin: StoredPayload | "owned" | undefined) {
     this.buffer = buffer;
     this.start = start;
     this.end = end;
-    this.#owned = owned;
-    this.#store = store;
-    this.#name = name;
+    this.#origin = origin;
   }
 
   /** A part of a buffer. `owned`: nobody else uses the buffer, so large binary data may stay in it. */
   static inMemory(buffer: Uint8Array, start = 0, end = buffer.length, owned = false): Payload {
-    return new Payload(buffer, start, end, owned, undefined, "");
+    return new Payload(buffer, start, end, owned ? "owned" : undefined);
   }
 
   /** What `store` has under `name`. */
   static inStore(store: PayloadStore, name: string, length: number): Payload {
-    return new Payload(NO_BYTES, 0, length, false, store, name);
+    return new Payload(NO_BYTES, 0, length, { store, name });
   }
 
   get length(): number {
@@ -83,12 +79,17 @@ export class Payload {
   }
 
   get isStored(): boolean {
-    return this.#store !== undefined;
+    return typeof this.#origin === "object";
+  }
+
+  get #stored(): StoredPayload | undefined {
+    return this.#origin === "owned" ? undefined : this.#origin;
   }
 
   /** How a frame names it. If it is in a store, the peer must reach that store. */
   get place(): PayloadPlace {
-    if (this.#store !== undefined) return { chunked: this.length, file: this.#name };
+    const stored = this.#stored;
+    if (stored !== undefined) return { chunked: this.length, file: stored.name };
     return this === Payload.NONE ? {} : { bytes: this.buffer.subarray(this.start, this.end) };
   }
 
@@ -97,12 +98,13 @@ export class Payload {
    * of a value, and what the serializer throws.
    */
   read(decoder: ValueDecoder, serializer: Serializer | undefined): unknown {
-    if (this.#store !== undefined && serializer === undefined) {
-      return this.#store.take(this.#name, this.length, (source) => decoder.decodeFrom(source));
+    const stored = this.#stored;
+    if (stored !== undefined && serializer === undefined) {
+      return stored.store.take(stored.name, this.length, (source) => decoder.decodeFrom(source));
     }
     if (this === Payload.NONE) return undefined;
     if (serializer === undefined) {
-      return decoder.decode(this.buffer, this.start, this.end, this.#owned ? OWNED : undefined);
+      return decoder.decode(this.buffer, this.start, this.end, this.#origin === "owned" ? OWNED : undefined);
     }
     // The serializer may keep the bytes.
     const { buffer, start, end } = this.intoMemory();
@@ -111,8 +113,9 @@ export class Payload {
 
   /** The same in memory: one in a store is taken out of it. */
   intoMemory(): Payload {
-    if (this.#store === undefined) return this;
-    const buffer = this.#store.take(this.#name, this.length, (source) => {
+    const stored = this.#stored;
+    if (stored === undefined) return this;
+    const buffer = stored.store.take(stored.name, this.length, (source) => {
       const whole = Buffer.allocUnsafeSlow(source.length);
       source.read(whole, 0);
       return whole;
@@ -122,7 +125,8 @@ export class Payload {
 
   /** Nobody reads it. */
   drop(): void {
-    this.#store?.drop(this.#name, this.length);
+    const stored = this.#stored;
+    stored?.store.drop(stored.name, this.length);
   }
 }
 

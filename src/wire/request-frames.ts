@@ -34,9 +34,20 @@ export const RouteField = {
   serializer: 7,
   fresh: 8,
   replaces: 9,
+  target: 10,
+  encoding: 11,
 } as const;
 /** Field numbers of the `Hello` message. */
-export const HelloField = { version: 1, minimum: 2, callerId: 3, lane: 4, fileRealm: 5 } as const;
+export const HelloField = {
+  version: 1,
+  minimum: 2,
+  callerId: 3,
+  lane: 4,
+  fileRealm: 5,
+  oneKind: 6,
+  languages: 7,
+  encodings: 8,
+} as const;
 /** Field numbers of the `Cancel` message. */
 export const CancelField = { id: 1, reason: 2, needs: 3 } as const;
 /** Field numbers of the `Abort` message. */
@@ -112,7 +123,7 @@ export function writeTask(
     route,
     "bytes" in args ? args.bytes : undefined,
     sequence,
-    extras.timeout,
+    timeoutOnWire(extras.timeout),
     extras.caller,
     extras.context,
     extras.pool,
@@ -122,6 +133,11 @@ export function writeTask(
     undefined,
     extras.key,
   ]);
+}
+
+/** Whole milliseconds, never less than what was asked for. A time beyond what an integer holds is as good as no limit. */
+function timeoutOnWire(ms: number | undefined): number | undefined {
+  return ms === undefined || ms > Number.MAX_SAFE_INTEGER ? undefined : Math.max(1, Math.ceil(ms));
 }
 
 export function writeStep(
@@ -185,6 +201,10 @@ export interface RouteFrame {
   readonly fresh: boolean;
   /** The number of a route that is no longer used; 0 for none. */
   readonly replaces: number;
+  /** Names the function instead of `code`. */
+  readonly target?: string | undefined;
+  /** How its values are encoded, if not in the encoding of this runtime. */
+  readonly encoding?: string | undefined;
 }
 
 export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
@@ -199,6 +219,8 @@ export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
     route.serializer,
     route.fresh,
     route.replaces,
+    route.target,
+    route.encoding,
   ]);
 }
 
@@ -220,6 +242,12 @@ export interface Hello {
   readonly lane: number;
   /** Empty when the caller shares no files. */
   readonly fileRealm?: string;
+  /** The caller wants messages with frames of one kind each. */
+  readonly oneKind?: boolean;
+  /** The languages of functions that the caller can take. */
+  readonly languages?: readonly string[];
+  /** The value encodings that the caller understands. */
+  readonly encodings?: readonly string[];
 }
 
 export function writeHello(writer: BatchWriter, hello: Hello): void {
@@ -230,5 +258,8 @@ export function writeHello(writer: BatchWriter, hello: Hello): void {
     hello.callerId,
     hello.lane,
     hello.fileRealm,
+    hello.oneKind,
+    hello.languages,
+    hello.encodings,
   ]);
 }

@@ -8,7 +8,16 @@ export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, co
 /** Field numbers of the `Rejected` message. */
 export const RejectedField = { id: 1, status: 2, message: 3, codeWanted: 6 } as const;
 /** Field numbers of the `Welcome` message. */
-export const WelcomeField = { version: 1, workerUid: 2, lanes: 3, maxConcurrency: 4, sharesFiles: 5 } as const;
+export const WelcomeField = {
+  version: 1,
+  workerUid: 2,
+  lanes: 3,
+  maxConcurrency: 4,
+  sharesFiles: 5,
+  oneKind: 6,
+  languages: 7,
+  encodings: 8,
+} as const;
 /** Field number of the time in `Pace`. */
 export const PACE_TASK_US = 1;
 /** Field number of the reason in `ExecutorLost`. */
@@ -73,6 +82,12 @@ export interface Welcome {
   readonly lanes: number;
   readonly maxConcurrency: number;
   readonly sharesFiles: boolean;
+  /** The worker wants messages with frames of one kind each. */
+  readonly oneKind?: boolean;
+  /** The languages of the functions that it runs. */
+  readonly languages?: readonly string[];
+  /** The value encodings that it understands. */
+  readonly encodings?: readonly string[];
 }
 
 export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
@@ -83,6 +98,9 @@ export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
     welcome.lanes,
     welcome.maxConcurrency,
     welcome.sharesFiles,
+    welcome.oneKind,
+    welcome.languages,
+    welcome.encodings,
   ]);
 }
 

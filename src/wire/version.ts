@@ -4,6 +4,18 @@ export const PROTOCOL_VERSION = 1;
 /** The oldest protocol version that this build accepts from a peer. */
 export const MINIMUM_PROTOCOL_VERSION = 1;
 
+/** The language of a worker that names none. */
+export const DEFAULT_LANGUAGE = "node";
+
+/** The value encoding of a peer, or of a route, that names none. */
+export const DEFAULT_ENCODING = "wool";
+
+/** The languages of the functions that workers of this package run. */
+export const LANGUAGES: readonly string[] = Object.freeze([DEFAULT_LANGUAGE]);
+
+/** The value encodings that this build understands. */
+export const ENCODINGS: readonly string[] = Object.freeze([DEFAULT_ENCODING, "json"]);
+
 /** The version of the package, as advertised by workers. */
 export const PACKAGE_VERSION = "0.1.0";
 

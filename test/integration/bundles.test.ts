@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type BundleProject, installDependencies, makeBundleProject } from "../support/bundle.ts";
+import { type BundleProject, EVERYTHING, installDependencies, makeBundleProject } from "../support/bundle.ts";
 import { isRunning, killProcess } from "../support/processes.ts";
 import { startProgram } from "../support/run-program.ts";
 import { outputOf, runToEnd } from "../support/run-to-end.ts";
@@ -22,6 +22,14 @@ afterAll(() => {
 });
 
 describe("a program bundled with its packages", () => {
+  // The other ways are tried with those of other bundlers, by the tests of compatibility.
+  test.each([
+    ["an ES module", "esm", {}],
+    ["CommonJS, minified", "cjs", { minify: true }],
+  ] as const)("as %s does everything on workers", async (_, format, options) => {
+    expect(await outputOf(await project.bundle("everything.ts", format, options))).toEqual(EVERYTHING);
+  });
+
   test.each([{}, { minify: true }])("may be the quick start of the README: %o", async (options) => {
     const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
     const [, program = ""] = /```ts\n([\s\S]*?)```/.exec(readme) ?? [];

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   currentTask,
+  DiscoveryError,
   LocalDiscovery,
   LocalWorker,
   NoWorkersAvailable,
@@ -141,6 +142,15 @@ describe("a durable pool", () => {
     expect(await own).toBeGreaterThan(0);
     await rest.dispatch(open, "others");
     await others;
+  });
+
+  test("refuses at once a discovery that was disposed of, as another pool has done", async () => {
+    const usedUp = new LocalDiscovery("used-up");
+    const first = await WorkerPool.start({ discovery: usedUp, quorum: 0 });
+    await first.stop();
+    const again = WorkerPool.start({ discovery: usedUp });
+    await expect(again).rejects.toThrow(DiscoveryError);
+    await expect(again).rejects.toThrow('this LocalDiscovery("used-up") was disposed of');
   });
 
   test("lets a worker that is withdrawn finish what it has", async () => {

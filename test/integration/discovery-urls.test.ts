@@ -17,6 +17,7 @@ import {
 import { expectNothingLeft } from "../support/nothing-left.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { makeCertificates } from "../support/registry-servers.ts";
+import { until } from "../support/until.ts";
 
 expectNothingLeft();
 
@@ -120,6 +121,30 @@ describe("a static list", () => {
     expect(await next(events)).toMatchObject({ type: "worker-dropped", worker: { uid: address } });
     expect(await next(events)).toEqual({ type: "worker-added", worker: worker.metadata });
     await events.return?.();
+  });
+
+  test("learns who a worker is that was started anew at its address, and uses it", async () => {
+    const port = await freePort();
+    const address = `127.0.0.1:${port}`;
+    const start = async (...tags: string[]) => {
+      const worker = new LocalWorker({ ...options, port, tags });
+      await worker.start();
+      return worker;
+    };
+    const before = await start("old");
+    await using pool = await WorkerPool.start({ discovery: `static:${address}` });
+    const picky = new StaticDiscovery([address]).subscribe(({ tags }) => tags.has("new"))[Symbol.asyncIterator]();
+    const found = next(picky);
+    expect(await pool.dispatch(pid)).toBe(before.metadata?.pid);
+    await before.stop();
+    // It stays known while nobody answers there.
+    expect([...pool.workers.keys()]).toEqual([before.uid]);
+    await using after = await start("new");
+    await until(() => pool.workers.has(after.uid), "the pool knows the new worker");
+    expect([...pool.workers.values()]).toEqual([after.metadata]);
+    expect(await found).toEqual({ type: "worker-added", worker: after.metadata });
+    expect(await pool.dispatch(pid.with({ needs: ["new"] }))).toBe(after.metadata?.pid);
+    await picky.return?.();
   });
 
   test("that leads to one worker twice has it once", async () => {

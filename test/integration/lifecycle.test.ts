@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { routine, WorkerPool } from "wool-ts";
+import { LocalWorker, routine, WorkerPool } from "wool-ts";
 import { isRunning, killProcess, runningChildren } from "../support/processes.ts";
 import { type Program, type ProgramEnd, startProgram } from "../support/run-program.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "../support/runtime-folder.ts";
@@ -203,7 +203,7 @@ describe("a pool", () => {
   });
 
   test("removes what is left of a worker that was killed", async () => {
-    const pool = await WorkerPool.start({ size: 2 });
+    const pool = await WorkerPool.start({ size: 2, worker: (options) => new LocalWorker(options) });
     const sockets = socketFolder(pool);
     const pids = [...pool.workers.values()].map((worker) => worker.pid);
     killProcess(pids[0]);

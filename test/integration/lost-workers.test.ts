@@ -80,8 +80,8 @@ describe("a worker that dies while it runs a task", () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("leaves a pool of one with nobody, which says so", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
+  test("leaves a pool of one with nobody, which says so, unless it is started again", async () => {
+    await using pool = await WorkerPool.start({ size: 1, worker: (options) => new LocalWorker(options) });
     const [worker] = pool.workers.values();
     killProcess(worker?.pid);
     await until(() => pool.workers.size === 0, "the pool knows");
@@ -303,7 +303,7 @@ describe("a task that ends its process", () => {
   });
 
   test.each(["SIGKILL", "SIGSEGV", "SIGABRT"] as const)("by %s loses what runs there", async (signal) => {
-    await using pool = await WorkerPool.start({ size: 1 });
+    await using pool = await WorkerPool.start({ size: 1, worker: (options) => new LocalWorker(options) });
     expect(await reasonOf(pool.dispatch(kill, signal))).toBeInstanceOf(WorkerLost);
     await until(() => pool.workers.size === 0, "the pool knows");
   });

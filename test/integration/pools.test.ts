@@ -1,8 +1,9 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PoolClosed, routine, WorkerPool } from "wool-ts";
+import { LocalWorker, PoolClosed, routine, WorkerPool } from "wool-ts";
 import { isRunning, killProcess } from "../support/processes.ts";
+import { runProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 import { openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
@@ -224,7 +225,7 @@ describe("stats and workers", () => {
   });
 
   test("the view of workers follows a worker that dies", async () => {
-    await using own = await WorkerPool.start({ size: 2 });
+    await using own = await WorkerPool.start({ size: 2, worker: (options) => new LocalWorker(options) });
     const view = own.workers;
     const [victim, survivor] = [...view.values()];
     killProcess(victim?.pid);
@@ -232,6 +233,34 @@ describe("stats and workers", () => {
     expect([...view.keys()]).toEqual([survivor?.uid]);
     expect(Object.keys(own.stats().workers)).toEqual([survivor?.uid]);
     expect(await own.dispatch(pid)).toBe(survivor?.pid);
+  });
+});
+
+describe("a pool without a factory of workers", () => {
+  test("is whole again after a worker has crashed", async () => {
+    await using own = await WorkerPool.start({ size: 2 });
+    const uids = [...own.workers.keys()].sort();
+    const [victim] = pidsOf(own);
+    killProcess(victim);
+    await until(() => own.workers.size === 2 && !pidsOf(own).includes(victim ?? 0), "the pool is whole again");
+    expect([...own.workers.keys()].sort()).toEqual(uids);
+    expect((await own.broadcast(pid)).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+  });
+});
+
+describe("a call without a pool", () => {
+  test("runs here where none was started, and is refused where all have been stopped", async () => {
+    const { stdout, stderr } = await runProgram("lifecycle/calls-after-stop.mjs");
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual({
+      before: "here",
+      during: "elsewhere",
+      after:
+        "WOOL_POOL_CLOSED: whoAmI was called after all pools were stopped: call it before, start another pool, or run it in this process with whoAmI.local()",
+      stream: "WOOL_POOL_CLOSED",
+      local: "here",
+      again: "elsewhere",
+    });
   });
 });
 

@@ -3,6 +3,7 @@ import { pid } from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   currentTask,
+  events,
   routine,
   SerializationError,
   type Serializer,
@@ -366,8 +367,9 @@ describe("inside a pool", () => {
       const sleep = routine(async (): Promise<void> => await new Promise(() => undefined), { serializer: strict });
       await expect(sleep.with({ timeout: 20 })()).rejects.toBeInstanceOf(TaskTimeout);
       const own = await WorkerPool.start({ size: 1 });
+      const started = new Promise<unknown>((resolve) => events.on("task-started", resolve));
       const stopped = reasonOf(own.dispatch(sleep));
-      await until(() => own.stats().inFlight === 1, "the task is handed out");
+      await started;
       await own.stop({ timeout: 0 });
       expect(await stopped).toBeInstanceOf(TaskCancelled);
     });

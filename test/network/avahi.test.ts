@@ -31,19 +31,19 @@ class Avahi {
       join(this.#folder, "avahi.conf"),
       "[server]\nhost-name=printer\nuse-ipv4=yes\nuse-ipv6=yes\n[rlimits]\n",
     );
-    this.#host.spawn("dbus-daemon", ["--nofork", `--config-file=${this.#folder}/bus.conf`], this.#env);
+    this.#host.spawn("dbus-daemon", ["--nofork", `--config-file=${this.#folder}/bus.conf`], { env: this.#env });
     // Its own files are in a place that all hosts share, so it sees one that is empty there.
     const start = `mount -t tmpfs none /run/avahi-daemon 2>/dev/null || { mkdir -p /run/avahi-daemon; mount -t tmpfs none /run/avahi-daemon; }
       until [ -S ${this.#folder}/bus ]; do :; done
       exec avahi-daemon --no-drop-root --no-chroot --no-rlimits -f ${this.#folder}/avahi.conf`;
-    const daemon = this.#host.spawn("unshare", ["-m", "sh", "-c", start], this.#env);
+    const daemon = this.#host.spawn("unshare", ["-m", "sh", "-c", start], { env: this.#env });
     daemon.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#log += text));
     await until(() => this.#log.includes("Server startup complete"), `avahi runs: ${this.#log}`);
   }
 
   /** Runs one of avahi's programs; what it prints is added to the output. */
   run(program: string, ...args: string[]): { readonly child: ChildProcess; readonly output: () => string } {
-    const child = this.#host.spawn(program, args, this.#env);
+    const child = this.#host.spawn(program, args, { env: this.#env });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => (output += text));

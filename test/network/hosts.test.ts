@@ -20,10 +20,11 @@ async function startWorker(
   host: Host | undefined,
   url: string,
   address = "0.0.0.0",
+  port?: number,
 ): Promise<{ agent: Agent; worker: AgentWorker }> {
   if (host === undefined) throw new Error("there is no such host");
   const agent = host.agent();
-  const worker = (await agent.do("startWorker", url, { host: address })) as AgentWorker;
+  const worker = (await agent.do("startWorker", url, { host: address, port })) as AgentWorker;
   return { agent, worker };
 }
 
@@ -171,7 +172,7 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
 
   test("the doctor sees what works, and says what to do about what does not", async () => {
     const [one, two, three] = build(["a"], ["a"], ["a"]);
-    const first = await startWorker(two, "lan:doc");
+    const first = await startWorker(two, "lan:doc", "0.0.0.0", 7001);
     const second = await startWorker(three, "lan:doc");
     const look = async () => {
       const output = (await one?.run(process.execPath, CLI, "doctor", "--discovery", "lan:doc", "--json")) ?? "";
@@ -184,6 +185,7 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
     for (const { worker } of [first, second]) {
       expect(verdictOf(`worker ${worker.uid}`)).toBe("good");
       expect(verdictOf(`from worker ${worker.uid}`)).toBe("good");
+      expect(verdictOf(`way back from worker ${worker.uid}`)).toBe("good");
     }
     await first.agent.do("publish", "lan:doc", "worker-added", {
       uid: "lost",
@@ -195,9 +197,20 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
       secure: false,
       channel: {},
     });
-    const bad = (await look()).filter(({ verdict }) => verdict === "bad");
+    two?.forbidConnecting();
+    const later = await look();
+    const bad = later.filter(({ verdict }) => verdict === "bad");
     expect(bad.map(({ subject }) => subject)).toContain("worker lost");
     expect(bad.every(({ fix }) => fix !== "")).toBe(true);
+    const find = (subject: string) => later.find((finding) => finding.subject === subject);
+    expect(find(`way back from worker ${first.worker.uid}`)).toMatchObject({
+      verdict: "note",
+      answer: expect.stringMatching(`^this machine cannot be reached at ${one?.address}: .*ENETUNREACH`),
+      fix: expect.stringContaining("let connections from there in"),
+    });
+    expect(find(`from worker ${first.worker.uid}`)?.verdict).toBe("bad");
+    expect(find(`worker ${first.worker.uid}`)?.verdict).toBe("good");
+    expect(find(`way back from worker ${second.worker.uid}`)?.verdict).toBe("good");
   }, 90_000);
 
   test("wool worker on one host, wool ps and wool stop on another", async () => {

@@ -3,9 +3,30 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
+import { expect } from "vitest";
 import { fixture } from "./run-program.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What the fixture `everything.ts` prints, however it is bundled. */
+export const EVERYTHING = {
+  away: true,
+  esm: [2000, 2, ["m", "km"], 2],
+  cjs: [3723, true, 3723],
+  failing: ["OutOfStock", "wool", "no wool left", true],
+  failingInPackage: ["UnknownUnit", "parsec", true],
+  nested: 8,
+  task: [expect.stringMatching(/^[\w$]+$/), "acme", false],
+  context: true,
+  stream: [1000, 2000, 3000],
+  lazily: "b",
+  nestedPool: [true, 1],
+  bumped: [1, 1, 1],
+  method: { value: 12, isModel: true },
+  methodStream: [0, 3, 6],
+  mapped: [[1000, 1, ["m", "km"], 1]],
+  alone: true,
+};
 
 /** A project far from this one, with the packages that fixtures are bundled with, and a place without any. */
 export interface BundleProject extends Disposable {

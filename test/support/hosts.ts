@@ -1,11 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fixture } from "./run-program.ts";
 import { makeRuntimeFolder, type RuntimeFolder } from "./runtime-folder.ts";
 
 const PREFIX = "wool-net-";
 const NAMESPACES = "/run/netns";
+/** Files here take the place of those in `/etc` for programs of a namespace. */
+const SETTINGS = "/etc/netns";
 
 /** How a network of hosts is made. */
 export interface NetworkOptions {
@@ -102,12 +105,30 @@ export class Host {
     return Object.values(this.addresses)[0] ?? "";
   }
 
+  /** Has its programs look names up there, and names without a dot in these domains. */
+  useNameServer(address: string, ...search: string[]): void {
+    const folder = join(SETTINGS, this.namespace);
+    mkdirSync(folder, { recursive: true });
+    const domains = search.length === 0 ? "" : `search ${search.join(" ")}\noptions ndots:5\n`;
+    writeFileSync(join(folder, "resolv.conf"), `nameserver ${address}\n${domains}`);
+  }
+
+  /** Lets no TCP connections from there to others come to be. It serves those of others, on ports below 32768. */
+  forbidConnecting(): void {
+    ip("-n", this.namespace, "rule", "add", "ipproto", "tcp", "sport", "32768-60999", "unreachable");
+  }
+
   /** Starts a program there. It is killed when the network goes. */
-  spawn(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+  spawn(
+    command: string,
+    args: readonly string[],
+    { env = {}, cwd }: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+  ): ChildProcess {
     const child = spawn("ip", ["netns", "exec", this.namespace, command, ...args], {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, ...this.#folder.env, ...env },
       detached: true,
+      ...(cwd === undefined ? {} : { cwd }),
     });
     this.#children.push(child);
     return child;
@@ -135,6 +156,7 @@ export class Host {
       await closed;
     }
     this.#folder[Symbol.dispose]();
+    rmSync(join(SETTINGS, this.namespace), { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { pythonProblem } from "./python.ts";
 
 /** What tests need of the machine besides Node.js, and what says that it is there. */
 const NEEDS = {
@@ -8,6 +9,7 @@ const NEEDS = {
   "avahi-daemon": () => hasProgram("avahi-daemon") ?? hasProgram("avahi-browse") ?? hasProgram("dbus-daemon"),
   dnsmasq: () => hasProgram("dnsmasq"),
   openssl: () => hasProgram("openssl"),
+  python: pythonProblem,
   "network namespaces": () => hasProgram("ip") ?? canMakeNamespaces(),
 } as const;
 

@@ -140,3 +140,22 @@ load.with({ pool: {} });
 const options: CallOptions = { signal: new AbortController().signal, key: "k", timeout: 5 };
 // @ts-expect-error -- options are read-only
 options.timeout = 6;
+
+// Functions that workers have, in any language.
+const shopAdd = routine.at<(x: number, y: number) => number>("py:shop:add", { timeout: 5 });
+expectType<Routine<[x: number, y: number], number>>()(shopAdd);
+expectType<Promise<number>>()(shopAdd(1, 2));
+const shopCount = routine.at<(limit: number) => AsyncGenerator<number, string, boolean>>("py:shop:count", {
+  streams: true,
+});
+expectType<StreamRoutine<[limit: number], number, string, boolean>>()(shopCount);
+const shopThrow = routine.at<() => never>("py:shop:order");
+expectType<Promise<never>>()(shopThrow());
+const untyped = routine.at("node:./shop.mjs#add");
+expectType<Promise<unknown>>()(untyped(1, "a"));
+// @ts-expect-error -- a generator must be named as one
+routine.at<() => AsyncGenerator<number>>("py:shop:count");
+// @ts-expect-error -- and a function must not
+routine.at<() => number>("py:shop:add", { streams: true });
+// @ts-expect-error -- no code travels
+routine.at<() => number>("py:shop:add", { ship: "value" });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
-import { messageOf } from "../../checks/index.ts";
+import { asError, messageOf } from "../../checks/index.ts";
 import { DiscoveryError } from "../../errors.ts";
 import { type DnsMessage, type DnsRecord, nameKey } from "../dns-message.ts";
 import { joinAddress } from "../network-addresses.ts";
@@ -71,13 +71,19 @@ export async function lookupAddresses(
   settings: LookupSettings,
   timeout: number,
 ): Promise<Found> {
-  const [ipv4, ipv6] = await Promise.all([
+  const answers = await Promise.allSettled([
     lookup(name, "A", settings, timeout),
     lookup(name, "AAAA", settings, timeout),
   ]);
-  const found = addressesOf([...ipv4.records, ...ipv6.records], port);
+  const known = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const found = addressesOf(
+    known.flatMap(({ records }) => records),
+    port,
+  );
   if (found.addresses.length > 0) return found;
-  return { addresses: [], ttl: Math.min(ipv4.ttl, ipv6.ttl) };
+  // Some name servers refuse the one question and answer the other: without an address nobody knows, then.
+  for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
+  return { addresses: [], ttl: Math.min(...known.map(({ ttl }) => ttl)) };
 }
 
 interface Answer {
@@ -87,7 +93,7 @@ interface Answer {
   readonly isEmpty: boolean;
 }
 
-/** Asks for a name in each domain that it may be in. */
+/** Asks for a name in each domain that it may be in. Throws when nobody knows it and one of them could not be asked. */
 async function lookup(
   name: string,
   type: "SRV" | "A" | "AAAA",
@@ -95,11 +101,17 @@ async function lookup(
   timeout: number,
 ): Promise<Answer> {
   let empty: Answer | undefined;
+  let failure: Error | undefined;
   for (const candidate of candidates(name, settings)) {
-    const answer = await lookupExactly(candidate, type, settings, timeout);
-    if (!answer.isEmpty) return answer;
-    empty ??= answer;
+    try {
+      const answer = await lookupExactly(candidate, type, settings, timeout);
+      if (!answer.isEmpty) return answer;
+      empty ??= answer;
+    } catch (error) {
+      failure ??= asError(error);
+    }
   }
+  if (failure !== undefined) throw failure;
   return empty ?? { records: [], additionals: [], ttl: 0, isEmpty: true };
 }
 

@@ -241,6 +241,7 @@ describe("LanDiscovery", () => {
     await discovery.dispose();
     await eventually(() => expect(goodbyes()).toEqual(new Set([`w-1.${TYPE}`, `w-2.${TYPE}`])));
     await expect(discovery.publisher.publish("worker-added", worker("w-3"))).rejects.toThrow("was disposed of");
+    expect(() => discovery.subscribe()).toThrow("was disposed of");
   });
 
   it("warns of a worker that no other machine can reach, once", async () => {

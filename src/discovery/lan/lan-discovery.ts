@@ -1,11 +1,11 @@
 import { checkOption, checkOptions, must } from "../../checks/index.ts";
-import { WoolError } from "../../errors.ts";
 import {
   checkPublication,
   type DiscoveryEventType,
   type DiscoveryLike,
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
+  disposedError,
   type WorkerFilter,
 } from "../discovery.ts";
 import { advertisedWorker, hostReach, splitAddress } from "../network-addresses.ts";
@@ -70,6 +70,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** Changes of the workers in the namespace, beginning with those that are known. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
+    if (this.#state === "disposed") throw disposedError(this.#what());
     return subscribeToWorkers((sink) => {
       if (this.#state === "disposed") {
         sink.end();
@@ -114,14 +115,16 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
       return;
     }
     if (this.#state === "disposed") {
-      throw new WoolError(
-        `worker ${uid} cannot be announced: this LanDiscovery(${JSON.stringify(this.namespace)}) was disposed of`,
-      );
+      throw disposedError(this.#what());
     }
     encodeText({ namespace: this.namespace, worker });
     this.#own.set(uid, worker);
     for (const sink of this.#sinks) this.#tell(sink, uid);
     if (this.#isForOthers(worker)) await (await this.#open()).publish(worker);
+  }
+
+  #what(): string {
+    return `LanDiscovery(${JSON.stringify(this.namespace)})`;
   }
 
   /** Whether anybody but this process can use the worker. Warns where other machines cannot. */

@@ -18,7 +18,7 @@ const MAX_STRING_BYTES = 255;
 const MAX_LABEL_BYTES = 63;
 
 /** The fields of a worker that are JSON in its text record, since their values may hold anything. */
-const JSON_FIELDS = ["tags", "extra", "channel"] as const;
+const JSON_FIELDS = ["tags", "extra", "channel", "languages"] as const;
 
 /** A worker as a service of the network. */
 export interface LanService {
@@ -112,7 +112,7 @@ export function encodeText({ namespace, worker }: Pick<LanService, "namespace" |
     ...pieces("pid", String(pid)),
     ...(secure ? pieces("secure", "1") : []),
     ...JSON_FIELDS.flatMap((field) => {
-      const text = JSON.stringify(json[field]);
+      const text = JSON.stringify(json[field] ?? []);
       return text === "[]" || text === "{}" ? [] : pieces(field, text);
     }),
   ];

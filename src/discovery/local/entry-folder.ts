@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../checks/index.ts";
 import { areProcessesAlive, identifyProcess, uniqueName } from "../../host/index.ts";
@@ -44,20 +44,32 @@ export class EntryFolder {
         else found.set(file, this.#entries.get(file));
       }
     }
-    for (const file of fresh) {
-      const text = unlessMissing(() => readFileSync(join(directory, file), "utf8"));
-      if (text !== undefined) found.set(file, parseEntry(text));
-    }
-    for (const file of deadEntries(found, all ? found.keys() : fresh)) {
-      found.delete(file);
-      removeFile(join(directory, file));
-    }
+    readEntries(directory, fresh, found);
+    removeDead(directory, found, all ? found.keys() : fresh);
     const before = this.#entries;
     this.#entries = found;
     return {
       added: fresh.map((file) => found.get(file)).filter((entry) => entry !== undefined),
       removed: [...before].filter(([file]) => !found.has(file)).flatMap(([, entry]) => entry ?? []),
     };
+  }
+
+  /**
+   * Looks at these files alone, which may have come or gone: costs the same however many others there are.
+   * @throws what `look` throws.
+   */
+  lookAt(directory: string, files: Iterable<string>): EntryChanges {
+    const reported = Array.from(files).filter((file) => file.endsWith(".json"));
+    const fresh = reported.filter((file) => !this.#entries.has(file));
+    const gone = reported.filter((file) => this.#entries.has(file) && !existsSync(join(directory, file)));
+    // What throws comes before anything is changed: the next look must see the same.
+    const found = new Map<string, LocalEntry | undefined>();
+    readEntries(directory, fresh, found);
+    removeDead(directory, found, Array.from(found.keys()));
+    const removed = gone.flatMap((file) => this.#entries.get(file) ?? []);
+    for (const file of gone) this.#entries.delete(file);
+    for (const [file, entry] of found) this.#entries.set(file, entry);
+    return { added: Array.from(found.values()).filter((entry) => entry !== undefined), removed };
   }
 }
 
@@ -78,6 +90,22 @@ export function removeEmptyDirectory(directory: string): void {
   } catch (error) {
     const code = errorCode(error);
     if (code !== "ENOENT" && code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+  }
+}
+
+/** Reads files that are new. */
+function readEntries(directory: string, files: readonly string[], into: Map<string, LocalEntry | undefined>): void {
+  for (const file of files) {
+    const text = unlessMissing(() => readFileSync(join(directory, file), "utf8"));
+    if (text !== undefined) into.set(file, parseEntry(text));
+  }
+}
+
+/** Removes those of these files whose processes are dead. */
+function removeDead(directory: string, entries: Map<string, LocalEntry | undefined>, files: Iterable<string>): void {
+  for (const file of deadEntries(entries, files)) {
+    entries.delete(file);
+    removeFile(join(directory, file));
   }
 }
 

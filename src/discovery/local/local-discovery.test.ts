@@ -263,20 +263,21 @@ describe("LocalDiscovery", () => {
     await second.publisher.publish("worker-added", worker("b"));
     const next = subscribe(first);
     expect([await next(), await next()].sort()).toEqual(["added a", "added b"]);
-    const pending = next();
+    const [pending, notBegun] = [next(), subscribe(first)];
     await first.dispose();
     expect(await pending).toBe("end");
-    expect(await subscribe(first)()).toBe("end");
+    expect(await notBegun()).toBe("end");
     expect((await second.snapshot()).map(({ uid }) => uid)).toEqual(["b"]);
     await expect(first.publisher.publish("worker-added", worker("c"))).rejects.toThrow("was disposed of");
+    expect(() => first.subscribe()).toThrow("was disposed of");
     await second.dispose();
     expect(readdirSync(runtimeDirectory())).toEqual([]);
   });
 
   it("refuses what makes no sense", async () => {
     expect(() => new LocalDiscovery("")).toThrow(InvalidArgument);
-    expect(() => new LocalDiscovery("x", { pollInterval: 0 })).toThrow(
-      'option "pollInterval" must be a whole number from 1 to 2147483647, not 0',
+    expect(() => new LocalDiscovery("x", { pollInterval: -1 })).toThrow(
+      'option "pollInterval" must be a number of milliseconds, zero or more, not -1',
     );
     expect(() => new LocalDiscovery("x", { pollInterval: Number.NaN })).toThrow(InvalidArgument);
     const misspelt: object = { pollinterval: 5 };

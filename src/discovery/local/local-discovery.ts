@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { checkOption, checkOptions, must } from "../../checks/index.ts";
-import { WoolError } from "../../errors.ts";
 import { cleanUpAtExit, runtimeDirectory } from "../../host/index.ts";
 import {
   checkPublication,
@@ -8,6 +7,7 @@ import {
   type DiscoveryLike,
   type DiscoveryPublisherLike,
   type DiscoverySubscriberLike,
+  disposedError,
   type WorkerFilter,
 } from "../discovery.ts";
 import type { WorkerMetadata } from "../worker-metadata.ts";
@@ -21,13 +21,13 @@ import { LocalSubscription } from "./local-subscription.ts";
 export interface LocalDiscoveryOptions {
   /** An existing private directory that holds the namespace; default: the runtime directory of the user. */
   readonly directory?: string;
-  /** Milliseconds between looks for workers whose process died, and for changes where the system reports none; default 1000. */
+  /** Milliseconds between looks for workers whose process died, and for changes where the system reports none; default 1000, `Infinity` for never. */
   readonly pollInterval?: number;
 }
 
 const CHECKS = {
   directory: must.filledText,
-  pollInterval: must.wholeNumber(1, 2 ** 31 - 1),
+  pollInterval: must.duration,
 };
 
 /**
@@ -59,6 +59,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** Changes of the workers in the namespace, beginning with those that exist. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
+    if (this.#state === "disposed") throw disposedError(this.#what());
     return subscribeToWorkers((sink) => {
       if (this.#state === "disposed") {
         sink.end();
@@ -76,7 +77,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
 
   /** The workers in the namespace now. */
   async snapshot(): Promise<WorkerMetadata[]> {
-    const workers = this.#files.reader().changes(true).values();
+    const workers = this.#files.reader().changes("all").values();
     return [...workers].filter((worker) => worker !== undefined);
   }
 
@@ -102,10 +103,12 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
       this.#cancelExitCleanup ??= cleanUpAtExit(() => this.#files.removeOwn());
       this.#files.write(worker);
     } else {
-      throw new WoolError(
-        `worker ${worker.uid} cannot be announced: this LocalDiscovery(${JSON.stringify(this.namespace)}) was disposed of`,
-      );
+      throw disposedError(this.#what());
     }
+  }
+
+  #what(): string {
+    return `LocalDiscovery(${JSON.stringify(this.namespace)})`;
   }
 
   #sweep(): void {

@@ -125,14 +125,15 @@ export class NamespaceReader {
 
   /**
    * The workers that may have changed since the last look, each as it is now; `undefined` for one that is gone. With
-   * `all` it also looks whether the processes of those that are known still live.
+   * `all` it also looks whether the processes of those that are known still live; with names of files at no others.
    * @throws WoolError when others could enter the directory.
    */
-  changes(all: boolean): Map<string, WorkerMetadata | undefined> {
+  changes(which: "all" | "new" | ReadonlySet<string>): Map<string, WorkerMetadata | undefined> {
     const directory = this.#path();
     // One that is missing is read as empty.
     checkPrivateDirectory(directory);
-    const { added, removed } = this.#folder.look(directory, all);
+    const { added, removed } =
+      typeof which === "string" ? this.#folder.look(directory, which === "all") : this.#folder.lookAt(directory, which);
     const touched = new Set<string>();
     for (const entry of removed) {
       this.#entries.get(entry.worker.uid)?.delete(entry);

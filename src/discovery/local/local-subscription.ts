@@ -2,6 +2,7 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename } from "node:path";
 import { errorCode } from "../../checks/index.ts";
 import { WoolError } from "../../errors.ts";
+import { Timer } from "../../time/index.ts";
 import type { WorkerSink } from "../worker-subscription.ts";
 import type { LocalNamespace, NamespaceReader } from "./local-namespace.ts";
 
@@ -14,37 +15,48 @@ export class LocalSubscription {
   readonly #namespace: LocalNamespace;
   readonly #reader: NamespaceReader;
   readonly #sink: WorkerSink;
-  readonly #timer: NodeJS.Timeout;
+  readonly #pollInterval: number;
+  #timer: Timer | undefined;
   #watched: { readonly watcher: FSWatcher; readonly directory: string } | undefined;
   #scheduled: NodeJS.Immediate | undefined;
+  /** Files that were reported since the last look; `undefined` when it is not known which. */
+  #reported: Set<string> | undefined = new Set();
 
   constructor(namespace: LocalNamespace, sink: WorkerSink, pollInterval: number) {
     this.#namespace = namespace;
     this.#reader = namespace.reader();
     this.#sink = sink;
-    this.#timer = setInterval(() => this.#look(true), pollInterval).unref();
-    this.#look(true);
+    this.#pollInterval = pollInterval;
+    this.#poll();
   }
 
   /** Ends the iteration and frees the watcher and the timer. Idempotent. */
   close(): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    clearInterval(this.#timer);
+    this.#timer?.clear();
     clearImmediate(this.#scheduled);
     this.#unwatch();
     this.#sink.end();
     this.#namespace.removeIfEmpty();
   }
 
-  /** `all`: looks for dead processes, too. */
-  #look(all: boolean): void {
+  #poll(): void {
+    this.#timer = new Timer(this.#pollInterval, () => this.#poll()).unref();
+    this.#look("all");
+  }
+
+  /** `all`: looks for dead processes, too. `new`: for what was reported, or at every file where that is not known. */
+  #look(which: "all" | "new"): void {
+    clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     if (this.#state === "closed") return;
     try {
       // Watching comes first: what changes after the look is then reported.
       this.#watch();
-      const changes = this.#reader.changes(all);
+      const reported = this.#reported;
+      this.#reported = new Set();
+      const changes = this.#reader.changes(which === "all" ? which : (reported ?? which));
       this.#state = "following";
       for (const [uid, worker] of changes) if (worker === undefined) this.#sink.drop(uid);
       for (const worker of changes.values()) if (worker !== undefined) this.#sink.change(worker);
@@ -52,6 +64,8 @@ export class LocalSubscription {
       // The directory is not private: no later look is going to like it better.
       if (error instanceof WoolError) this.#sink.fail(error);
       else this.#reportOnce(error);
+      // What was reported has not been seen.
+      this.#reported = undefined;
     }
   }
 
@@ -64,16 +78,22 @@ export class LocalSubscription {
     }
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) {
+      this.#reported = undefined;
       this.#lookSoon();
       return;
     }
     const directory = `${stats.ino}/${stats.birthtimeMs}`;
     if (this.#watched?.directory === directory) return;
     this.#unwatch();
+    // It is another folder than the one that was looked at, or the first.
+    this.#reported = undefined;
     try {
       const watcher = watch(path, { persistent: false }, (_type, file) => {
         if (file === basename(path)) this.#unwatch();
-        if (file === null || !file.startsWith(".")) this.#lookSoon();
+        if (file === null || file === basename(path)) this.#reported = undefined;
+        else if (file.startsWith(".")) return;
+        else this.#reported?.add(file);
+        this.#lookSoon();
       });
       // Most often the system's limit of watches is reached: polling goes on.
       watcher.on("error", () => this.#unwatch());
@@ -94,7 +114,7 @@ export class LocalSubscription {
   }
 
   #lookSoon(): void {
-    this.#scheduled ??= setImmediate(() => this.#look(false)).unref();
+    this.#scheduled ??= setImmediate(() => this.#look("new")).unref();
   }
 
   #unwatch(): void {

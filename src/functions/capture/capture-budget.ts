@@ -8,28 +8,30 @@ const MOST_OF_PACKAGES = 2000;
 
 let counted: number | undefined;
 let functions = 0;
+let taken = 0;
 let ofPackages = 0;
-/** It is refused once: how the user gets there is found by going on. */
 let isRefused = false;
 
 /**
  * Counts a function that travels by value in the capture that is under way. Throws `ShippingError` when there are too
- * many of them.
+ * many of them, and for each one after that: how the user gets there is found among those that were taken before.
  */
 export function countFunction(fn: object, site: CodeSite | undefined): void {
   const capture = captureNumber();
   if (capture !== counted) {
     functions = 0;
+    taken = 0;
     ofPackages = 0;
     isRefused = false;
   }
   counted = capture;
   functions += 1;
+  taken += 1;
   const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(site?.file.script.url ?? "") ?? [];
   if (name !== undefined) ofPackages += 1;
-  if (isRefused || (functions <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES)) return;
+  if (!isRefused && taken <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES) return;
   isRefused = true;
-  const most = functions > MOST_FUNCTIONS ? MOST_FUNCTIONS : MOST_OF_PACKAGES;
+  const most = taken > MOST_FUNCTIONS ? MOST_FUNCTIONS : MOST_OF_PACKAGES;
   const origin = name === undefined ? "" : ` of the package "${name}"`;
   throw new ShippingError(
     `${titleOfFunction(fn)}${origin} is one of more than ${most.toLocaleString("en")} functions that would have to ` +
@@ -39,7 +41,12 @@ export function countFunction(fn: object, site: CodeSite | undefined): void {
   );
 }
 
-/** How many functions travelled by value in the capture that was made last. */
+/** Counts a function that the capture has taken apart before, and that travels in another payload too. */
+export function countAgain(): void {
+  functions += 1;
+}
+
+/** How many functions the capture that is under way has counted so far. */
 export function countedFunctions(): number {
-  return functions;
+  return captureNumber() === counted ? functions : 0;
 }

@@ -109,6 +109,8 @@ function computedKey(cls: object, site: CodeSite, member: ComputedMember): Key {
     const wellKnown: unknown = key.property.type === "Identifier" ? Reflect.get(Symbol, key.property.name) : undefined;
     if (typeof wellKnown === "symbol") return wellKnown;
   }
+  const named = key.type === "Identifier" ? constantKey(cls, site, key.name) : undefined;
+  if (named !== undefined) return named;
   const holder = member.static ? cls : prototypeOf(cls);
   const text = memberText(site, member);
   for (const candidate of Reflect.ownKeys(holder)) {
@@ -121,6 +123,15 @@ function computedKey(cls: object, site: CodeSite, member: ComputedMember): Key {
     [site.file.source.slice(key.start, key.end)],
     "give the member a plain name, or assign it in the constructor",
   );
+}
+
+/** The key that a constant around a class holds, if the engine kept that. */
+function constantKey(cls: object, { unit }: CodeSite, name: string): Key | undefined {
+  const binding = unit.scope.lookup(name);
+  if (binding === undefined || (binding.kind !== "const" && binding.imported === undefined)) return undefined;
+  const scope = viewFunction(cls).scopes.find(({ variables }) => Object.hasOwn(variables, name));
+  const value = scope === undefined ? undefined : readVariable(scope, name);
+  return typeof value === "string" || typeof value === "symbol" ? value : undefined;
 }
 
 function memberText(site: CodeSite, member: ComputedMember): string {

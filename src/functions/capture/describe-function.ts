@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { intrinsicPathOf } from "../engine/index.ts";
-import { builtinPlaceOf } from "../modules/index.ts";
+import { builtinPlaceOf, importedAs } from "../modules/index.ts";
 import { describeProperties, integrityOf, type PartsList, type PlainData } from "../shipment/index.ts";
 
 type Facts = { readonly [key: string]: PlainData };
@@ -13,6 +13,13 @@ const DEFAULT_PROTOTYPES: ReadonlySet<string> = new Set([
   "%AsyncGeneratorFunction.prototype%",
 ]);
 
+const constructors = new WeakSet<object>();
+
+/** Remembers that a function has made an instance that travels: its receivers make it once, as they do with classes. */
+export function noteConstructor(fn: object): void {
+  constructors.add(fn);
+}
+
 /** Everything about a function object that its code does not say; live values go into `parts`. */
 export function describeFunction(fn: object, parts: PartsList): Facts {
   const facts: Record<string, PlainData> = { ...describeNameAndLength(fn) };
@@ -24,6 +31,7 @@ export function describeFunction(fn: object, parts: PartsList): Facts {
   }
   const prototype = describePrototype(fn, parts);
   if (prototype !== undefined) facts["prototype"] = prototype;
+  if (constructors.has(fn) || prototype !== undefined) facts["constructs"] = true;
   const integrity = integrityOf(fn);
   if (integrity !== "open") facts["integrity"] = integrity;
   return facts;
@@ -69,8 +77,37 @@ function describePrototype(fn: object, parts: PartsList): PlainData | undefined 
   if (types.isGeneratorFunction(fn) && parent !== null && intrinsicPathOf(parent) !== undefined) {
     return describeInPlace(prototype, () => true, parts, true);
   }
-  if (!isOwnPrototype(fn, prototype)) return { value: parts.add(prototype, ".prototype") };
+  if (!isOwnPrototype(fn, prototype)) {
+    if (!takesPlace(fn, prototype)) return { value: parts.add(prototype, ".prototype") };
+    const facts = describeInPlace(prototype, () => true, parts, parent !== null);
+    return { ...facts, replaced: true };
+  }
   return describeInPlace(prototype, isAddedToPrototype, parts, parent === Object.prototype);
+}
+
+/** The functions whose own prototypes stand for the objects that a program put in their place. */
+const replaced = new WeakMap<object, object>();
+
+/**
+ * True for an object that a program put in the place of a function's own prototype, and of no other one's before: the
+ * function's own stands for it elsewhere.
+ */
+function takesPlace(fn: object, prototype: object): boolean {
+  const owner = replaced.get(prototype);
+  if (owner !== undefined) return owner === fn;
+  const parent = Reflect.getPrototypeOf(prototype);
+  if (types.isProxy(prototype) || (parent !== null && parent !== Object.prototype)) return false;
+  const maker: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+  if (typeof maker === "function" && maker !== fn && isOwnPrototype(maker, prototype)) return false;
+  if (!hasNoInternalState(prototype) || importedAs(prototype) !== undefined) return false;
+  replaced.set(prototype, fn);
+  return true;
+}
+
+/** The function whose own prototype stands elsewhere for an object; undefined for other objects. */
+export function replacedPrototypeOf(prototype: object): object | undefined {
+  const owner = replaced.get(prototype);
+  return owner !== undefined && Reflect.get(owner, "prototype") === prototype ? owner : undefined;
 }
 
 /** True for the object that came with the function. */
@@ -117,7 +154,7 @@ export function describeInPlace(
   isAddition: (key: string | symbol, descriptor: PropertyDescriptor) => boolean,
   parts: PartsList,
   hasExpectedParent: boolean,
-): PlainData | undefined {
+): Facts | undefined {
   const facts: Record<string, PlainData> = {};
   const properties = describeProperties(prototype, isAddition, parts, ".prototype");
   if (properties.length > 0) facts["properties"] = properties;

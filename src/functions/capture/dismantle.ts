@@ -1,7 +1,14 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { types } from "node:util";
-import { asOneCapture, EngineClosed, type FunctionView, type Script, viewFunction } from "../engine/index.ts";
+import {
+  afterCapture,
+  asOneCapture,
+  EngineClosed,
+  type FunctionView,
+  type Script,
+  viewFunction,
+} from "../engine/index.ts";
 import { type ModuleReference, moduleFactsOf, requiredExport, toRootRelative } from "../modules/index.ts";
 import {
   type AnyFunction,
@@ -19,7 +26,7 @@ import {
   type ShippingPolicy,
   titleOfFunction,
 } from "../shipment/index.ts";
-import { countFunction } from "./capture-budget.ts";
+import { countAgain, countFunction } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
@@ -52,9 +59,33 @@ function byReference(shipment: Dismantled, reason: string): DismantledWithReason
   return { shipment, way: "reference", reason, captured: [] };
 }
 
+/** What the capture that is under way has taken apart: none of it changes before its end. */
+const takenApart = new Map<object, { readonly policy: ShippingPolicy; readonly result: DismantledWithReason }>();
+
 /** Does what `dismantle` does, and says why. */
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
-  return asOneCapture(() => takeApart(fn, policy));
+  return asOneCapture(() => {
+    const known = takenApart.get(fn);
+    if (known !== undefined && isAsGood(known.policy, policy)) {
+      if (known.result.way === "value") countAgain();
+      return known.result;
+    }
+    const result = takeApart(fn, policy);
+    if (takenApart.size === 0) afterCapture(() => takenApart.clear());
+    takenApart.set(fn, { policy, result });
+    return result;
+  });
+}
+
+/** True when what was taken apart with one policy is what another one asks for. */
+function isAsGood(made: ShippingPolicy, wanted: ShippingPolicy): boolean {
+  if (made === wanted) return true;
+  return (
+    made.ship === wanted.ship &&
+    made.unavailable === wanted.unavailable &&
+    made.destination === wanted.destination &&
+    (wanted.holder === undefined || made.holder === wanted.holder)
+  );
 }
 
 function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {

@@ -1,5 +1,6 @@
 export { countedFunctions } from "./capture-budget.ts";
 export { noteMembers } from "./class-members.ts";
+export { noteConstructor } from "./describe-function.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dismantle.ts";
 export { usesReceiver } from "./function-facts.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";

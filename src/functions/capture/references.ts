@@ -24,7 +24,7 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import { noteHolder } from "./class-members.ts";
-import { isOwnPrototype } from "./describe-function.ts";
+import { isOwnPrototype, replacedPrototypeOf } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
 
 /** A property by which an object says that it travels by the name of its export, wherever it has one. */
@@ -178,8 +178,10 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
     return byModule(value, reference);
   }
   const constructor: unknown = Reflect.getOwnPropertyDescriptor(value, "constructor")?.value;
-  if (typeof constructor === "function" && isOwnPrototype(constructor, value)) {
-    return { head: { kind: "prototype" }, dependencies: [], early: [constructor], parts: [], labels: [] };
+  const owner =
+    typeof constructor === "function" && isOwnPrototype(constructor, value) ? constructor : replacedPrototypeOf(value);
+  if (owner !== undefined) {
+    return { head: { kind: "prototype" }, dependencies: [], early: [owner], parts: [], labels: [] };
   }
   return undefined;
 }

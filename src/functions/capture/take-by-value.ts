@@ -74,20 +74,36 @@ function shipmentOf(
 
 type Captured = ReadonlyMap<string, CapturedValue>;
 
-const fixed = new WeakMap<object, { readonly captured: Captured; readonly version: number }>();
+/** What a receiver lacks may travel otherwise, so that is kept apart, and found anew when it lacks more. */
+interface FixedCapture {
+  readonly captured: Captured;
+  readonly version: number;
+  readonly lacking: number;
+}
 
-/** What cannot change is looked up once. What the receiver lacks may travel otherwise, so then it is looked at again. */
+const fixed = new WeakMap<object, FixedCapture>();
+const fixedWithout = new WeakMap<ReadonlyMap<string, string>, WeakMap<object, FixedCapture>>();
+
+function fixedFor({ unavailable }: ShippingPolicy): WeakMap<object, FixedCapture> {
+  if (unavailable === undefined || unavailable.size === 0) return fixed;
+  const known = fixedWithout.get(unavailable) ?? new WeakMap<object, FixedCapture>();
+  fixedWithout.set(unavailable, known);
+  return known;
+}
+
+/** What cannot change is looked up once. */
 function captureAll(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): Captured {
   const version = overridesVersion();
-  const isUsual = policy.unavailable === undefined || policy.unavailable.size === 0;
-  const known = isUsual ? fixed.get(fn) : undefined;
-  if (known !== undefined && known.version === version) return known.captured;
+  const lacking = policy.unavailable?.size ?? 0;
+  const cache = fixedFor(policy);
+  const known = cache.get(fn);
+  if (known?.version === version && known.lacking === lacking) return known.captured;
   refuseWhatCannotTravel(site);
-  const variables = site.free.size === 0 ? [] : captureVariables(fn, site, scopesOf(fn, site, source));
+  const scopes = site.free.size === 0 ? [] : lacking === 0 ? scopesOf(fn, site, source) : source().scopes;
+  const variables = site.free.size === 0 ? [] : captureVariables(fn, site, scopes);
   const captured = new Map(variables.map((variable) => [variable.name, captureValue(fn, site, variable, policy)]));
-  if (!isUsual) return captured;
-  if (variables.every(({ name }) => captured.get(name)?.isFixed)) fixed.set(fn, { captured, version });
-  else noteRead(fn, variables, captured);
+  if (variables.every(({ name }) => captured.get(name)?.isFixed)) cache.set(fn, { captured, version, lacking });
+  else if (lacking === 0) noteRead(fn, variables, captured);
   return captured;
 }
 

@@ -17,6 +17,7 @@ export { type PrivateMember, privateMembers, privateMembersAt } from "./private-
 export { loadedUrls, type Script, scriptFrom, scriptOf } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
 export {
+  afterCapture,
   asOneCapture,
   beginCapture,
   captureNumber,

@@ -21,6 +21,7 @@ const known = new WeakMap<object, KnownShape>();
  * A program that adds to them, as with a plugin, has another function than a process that only loads the package.
  */
 export function shapeOf(fn: object): string {
+  if (fillsItself(fn)) return "";
   const holders = holdersOf(fn);
   const count = holders.reduce((sum, holder) => sum + Object.getOwnPropertyNames(holder).length, 0);
   const existing = known.get(fn);
@@ -29,6 +30,11 @@ export function shapeOf(fn: object): string {
   const shape = names.length === 0 ? "" : contentHash(names.sort().join()).slice(0, 8);
   known.set(fn, { count, shape });
   return shape;
+}
+
+/** True for a class of zod 4: it gets its members when its first instance is made, here as there. */
+function fillsItself(fn: object): boolean {
+  return Object.hasOwn(fn, Symbol.hasInstance) && Object.hasOwn(fn, "init");
 }
 
 function holdersOf(fn: object): object[] {

@@ -43,9 +43,16 @@ export function adoptUnlessOwn(value: object, head: Head): void {
 export function assembleFunction(head: Head, isCall: boolean): Assembled {
   const original = isCall ? undefined : returning(head);
   if (original !== undefined) return original;
+  const existing = existingConstructor(head);
+  if (existing !== undefined) {
+    applyNameAndLength(existing.value, head);
+    return { value: existing.value, complete: (parts) => fillFunction(existing, head, parts) };
+  }
   const { factory, dependency, data } = codeFactory(String(head["code"]));
   const instance = factory({ superclass: undefined, keys: [] });
   const { value, holder } = instance;
+  instances.set(value, instance);
+  if (head["constructs"] === true) constructors.add(value);
   adoptUnlessOwn(value, head);
   applyNameAndLength(value, head);
   const usesSuper = typeof head["home"] === "number" && holder !== undefined;
@@ -61,14 +68,32 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
     index: undefined,
     privates: undefined,
   });
-  return {
-    value,
-    complete: (parts) => {
-      instance.fill(parts);
-      if (typeof head["home"] === "number" && holder !== undefined) setPrototype(holder, parts[head["home"]]);
-      completeFunction(value, head, parts);
-    },
-  };
+  return { value, complete: (parts) => fillFunction(instance, head, parts) };
+}
+
+/** Functions that make instances. As classes are, they are revived once, so that `instanceof` holds for all of these. */
+const constructors = new WeakSet<object>();
+
+/** What a function that makes instances was revived as before, from the same code. */
+function existingConstructor(head: Head): CodeInstance | undefined {
+  const existing = identified(String(head["id"]));
+  if (existing === undefined || isOwnId(String(head["id"]))) return undefined;
+  if (head["constructs"] !== true && !constructors.has(existing)) return undefined;
+  if (revivedSource(existing)?.code?.hash !== head["code"]) return undefined;
+  constructors.add(existing);
+  return instances.get(existing);
+}
+
+function fillFunction(instance: CodeInstance, head: Head, parts: readonly unknown[]): void {
+  const { value, holder } = instance;
+  instance.fill(parts);
+  if (typeof head["home"] === "number" && holder !== undefined) setPrototype(holder, parts[head["home"]]);
+  if (constructors.has(value)) {
+    const { prototype } = head;
+    takeBack(value, undefined, head["properties"], parts);
+    takeBack(prototypeOf(value), undefined, isRecord(prototype) ? prototype["properties"] : [], parts);
+  }
+  completeFunction(value, head, parts);
 }
 
 /** Gives a function the name and length that it has at its origin. */
@@ -98,6 +123,7 @@ function completePrototype(value: object, described: Head, parts: readonly unkno
   const prototype: unknown = Reflect.get(value, "prototype");
   if (typeof prototype !== "object" || prototype === null) return;
   if (typeof described["parent"] === "number") setPrototype(prototype, parts[described["parent"]]);
+  if (described["replaced"] === true) Reflect.deleteProperty(prototype, "constructor");
   defineDescribed(prototype, described["properties"], parts);
   applyIntegrity(prototype, described["integrity"]);
 }

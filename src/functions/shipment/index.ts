@@ -1,13 +1,11 @@
 export { BoundedMap } from "./bounded-map.ts";
-export { Cell } from "./cell.ts";
 export { type CodeData, INSERTED, isRecord, isStringList, toCodeData, toPlain } from "./code-data.ts";
 export { contentHash, contentOf, dependencyOf } from "./content-hash.ts";
 export { adopt, identified, identify, identityOf, isOwnId, PortableIds, processId } from "./identity.ts";
 export { type ModulePattern, override, overrideFor, overridesVersion } from "./overrides.ts";
 export { applyIntegrity, defineDescribed, describedKeys, describeProperties, integrityOf } from "./own-properties.ts";
-export { IS_BUNDLED, OWN_URL } from "./own-url.ts";
 export { noteRevived, type PristineClass, type PrivateAccess, type RevivedSource, revivedSource } from "./revived.ts";
-export { registerRuntimeExports, runtimeExport, runtimeNameOf } from "./runtime-exports.ts";
+export { Cell, IS_BUNDLED, OWN_URL, registerRuntimeExports, runtimeExport, runtimeNameOf } from "./runtime-exports.ts";
 export {
   type Assembled,
   type Dependency,

@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
 const names = new WeakMap<object, string>();
 const values = new Map<string, object>();
 
@@ -23,3 +26,32 @@ export function runtimeNameOf(value: object): string | undefined {
 export function runtimeExport(name: string): object | undefined {
   return values.get(name);
 }
+
+/**
+ * A captured variable that some function assigns to. The functions that share the variable share the cell, so an
+ * assignment in one is seen by the others, here as at the other side.
+ */
+export class Cell {
+  v: unknown;
+
+  constructor(v?: unknown) {
+    this.v = v;
+  }
+}
+
+registerRuntimeExports("wool-ts/functions", { Cell });
+
+/**
+ * The url of the file that this code is in. That is the bundle when a program was bundled; as CommonJS, where
+ * `import.meta` is empty, Node tells it in `__filename`.
+ */
+export const OWN_URL: string =
+  typeof import.meta.url === "string"
+    ? import.meta.url
+    : pathToFileURL(typeof __filename === "string" ? __filename : join(process.cwd(), "program.js")).href;
+
+/** What the build calls the files that this code may be in, and what its source is called. */
+const OWN_FILE = /\/(?:wool-[0-9A-Z]{8}\.c?js|wool-worker\.mjs|runtime-exports\.ts)$/;
+
+/** True when a bundler put this code into a file of the user's program. */
+export const IS_BUNDLED = !OWN_FILE.test(OWN_URL);

@@ -14,15 +14,9 @@ import {
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import {
-  type CallContext,
-  type CallOptions,
-  currentCallContext,
-  type Route,
-  type RoutineSpec,
-} from "../../routine/index.ts";
+import { type CallContext, type CallOptions, currentCallContext, type RoutineSpec } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
-import { dumpWith, type EncodedValue, functionPort, ValueEncoder } from "../../values/index.ts";
+import { dumpWith, type EncodedValue, functionPort, jsonSerializer, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
@@ -49,6 +43,21 @@ export class RoutineCaller {
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
     return this.#call(spec, args, options, undefined);
+  }
+
+  /**
+   * Calls a routine for somebody who has many calls under way: the end is told to a function, without a promise. Returns
+   * what cancels the call, if it was made.
+   */
+  begin(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    context: CallContext | undefined,
+    options: CallOptions | undefined,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+  ): Call | undefined {
+    return this.#begin(spec, args, context, options, undefined, resolve, reject);
   }
 
   /** Calls a routine on one worker and no other. */
@@ -97,20 +106,33 @@ export class RoutineCaller {
     member: Member | undefined,
   ): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      try {
-        const context = currentCallContext();
-        const effective = effectiveOptions(spec, context, options);
-        if (effective?.signal?.aborted === true) {
-          reject(effective.signal.reason);
-          return;
-        }
-        const call = this.#make(spec, args, context, effective, resolve, reject);
-        this.#submit(call, member);
-        attend(call, context, effective);
-      } catch (error) {
-        reject(fromCaller(error));
-      }
+      this.#begin(spec, args, currentCallContext(), options, member, resolve, reject);
     }).then(undefined, throwAtCallSite);
+  }
+
+  #begin(
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    context: CallContext | undefined,
+    options: CallOptions | undefined,
+    member: Member | undefined,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+  ): Call | undefined {
+    try {
+      const effective = effectiveOptions(spec, context, options);
+      if (effective?.signal?.aborted === true) {
+        reject(effective.signal.reason);
+        return undefined;
+      }
+      const call = this.#make(spec, args, context, effective, resolve, reject);
+      this.#submit(call, member);
+      attend(call, context, effective);
+      return call;
+    } catch (error) {
+      reject(fromCaller(error));
+      return undefined;
+    }
   }
 
   /** A call that nobody takes ends, and leaves nothing behind. */
@@ -136,13 +158,12 @@ export class RoutineCaller {
       spec.method ? args[0] : undefined,
       this.#unavailable.size === 0 ? undefined : this.#unavailable,
     );
-    const sent = this.#encode(spec, route, args, options);
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
-    call.pool = this.#pool;
-    call.extras = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
-    call.args = sent.args;
-    call.signals = sent.signals;
-    if (route.dependencies.length > 0 || sent.dependencies.length > 0) {
+    const dependencies = this.#encode(call, spec, args, options);
+    // Another language has no use for the members of a pool.
+    if (route.encoding === undefined) call.pool = this.#pool;
+    call.extras = makeExtras(spec, context, options, dependencies, this.#dataOnly);
+    if (route.dependencies.length > 0 || dependencies.length > 0) {
       let isRemade = false;
       call.remake = (unavailable, why) => {
         const before = this.#unavailable.size;
@@ -167,13 +188,11 @@ export class RoutineCaller {
     call.route = spec.route(spec.method ? args[0] : undefined, this.#unavailable);
     const { extras } = call;
     if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
-    const sent = this.#encode(spec, call.route, args, options);
+    const dependencies = this.#encode(call, spec, args, options);
     // Its time runs from the call on.
-    const made = makeExtras(spec, context, options, sent.dependencies, this.#dataOnly);
+    const made = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     call.extras = { ...made, acceptBy: extras.acceptBy };
-    call.args = sent.args;
-    call.signals = sent.signals;
-    if (sent.signals !== undefined) followSignals(call, sent.signals);
+    if (call.signals !== undefined) followSignals(call, call.signals);
   }
 
   /**
@@ -190,14 +209,16 @@ export class RoutineCaller {
     return Payload.inMemory(slab, start, end);
   }
 
+  /** Gives a call its encoded arguments. Returns what they depend on. */
   #encode(
+    call: Call,
     spec: RoutineSpec,
-    { weak }: Route,
     args: readonly unknown[],
     options: CallOptions | undefined,
-  ): SentArguments {
+  ): readonly Dependency[] {
     const encoder = this.#encoder;
     const serializer = spec.options.serializer;
+    const { weak } = call.route;
     let bytes: EncodedValue;
     let signals: readonly LiveSignal[] | undefined;
     openSignals();
@@ -209,15 +230,10 @@ export class RoutineCaller {
       signals = closeSignals();
     }
     const dependencies = serializer === undefined ? encoder.dependencies : [];
-    return { args: this.#keep(bytes, options), dependencies, signals };
+    call.args = this.#keep(bytes, options);
+    call.signals = signals;
+    return dependencies;
   }
-}
-
-/** Encoded arguments. */
-interface SentArguments {
-  readonly args: Payload;
-  readonly dependencies: readonly Dependency[];
-  readonly signals: readonly LiveSignal[] | undefined;
 }
 
 /** Ties a call to its signals, its limits and the observer of the task that makes it. */
@@ -254,8 +270,9 @@ function makeExtras(
   dependencies: readonly Dependency[],
   dataOnly: boolean,
 ): CallExtras | undefined {
-  const encoded = context === undefined ? undefined : encodeContext(context);
   const serializer = spec.options.serializer;
+  // Context variables travel in the encoding of this runtime only.
+  const encoded = context === undefined || serializer === jsonSerializer ? undefined : encodeContext(context);
   const caller = context?.task?.id;
   if (
     options === undefined &&

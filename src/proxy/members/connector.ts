@@ -10,6 +10,8 @@ const WARNING_MS = 60_000;
 /** Connects to the workers of a pool. It leaves a worker that it could not reach alone for a while. */
 export class Connector {
   readonly #members: ReadonlyMap<string, Member>;
+  /** Members that may not be connected. The others need no look: there may be thousands. */
+  readonly #unconnected = new Set<Member>();
   /** When it last warned of each worker, by uid. */
   readonly #warnedAt = new Map<string, number>();
   /** Uids of workers that were reached once, or told to be out of reach. */
@@ -22,16 +24,30 @@ export class Connector {
     this.#unreachable = unreachable;
   }
 
+  /** A member has come, or its connection was lost. */
+  watch(member: Member): void {
+    this.#unconnected.add(member);
+  }
+
+  /** A member has gone. */
+  forget(member: Member): void {
+    this.#unconnected.delete(member);
+  }
+
   /**
    * Connects to every worker that is not connected. `isCalm`: there is no hurry, because another worker is expected back;
    * a worker that could not be reached just now is left alone even if it is the only one.
    */
   connect(isCalm: boolean): void {
-    let hopeful = isCalm;
+    if (this.#unconnected.size === 0) return;
+    let hopeful = isCalm || this.#unconnected.size < this.#members.size;
     const idle: Member[] = [];
-    for (const member of this.#members.values()) {
-      if (member.link.state === "idle") idle.push(member);
+    for (const member of this.#unconnected) {
+      const { state, sessions } = member.link;
+      if (state === "idle") idle.push(member);
       else hopeful = true;
+      // One whose task threads have all ended may lose its connection without another word.
+      if (state === "ready" && sessions.length > 0) this.#unconnected.delete(member);
     }
     const now = idle.length === 0 ? 0 : performance.now();
     for (const member of idle) {

@@ -1,8 +1,8 @@
 import type { Call, PoolReference, Recipient } from "../../call/index.ts";
 import { acquireLink, type LinkListener, releaseLink } from "../../connection/index.ts";
-import type { WorkerMetadata } from "../../discovery/index.ts";
+import { runsLanguage, type WorkerMetadata } from "../../discovery/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
-import type { CallerLimits } from "../../wire/index.ts";
+import { type CallerLimits, DEFAULT_LANGUAGE } from "../../wire/index.ts";
 
 /** A task thread of a worker, as a scheduler sees it. */
 export interface MemberSession {
@@ -72,6 +72,11 @@ export class Member implements Recipient {
 
   get uid(): string {
     return this.metadata.uid;
+  }
+
+  /** It runs routines whose code travels. */
+  get isUsual(): boolean {
+    return runsLanguage(this.metadata, DEFAULT_LANGUAGE);
   }
 
   /** The session with the fewest tasks among those that have room. */

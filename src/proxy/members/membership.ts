@@ -1,5 +1,11 @@
 import { messageOf } from "../../checks/index.ts";
-import type { DiscoveryEvent, DiscoveryLike, WorkerFilter, WorkerMetadata } from "../../discovery/index.ts";
+import type {
+  DiscoveryEvent,
+  DiscoveryLike,
+  DiscoverySubscriberLike,
+  WorkerFilter,
+  WorkerMetadata,
+} from "../../discovery/index.ts";
 import { VersionMismatch } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
@@ -43,6 +49,8 @@ export class Membership {
   readonly #incompatible = new Map<string, string>();
   /** Uids of workers whose life the pool itself follows. */
   readonly #own = new Set<string>();
+  /** Uids of members that count towards the lease. */
+  readonly #leased = new Set<string>();
   /** Those of them that a discovery tells of, as it does. */
   readonly #announced = new Map<string, WorkerMetadata>();
 
@@ -55,10 +63,11 @@ export class Membership {
     return this.#scheduler.members.size;
   }
 
-  /** Follows a discovery until `close`. */
+  /** Follows a discovery until `close`. Throws what its `subscribe` throws: one that cannot be used at all. */
   subscribe(discovery: DiscoveryLike): void {
+    const subscriber = discovery.subscribe(this.#options.filter);
     this.#state = "subscribed";
-    void this.#follow(discovery, FIRST_RETRY_MS);
+    void this.#follow(discovery, FIRST_RETRY_MS, subscriber);
   }
 
   /** Follows the roster of the pool that a task came from, until `close`. Everybody who is in it now is a member at once. */
@@ -116,6 +125,7 @@ export class Membership {
     const member = this.#scheduler.members.get(uid);
     if (member === undefined) return undefined;
     this.#scheduler.remove(member);
+    this.#leased.delete(uid);
     member.release(gone);
     this.#options.changed(uid);
     this.#fill();
@@ -133,10 +143,10 @@ export class Membership {
     this.#subscription?.return?.().catch(() => undefined);
   }
 
-  async #follow(discovery: DiscoveryLike, retryIn: number): Promise<void> {
+  async #follow(discovery: DiscoveryLike, retryIn: number, subscriber?: DiscoverySubscriberLike): Promise<void> {
     let wait = retryIn;
     try {
-      const iterator = discovery.subscribe(this.#options.filter)[Symbol.asyncIterator]();
+      const iterator = (subscriber ?? discovery.subscribe(this.#options.filter))[Symbol.asyncIterator]();
       this.#subscription = iterator;
       for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
         if (this.#state === "closed") return;
@@ -188,6 +198,7 @@ export class Membership {
       this.#waiting.set(worker.uid, worker);
       return;
     }
+    if (!this.#options.reserved.has(worker.uid)) this.#leased.add(worker.uid);
     scheduler.add(Member.join(worker, scheduler, this.#options.credentials, this.#options.limits));
     this.#options.changed(worker.uid);
     emitWorkerEvent("worker-added", worker);
@@ -201,10 +212,7 @@ export class Membership {
 
   #hasRoomFor({ uid }: WorkerMetadata): boolean {
     const { reserved, lease } = this.#options;
-    if (reserved.has(uid) || lease === Number.POSITIVE_INFINITY) return true;
-    let leased = 0;
-    for (const member of this.#scheduler.members.keys()) if (!reserved.has(member)) leased++;
-    return leased < lease;
+    return reserved.has(uid) || this.#leased.size < lease;
   }
 
   /** Gives the place of a worker that has left to one that waits for it. */

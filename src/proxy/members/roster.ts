@@ -65,6 +65,7 @@ export class Roster implements PoolReference {
   #version: number;
   /** The version that the first of `#changes` made. */
   #firstChange: number;
+  #latest: { readonly since: number; readonly version: number; readonly bytes: Uint8Array } | undefined;
   #complete: { readonly version: number; readonly bytes: Uint8Array } | undefined;
 
   /** `id`: that of the pool whose roster this is a copy of; the copy knows nobody until it is told. */
@@ -122,6 +123,14 @@ export class Roster implements PoolReference {
   describe(since: number): Uint8Array | undefined {
     if (since === this.#version) return undefined;
     if (since + 1 < this.#firstChange) return this.#describeAll();
+    // A change is told to many sessions that all know the version before it.
+    if (this.#latest?.version !== this.#version || this.#latest.since !== since) {
+      this.#latest = { since, version: this.#version, bytes: this.#describeChanges(since) };
+    }
+    return this.#latest.bytes;
+  }
+
+  #describeChanges(since: number): Uint8Array {
     const changed = new Set(this.#changes.slice(since + 1 - this.#firstChange));
     const members = [...changed].flatMap((uid) => this.#members.get(uid) ?? []);
     const removed = [...changed].filter((uid) => !this.#members.has(uid));

@@ -10,6 +10,7 @@ import { checkOption, describeValue, must } from "../../checks/index.ts";
 import { InvalidArgument, TaskCancelled, TransientRpcError, type WoolError } from "../../errors.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import { Timer } from "../../time/index.ts";
+import { DEFAULT_LANGUAGE } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import { isEligible } from "./eligible-workers.ts";
 import { Placement } from "./placement.ts";
@@ -247,9 +248,12 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
 }
 
 function unfit(uid: string, { route, extras }: Call): InvalidArgument {
+  const { needs = [] } = extras ?? {};
+  const { language = DEFAULT_LANGUAGE } = route;
+  const what = needs.length === 0 ? `is a function of ${language}` : `needs ${listTags(needs)}`;
   return new InvalidArgument(
-    `${route.name} cannot be sent to worker ${uid}: it needs ${listTags(extras?.needs ?? [])}, ` +
-      "and the worker lacks some of them; context.workers has those that do not",
+    `${route.name} cannot be sent to worker ${uid}: it ${what}, which the worker does not have or run; ` +
+      "context.workers has those that do",
   );
 }
 

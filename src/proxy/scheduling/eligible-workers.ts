@@ -1,59 +1,81 @@
 import { LoadBalancerContext } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
-import type { WorkerMetadata } from "../../discovery/index.ts";
+import { runsLanguage, type WorkerMetadata } from "../../discovery/index.ts";
+import { DEFAULT_LANGUAGE } from "../../wire/index.ts";
 
-/** The workers of a pool as balancers see them: all of them, and those that have the tags which some calls need. */
+const NO_TAGS: readonly string[] = Object.freeze([]);
+
+/** The workers that some calls may have. */
+interface Selection {
+  /** The language of the function. */
+  readonly language: string;
+  /** Tags that they need. */
+  readonly needs: readonly string[];
+  readonly context: LoadBalancerContext;
+}
+
+/**
+ * The workers of a pool as balancers see them: all that run routines of this runtime, and those that run other calls, which
+ * need tags or another language.
+ */
 export class EligibleWorkers {
-  /** Every worker. */
+  /** Every worker that runs routines whose code travels. */
   readonly all: LoadBalancerContext;
+  /** Every worker, whatever it runs. */
+  readonly everyone = new Map<string, WorkerMetadata>();
   readonly #load: (uid: string) => number;
-  /** By the tags, sorted. */
-  readonly #tagged = new Map<string, { readonly needs: readonly string[]; readonly context: LoadBalancerContext }>();
+  readonly #selections: Selection[];
+  /** By language and tags. */
+  readonly #byNeeds = new Map<string, Selection>();
 
   /** `load` tells how many tasks a worker has. */
   constructor(load: (uid: string) => number) {
     this.#load = load;
     this.all = new LoadBalancerContext(load);
+    this.#selections = [{ language: DEFAULT_LANGUAGE, needs: NO_TAGS, context: this.all }];
   }
 
-  /** The workers that may have a call. The same object for all calls that need the same tags. */
-  for({ extras }: Call): LoadBalancerContext {
-    const needs = extras?.needs;
-    if (needs === undefined) return this.all;
-    const key = JSON.stringify([...needs].sort());
-    const known = this.#tagged.get(key);
+  /** The workers that may have a call. The same object for all calls that need the same. */
+  for({ extras, route }: Call): LoadBalancerContext {
+    const { language = DEFAULT_LANGUAGE } = route;
+    const needs = extras?.needs ?? NO_TAGS;
+    if (needs.length === 0 && language === DEFAULT_LANGUAGE) return this.all;
+    const key = JSON.stringify([language, ...[...needs].sort()]);
+    const known = this.#byNeeds.get(key);
     if (known !== undefined) return known.context;
-    const context = new LoadBalancerContext(this.#load);
-    for (const worker of this.all.workers.values()) if (hasTags(worker, needs)) context.add(worker);
-    this.#tagged.set(key, { needs, context });
-    return context;
+    const selection: Selection = { language, needs, context: new LoadBalancerContext(this.#load) };
+    for (const worker of this.everyone.values()) if (isSelected(worker, selection)) selection.context.add(worker);
+    this.#byNeeds.set(key, selection);
+    this.#selections.push(selection);
+    return selection.context;
   }
 
   add(worker: WorkerMetadata): void {
-    this.all.add(worker);
-    for (const { needs, context } of this.#tagged.values()) if (hasTags(worker, needs)) context.add(worker);
+    this.everyone.set(worker.uid, worker);
+    for (const selection of this.#selections) if (isSelected(worker, selection)) selection.context.add(worker);
   }
 
   update(worker: WorkerMetadata): void {
-    this.all.update(worker);
-    for (const { needs, context } of this.#tagged.values()) {
-      if (!hasTags(worker, needs)) context.remove(worker.uid);
+    this.everyone.set(worker.uid, worker);
+    for (const selection of this.#selections) {
+      const { context } = selection;
+      if (!isSelected(worker, selection)) context.remove(worker.uid);
       else if (context.workers.has(worker.uid)) context.update(worker);
       else context.add(worker);
     }
   }
 
   remove(uid: string): void {
-    this.all.remove(uid);
-    for (const { context } of this.#tagged.values()) context.remove(uid);
+    this.everyone.delete(uid);
+    for (const { context } of this.#selections) context.remove(uid);
   }
 }
 
 /** Whether a worker may have a call. */
-export function isEligible(worker: WorkerMetadata, { extras }: Call): boolean {
-  return extras?.needs === undefined || hasTags(worker, extras.needs);
+export function isEligible(worker: WorkerMetadata, { extras, route }: Call): boolean {
+  return isSelected(worker, { language: route.language ?? DEFAULT_LANGUAGE, needs: extras?.needs ?? NO_TAGS });
 }
 
-function hasTags({ tags }: WorkerMetadata, needs: readonly string[]): boolean {
-  return needs.every((tag) => tags.has(tag));
+function isSelected(worker: WorkerMetadata, { language, needs }: Pick<Selection, "language" | "needs">): boolean {
+  return runsLanguage(worker, language) && needs.every((tag) => worker.tags.has(tag));
 }

@@ -1,13 +1,16 @@
 import type { LoadBalancerLike } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
+import { runsLanguage } from "../../discovery/index.ts";
 import { NoWorkersAvailable } from "../../errors.ts";
+import { DEFAULT_LANGUAGE } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
-import { isEligible } from "./eligible-workers.ts";
+import type { EligibleWorkers } from "./eligible-workers.ts";
 import type { Offers } from "./offers.ts";
 
 /** Decides whether a call that waits can still get a worker. */
 export class Prospects {
   readonly #members: ReadonlyMap<string, Member>;
+  readonly #eligible: EligibleWorkers;
   readonly #returning: { readonly any: boolean };
   readonly #absences: () => readonly Error[];
 
@@ -16,10 +19,12 @@ export class Prospects {
    */
   constructor(
     members: ReadonlyMap<string, Member>,
+    eligible: EligibleWorkers,
     returning: { readonly any: boolean },
     absences: () => readonly Error[],
   ) {
     this.#members = members;
+    this.#eligible = eligible;
     this.#returning = returning;
     this.#absences = absences;
   }
@@ -38,12 +43,27 @@ export class Prospects {
     return () => noWorkers("no worker could be reached", [...failures, ...absences]);
   }
 
-  /** The error of a call that needs tags which no worker has; nothing while one has, or may be back that had. */
+  /** Makes the error of each routine whose code travels when no worker runs any; nothing while one does, or may be back. */
+  ofUsual(): ((call: Call) => Error) | undefined {
+    if (this.#returning.any || this.#members.size === 0) return undefined;
+    for (const member of this.#members.values()) if (member.isUsual) return undefined;
+    return (call) => this.#unspoken(call);
+  }
+
+  /**
+   * The error of a call that needs tags, or a language, which no worker has; nothing while one has, or may be back that
+   * had.
+   */
   ofNeeds(call: Call): Error | undefined {
-    const needs = call.extras?.needs;
-    if (needs === undefined || this.#returning.any || this.#members.size === 0) return undefined;
+    const { language } = call.route;
+    const { needs } = call.extras ?? {};
+    if (needs === undefined && language === undefined) return undefined;
+    if (this.#returning.any || this.#members.size === 0) return undefined;
+    if (this.#eligible.for(call).workers.size > 0) return undefined;
     const workers = [...this.#members.values()].map(({ metadata }) => metadata);
-    if (workers.some((worker) => isEligible(worker, call))) return undefined;
+    if (needs === undefined || !workers.some((worker) => runsLanguage(worker, language ?? DEFAULT_LANGUAGE))) {
+      return this.#unspoken(call);
+    }
     const present = [...new Set(workers.flatMap(({ tags }) => [...tags]))].sort();
     const have = workers.length === 1 ? "has" : "have";
     const found = present.length === 0 ? `${have} no tags` : `${have} only ${listTags(present)}`;
@@ -52,6 +72,19 @@ export class Prospects {
     return noWorkers(
       `${call.route.name} needs ${listTags(needs)}, and ${who} of the pool ${found}${nobody}: ` +
         "start workers with these tags, or ask for others",
+      this.#absences(),
+    );
+  }
+
+  /** The error of a call whose language no worker runs. */
+  #unspoken({ route }: Call): Error {
+    const { name, language = DEFAULT_LANGUAGE } = route;
+    const workers = [...this.#members.values()].map(({ metadata }) => metadata);
+    const spoken = [...new Set(workers.flatMap(({ languages = [DEFAULT_LANGUAGE] }) => languages))].sort().join(", ");
+    const who =
+      workers.length === 1 ? "the one worker of the pool runs" : `the ${workers.length} workers of the pool run`;
+    return noWorkers(
+      `${name} is a function of ${language}, and ${who} ${spoken}: add a worker that runs ${language}`,
       this.#absences(),
     );
   }

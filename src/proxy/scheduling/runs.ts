@@ -1,44 +1,87 @@
 import type { LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
-import type { Member, MemberSession } from "../members/index.ts";
+import type { CallGroup } from "../../call/index.ts";
+import type { Member, MemberLink, MemberSession } from "../members/index.ts";
 import { reportAttempts } from "./attempt-report.ts";
 import type { CallQueue } from "./call-queue.ts";
-import { shareEvenly } from "./share-evenly.ts";
+import { shareEvenly, type Taker } from "./share-evenly.ts";
 
 /** Calls in a row that make a caller one that waits for each answer. */
 const LONG_STREAK = 64;
 /** After so many calls of such a caller another worker has its turn. */
 const SERIAL_TURN = 1024;
+/**
+ * Task threads that are looked at for the least loaded ones, where that is more than twice the calls. The least loaded of so
+ * many are hardly busier than the least loaded of all, and looking at all 10,000 would take 500 us for each call.
+ */
+const MOST_LOOKS = 128;
 
 /** Hands out calls in runs to the least loaded workers, so that each run is one message. */
 export class Runs {
   readonly #queue: CallQueue;
-  readonly #members: ReadonlyMap<string, Member>;
+  readonly #calls: CallGroup;
+  /** The members in the order in which they have their turn, and the place of each. */
+  readonly #ring: Member[] = [];
+  readonly #places = new Map<Member, number>();
+  readonly #byLink = new Map<MemberLink, Member>();
   #turn = 0;
+  /** The progress at which nobody had room. */
+  #fullAt = -1;
   /** Calls in a row that were made when nothing else was under way. */
   #streak = 0;
   /** Who got the last call. */
   #lastSerial: { readonly session: MemberSession; readonly member: Member } | undefined;
 
-  constructor(queue: CallQueue, members: ReadonlyMap<string, Member>) {
+  /** `calls`: those of the pool that have not ended. */
+  constructor(queue: CallQueue, calls: CallGroup) {
     this.#queue = queue;
-    this.#members = members;
+    this.#calls = calls;
   }
 
-  /** Whether no worker has anything to do. */
+  /** Whether no worker has anything to do. With calls under way it looks at some of the workers only. */
   get isIdle(): boolean {
-    for (const member of this.#members.values()) if (member.link.inFlight > 0) return false;
+    if (this.#calls.size <= this.#queue.size) return true;
+    if (this.#ring.length > MOST_LOOKS) return false;
+    for (const { link } of this.#ring) if (link.inFlight > 0) return false;
     return true;
   }
 
-  /** Hands out as many calls as there is room for. Calls whose arguments take long to send leave room: there may be several rounds. */
-  distribute(balancer: LoadBalancerLike, context: LoadBalancerContextView): void {
+  add(member: Member): void {
+    this.#places.set(member, this.#ring.push(member) - 1);
+    this.#byLink.set(member.link, member);
+  }
+
+  remove(member: Member): void {
+    const place = this.#places.get(member);
+    const last = this.#ring.pop();
+    if (place === undefined || last === undefined) return;
+    if (last !== member) {
+      this.#ring[place] = last;
+      this.#places.set(last, place);
+    }
+    this.#places.delete(member);
+    if (this.#byLink.get(member.link) === member) this.#byLink.delete(member.link);
+  }
+
+  /** Whether nobody has room, as far as that is known. `progress` counts the times at which there may have been more. */
+  isFull(progress: number): boolean {
+    return this.#fullAt === progress;
+  }
+
+  /**
+   * Hands out as many calls as there is room for. Calls whose arguments take long to send leave room: there may be several
+   * rounds. `link`: where there is more room than at the last progress, if that is known.
+   */
+  distribute(balancer: LoadBalancerLike, context: LoadBalancerContextView, progress: number, link?: MemberLink): void {
     const queue = this.#queue;
+    if (this.isFull(progress)) return;
     const settled = balancer.settled === undefined ? undefined : { balancer, context };
+    const only = link !== undefined && this.isFull(progress - 1) ? this.#byLink.get(link) : undefined;
     let before = -1;
     while (queue.size > 0 && queue.size !== before) {
       before = queue.size;
-      if (!this.#serial(settled)) this.#round(settled);
+      if (!this.#serial(settled)) this.#round(only, settled);
     }
+    if (queue.size > 0 || (only !== undefined && roomOf(only).length === 0)) this.#fullAt = progress;
   }
 
   /**
@@ -51,34 +94,37 @@ export class Runs {
     this.#streak = serial ? this.#streak + 1 : 0;
     if (this.#streak < LONG_STREAK || this.#streak % SERIAL_TURN === 0 || last === undefined) return false;
     if (!last.session.isOpen || last.session.room <= 0) return false;
-    if (this.#members.get(last.member.uid) !== last.member) return false;
+    if (!this.#places.has(last.member)) return false;
     this.#send(last.session, last.member, 1, settled);
     return true;
   }
 
-  #round(settled: Settled | undefined): void {
-    const sessions: MemberSession[] = [];
-    const owners: Member[] = [];
-    for (const member of this.#members.values()) {
-      for (const session of member.link.sessions) {
-        if (session.room <= 0) continue;
-        sessions.push(session);
-        owners.push(member);
+  /** `only`: the one member that may have room. */
+  #round(only: Member | undefined, settled: Settled | undefined): void {
+    const found = only === undefined ? this.#findRoom(this.#queue.size) : roomOf(only);
+    const shares = shareEvenly(found, this.#queue.size);
+    for (let i = 0; i < found.length; i++) {
+      const { session, member } = found[i] as Room;
+      const share = shares[i] as number;
+      if (share > 0) this.#send(session, member, share, settled);
+    }
+  }
+
+  /** Task threads with room for calls, in the order of their turns: those that do nothing, if there are enough. */
+  #findRoom(wanted: number): Room[] {
+    const ring = this.#ring;
+    const most = Math.max(MOST_LOOKS, 2 * wanted);
+    const found: Room[] = [];
+    let idle = 0;
+    const first = this.#turn % Math.max(1, ring.length);
+    for (let i = 0; i < ring.length && idle < wanted && found.length < most; i++) {
+      for (const room of roomOf(ring[(first + i) % ring.length] as Member)) {
+        found.push(room);
+        if (room.load === 0) idle++;
       }
     }
-    if (sessions.length === 0) return;
-    const first = this.#turn++ % sessions.length;
-    const order = sessions.map((_, i) => (first + i) % sessions.length);
-    const takers = order.map((i) => {
-      const session = sessions[i] as MemberSession;
-      return { load: session.inFlight, room: session.room };
-    });
-    const shares = shareEvenly(takers, this.#queue.size);
-    for (let i = 0; i < order.length; i++) {
-      const share = shares[i] as number;
-      const at = order[i] as number;
-      if (share > 0) this.#send(sessions[at] as MemberSession, owners[at] as Member, share, settled);
-    }
+    this.#turn = first + 1;
+    return found;
   }
 
   #send(session: MemberSession, member: Member, count: number, settled: Settled | undefined): void {
@@ -87,6 +133,21 @@ export class Runs {
     if (this.#lastSerial === undefined || this.#lastSerial.session !== session) this.#lastSerial = { session, member };
     session.send(calls, member);
   }
+}
+
+/** A task thread that can take calls. */
+interface Room extends Taker {
+  readonly session: MemberSession;
+  readonly member: Member;
+}
+
+function roomOf(member: Member): Room[] {
+  const found: Room[] = [];
+  if (!member.isUsual) return found;
+  for (const session of member.link.sessions) {
+    if (session.room > 0) found.push({ session, member, load: session.inFlight, room: session.room });
+  }
+  return found;
 }
 
 /** A balancer that wants to know what becomes of calls. */

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   ended,
   FakeMember,
@@ -52,7 +52,20 @@ describe("waiting calls", () => {
   });
 
   it("keep the program alive while no worker has calls, until they are handed out, withdrawn or failed", async () => {
-    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    // Those of this test alone: the runner has timers, too.
+    const intervals = new Set<unknown>();
+    const { setInterval: set, clearInterval: clear } = globalThis;
+    vi.spyOn(globalThis, "setInterval").mockImplementation((...args) => {
+      const interval = set(...args);
+      intervals.add(interval);
+      return interval;
+    });
+    vi.spyOn(globalThis, "clearInterval").mockImplementation((interval) => {
+      intervals.delete(interval);
+      clear(interval);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const timers = (): number => intervals.size;
     const before = timers();
     const worker = makeMember("a", [1]);
     const scheduler = new Scheduler({ maxPending: 9, evict: () => undefined });
@@ -172,6 +185,38 @@ describe("waiting calls", () => {
     const seen = new Set<FakeMember>();
     for (let i = 0; i < 1100; i++) seen.add(await serial());
     expect(seen.size).toBe(2);
+  });
+
+  it.each([
+    ["alone", 2, 0],
+    ["beside one at each worker", 2, 2000],
+    ["when nobody has room", 1, 2000],
+  ])("cost the same however many workers there are: %s", async (_how, room, before) => {
+    let looks = 0;
+    const workers = Array.from({ length: 2000 }, (_, i) => makeMember(`w-${i}`, [room]));
+    for (const { fake } of workers) {
+      const { sessions } = fake;
+      Object.defineProperty(fake, "sessions", { get: () => (looks++, sessions) });
+      Object.defineProperty(fake, "state", { get: () => (looks++, "ready") });
+    }
+    const { scheduler, submit } = makeScheduler(workers);
+    const running = submit(before);
+    await settle();
+    // The look at everybody that finds nobody with room.
+    running.push(...submit(1));
+    await settle();
+    looks = 0;
+    for (let i = 0; i < 10; i++) {
+      running.push(...submit(1));
+      await settle();
+      const call = running.shift();
+      const taker = workers.find(({ uid }) => uid === call?.recipient?.uid);
+      if (call === undefined || taker === undefined) throw new Error("nobody took the call");
+      taker.session.over(call);
+      call.fail(new Error("ended"));
+      scheduler.progressed(taker.link);
+    }
+    expect(looks).toBeLessThan(10 * 500);
   });
 
   it("are no more than maxPending, unless there is room", async () => {
@@ -606,6 +651,7 @@ describe("calls that are aborted at once", () => {
       expect([looks, session.cancelled.length, scheduler.queued, scheduler.calls.size]).toEqual([0, 64, 0, 0]);
       expect(ended.size).toBe(count);
       for (const call of session.cancelled) session.over(call);
+      scheduler.progressed(worker.link);
       looks = 0;
       const next = only(submit(1));
       await settle();

@@ -56,7 +56,7 @@ export class Scheduler implements CallOwner, LinkListener {
   #state: "collecting" | "open" | "closed" = "collecting";
   #closedFor = new Error();
   readonly #queue = new CallQueue();
-  readonly #runs = new Runs(this.#queue, this.members);
+  readonly #runs = new Runs(this.#queue, this.calls);
   readonly #connector = new Connector(this.members, (member, error) => this.#unreachable(member, error));
   readonly #prospects: Prospects;
   readonly #placements: Placements;
@@ -73,7 +73,7 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#options = options;
     const { members, eligible } = this;
     this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
-    this.#prospects = new Prospects(members, this.returning, options.absences ?? (() => []));
+    this.#prospects = new Prospects(members, eligible, this.returning, options.absences ?? (() => []));
     this.#placements = new Placements({
       members,
       eligible,
@@ -105,6 +105,8 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#arrived(member.uid);
     this.members.set(member.uid, member);
     this.eligible.add(member.metadata);
+    this.#runs.add(member);
+    this.#connector.watch(member);
     this.progressed();
   }
 
@@ -118,6 +120,8 @@ export class Scheduler implements CallOwner, LinkListener {
   remove(member: Member): void {
     this.members.delete(member.uid);
     this.eligible.remove(member.uid);
+    this.#runs.remove(member);
+    this.#connector.forget(member);
     this.#departed.add(member);
     this.#placements.giveBack(member);
     this.#failIfHopeless();
@@ -135,7 +139,7 @@ export class Scheduler implements CallOwner, LinkListener {
       );
     }
     call.waitAt(this);
-    if (call.extras?.needs === undefined) this.#queue.push(call);
+    if (call.extras?.needs === undefined && call.route.language === undefined) this.#queue.push(call);
     else this.#keepApart(call);
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -170,8 +174,8 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#connector.connect(this.returning.any);
   }
 
-  /** Hands out as many waiting calls as there is room for. */
-  distribute(): void {
+  /** Hands out as many waiting calls as there is room for. `link`: where there is more room than before, if that is known. */
+  distribute(link?: MemberLink): void {
     // A balancer that is being asked may bring this about.
     if (this.#handingOut !== "no") {
       this.#handingOut = "again";
@@ -179,7 +183,7 @@ export class Scheduler implements CallOwner, LinkListener {
     }
     this.#handingOut = "yes";
     try {
-      this.#handOut();
+      this.#handOut(link);
     } finally {
       if (this.#isToHandOutAgain()) this.#scheduleSoon();
       this.#handingOut = "no";
@@ -201,15 +205,16 @@ export class Scheduler implements CallOwner, LinkListener {
     }
   }
 
-  progressed(): void {
+  progressed(link?: MemberLink): void {
     this.#placements.progress++;
-    if (this.#queue.size > 0 || this.#placements.waitForWorkers) this.distribute();
+    if (this.#queue.size > 0 || this.#placements.waitForWorkers) this.distribute(link);
   }
 
   interrupted(link: MemberLink, error: Error): void {
     for (const member of this.members.values()) {
       if (member.link !== link) continue;
       member.failure = error;
+      this.#connector.watch(member);
       this.returning.suspect(member.uid);
     }
     // Whoever waits for the worker needs it connected again.
@@ -248,7 +253,7 @@ export class Scheduler implements CallOwner, LinkListener {
     return this.#handingOut === "again";
   }
 
-  #handOut(): void {
+  #handOut(link: MemberLink | undefined): void {
     if (this.#state === "collecting") return;
     if (this.#state === "closed") return this.#fail(() => this.#closedFor, false);
     const { balancer } = this;
@@ -263,7 +268,7 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.#failIfHopeless()) return;
     if (this.#placements.waitForWorkers) this.#placements.distribute();
     if (balancer.levels === true) {
-      this.#runs.distribute(balancer, this.eligible.all);
+      this.#runs.distribute(balancer, this.eligible.all, this.#placements.progress, link);
       return;
     }
     while (this.#queue.size > 0 && this.#placements.isWorthAsking) this.#delegate(balancer);
@@ -317,6 +322,7 @@ export class Scheduler implements CallOwner, LinkListener {
   }
 
   #hasRoom(): boolean {
+    if (this.#runs.isFull(this.#placements.progress)) return false;
     for (const member of this.members.values()) if (member.roomiest() !== undefined) return true;
     return false;
   }
@@ -336,6 +342,8 @@ export class Scheduler implements CallOwner, LinkListener {
   /** Fails the calls that wait when no worker will take any. Returns whether that is so. */
   #failIfHopeless(): boolean {
     if (this.#state !== "open" || this.queued === 0) return false;
+    const unfit = this.#queue.size === 0 ? undefined : this.#prospects.ofUsual();
+    if (unfit !== undefined) for (const call of this.#queue.take(this.#queue.size)) call.fail(unfit(call));
     const hopeless = this.#prospects.ofAll();
     if (hopeless !== undefined) this.#fail(hopeless, false);
     return hopeless !== undefined;

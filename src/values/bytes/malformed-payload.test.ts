@@ -37,6 +37,7 @@ const noFunctions: FunctionPort = {
   },
   findKnown: () => undefined,
   referenceOf: () => undefined,
+  noteConstructor: () => {},
   refuseSymbol: () => {},
   privatesOf: () => [],
   restorePrivates: () => {},

@@ -1,13 +1,17 @@
 import { ChildProcess } from "node:child_process";
 import { createHash, createSecretKey } from "node:crypto";
 import { EventEmitter } from "node:events";
+import { openAsBlob } from "node:fs";
 import { open } from "node:fs/promises";
 import { createServer, Socket } from "node:net";
 import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { SerializationError } from "../../errors.ts";
 import { encode } from "../codec.ts";
+
+const blobOfFile = await openAsBlob(fileURLToPath(import.meta.url));
 
 function refusalOf(value: unknown, rootName?: string): SerializationError {
   try {
@@ -54,7 +58,7 @@ describe("what cannot travel", () => {
     ["a key", createSecretKey(Buffer.from("secret")), /KeyObject/],
     ["a WebAssembly module", wasmModule(), /WebAssembly\.Module/],
     ["an AbortController", new AbortController(), /Pass its signal/],
-    ["a Blob", new Blob(["a"]), /arrayBuffer/],
+    ["a Blob of a file", blobOfFile, /arrayBuffer/],
     ["a Request", new Request("http://example.test"), /url, headers/],
     ["a TextDecoder with state that cannot be seen", new TextDecoder("shift_jis"), /TextDecoder/],
     ["an EventTarget", new EventTarget(), /EventTarget/],

@@ -132,7 +132,6 @@ function whyNot(name: string): string {
 
 function fixFor(name: string): string {
   if (name === "AbortController") return "Pass its signal.";
-  if (name === "Blob" || name === "File") return "Pass its bytes: await blob.arrayBuffer().";
   if (name === "Request" || name === "Response") return "Pass what is needed of it, such as its url, headers and text.";
   if (name.startsWith("Temporal.")) return `Pass its text, toString(), and call ${name}.from(text) inside the routine.`;
   return "Make it inside the routine, from data that is passed.";

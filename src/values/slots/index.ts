@@ -4,3 +4,4 @@ export { close, EXTENSIBLE, integrityOf } from "./integrity.ts";
 export type { InternalState } from "./internal-state.ts";
 export { internalStateNumbered, internalStateOf } from "./internal-states.ts";
 export { type KeyedProperty, readProperties, writeProperties } from "./properties.ts";
+export { zodDefinition } from "./zod-state.ts";

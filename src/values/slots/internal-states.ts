@@ -1,7 +1,7 @@
 import { arrayBufferState, viewState } from "./binary-states.ts";
 import { arrayState, mapState, ordinaryState, setState } from "./container-states.ts";
 import { domExceptionState, errorState } from "./error-states.ts";
-import { formDataState } from "./form-state.ts";
+import { blobState, formDataState } from "./file-states.ts";
 import type { InternalState } from "./internal-state.ts";
 import { INTL_CLASSES, intlState, localeState } from "./intl-states.ts";
 import { inheritedClass } from "./platform-class.ts";
@@ -10,6 +10,7 @@ import { textDecoderState, textEncoderState } from "./text-states.ts";
 import { boxState, dateState, regExpState } from "./value-states.ts";
 import { weakState } from "./weak-state.ts";
 import { headersState, searchParamsState, urlState } from "./web-states.ts";
+import { zodState } from "./zod-state.ts";
 
 const states: readonly InternalState[] = [
   mapState,
@@ -25,6 +26,7 @@ const states: readonly InternalState[] = [
   boxState,
   promiseState,
   weakState,
+  zodState,
 ];
 
 /** By the class of the platform that objects with this state inherit from. */
@@ -35,6 +37,8 @@ const statesByClass = new Map<string, InternalState>([
   ["TextEncoder", textEncoderState],
   ["TextDecoder", textDecoderState],
   ["FormData", formDataState],
+  ["Blob", blobState],
+  ["File", blobState],
   ["Locale", localeState],
   ...INTL_CLASSES.map((name) => [name, intlState] as const),
 ]);

@@ -22,7 +22,7 @@ import type { WorkerOptions } from "./worker-options.ts";
 import { type ProcessEnd, WorkerProcess } from "./worker-process.ts";
 
 const PROXY_POOL_TTL_MS = 60_000;
-/** How long cancelled tasks have to end, in milliseconds. */
+/** How long cancelled tasks have to end, and what finished tasks have left, in milliseconds. */
 const SHUTDOWN_GRACE_MS = 1000;
 
 /** What a pool decides for the workers that it starts. */
@@ -99,6 +99,7 @@ export class LocalWorker extends Worker {
     const backpressure =
       options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
     const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
+    const setup = options.setup === undefined ? undefined : shipHook(options.setup, "setup");
     const directory = this.#directory();
     // Only the embedded entry has to be waited for.
     const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
@@ -119,10 +120,11 @@ export class LocalWorker extends Worker {
           maxConcurrency: options.maxConcurrency ?? 0,
           ...(authorize === undefined ? {} : { authorize }),
           ...(backpressure === undefined ? {} : { backpressure }),
+          ...(setup === undefined ? {} : { setup }),
           ...(credentials === undefined ? {} : { credentials }),
           preload: (options.preload ?? []).map(preloadSpecifier),
           ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
-          limits: completeLimits(options.limits),
+          limits: completeLimits({ keepaliveTimeout: channel.keepaliveTimeout, ...options.limits }),
           root: projectRoot(),
           proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
           shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,

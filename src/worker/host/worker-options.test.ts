@@ -65,8 +65,14 @@ describe("the options of a worker", () => {
     [{ channel: { maxMessageBytes: -5 } }, 'option "maxMessageBytes" must be a whole number, 1 or more, not -5'],
     [{ channel: { threads: 0.5 } }, 'option "threads" must be a whole number, 1 or more, not 0.5'],
     [{ channel: { maxConcurrency: "2" } }, 'option "maxConcurrency" must be a whole number, 1 or more, not "2"'],
-    [{ channel: { keepaliveInterval: 0 } }, 'option "keepaliveInterval" must be a number of milliseconds above zero'],
-    [{ channel: { keepaliveTimeout: "5" } }, 'option "keepaliveTimeout" must be a number of milliseconds above zero'],
+    [
+      { channel: { keepaliveInterval: -1 } },
+      'option "keepaliveInterval" must be a number of milliseconds, zero or more',
+    ],
+    [
+      { channel: { keepaliveTimeout: "5" } },
+      'option "keepaliveTimeout" must be a number of milliseconds, zero or more',
+    ],
     [{ channel: { compression: "gzip" } }, 'option "compression" must be "none", not "gzip"'],
     [{ resourceLimits: { maxOldGenerationSizeMB: 5 } }, "LocalWorker: resourceLimits has no option"],
     [{ resourceLimits: { maxOldGenerationSizeMb: "5" } }, 'must be a number of megabytes above zero, not "5"'],

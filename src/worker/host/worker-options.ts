@@ -30,6 +30,12 @@ export interface WorkerOptions {
   readonly backpressure?: BackpressureLike;
   /** Modules imported before the first task: packages of the project, URLs or paths from the working directory. */
   readonly preload?: readonly string[];
+  /**
+   * Run in each task thread before its first task, and awaited. It travels like any function. A function that it returns is
+   * called when the worker stops in order, and a disposable is disposed of; both may be asynchronous. A worker whose
+   * `setup` fails does not start. Default: none.
+   */
+  readonly setup?: () => unknown;
   /** Added to the environment of the process. */
   readonly env?: Readonly<Record<string, string>>;
   /** Options for the Node.js executable. Default: none; those of this process are not passed on. */
@@ -40,7 +46,10 @@ export interface WorkerOptions {
   readonly limits?: WorkerLimits;
   /** How long a worker keeps an unused proxy to a pool that its tasks came from, in milliseconds. Default: 60,000. */
   readonly proxyPoolTtl?: number;
-  /** Longest time in milliseconds that cancelled tasks have to end when the worker stops. Default: 1,000. */
+  /**
+   * Longest time in milliseconds that a worker that stops gives to cancelled tasks, and after its last task to disposers and
+   * to timers and promises that finished tasks have left. Default: 1,000.
+   */
   readonly shutdownGracePeriod?: number;
   /** Advertised to callers: how to talk to this worker. */
   readonly channel?: ChannelOptions;
@@ -67,6 +76,7 @@ const CHECKS = {
   authorize: must.callable("a function that is told of a caller and its task and returns whether it may run"),
   backpressure: must.callable("a function that is told of a task and returns whether to refuse it"),
   preload: must.texts,
+  setup: must.callable("a function that prepares a task thread"),
   env: withoutNul(must.textRecord),
   execArgv: withoutNul(must.texts),
   resourceLimits: must.object,
@@ -78,8 +88,8 @@ const CHECKS = {
 
 const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
   maxMessageBytes: must.wholeNumber(1),
-  keepaliveInterval: must.aboveZero("milliseconds"),
-  keepaliveTimeout: must.aboveZero("milliseconds"),
+  keepaliveInterval: must.duration,
+  keepaliveTimeout: must.duration,
   maxConcurrency: must.wholeNumber(1),
   threads: must.wholeNumber(1),
   compression: must.oneOf("none"),

@@ -12,6 +12,7 @@ import {
   type ProcessCredentials,
   type ProcessReport,
   type ProcessWord,
+  receiveValue,
 } from "../shared/index.ts";
 import { OutputRelay } from "./output-relay.ts";
 
@@ -118,7 +119,11 @@ export class WorkerProcess {
       // It ends by itself then. Its output is complete only after that.
       if (typeof report === "object") await this.exited;
       const reason = typeof report === "string" ? report : report.error;
-      throw new WorkerStartError(`a worker process did not start: ${reason}\n${this.lastWords}`);
+      const cause = typeof report === "object" ? await thrownIn(report) : undefined;
+      throw new WorkerStartError(
+        `a worker process did not start: ${reason}\n${this.lastWords}`,
+        cause === undefined ? {} : { cause },
+      );
     } catch (error) {
       this.kill();
       throw error;
@@ -192,6 +197,12 @@ export class WorkerProcess {
     this.#control.destroy();
     return end;
   }
+}
+
+/** What code of the user threw that kept a process from starting, if that has come along. */
+async function thrownIn(report: ProcessReport): Promise<unknown> {
+  if (report.ready || report.thrown === undefined) return undefined;
+  return await receiveValue(report.thrown).catch(() => undefined);
 }
 
 /** Watches a process that has all the time it needs: a process that stops responding is frozen. */

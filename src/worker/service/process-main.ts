@@ -2,6 +2,7 @@
 
 import { Socket } from "node:net";
 import { stackOf } from "../../checks/index.ts";
+import { parseChannelOptions } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import { addReflection, GrpcServer, Health } from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
@@ -17,8 +18,12 @@ import {
   written,
 } from "../shared/index.ts";
 import { Shutdown } from "./shutdown.ts";
+import { ThreadStartFailure } from "./task-thread.ts";
 import { isInForeground } from "./terminal.ts";
 import { WorkerService } from "./worker-service.ts";
+
+/** How often silent callers are asked whether they are there, in milliseconds, unless the channel's options say so. */
+const KEEPALIVE_INTERVAL_MS = 60_000;
 
 /** How long callers have to take what was sent to them before the process ends, in milliseconds. */
 const FLUSH_GRACE_MS = 500;
@@ -47,6 +52,7 @@ async function start(config: ProcessConfig): Promise<void> {
     handshakeTimeout: limits.handshakeTimeout,
     requestTimeout: limits.requestTimeout,
     idleTimeout: limits.idleTimeout,
+    keepaliveInterval: parseChannelOptions(config.about.channel).channel?.keepaliveInterval ?? KEEPALIVE_INTERVAL_MS,
     keepaliveTimeout: limits.keepaliveTimeout,
   });
   const health = new Health(server);
@@ -66,6 +72,7 @@ async function start(config: ProcessConfig): Promise<void> {
         preload: config.preload,
         ...(config.authorize === undefined ? {} : { authorize: config.authorize }),
         ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
+        ...(config.setup === undefined ? {} : { setup: config.setup }),
         proxyPoolTtl: config.proxyPoolTtl ?? Number.POSITIVE_INFINITY,
         spin: config.spin,
         payloadDirectory: config.payloadDirectory,
@@ -143,7 +150,7 @@ function exit(code: number): never {
 
 /** The stack of an error of the runtime helps nobody. */
 function describe(error: unknown): string {
-  if (error instanceof WorkerStartError) return error.message;
+  if (error instanceof WorkerStartError || error instanceof ThreadStartFailure) return error.message;
   return stackOf(error);
 }
 
@@ -154,7 +161,8 @@ function listen(): void {
     if (configured) return obey(line as ProcessCommand);
     configured = true;
     start(line as ProcessConfig).catch((error: unknown) => {
-      say({ ready: false, error: describe(error) });
+      const thrown = error instanceof ThreadStartFailure ? error.thrown : undefined;
+      say({ ready: false, error: describe(error), ...(thrown === undefined ? {} : { thrown }) });
       control.end(() => exit(1));
     });
   });

@@ -8,6 +8,8 @@ export interface CallerHello {
   readonly lane: number;
   /** Names the file system and the user that the caller shares files through; empty for none. */
   readonly fileRealm: string;
+  /** The caller wants messages with frames of one kind each. */
+  readonly oneKind: boolean;
 }
 
 /**
@@ -27,6 +29,7 @@ export function readHello(frame: FrameReader): CallerHello {
     callerId: frame.text(HelloField.callerId),
     lane: frame.integer(HelloField.lane),
     fileRealm: frame.text(HelloField.fileRealm),
+    oneKind: frame.integer(HelloField.oneKind) === 1,
   };
   // Frames that came with it would be lost, and the caller would wait for ever.
   if (next(frame) !== 0) {

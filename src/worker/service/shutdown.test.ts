@@ -12,6 +12,7 @@ afterEach(() => {
 function makeShutdown() {
   const log: string[] = [];
   let end = (): void => undefined;
+  let settle = (): void => undefined;
   const service: Stoppable = {
     drain: () => {
       log.push("drain");
@@ -20,23 +21,32 @@ function makeShutdown() {
       });
     },
     cancel: () => log.push("cancel"),
+    settle: () => {
+      log.push("settle");
+      return new Promise((resolve) => {
+        settle = resolve;
+      });
+    },
     close: async (grace) => void log.push(`close ${grace}`),
   };
-  return { shutdown: new Shutdown(service, { cancelGrace: 1000, flushGrace: 50 }), log, endTasks: () => end() };
+  const shutdown = new Shutdown(service, { cancelGrace: 1000, flushGrace: 50 });
+  return { shutdown, log, endTasks: () => end(), settle: () => settle() };
 }
 
 const pass = async (ms: number) => await vi.advanceTimersByTimeAsync(ms);
 
 describe("Shutdown", () => {
   it("by 0 cancels at once, and closes when the tasks have ended", async () => {
-    const { shutdown, log, endTasks } = makeShutdown();
+    const { shutdown, log, endTasks, settle } = makeShutdown();
     const ended = shutdown.request(0);
     expect([shutdown.state, log]).toEqual(["cancelling", ["drain", "cancel"]]);
     endTasks();
+    await pass(1);
+    settle();
     await ended;
     await pass(1);
     await shutdown.ended;
-    expect(log).toEqual(["drain", "cancel", "close 50"]);
+    expect(log).toEqual(["drain", "cancel", "settle", "close 50"]);
   });
 
   it("waits for cancelled tasks no longer than the grace period", async () => {
@@ -61,8 +71,8 @@ describe("Shutdown", () => {
     const { shutdown, log, endTasks } = makeShutdown();
     void shutdown.request(200);
     endTasks();
-    await pass(1000);
-    expect(log).toEqual(["drain", "close 50"]);
+    await pass(1001);
+    expect(log).toEqual(["drain", "settle", "close 50"]);
   });
 
   it.each([-1, 1e12])("%d waits for all", async (timeout) => {
@@ -72,7 +82,48 @@ describe("Shutdown", () => {
     expect([shutdown.state, log]).toEqual(["waiting", ["drain"]]);
     endTasks();
     await pass(1);
-    expect(log).toEqual(["drain", "close 50"]);
+    expect(log).toEqual(["drain", "settle"]);
+  });
+
+  it("gives what tasks have left the grace period from the last task on, and no more", async () => {
+    const { shutdown, log, endTasks } = makeShutdown();
+    void shutdown.request(-1);
+    await pass(5000);
+    endTasks();
+    await pass(999);
+    expect([shutdown.state, log]).toEqual(["settling", ["drain", "settle"]]);
+    await pass(2);
+    expect(log).toEqual(["drain", "settle", "close 50"]);
+  });
+
+  it("gives what cancelled tasks have left only the rest of their grace period", async () => {
+    const { shutdown, endTasks } = makeShutdown();
+    void shutdown.request(0);
+    await pass(900);
+    endTasks();
+    await pass(99);
+    expect(shutdown.state).toBe("settling");
+    await pass(1);
+    expect(shutdown.state).toBe("closing");
+  });
+
+  it("settles nothing when tasks end after it was closed", async () => {
+    const { shutdown, log, endTasks } = makeShutdown();
+    void shutdown.request(0);
+    await pass(1001);
+    endTasks();
+    await pass(1);
+    expect(log).toEqual(["drain", "cancel", "close 50"]);
+  });
+
+  it("a signal hurries it also when only leftovers are waited for", async () => {
+    const { shutdown, endTasks } = makeShutdown();
+    shutdown.signal(-1);
+    endTasks();
+    await pass(1);
+    expect(shutdown.state).toBe("settling");
+    shutdown.signal(-1);
+    expect(shutdown.state).toBe("closing");
   });
 
   it("of several requests takes the shortest time, whatever their order", async () => {

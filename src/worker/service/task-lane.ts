@@ -41,6 +41,8 @@ export class TaskLane {
   #watchdog: ThreadWatchdog;
   #untaken = new UntakenMessages();
   #drained: () => void = () => undefined;
+  #isDrained = false;
+  #settled: () => void = () => undefined;
 
   constructor(startThread: (events: TaskThreadEvents) => TaskThread, events: TaskLaneEvents) {
     this.#startThread = startThread;
@@ -52,6 +54,11 @@ export class TaskLane {
   /** Rejects when the thread cannot take tasks. */
   get ready(): Promise<void> {
     return this.#thread.ready;
+  }
+
+  /** Whether its thread has answered every task that it took, and takes none any more. */
+  get isDrained(): boolean {
+    return this.#isDrained;
   }
 
   get board(): ThreadBoard {
@@ -93,6 +100,16 @@ export class TaskLane {
     await drained;
   }
 
+  /** After `drain`: disposes of what the thread keeps; resolves when it has nothing left to do. */
+  async settle(): Promise<void> {
+    if (this.#thread.hasEnded) return;
+    const settled = new Promise<void>((resolve) => {
+      this.#settled = resolve;
+    });
+    this.tell({ kind: "settle" });
+    await settled;
+  }
+
   /** Starts another thread in place of one that was lost. Rejects when it cannot take tasks. */
   async replace(): Promise<void> {
     this.#thread = this.#start();
@@ -115,7 +132,11 @@ export class TaskLane {
   #start(): TaskThread {
     return this.#startThread({
       ...this.#events,
-      drained: () => this.#drained(),
+      drained: () => {
+        this.#isDrained = true;
+        this.#drained();
+      },
+      settled: () => this.#settled(),
       caughtUp: () => this.#letGoOn(),
       lost: (reason) => this.#lost(reason),
     });
@@ -131,6 +152,7 @@ export class TaskLane {
 
   #lost(reason: string): void {
     this.#drained();
+    this.#settled();
     this.#watchdog.close();
     this.#letGoOn();
     this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed));

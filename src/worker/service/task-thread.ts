@@ -2,7 +2,15 @@ import type { ResourceLimits } from "node:worker_threads";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { asError } from "../../checks/index.ts";
 import { threadEntry } from "../host/index.ts";
-import { type FromThread, readToEnd, ThreadBoard, type ThreadConfig, type ToThread, within } from "../shared/index.ts";
+import {
+  type FromThread,
+  readToEnd,
+  type ShippedValue,
+  ThreadBoard,
+  type ThreadConfig,
+  type ToThread,
+  within,
+} from "../shared/index.ts";
 
 /** Bytes handed to the thread and not yet taken in, above which reading from callers stops. */
 const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -21,12 +29,25 @@ export interface TaskThreadEvents {
   finished(session: number): void;
   /** After `stop`: no task is left. */
   drained(): void;
+  /** After `settle`: nothing is left to do. */
+  settled(): void;
   /** After `catch-up`: the thread has taken in all that it was handed before. */
   caughtUp(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
   /** The thread ended without being asked to, after it was ready. */
   lost(reason: string): void;
+}
+
+/** Why a task thread cannot take tasks. */
+export class ThreadStartFailure extends Error {
+  /** What the user's code threw, if it did and that can travel. */
+  readonly thrown: ShippedValue | undefined;
+
+  constructor(reason: string, thrown: ShippedValue | undefined) {
+    super(reason);
+    this.thrown = thrown;
+  }
 }
 
 /** A thread that runs tasks, as the gRPC thread sees it. */
@@ -61,7 +82,7 @@ export class TaskThread {
         else if (message.kind === "ready") {
           this.#state = "running";
           resolve();
-        } else if (message.kind === "failed") reject(new Error(message.reason));
+        } else if (message.kind === "failed") reject(new ThreadStartFailure(message.reason, message.thrown));
         else if (message.kind === "malformed") events.malformed(message.session, message.reason);
         else if (message.kind === "exhausted") events.exhausted(message.session, message.reason);
         else if (message.kind === "hold") events.hold(message.session, message.isHeld);
@@ -69,6 +90,8 @@ export class TaskThread {
         else if (message.kind === "caught-up") events.caughtUp();
         else if (message.kind === "room") events.room();
         else if (message.kind === "flushed") this.#flushed();
+        else if (message.kind === "settled") events.settled();
+        else if (message.kind === "spoiled") this.#giveUp(message.reason);
         else events.drained();
       });
       this.#thread.on("error", (error) => {
@@ -134,6 +157,12 @@ export class TaskThread {
     this.#state = "ended";
     await this.#thread.terminate();
     this.#port.close();
+  }
+
+  #giveUp(reason: string): void {
+    if (this.#state !== "running") return;
+    // Only when it has ended is it certain what it has not taken in.
+    void this.terminate().then(() => this.#events.lost(reason));
   }
 
   #exited(code: number, reject: (error: Error) => void): void {

@@ -15,9 +15,11 @@ import { payloadFiles } from "../../host/index.ts";
 import { peerIdentity } from "../../security/index.ts";
 import {
   BatchWriter,
+  ENCODINGS,
   encodeDescribeResponse,
   encodeIdleResponse,
   FrameReader,
+  LANGUAGES,
   LAST_REQUEST_FIELD,
   PROTOCOL_VERSION,
   readStopRequest,
@@ -143,11 +145,21 @@ export class WorkerService {
     for (const lane of this.#lanes) lane.tell({ kind: "cancel" });
   }
 
+  /** After `drain`: has each thread dispose of what it keeps; resolves when none has anything left to do. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.settle()));
+  }
+
   /** Ends everything. */
   async close(graceMs: number): Promise<void> {
     this.#state = "stopping";
     for (const session of this.#sessions.values()) {
-      session.stream.end({ code: StatusCode.UNAVAILABLE, message: "the worker has stopped" });
+      // What a caller has sent meanwhile is not read any more.
+      session.stream.end(
+        session.lane.isDrained
+          ? { code: StatusCode.ABORTED, message: "the worker has stopped, and answered all that it ran" }
+          : { code: StatusCode.UNAVAILABLE, message: "the worker has stopped" },
+      );
     }
     this.#sessions.clear();
     await Promise.all([this.#server.close({ graceMs }), ...this.#lanes.map((lane) => lane.end())]);
@@ -199,6 +211,7 @@ export class WorkerService {
       for (const id of untaken.get(session.number) ?? []) {
         writeRejected(writer, id, { status: StatusCode.ABORTED, message });
       }
+      if (writer.size > 0) session.stream.send(writer.take());
       writeExecutorLost(writer, reason);
       session.stream.send(writer.take());
       session.stream.end({ code: StatusCode.UNAVAILABLE, message });
@@ -238,7 +251,7 @@ export class WorkerService {
   }
 
   #welcome(stream: ServerStream, frame: FrameReader): ServedSession {
-    const { callerId, lane: number, fileRealm } = readHello(frame);
+    const { callerId, lane: number, fileRealm, oneKind } = readHello(frame);
     if (this.#state === "stopping") throw new GrpcStatusError(StatusCode.UNAVAILABLE, "the worker is stopping");
     const lane = this.#lanes[number];
     if (lane === undefined) {
@@ -252,7 +265,7 @@ export class WorkerService {
     const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
     const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
-    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, peer });
+    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, oneKind, peer });
     const writer = new BatchWriter(PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,
@@ -260,6 +273,8 @@ export class WorkerService {
       lanes: this.#lanes.length,
       maxConcurrency: this.#options.maxConcurrency,
       sharesFiles,
+      languages: LANGUAGES,
+      encodings: ENCODINGS,
     });
     stream.send(writer.take());
     return session;

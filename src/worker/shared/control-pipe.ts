@@ -2,7 +2,7 @@ import type { ResourceLimits } from "node:worker_threads";
 import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import type { CredentialsText } from "../../security/index.ts";
-import type { ShippedHook } from "./shipped-hook.ts";
+import type { ShippedValue } from "./hooks.ts";
 import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
 /** The file descriptor of the control pipe. Its end means that the parent is gone. */
@@ -22,8 +22,9 @@ export interface ProcessConfig {
   readonly listen: ListenAddress;
   readonly threads: number;
   readonly maxConcurrency: number;
-  readonly authorize?: ShippedHook;
-  readonly backpressure?: ShippedHook;
+  readonly authorize?: ShippedValue;
+  readonly backpressure?: ShippedValue;
+  readonly setup?: ShippedValue;
   readonly credentials?: ProcessCredentials;
   readonly preload: readonly string[];
   readonly resourceLimits?: ResourceLimits;
@@ -42,7 +43,7 @@ export interface ProcessConfig {
 /** What a worker process answers, as one line of JSON. */
 export type ProcessReport =
   | { readonly ready: true; readonly listen: ListenAddress }
-  | { readonly ready: false; readonly error: string };
+  | { readonly ready: false; readonly error: string; readonly thrown?: ShippedValue };
 
 /** What a worker process is told on its control pipe after its configuration, as lines of JSON. */
 export type ProcessCommand =

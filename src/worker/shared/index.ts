@@ -1,5 +1,3 @@
-export type { AuthorizeContext, AuthorizeLike } from "./authorize.ts";
-export type { BackpressureContext, BackpressureLike } from "./backpressure.ts";
 export { ConcurrencyPermits } from "./concurrency-permits.ts";
 export {
   CONTROL_FD,
@@ -10,9 +8,10 @@ export {
   type ProcessReport,
   type ProcessWord,
 } from "./control-pipe.ts";
+export type { AuthorizeContext, AuthorizeLike, BackpressureContext, BackpressureLike } from "./hooks.ts";
+export { receiveValue, type ShippedValue, shipHook, shipThrown } from "./hooks.ts";
 export { readToEnd, within, written } from "./output-flush.ts";
-export { preload, preloadSpecifier } from "./preload.ts";
-export { receiveHook, type ShippedHook, shipHook } from "./shipped-hook.ts";
+export { importModule, preload, preloadSpecifier } from "./preload.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { ThreadBoard } from "./thread-board.ts";
 export {

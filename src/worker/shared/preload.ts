@@ -11,18 +11,22 @@ export function preloadSpecifier(specifier: string): string {
   return specifier.startsWith(".") || specifier.startsWith("/") ? pathToFileURL(resolve(specifier)).href : specifier;
 }
 
+/** Imports a module that a worker is to have loaded; see `importModule`. */
+export async function preload(specifier: string): Promise<void> {
+  await importModule(specifier);
+}
+
 /**
  * Imports a module: a URL, or a package of the project or else of the working directory. Rejects with the error of the
  * import; for a package that is in neither place the error names the package and both places.
  */
-export async function preload(specifier: string): Promise<void> {
+export async function importModule(specifier: string): Promise<object> {
   await prepareForTypeScript(specifier);
   const folders = new Set([projectRoot(), process.cwd()]);
   for (const folder of folders) {
     const importer = pathToFileURL(join(folder, IMPORTER)).href;
     try {
-      await importFrom(importer, specifier);
-      return;
+      return await importFrom(importer, specifier);
     } catch (error) {
       if (!isNotFoundBy(importer, error)) throw explained(error);
     }

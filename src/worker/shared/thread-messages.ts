@@ -1,7 +1,7 @@
 import type { PeerIdentity } from "../../security/index.ts";
 import type { CompleteLimits } from "../../wire/index.ts";
 import type { ProcessCredentials } from "./control-pipe.ts";
-import type { ShippedHook } from "./shipped-hook.ts";
+import type { ShippedValue } from "./hooks.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
@@ -11,6 +11,8 @@ export type ToThread =
       readonly session: number;
       readonly callerId: string;
       readonly sharesFiles: boolean;
+      /** The caller wants messages with frames of one kind each. */
+      readonly oneKind: boolean;
       readonly peer: PeerIdentity | undefined;
     }
   /** A caller's session is over. */
@@ -21,6 +23,8 @@ export type ToThread =
   | { readonly kind: "sent"; readonly session: number; readonly bytes: number }
   /** Take no new tasks; report when none is left. */
   | { readonly kind: "stop" }
+  /** After `drained`: dispose of what the thread keeps, and report when nothing is left to do. */
+  | { readonly kind: "settle" }
   /** Cancel every task. */
   | { readonly kind: "cancel" }
   /** Report when everything that was printed has reached the gRPC thread. */
@@ -39,9 +43,13 @@ export type FromThread =
   /** Tasks can be taken. */
   | { readonly kind: "ready" }
   /** The thread cannot take tasks. */
-  | { readonly kind: "failed"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string; readonly thrown: ShippedValue | undefined }
+  /** The thread cannot be trusted any more, and does nothing until it is ended. */
+  | { readonly kind: "spoiled"; readonly reason: string }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
+  /** After `settle`: what was kept is disposed of, and no timer, socket or other work of finished tasks is left. */
+  | { readonly kind: "settled" }
   /** After `flush`: everything that was printed has arrived. */
   | { readonly kind: "flushed" }
   /** After `finish`: everything that there was to send to the caller has been handed over. */
@@ -68,8 +76,9 @@ export interface ThreadConfig {
   readonly board: SharedArrayBuffer;
   readonly root: string;
   readonly preload: readonly string[];
-  readonly authorize?: ShippedHook;
-  readonly backpressure?: ShippedHook;
+  readonly authorize?: ShippedValue;
+  readonly backpressure?: ShippedValue;
+  readonly setup?: ShippedValue;
   /** What callers may take. */
   readonly limits: CompleteLimits;
   /** The thread's number. */

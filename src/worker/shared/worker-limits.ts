@@ -16,7 +16,11 @@ export interface WorkerLimits extends ConnectionLimits {
   readonly requestTimeout?: number;
   /** Milliseconds without a call after which a connection is closed. Default: 300,000. */
   readonly idleTimeout?: number;
-  /** Milliseconds that a caller may leave a question unanswered whether it is there. Default: 240,000. */
+  /**
+   * Milliseconds that a caller may leave a question unanswered whether it is there. Beyond, it counts as gone, and its tasks
+   * are cancelled. A worker asks every `channel.keepaliveInterval` milliseconds, 60,000 by default. Default:
+   * `channel.keepaliveTimeout` if that is given, else 240,000.
+   */
   readonly keepaliveTimeout?: number;
 }
 
@@ -53,7 +57,9 @@ export const LIMIT_CHECKS: Readonly<Record<keyof WorkerLimits, Check>> = {
 };
 
 /** The limits that hold where these are given. */
-export function completeLimits(limits: WorkerLimits = {}): CompleteWorkerLimits {
+export function completeLimits(
+  limits: { readonly [L in keyof WorkerLimits]: number | undefined },
+): CompleteWorkerLimits {
   const given = Object.entries(limits).filter(([, value]) => value !== undefined);
   // JSON has no Infinity.
   const finite = given.map(([name, value]) => [name, Math.min(Number(value), Number.MAX_SAFE_INTEGER)] as const);

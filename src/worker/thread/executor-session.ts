@@ -69,6 +69,8 @@ export interface ExecutorSessionOptions {
   readonly sink: MessageSink;
   /** Who the caller proved to be. */
   readonly peer?: PeerIdentity | undefined;
+  /** The caller wants messages with frames of one kind each. */
+  readonly oneKind?: boolean;
   readonly limits?: CompleteLimits | undefined;
   /** The caller has read enough for more of its tasks to be started. */
   readonly relieved: (session: ExecutorSession) => void;
@@ -112,7 +114,7 @@ export class ExecutorSession {
   #unaccepted: RunningTask[] = [];
 
   constructor(options: ExecutorSessionOptions) {
-    const { number, callerId, store, sink, peer, limits = DEFAULT_LIMITS } = options;
+    const { number, callerId, store, sink, peer, oneKind = false, limits = DEFAULT_LIMITS } = options;
     this.number = number;
     this.peer = peer;
     this.callerId = callerId;
@@ -133,6 +135,7 @@ export class ExecutorSession {
     };
     this.outbox = new Outbox({ send }, SESSION_PREFIX_BYTES + PREFIX_BYTES, ResponseField.chunk);
     this.outbox.store = store;
+    this.outbox.oneKind = oneKind;
     this.payloads.store = store;
   }
 

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { encodeContext } from "../../context/context-codec.ts";
 import { ContextVar } from "../../context/context-var.ts";
 import { TaskCancelled } from "../../errors.ts";
@@ -493,6 +493,44 @@ describe("stopping", () => {
     end("held");
     await settle();
     expect(caller.answers.at(-1)).toEqual(["result", 0, "held"]);
+    expect(drained).toBe(1);
+  });
+
+  /** Messages that have arrived and wait for the next turn, the first of them read in part. */
+  function sendTooMuch(): void {
+    hooks.executorTest.enter = (name) => {
+      entered.push(name);
+      const until = performance.now() + 5;
+      while (performance.now() < until);
+      return name;
+    };
+    caller.task(0, 1, ["first"]).task(1, 1, ["second"]).send();
+    caller.task(2, 1, ["third"]).send();
+    expect(entered.length).toBeLessThan(2);
+  }
+
+  it("runs the tasks that have arrived before, also if they are read only then", async () => {
+    sendTooMuch();
+    executor.stop();
+    caller.task(3, 1, ["fourth"]).send();
+    expect(drained).toBe(0);
+    await vi.waitFor(() => expect(drained).toBe(1));
+    expect(entered).toEqual(["first", "second", "third"]);
+    await vi.waitFor(() => expect(caller.outcomes).toHaveLength(4));
+    expect(caller.outcomes.map(([kind, id]) => [kind, id])).toContainEqual(["rejected", 3]);
+  });
+
+  it("refuses them once tasks are cancelled, and waits no longer for those of a caller that is gone", async () => {
+    sendTooMuch();
+    executor.stop();
+    executor.cancelAll();
+    await vi.waitFor(() => expect(drained).toBe(1));
+    const refused = caller.answers.filter(([kind]) => kind === "rejected").map(([, id]) => id);
+    expect(refused).toEqual([0, 1, 2].slice(entered.length));
+    setUp(0);
+    sendTooMuch();
+    executor.stop();
+    executor.close(1);
     expect(drained).toBe(1);
   });
 

@@ -18,13 +18,15 @@ import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts
 import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
-import { TaskRunner } from "./task-runner.ts";
+import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
 
 /** How an executor is set up. */
-export interface ExecutorOptions extends Pick<RequestHandlerOptions, "announcePool"> {
+export interface ExecutorOptions
+  extends Pick<RequestHandlerOptions, "announcePool">,
+    Pick<TaskRunnerOptions, "isSound"> {
   readonly uid: string;
   readonly board: ThreadBoard;
   /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
@@ -57,6 +59,8 @@ export class Executor {
   readonly #readers: FrameReader[] = [];
   /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
+  /** After `stop`: messages that came before and have not been read to their end. */
+  readonly #last = new Set<FrameReader>();
   /** Sessions whose callers send nothing more. */
   readonly #finishing = new Set<ExecutorSession>();
   readonly #pace = new PaceMeter();
@@ -76,6 +80,7 @@ export class Executor {
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
+      ...(options.isSound === undefined ? {} : { isSound: options.isSound }),
       ended: () => {
         this.#endedSinceFlush++;
         this.#reportIfDrained();
@@ -100,13 +105,17 @@ export class Executor {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
   }
 
-  /** A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be. */
+  /**
+   * A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be.
+   * `oneKind`: it wants messages with frames of one kind each.
+   */
   open(
     session: number,
     callerId: string,
     store: PayloadStore | undefined,
     sink: MessageSink,
     peer?: PeerIdentity,
+    oneKind = false,
   ): void {
     const send = (message: Buffer): boolean => {
       const isWritable = sink.send(message);
@@ -119,6 +128,7 @@ export class Executor {
       store,
       sink: { send },
       peer,
+      oneKind,
       limits: this.#options.limits,
       relieved: () => this.#relieved(opened),
       stalled: () => this.#stalled(opened),
@@ -132,6 +142,7 @@ export class Executor {
     if (closed === undefined) return;
     this.#sessions.delete(session);
     this.#finishing.delete(closed);
+    for (const message of closed.inbox.messages) this.#last.delete(message);
     this.#inbox.drop(closed);
     closed.outbox.close();
     closed.unread.close();
@@ -164,15 +175,17 @@ export class Executor {
     if (!this.#workScheduled) this.#work();
   }
 
-  /** Takes no new tasks from now on. */
+  /** Takes no new tasks from now on, except those that have arrived. */
   stop(): void {
     this.#state = "stopping";
-    this.#requests.stop();
+    for (const { inbox } of this.#sessions.values()) for (const message of inbox.messages) this.#last.add(message);
+    this.#requests.stop(this.#last);
     this.#reportIfDrained();
   }
 
-  /** Cancels every task. */
+  /** Cancels every task. Those that have arrived and not been read are refused. */
   cancelAll(): void {
+    this.#requests.stop(new Set());
     for (const session of this.#sessions.values()) {
       for (const task of session.tasks.list()) {
         this.runner.dismiss(task, new TaskCancelled(`${task.name} was cancelled: its worker is stopping`));
@@ -197,6 +210,7 @@ export class Executor {
         this.#schedule();
         return;
       }
+      if (this.#last.delete(message)) this.#reportIfDrained();
       // It is not when its session was closed meanwhile.
       if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
       this.#readers.push(message);
@@ -238,7 +252,7 @@ export class Executor {
 
   /** To be called wherever the last task may have gone, also one that waited and was never run. */
   #reportIfDrained(): void {
-    if (this.#state !== "stopping" || this.runner.live > 0 || this.runner.waiting > 0) return;
+    if (this.#state !== "stopping" || this.runner.live + this.runner.waiting + this.#last.size > 0) return;
     this.#state = "drained";
     this.#flush();
     this.#options.drained();

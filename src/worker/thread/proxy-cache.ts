@@ -1,11 +1,14 @@
 import type { LoadBalancerLike } from "../../balancing/index.ts";
 import { SerializationError } from "../../errors.ts";
 import { Roster, RosterDiscovery, readRosterNews, WorkerProxy } from "../../proxy/index.ts";
-import type { CallOptions, RoutineSpec } from "../../routine/index.ts";
+import { type CallOptions, failingStream, type RoutineSpec } from "../../routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
 import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
 import type { AnnouncedPool, SessionPool } from "./executor-session.ts";
+
+/** Least time between two looks whether a proxy is still in use, in milliseconds. */
+const SHORTEST_LOOK_MS = 100;
 
 /** The worker's own credentials, as its proxies ask for them. */
 class OwnCredentials {
@@ -122,7 +125,7 @@ class PoolCarrier implements SessionPool {
     options: CallOptions | undefined,
   ): AsyncGenerator<unknown, unknown, unknown> {
     const { refusal } = this.roster;
-    if (refusal !== undefined) return failing(new SerializationError(refusal, "loadBalancer"));
+    if (refusal !== undefined) return failingStream(new SerializationError(refusal, "loadBalancer"));
     return this.#use().stream(spec, args, options);
   }
 
@@ -155,7 +158,7 @@ class PoolCarrier implements SessionPool {
       const idle = performance.now() - this.#usedAt;
       const { inFlight, queued } = proxy.stats();
       if (idle < this.#ttl || inFlight + queued > 0) {
-        this.#expireIn(Math.max(this.#ttl - idle, this.#ttl / 10));
+        this.#expireIn(Math.max(this.#ttl - idle, this.#ttl / 10, SHORTEST_LOOK_MS));
         return;
       }
       this.#proxy = undefined;
@@ -163,10 +166,4 @@ class PoolCarrier implements SessionPool {
       this.#tellIfUnused();
     }).unref();
   }
-}
-
-/** A generator that fails at its first step. */
-// oxlint-disable-next-line require-yield
-async function* failing(error: Error): AsyncGenerator<never, never, unknown> {
-  throw error;
 }

@@ -1,6 +1,13 @@
 import type { AnyFunction } from "../../routine/index.ts";
-import { isSerializer, NO_COLLECTIONS, type Serializer, type ValueDecoder } from "../../values/index.ts";
+import {
+  isSerializer,
+  jsonSerializer,
+  NO_COLLECTIONS,
+  type Serializer,
+  type ValueDecoder,
+} from "../../values/index.ts";
 import { type FrameReader, type ReceivedDependencies, RouteField } from "../../wire/index.ts";
+import { refusalOf, targetFunction } from "./target-function.ts";
 
 /** A routine as a session has announced it. It is decoded when the first task needs it. */
 export class RemoteRoutine {
@@ -11,8 +18,13 @@ export class RemoteRoutine {
   readonly #decoder: ValueDecoder;
   readonly #code: Buffer;
   readonly #serializerCode: Buffer | undefined;
-  /** Set while modules that the code needs are being loaded. */
-  loading: Promise<void> | undefined;
+  /** Names the function instead of the code; empty otherwise. */
+  readonly #target: string;
+  /** Values travel as JSON, since the caller speaks another language. */
+  readonly isForeign: boolean;
+  /** Why this worker cannot run it. */
+  readonly refusal: string | undefined;
+  #loading: Promise<void> | undefined;
   #fn: AnyFunction | undefined;
   /** The weak collections that the function captured, once it has been made. */
   weak = NO_COLLECTIONS;
@@ -29,18 +41,37 @@ export class RemoteRoutine {
     this.#serializerCode = frame.has(RouteField.serializer)
       ? Buffer.from(frame.view(RouteField.serializer))
       : undefined;
-    this.loading = received.ready(frame.integers(RouteField.needs));
-    this.loading?.then(
+    this.#target = frame.text(RouteField.target);
+    const encoding = frame.text(RouteField.encoding);
+    this.isForeign = encoding === "json";
+    this.refusal = refusalOf(this.#target, encoding);
+    this.#loading = received.ready(frame.integers(RouteField.needs));
+    this.#loading?.then(
       () => {
-        this.loading = undefined;
+        this.#loading = undefined;
       },
       () => undefined,
     );
   }
 
+  /** Set while modules that the code needs are being loaded. */
+  get loading(): Promise<void> | undefined {
+    if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  /** Loads the function that the target names. The next task tries again after a failure. */
+  async #load(): Promise<void> {
+    try {
+      this.#fn = await targetFunction(this.#target, this.streams);
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+
   /** How many bytes of it the caller sent. */
   get bytes(): number {
-    return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length;
+    return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length + this.#target.length;
   }
 
   /** The function to run: one for all tasks, or a copy for each when it may change what it captured. */
@@ -54,11 +85,12 @@ export class RemoteRoutine {
 
   /** Whether the routine has a serializer of its own. */
   get hasSerializer(): boolean {
-    return this.#serializerCode !== undefined;
+    return this.#serializerCode !== undefined || this.isForeign;
   }
 
   /** The routine's own serializer, if it has one. */
   serializer(): Serializer | undefined {
+    if (this.isForeign) return jsonSerializer;
     if (this.#serializerCode === undefined) return undefined;
     if (this.#serializer === undefined) {
       const value = this.#decoder.decode(this.#serializerCode);

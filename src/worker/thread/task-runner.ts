@@ -1,11 +1,12 @@
 import { types } from "node:util";
 import { takeArrivedSignals } from "../../call/index.ts";
+import { describeValue } from "../../checks/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
-import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
+import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
@@ -37,22 +38,27 @@ export interface TaskRunnerOptions {
   readonly touched: (session: ExecutorSession) => void;
   /** Told of code before it is run: the thread may not come back from it. */
   readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
+  /** Asked after code of a task has run. False: the thread is given up, and what it does from now on counts for nothing. */
+  readonly isSound?: () => boolean;
   /** Called after each task that has ended. */
   readonly ended: () => void;
 }
 
 // oxlint-disable-next-line unbound-method -- it is given its promise when it is called
 const promiseThen = Promise.prototype.then;
+const { apply } = Reflect;
 
 /** Runs tasks: as many at once as are allowed, each in its own call context, and sends what comes of them. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #parking: TaskParking | undefined;
+  readonly #isSound: () => boolean;
   #live = 0;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
     this.#parking = options.parking;
+    this.#isSound = options.isSound ?? (() => true);
   }
 
   /** Tasks that have been started and have not ended. */
@@ -149,7 +155,7 @@ export class TaskRunner {
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
-      const args = payload.read(session.decoder, routine.serializer()) as unknown[];
+      const args = argumentList(payload.read(session.decoder, routine.serializer()), routine.name);
       const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
       const signals = takeArrivedSignals();
       if (signals !== undefined) task.connectSignals(signals);
@@ -163,7 +169,7 @@ export class TaskRunner {
       task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
       isEntered = true;
-      result = runInCallContext(callContext, Reflect.apply, fn, self, args);
+      result = runInCallContext(callContext, apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
       if (routine.streams) {
@@ -182,7 +188,7 @@ export class TaskRunner {
       return;
     }
     // As `await` does: a `then` that was put on a promise is ignored.
-    void Reflect.apply(promiseThen, promise, [
+    void apply(promiseThen, promise, [
       (value: unknown) => this.#return(task, value),
       (error: unknown) => this.#raise(task, error),
     ]);
@@ -220,7 +226,7 @@ export class TaskRunner {
   }
 
   #yield(task: RunningTask, value: unknown, control: boolean): void {
-    if (task.wireId < 0) return;
+    if (task.wireId < 0 || !this.#isSound()) return;
     const { session, routine } = task;
     try {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
@@ -233,6 +239,7 @@ export class TaskRunner {
   }
 
   #return(task: RunningTask, value: unknown): void {
+    if (!this.#isSound()) return;
     if (task.wireId >= 0) {
       try {
         task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false, task.weak);
@@ -245,6 +252,7 @@ export class TaskRunner {
   }
 
   #raise(task: RunningTask, error: unknown): void {
+    if (!this.#isSound()) return;
     task.exception = error;
     try {
       if (task.wireId >= 0) this.#sendError(task, error);
@@ -258,12 +266,14 @@ export class TaskRunner {
     try {
       trimStack(error);
       // The routine's serializer need not know the errors of the runtime.
-      const byRuntime = routine.hasSerializer && isWoolError(error);
-      const serializer = byRuntime ? undefined : routine.serializer();
+      const byRuntime = routine.hasSerializer && !routine.isForeign && isWoolError(error);
+      const serializer = byRuntime ? undefined : serializerOfThrown(routine.serializer());
       session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
     } catch (cause) {
       const told = untransportable(routine.name, error, cause);
-      session.outcome(ResponseField.raised, wireId, told, undefined, routine.hasSerializer, NO_COLLECTIONS);
+      const serializer = routine.isForeign ? serializerOfThrown(routine.serializer()) : undefined;
+      const byRuntime = serializer === undefined && routine.hasSerializer;
+      session.outcome(ResponseField.raised, wireId, told, serializer, byRuntime, NO_COLLECTIONS);
     }
   }
 
@@ -287,6 +297,13 @@ export class TaskRunner {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
     });
   }
+}
+
+/** The arguments, if they are some: a serializer may make anything of bytes. */
+function argumentList(args: unknown, name: string): unknown[] {
+  if (Array.isArray(args)) return args as unknown[];
+  if (args === undefined) return [];
+  throw new TypeError(`the arguments of ${name} are ${describeValue(args)}, not a list`);
 }
 
 /** What `await` would wait for. The `then` of anything but a promise is code of the task, and runs in its call context. */

@@ -5,20 +5,28 @@ import { stackOf } from "../../checks/index.ts";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { currentCallContext, currentTask, disposePerWorker, markTaskThread } from "../../routine/index.ts";
+import {
+  currentCallContext,
+  currentTask,
+  disposeThreadValues,
+  keepForThread,
+  markTaskThread,
+} from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
   preload,
-  receiveHook,
+  receiveValue,
   SESSION_PREFIX_BYTES,
-  type ShippedHook,
+  type ShippedValue,
+  shipThrown,
   ThreadBoard,
   type ThreadConfig,
   type ToThread,
   written,
 } from "../shared/index.ts";
 import { Executor } from "./executor.ts";
+import { IntrinsicGuard } from "./intrinsic-guard.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { separateLines } from "./task-lines.ts";
 
@@ -36,6 +44,10 @@ let received = 0;
 let passes = 0;
 let vain = 0;
 
+/** Set when tasks are taken. */
+let guard: IntrinsicGuard | undefined;
+let isSpoiled = false;
+
 const proxies = new ProxyCache(config.proxyPoolTtl);
 const executor = new Executor({
   uid: config.uid,
@@ -49,11 +61,26 @@ const executor = new Executor({
   malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
   exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
   hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
+  isSound,
   limits: config.limits,
-  drained: () => void disposePerWorker().finally(() => tell({ kind: "drained" })),
+  drained: () => tell({ kind: "drained" }),
 });
 
 for (const stream of [process.stdout, process.stderr]) separateLines(stream, () => currentCallContext()?.task);
+
+/**
+ * False once a task has replaced a part of the language that the runtime relies on. Nothing that this thread does from then
+ * on can be trusted, so it is replaced, and the callers of its tasks are told.
+ */
+function isSound(): boolean {
+  if (isSpoiled) return false;
+  const replaced = guard?.replaced();
+  if (replaced === undefined) return true;
+  isSpoiled = true;
+  const reason = `a task replaced ${replaced}, which the runtime relies on (code that has to do so belongs into setup)`;
+  tell({ kind: "spoiled", reason });
+  return false;
+}
 
 function tell(message: FromThread): void {
   port.postMessage(message);
@@ -61,6 +88,7 @@ function tell(message: FromThread): void {
 
 /** Transfers a message: exactly its own bytes, since a part of a larger buffer would be copied whole. */
 function send(session: number, message: Buffer): boolean {
+  if (!isSound()) return true;
   const memory = new ArrayBuffer(message.length);
   const copy = Buffer.from(memory);
   message.copy(copy);
@@ -70,6 +98,7 @@ function send(session: number, message: Buffer): boolean {
 }
 
 function receive(message: ArrayBuffer | ToThread): void {
+  if (!isSound()) return;
   received++;
   if (message instanceof ArrayBuffer) {
     const buffer = Buffer.from(message);
@@ -80,9 +109,9 @@ function receive(message: ArrayBuffer | ToThread): void {
   }
   switch (message.kind) {
     case "open": {
-      const { session, callerId, sharesFiles, peer } = message;
+      const { session, callerId, sharesFiles, oneKind, peer } = message;
       const store = sharesFiles ? payloadFiles : undefined;
-      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer);
+      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer, oneKind);
       break;
     }
     case "close":
@@ -96,6 +125,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       break;
     case "stop":
       executor.stop();
+      break;
+    case "settle":
+      void settle();
       break;
     case "cancel":
       executor.cancelAll();
@@ -128,7 +160,7 @@ function spin(): void {
     passes--;
     return;
   }
-  if (!executor.isIdle) return;
+  if (!executor.isIdle || !isSound()) return;
   const end = performance.now() + SPIN_MS;
   do {
     if (board.rings === received) continue;
@@ -161,17 +193,34 @@ try {
 } catch (error) {
   fail("the authorize or the backpressure hook could not be loaded", error);
 }
+try {
+  const setup = await hookOf<() => unknown>(config.setup);
+  if (setup !== undefined) keepForThread(await setup(), "setup");
+} catch (error) {
+  fail("setup failed", error);
+}
+// What modules and setup have replaced by now is taken for right.
+guard = new IntrinsicGuard();
 tell({ kind: "ready" });
 port.on("message", receive);
 
-async function hookOf<H>(shipped: ShippedHook | undefined): Promise<H | undefined> {
-  return shipped === undefined ? undefined : await receiveHook<H>(shipped);
+async function hookOf<H>(shipped: ShippedValue | undefined): Promise<H | undefined> {
+  return shipped === undefined ? undefined : await receiveValue<H>(shipped);
+}
+
+/** Disposes of what this thread keeps. What finished tasks have left running is over when the event loop runs dry. */
+async function settle(): Promise<void> {
+  await disposeThreadValues();
+  process.once("beforeExit", () => {
+    port.ref();
+    tell({ kind: "settled" });
+  });
+  port.unref();
 }
 
 /** Only the first `failed` or `ready` counts. */
 function fail(what: string, error: unknown): void {
-  const reason = stackOf(error);
-  tell({ kind: "failed", reason: `${what}: ${reason}` });
+  tell({ kind: "failed", reason: `${what}: ${stackOf(error)}`, thrown: shipThrown(error) });
 }
 
 /**
@@ -184,6 +233,7 @@ function containStrayErrors(): void {
 }
 
 function report(kind: string, error: unknown): void {
+  if (!isSound()) return;
   const task = currentTask();
   const where = task === undefined ? "outside of any task" : `in task ${task.name}`;
   const text = stackOf(error);

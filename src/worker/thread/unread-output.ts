@@ -1,3 +1,5 @@
+import { Timer } from "../../time/index.ts";
+
 /** Bytes on their way out of a session above which payloads in chunks and generators that run ahead wait. */
 const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
@@ -23,7 +25,7 @@ export class UnreadOutput {
   readonly #options: UnreadOutputOptions;
   #state: "flowing" | "congested" | "closed" = "flowing";
   #outgoing = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #waiting: (() => void)[] = [];
 
   constructor(options: UnreadOutputOptions) {
@@ -65,7 +67,7 @@ export class UnreadOutput {
 
   close(): void {
     this.#state = "closed";
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     for (const go of this.#waiting.splice(0)) go();
   }
 
@@ -75,14 +77,14 @@ export class UnreadOutput {
 
   #relieve(): void {
     this.#state = "flowing";
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#options.relieved();
   }
 
   /** From now on the caller has its whole time to read something. */
   #watch(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     const { stallTimeout, stalled } = this.#options;
-    if (Number.isFinite(stallTimeout)) this.#timer = setTimeout(stalled, Math.min(stallTimeout, 2_147_483_647)).unref();
+    this.#timer = new Timer(stallTimeout, stalled).unref();
   }
 }

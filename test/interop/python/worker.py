@@ -7,9 +7,11 @@ Listens on a free port of 127.0.0.1 and prints it. Ends when its standard input 
 
 import importlib
 import json
+import os
 import queue
 import sys
 import threading
+import time
 import traceback
 import uuid
 from concurrent import futures
@@ -22,6 +24,9 @@ from wool.v1 import worker_pb2_grpc as rpc
 
 VERSION = 1
 UID = str(uuid.uuid4())
+# Payloads beyond this travel in chunks.
+INLINE_BYTES = 256 * 1024
+CHUNK_BYTES = 128 * 1024
 
 
 class Refused(Exception):
@@ -37,7 +42,7 @@ class Task:
         self.session = session
         self.id = frame.id
         self.route = route
-        self.args = json.loads(frame.args or b"[]")
+        self.args = json.loads(session.payload(frame, frame.args) or b"[]")
         self.cancelled = threading.Event()
         self.changed = threading.Condition()
         self.credit = 0
@@ -53,9 +58,9 @@ class Task:
             if self.route.streams:
                 self.pump(result)
                 return
-            self.end(results=[pb.Result(id=self.id, value=encode(result))])
+            self.end("results", encode(result))
         except BaseException as error:
-            self.end(raised=[pb.Raised(id=self.id, error=encode_error(error))])
+            self.end("raised", encode_error(error))
 
     def pump(self, generator):
         """Takes one step for each that was asked for, in the order that the protocol gives them."""
@@ -64,13 +69,13 @@ class Task:
             step = self.next_step()
             if step is None:
                 generator.close()
-                self.end()
+                self.end("raised", encode_error(Exception("cancelled")))
                 return
             kind, value = step
             try:
                 if kind == pb.STEP_KIND_RETURN:
                     generator.close()
-                    self.end(results=[pb.Result(id=self.id, value=encode(value))])
+                    self.end("results", encode(value))
                     return
                 if kind == pb.STEP_KIND_THROW:
                     item = generator.throw(RemoteError(value))
@@ -79,11 +84,11 @@ class Task:
                 else:
                     item = next(generator)
             except StopIteration as stop:
-                self.end(results=[pb.Result(id=self.id, value=encode(stop.value))])
+                self.end("results", encode(stop.value))
                 return
             started = True
             control = kind != pb.STEP_KIND_NEXT
-            self.session.send(yielded=[pb.Yielded(id=self.id, value=encode(item), control=control)])
+            self.session.answer("yielded", self.id, encode(item), control=control)
 
     def next_step(self):
         with self.changed:
@@ -106,7 +111,8 @@ class Task:
 
     def step(self, frame):
         with self.changed:
-            value = json.loads(frame.value) if frame.value else None
+            payload = self.session.payload(frame, frame.value)
+            value = json.loads(payload) if payload else None
             self.controls.append((frame.kind, value, frame.after))
             if frame.kind != pb.STEP_KIND_NEXT:
                 self.plain = min(self.plain, frame.after)
@@ -114,15 +120,23 @@ class Task:
             self.changed.notify()
 
     def cancel(self):
+        """A generator is closed. Nothing can end a function; its caller has the last word at once, and no result."""
         with self.changed:
             self.cancelled.set()
             self.changed.notify()
+        if not self.route.streams:
+            self.end("raised", encode_error(Exception("cancelled")))
 
-    def end(self, **frames):
-        self.session.tasks.pop(self.id, None)
-        if not frames:
-            frames = {"raised": [pb.Raised(id=self.id, error=encode_error(Exception("cancelled")))]}
-        self.session.send(**frames)
+    def end(self, kind, payload):
+        """The last word on the task, once: its id may be used again after it."""
+        global last_ended
+        with self.changed:
+            if self.over:
+                return
+            self.over = True
+        last_ended = time.monotonic()
+        del self.session.tasks[self.id]
+        self.session.answer(kind, self.id, payload)
 
 
 class Session:
@@ -132,12 +146,35 @@ class Session:
         self.outgoing = queue.Queue()
         self.routes = {}
         self.tasks = {}
+        self.chunks = {}
 
     def send(self, **frames):
         """One kind of frame in each message: stock code cannot tell the order of several kinds."""
         self.outgoing.put(pb.Response(**frames))
 
+    def answer(self, kind, id, payload, **fields):
+        """Sends an outcome. A large one goes in chunks before its frame, which says how many bytes they were."""
+        frame, field = OUTCOMES[kind]
+        if len(payload) <= INLINE_BYTES:
+            self.send(**{kind: [frame(id=id, **{field: payload}, **fields)]})
+            return
+        for start in range(0, len(payload), CHUNK_BYTES):
+            total = len(payload) if start == 0 else 0
+            self.send(chunks=[pb.Chunk(id=id, data=payload[start : start + CHUNK_BYTES], total=total)])
+        self.send(**{kind: [frame(id=id, chunked=len(payload), **fields)]})
+
+    def payload(self, frame, inline):
+        """The payload of a frame: in the frame, or in the chunks before it."""
+        if frame.chunked == 0:
+            return inline
+        whole = bytes(self.chunks.pop(frame.id, b""))
+        if len(whole) != frame.chunked:
+            raise ValueError(f"{len(whole)} of {frame.chunked} bytes arrived")
+        return whole
+
     def take(self, request):
+        for chunk in request.chunks:
+            self.chunks.setdefault(chunk.id, bytearray()).extend(chunk.data)
         for route in request.routes:
             self.routes.pop(route.replaces, None)
             self.routes[route.number] = route
@@ -150,6 +187,7 @@ class Session:
             if step.id in self.tasks:
                 self.tasks[step.id].step(step)
         for cancel in request.cancels:
+            self.chunks.pop(cancel.id, None)
             if cancel.id in self.tasks:
                 self.tasks[cancel.id].cancel()
 
@@ -163,10 +201,15 @@ class Session:
             if route.encoding != "json":
                 raise Refused(grpc.StatusCode.UNIMPLEMENTED, "this worker understands json only")
         except Refused as refused:
+            self.chunks.pop(frame.id, None)
             status = refused.status.value[0]
             self.send(rejected=[pb.Rejected(id=frame.id, status=status, message=str(refused))])
             return
-        task = Task(self, frame, route)
+        try:
+            task = Task(self, frame, route)
+        except ValueError as error:
+            self.answer("raised", frame.id, encode_error(error))
+            return
         self.tasks[frame.id] = task
         threading.Thread(target=task.run, daemon=True).start()
 
@@ -185,10 +228,14 @@ def resolve(target):
 
 
 def encode(value):
-    return b"" if value is None else json.dumps(value).encode()
+    """Refuses what JSON has no form for, and what other languages would not read."""
+    return json.dumps(value, allow_nan=False).encode()
 
 
 def encode_error(error):
+    """An error that the caller threw into a generator goes back as it came."""
+    if isinstance(error, RemoteError):
+        return json.dumps(error.description).encode()
     description = {
         "name": type(error).__name__,
         "message": str(error),
@@ -206,6 +253,7 @@ class Worker(rpc.WorkerServicer):
             message = f"the caller accepts version {first.hello.minimum_version} at least, this worker speaks {VERSION}"
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, message)
         session = Session()
+        sessions.add(session)
         welcome = pb.Welcome(version=VERSION, worker_uid=UID, lanes=1, one_kind=True)
         welcome.languages.append("py")
         welcome.encodings.append("json")
@@ -218,6 +266,7 @@ class Worker(rpc.WorkerServicer):
             except grpc.RpcError:
                 pass
             finally:
+                sessions.discard(session)
                 for task in list(session.tasks.values()):
                     task.cancel()
                 session.outgoing.put(None)
@@ -227,16 +276,38 @@ class Worker(rpc.WorkerServicer):
             yield response
 
     def Stop(self, request, context):
+        threading.Timer(0.05, stopped.set).start()
         return pb.StopResponse()
 
     def Idle(self, request, context):
-        return pb.IdleResponse(seconds=0)
+        return pb.IdleResponse(seconds=0 if running() else time.monotonic() - last_ended)
+
+    def Describe(self, request, context):
+        about = {"uid": UID, "pid": os.getpid(), "version": "", "languages": ["py"], "channel": {}}
+        return pb.DescribeResponse(metadata=json.dumps(about))
 
 
-server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
+def running():
+    return any(session.tasks for session in list(sessions))
+
+
+def watch_input():
+    sys.stdin.read()
+    stopped.set()
+
+
+OUTCOMES = {"results": (pb.Result, "value"), "yielded": (pb.Yielded, "value"), "raised": (pb.Raised, "error")}
+stopped = threading.Event()
+sessions = set()
+last_ended = time.monotonic()
+# Callers ask a worker that is silent whether it lives. The library would take that for an attack.
+options = [("grpc.http2.max_ping_strikes", 0)]
+server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), options=options)
 rpc.add_WorkerServicer_to_server(Worker(), server)
 port = server.add_insecure_port("127.0.0.1:0")
 server.start()
 print(port, flush=True)
-sys.stdin.read()
+threading.Thread(target=watch_input, daemon=True).start()
+stopped.wait()
 server.stop(grace=0)
+os._exit(0)

@@ -9,6 +9,19 @@ Big.prototype.plus = function (other) {
 };
 Big.prototype[Symbol.toStringTag] = "Big";
 
+function Point(x) {
+  this.x = x;
+}
+function Money(value) {
+  this.constructor = Money;
+  this.value = value;
+}
+Money.prototype = {
+  double() {
+    return new Money(this.value * 2);
+  },
+};
+
 const big = new Big(2);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("latin1");
@@ -52,6 +65,26 @@ function replace(target, name, value) {
 void check({
   "ES5 instance with a tag": () => routine(() => big.plus(1).value)(),
   "ES5 instance passed": () => routine((it) => [it.plus(1).value, it instanceof Big])(big),
+  "ES5 instance passed again, and changed meanwhile": async () => {
+    const use = routine((it) => [it.plus(1) instanceof Big, it instanceof Big, Object.keys(Big.prototype), Big.made]);
+    const before = await use(big);
+    Big.made = 1;
+    Big.prototype.times = () => 1;
+    const between = await use(big);
+    delete Big.prototype.times;
+    delete Big.made;
+    return [before, between, await use(new Big(3))];
+  },
+  "ES5 instance without methods": () => routine((it) => [it.x, it instanceof Point])(new Point(1)),
+  "ES5 instance of another prototype": () =>
+    routine((it) => {
+      const twice = it.double();
+      return [twice.value, it instanceof Money, twice instanceof Money, Money.prototype.isPrototypeOf(it)];
+    })(new Money(4)),
+  "ES5 instance returned": async () => {
+    const made = await routine(() => new Money(5))();
+    return [made.value, made instanceof Money, made.double().value];
+  },
   TextEncoder: () => routine(() => [...encoder.encode("é")])(),
   TextDecoder: () => routine(() => decoder.decode(Uint8Array.of(233)))(),
   "Intl.NumberFormat": () => routine(() => numbers.format(1234.5))(),

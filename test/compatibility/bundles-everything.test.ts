@@ -1,11 +1,8 @@
 import { join } from "node:path";
 import type { BuildOptions } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type BundleProject, makeBundleProject } from "../support/bundle.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type BundleProject, EVERYTHING, makeBundleProject } from "../support/bundle.ts";
 import { outputOf } from "../support/run-to-end.ts";
-
-// Bundles are parsed as a whole, each several times in these programs.
-vi.setConfig({ testTimeout: 120_000 });
 
 let project: BundleProject;
 
@@ -15,25 +12,6 @@ beforeAll(() => {
 afterAll(() => {
   project[Symbol.dispose]();
 });
-
-const EVERYTHING = {
-  away: true,
-  esm: [2000, 2, ["m", "km"], 2],
-  cjs: [3723, true, 3723],
-  failing: ["OutOfStock", "wool", "no wool left", true],
-  failingInPackage: ["UnknownUnit", "parsec", true],
-  nested: 8,
-  task: [expect.stringMatching(/^[\w$]+$/), "acme", false],
-  context: true,
-  stream: [1000, 2000, 3000],
-  lazily: "b",
-  nestedPool: [true, 1],
-  bumped: [1, 1, 1],
-  method: { value: 12, isModel: true },
-  methodStream: [0, 3, 6],
-  mapped: [[1000, 1, ["m", "km"], 1]],
-  alone: true,
-};
 
 const experimental = { tsconfigRaw: { compilerOptions: { experimentalDecorators: true } } };
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { colour, wantsColour } from "./terminal.ts";
+import { colour, wantsColour } from "./command.ts";
 
 it.each([
   [true, {}, true],

@@ -1,0 +1,143 @@
+import { MalformedPayload } from "../bytes/index.ts";
+import { builtInGetter, ownProperty } from "../own-property.ts";
+import { Refusal } from "../refusal.ts";
+import type { InternalState } from "./internal-state.ts";
+import { inheritedClass, platformKeys, succeeds } from "./platform-class.ts";
+
+const sizeOf = builtInGetter(Blob.prototype, "size");
+const typeOf = builtInGetter(Blob.prototype, "type");
+const nameOf = builtInGetter(File.prototype, "name");
+const lastModifiedOf = builtInGetter(File.prototype, "lastModified");
+
+const PLAIN = 0;
+const NAMED = 1;
+
+/** Blobs and files that are in memory. */
+export const blobState: InternalState<Blob> = {
+  number: 21,
+  is: (value): value is Blob => succeeds(() => sizeOf(value)),
+  variant: (blob) => (isFile(blob) ? NAMED : PLAIN),
+  prototype: (variant) => (variant === PLAIN ? Blob.prototype : variant === NAMED ? File.prototype : undefined),
+  writeShell(writer, blob) {
+    const bytes = bytesOf(blob);
+    writer.string(String(typeOf(blob)));
+    writer.varint(writer.binary.whole(bytes));
+    if (!isFile(blob)) return;
+    writer.string(String(nameOf(blob)));
+    writer.number(Number(lastModifiedOf(blob)));
+  },
+  readShell(reader, variant) {
+    const type = reader.text();
+    const bytes = new Uint8Array(reader.binary.whole(reader.varint()));
+    if (variant === PLAIN) return new Blob([bytes], { type });
+    const name = reader.text();
+    const lastModified = reader.value();
+    if (typeof lastModified !== "number")
+      throw new MalformedPayload("the date of a file in the payload is not a number");
+    return new File([bytes], name, { type, lastModified });
+  },
+  implies: (_blob, key) => isKeyOfBlob(key) || isKeyOfFile(key),
+};
+
+const isKeyOfBlob = platformKeys(() => new Blob([]));
+const isKeyOfFile = platformKeys(() => new File([], ""));
+
+function isFile(blob: Blob): boolean {
+  return inheritedClass(blob, FILE_ONLY) !== undefined;
+}
+
+const FILE_ONLY: ReadonlySet<string> = new Set(["File"]);
+
+/**
+ * The bytes of a blob. The platform offers only promises for them. What a blob is made of in memory its handle hands out
+ * at once, and that is all that can be taken here: what a file holds would be read by and by.
+ */
+function bytesOf(blob: Blob): ArrayBuffer {
+  const pieces = piecesOf(blob);
+  const length = (pieces ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0);
+  if (pieces === undefined || length !== sizeOf(blob)) {
+    throw new Refusal(
+      blob,
+      `${isFile(blob) ? "File" : "Blob"} does not have its bytes in memory`,
+      "Pass its bytes: await blob.arrayBuffer().",
+    );
+  }
+  const [only] = pieces;
+  return pieces.length === 1 && only !== undefined ? only : joined(pieces, length);
+}
+
+function joined(pieces: readonly ArrayBuffer[], length: number): ArrayBuffer {
+  const bytes = new Uint8Array(length);
+  let end = 0;
+  for (const piece of pieces) {
+    bytes.set(new Uint8Array(piece), end);
+    end += piece.byteLength;
+  }
+  return bytes.buffer;
+}
+
+/** What the handle of a blob hands out; undefined when there is none or it does not do so at once. */
+function piecesOf(blob: Blob): ArrayBuffer[] | undefined {
+  const key = Object.getOwnPropertySymbols(blob).find(({ description }) => description === "kHandle");
+  const handle = key === undefined ? undefined : ownProperty(blob, key)?.value;
+  const reader = call(handle, "getReader");
+  if (reader === undefined) return undefined;
+  const pieces: ArrayBuffer[] = [];
+  for (;;) {
+    let answer: number | undefined;
+    call(reader, "pull", (status: number, piece: unknown) => {
+      answer = status;
+      if (piece instanceof ArrayBuffer) pieces.push(piece);
+    });
+    if (answer === 0) return pieces;
+    if (answer === undefined || answer < 0) return undefined;
+  }
+}
+
+function call(holder: unknown, name: string, ...args: readonly unknown[]): unknown {
+  const member: unknown = typeof holder === "object" && holder !== null ? Reflect.get(holder, name) : undefined;
+  return typeof member === "function" ? Reflect.apply(member, holder, args) : undefined;
+}
+
+/** `FormData` with its entries. */
+export const formDataState: InternalState<FormData> = {
+  number: 19,
+  is: (value): value is FormData => succeeds(() => entriesOf(value)),
+  variant: () => 0,
+  prototype: (variant) => (variant === 0 ? FormData.prototype : undefined),
+  writeShell: () => {},
+  readShell: () => new FormData(),
+  writeBody(writer, form) {
+    const entries = entriesOf(form);
+    writer.varint(entries.length);
+    for (const [name, value] of entries) {
+      writer.string(name);
+      writer.value(value);
+    }
+  },
+  readBody(reader, form) {
+    for (let left = reader.count(2); left > 0; left--) {
+      const name = reader.text();
+      const value = reader.value();
+      const isBlob = typeof value === "object" && value !== null && blobState.is(value);
+      if (typeof value !== "string" && !isBlob) {
+        throw new MalformedPayload("an entry of a form in the payload is neither text nor a file");
+      }
+      // A subclass may have its own `append`, which is not to run.
+      Reflect.apply(FormData.prototype.append, form, [name, value]);
+    }
+  },
+  implies: (_form, key) => isKeyOfForm(key),
+  leads: (form) => entriesOf(form).map(([name, value]) => ({ label: `.get(${JSON.stringify(name)})`, value })),
+};
+
+const isKeyOfForm = platformKeys(() => new FormData());
+
+function entriesOf(form: object): [string, unknown][] {
+  const entries: [string, unknown][] = [];
+  const add = (value: unknown, name: string): void => {
+    entries.push([name, value]);
+  };
+  Reflect.apply(FormData.prototype.forEach, form, [add]);
+  return entries;
+}
