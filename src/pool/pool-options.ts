@@ -8,9 +8,9 @@ import type { CredentialsLike } from "../security/index.ts";
 import type { CallerLimits } from "../wire/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
-/** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */
+/** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core that it may use. */
 export interface PoolOptions {
-  /** Workers to spawn. Default: one for each core, or none when there is a `discovery`. */
+  /** Workers to spawn. Default: one for each core that the process may use, by the quota of its container too, or none when there is a `discovery`. */
   readonly size?: number;
   /** Put on spawned workers; of discovered ones only those with one of these are used. Default: none, all are used. */
   readonly tags?: readonly string[];
