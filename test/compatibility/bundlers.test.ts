@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runProgram } from "../support/run-program.ts";
+import { runProgram, startProgram } from "../support/run-program.ts";
+import { until } from "../support/until.ts";
 import { installProject } from "./install.ts";
 
 /** The same program, built by each bundler as its users would, and run where no package is in reach. */
@@ -134,5 +135,37 @@ describe.each(Object.keys(BUNDLERS))("%s", (bundler) => {
     expect(JSON.parse(end.stdout)).toEqual(EXPECTED);
     expect(end.stderr).toBe("");
     rmSync(out, { recursive: true });
+  });
+});
+
+describe("Next.js", () => {
+  it("makes a production build whose routes make calls", async () => {
+    const project = join(folder, "next-app");
+    mkdirSync(join(project, "app", "run"), { recursive: true });
+    cpSync(join(folder, "src"), join(project, "src"), { recursive: true });
+    const files = {
+      "package.json": JSON.stringify({ name: "next-app", private: true, type: "module" }),
+      "next.config.mjs": `export default { turbopack: { root: ${text(folder)} } };\n`,
+      "app/layout.js":
+        "export default function Layout({ children }) { return <html><body>{children}</body></html>; }\n",
+      "app/run/route.js":
+        'import { run } from "../../src/run.js";\nexport const dynamic = "force-dynamic";\n' +
+        "export const GET = async () => Response.json(await run());\n",
+    };
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(project, name), content);
+    const next = join(folder, "node_modules", "next", "dist", "bin", "next");
+    const env = { NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: undefined, VITEST: undefined };
+    const build = await runProgram(next, { args: ["build"], cwd: project, env });
+    expect(build.code, `${build.stdout}${build.stderr}`).toBe(0);
+    const server = startProgram(next, { args: ["start", "-p", "0"], cwd: project, env });
+    try {
+      await until(() => /Ready in/.test(server.stdout) || server.child.exitCode !== null, "the server is ready");
+      const [, port] = /localhost:(\d+)/.exec(server.stdout) ?? [];
+      const response = await fetch(`http://127.0.0.1:${port}/run`);
+      expect(await response.json()).toEqual(EXPECTED);
+    } finally {
+      server.child.kill("SIGTERM");
+      await server.ended;
+    }
   });
 });

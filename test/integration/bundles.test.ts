@@ -67,10 +67,10 @@ describe("a program bundled with its packages", () => {
 
 interface Given { readonly item: string }
 
-function refuse({ item }: Given): never {
+function sellNothing({ item }: Given): never {
   throw new Error("no " + item); // line 6
 }
-const sell = routine(async (given: Given) => refuse(given)); // line 8
+const sell = routine(async (given: Given) => sellNothing(given)); // line 8
 
 async function main(): Promise<void> {
   const pool = await WorkerPool.start({ size: 1 });
@@ -84,7 +84,7 @@ void main();
     const file = await project.bundle("throws.ts", format, { sourcemap: true });
     const stack = (await outputOf(file, { execArgv: ["--enable-source-maps"] })) as string[];
     expect(stack[0]).toBe("Error: no tea");
-    expect(stack[1]).toMatch(/refuse \(\S*\/throws\.ts:6:9\)$/);
+    expect(stack[1]).toMatch(/sellNothing \(\S*\/throws\.ts:6:9\)$/);
     expect(stack[2]).toMatch(/throws\.ts:8:\d+\)?$/);
   });
 
