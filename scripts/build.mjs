@@ -43,7 +43,7 @@ const builtInsByCall = {
   setup: ({ onLoad, onResolve }) => {
     onResolve({ filter: /^node:(?:module|sea)$/ }, ({ path }) => ({ path, namespace: "built-in" }));
     onLoad({ filter: /./, namespace: "built-in" }, ({ path }) => ({
-      contents: `export const { ${Object.keys(require(path))} } = process.getBuiltinModule(${JSON.stringify(path)});`,
+      contents: `export const { ${Object.keys(require(path)).join()} } = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
   },
 };
