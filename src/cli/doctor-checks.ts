@@ -31,8 +31,9 @@ const FEW_FILES = 1024;
 const SOCKET_NAME = "p123456-abcdefghij/w-0123456789ab.sock";
 const DAY_MS = 24 * 3600 * 1000;
 const SOON_DAYS = 14;
-/** How long a packet may take from this machine to itself, in milliseconds. */
+/** How long a packet may take from this machine to itself, in milliseconds; where it does not leave the machine, less. */
 const MULTICAST_MS = 5000;
+const LOOPBACK_MS = 2500;
 
 /** Are the versions recent enough? */
 export function checkVersions(): Finding[] {
@@ -108,7 +109,7 @@ export async function checkMulticast(port?: number): Promise<Finding[]> {
     interfaces.map(async ({ name, isLoopback }): Promise<Finding> => {
       const subject = `multicast on ${name}`;
       try {
-        await echo(name, port);
+        await echo(name, port, isLoopback ? LOOPBACK_MS : MULTICAST_MS);
         return good(subject, "a packet that is sent there is heard");
       } catch (error) {
         if (isLoopback) return note(subject, reasonOf(error), "needed only for lan: within this machine");
@@ -120,7 +121,7 @@ export async function checkMulticast(port?: number): Promise<Finding[]> {
 }
 
 /** Announces a worker on an interface, and finds it there. */
-async function echo(name: string, port: number | undefined): Promise<void> {
+async function echo(name: string, port: number | undefined, limit: number): Promise<void> {
   const namespace = `doctor-${randomUUID()}`;
   const options = { interfaces: [name], ...(port === undefined ? {} : { port }) };
   const [speaker, listener] = [new LanDiscovery(namespace, options), new LanDiscovery(namespace, options)];
@@ -128,7 +129,7 @@ async function echo(name: string, port: number | undefined): Promise<void> {
   const heard = listener.subscribe()[Symbol.asyncIterator]().next();
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("a packet that is sent there is not heard")), MULTICAST_MS);
+    timer = setTimeout(() => reject(new Error("a packet that is sent there is not heard")), limit);
   });
   try {
     await Promise.race([

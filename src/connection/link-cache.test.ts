@@ -33,6 +33,24 @@ describe("the links of a process", () => {
     expect(a.state).toBe("idle");
   });
 
+  it("are others for other limits", () => {
+    const narrow = acquireLink("unix:/a.sock", { limits: { maxAnnouncements: 5 } });
+    const same = acquireLink("unix:/a.sock", { limits: { maxAnnouncements: 5 } });
+    const wide = acquireLink("unix:/a.sock", { limits: { maxAnnouncements: 6 } });
+    held.push(narrow, same, wide);
+    expect(same).toBe(narrow);
+    expect(wide).not.toBe(narrow);
+  });
+
+  it("that are being connected are closed with their last user, so that nothing keeps the program alive", async () => {
+    const link = acquire("127.0.0.1:1");
+    const connecting = link.connect().catch((error: unknown) => error);
+    expect(link.state).toBe("connecting");
+    release(link);
+    expect(link.state).toBe("closed");
+    expect(await connecting).toBeInstanceOf(Error);
+  });
+
   it("stay for a while after their last user, and are closed then", async () => {
     const link = acquire("unix:/a.sock");
     acquire("unix:/a.sock");

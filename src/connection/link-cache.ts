@@ -13,16 +13,18 @@ interface CachedLink {
 }
 
 const links = new Map<string, CachedLink>();
+const owners = new WeakMap<WorkerLink, CachedLink>();
 const numbers = new WeakMap<WorkerCredentialsProvider, number>();
 let lastNumber = 0;
 
 /** The process's connection to a worker. Give it back with `releaseLink`. */
 export function acquireLink(address: string, options: LinkOptions): WorkerLink {
-  const key = keyOf(address, options.credentials);
+  const key = keyOf(address, options);
   let cached = links.get(key);
   if (cached === undefined) {
     cached = { link: new WorkerLink(address, options), key, users: 0, expiry: undefined };
     links.set(key, cached);
+    owners.set(cached.link, cached);
   }
   clearTimeout(cached.expiry);
   cached.users++;
@@ -34,9 +36,10 @@ export function acquireLink(address: string, options: LinkOptions): WorkerLink {
  * call is in flight.
  */
 export function releaseLink(link: WorkerLink, gone: boolean): void {
-  const cached = links.get(keyOf(link.address, link.credentials));
-  if (cached === undefined || cached.link !== link || --cached.users > 0) return;
-  if (gone) {
+  const cached = owners.get(link);
+  if (cached === undefined || links.get(cached.key) !== cached || --cached.users > 0) return;
+  // Whoever wanted it connected is gone: a worker that never answers must not keep the program alive.
+  if (gone || link.state === "connecting") {
     clearTimeout(cached.expiry);
     links.delete(cached.key);
     link.retire(new PoolClosed(`the connection to ${link.address} is no longer used`));
@@ -52,10 +55,12 @@ function discard(cached: CachedLink): void {
   cached.link.close(new PoolClosed(`the connection to ${cached.link.address} is no longer used`));
 }
 
-/** Callers with different credentials have different connections: each may do only what its own allow. */
-function keyOf(address: string, credentials: WorkerCredentialsProvider | undefined): string {
-  if (credentials === undefined) return address;
+/** Callers with different credentials or limits have different connections: each may do only what its own allow. */
+function keyOf(address: string, { credentials, limits }: LinkOptions): string {
+  const bounds =
+    limits === undefined ? "" : JSON.stringify(Object.entries(limits).sort(([a], [b]) => (a < b ? -1 : 1)));
+  if (credentials === undefined) return `${bounds} ${address}`;
   let number = numbers.get(credentials);
   if (number === undefined) numbers.set(credentials, (number = ++lastNumber));
-  return `${number} ${address}`;
+  return `${number} ${bounds} ${address}`;
 }

@@ -1,5 +1,5 @@
 import type { Call, EarlyValue, PoolReference, Recipient } from "../call/index.ts";
-import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
+import { CodeUnavailable, RpcError, SerializationError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
@@ -11,6 +11,7 @@ import {
   DEFAULT_LANGUAGE,
   ENCODINGS,
   FrameReader,
+  isSpoken,
   LANGUAGES,
   LAST_RESPONSE_FIELD,
   LOST_REASON,
@@ -29,6 +30,7 @@ import {
 } from "../wire/index.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
+import { largestPiece } from "./largest-piece.ts";
 import { OutcomeDelivery } from "./outcome-delivery.ts";
 import { RequestSender } from "./request-sender.ts";
 import { SentTask, type TaskSession } from "./sent-task.ts";
@@ -57,6 +59,7 @@ export class Session implements TaskSession {
   messages = 0;
   readonly #events: SessionEvents;
   readonly #address: string;
+  readonly #maxMessageBytes: number | undefined;
   readonly #stream: GrpcStream;
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
@@ -81,8 +84,16 @@ export class Session implements TaskSession {
   #isWaitedFor = false;
   #willProgress = false;
 
-  constructor(channel: GrpcChannel, address: string, lane: number, events: SessionEvents, limits?: CallerLimits) {
+  constructor(
+    channel: GrpcChannel,
+    address: string,
+    lane: number,
+    events: SessionEvents,
+    limits?: CallerLimits,
+    maxMessageBytes?: number,
+  ) {
     this.#address = address;
+    this.#maxMessageBytes = maxMessageBytes;
     this.#outcomes = new OutcomeDelivery((call, reason) => call.task?.cancel(reason), limits);
     this.#events = events;
     this.welcome = new Promise((resolve, reject) => {
@@ -95,6 +106,7 @@ export class Session implements TaskSession {
       status: (status) => this.#ended(status),
     });
     this.#outbox = new Outbox(this.#stream, PREFIX_BYTES, RequestField.chunk);
+    if (maxMessageBytes !== undefined) this.#outbox.limitMessages(maxMessageBytes);
     this.#sender = new RequestSender(this.#outbox, this.window);
     writeHello(this.#outbox.writer, {
       version: PROTOCOL_VERSION,
@@ -131,8 +143,10 @@ export class Session implements TaskSession {
       const task = this.#freeTasks.pop() ?? this.#addTask();
       task.begin(call);
       call.send(task, recipient);
-      if (this.#runs(call.route)) this.#sender.task(task, call);
-      else process.nextTick(() => this.#refuse(task, call));
+      if (!this.#runs(call.route)) process.nextTick(() => this.#refuse(task, call));
+      else if (this.#maxMessageBytes === undefined || this.#fits(call, this.#maxMessageBytes))
+        this.#sender.task(task, call);
+      else process.nextTick(() => this.#failTooLarge(task, call));
     }
     this.#tellIfWaitedFor();
     if (soon) this.#outbox.schedule(true);
@@ -143,6 +157,26 @@ export class Session implements TaskSession {
   #runs({ language, encoding }: Route): boolean {
     if (language === undefined) return this.#isUsual;
     return this.#languages.includes(language) && this.#encodings.includes(encoding ?? DEFAULT_ENCODING);
+  }
+
+  /** Whether a call can be sent in messages of this size: arguments are cut, code is not. */
+  #fits(call: Call, bytes: number): boolean {
+    return largestPiece(call, this.#outbox.inlineBytes) <= bytes;
+  }
+
+  #failTooLarge(task: SentTask, call: Call): void {
+    if (task.call !== call) return;
+    const size = largestPiece(call, this.#outbox.inlineBytes);
+    this.#release(task);
+    const { name } = call.route;
+    call.fail(
+      new SerializationError(
+        `the code of ${name} with what it captured, or its context, takes ${size} bytes in one piece, and worker ` +
+          `${this.#address} takes messages of at most ${this.#maxMessageBytes} (channel.maxMessageBytes): capture less, ` +
+          "pass large values as arguments, or raise the limit",
+        name,
+      ),
+    );
   }
 
   /** The worker is not what it was announced as, and does not get the call. */
@@ -227,6 +261,10 @@ export class Session implements TaskSession {
   #message(buffer: Buffer, start: number, end: number): void {
     this.messages++;
     const frame = this.#reader.open(buffer, start, end);
+    if (this.#state === "opening") {
+      this.#greeted(frame);
+      return;
+    }
     let started = 0;
     for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
       switch (kind) {
@@ -248,9 +286,6 @@ export class Session implements TaskSession {
         case ResponseField.dependency:
           this.#outcomes.received.add(frame);
           break;
-        case ResponseField.welcome:
-          this.#open(frame);
-          break;
         case ResponseField.pace:
           this.window.pace(frame.integer(PACE_TASK_US));
           break;
@@ -263,8 +298,24 @@ export class Session implements TaskSession {
     this.#events.progressed(this);
   }
 
+  /** The first message must be a welcome of a version that this caller speaks, and nothing else. */
+  #greeted(frame: FrameReader): void {
+    const isWelcome = frame.next() === ResponseField.welcome;
+    const version = frame.integer(WelcomeField.version);
+    if (isWelcome && isSpoken(version)) {
+      this.#open(frame);
+      this.#events.progressed(this);
+      return;
+    }
+    this.#stream.cancel();
+    const message = isWelcome
+      ? `it speaks protocol version ${version}, and this caller ${PROTOCOL_VERSION}: install the same version of wool-ts on both sides`
+      : "its first message is not a welcome: is it a worker?";
+    const code = isWelcome ? StatusCode.FAILED_PRECONDITION : StatusCode.INTERNAL;
+    this.#shut(errorForStatus({ code, message }, this.#address));
+  }
+
   #open(frame: FrameReader): void {
-    if (this.#state !== "opening") return;
     this.#state = "open";
     if (frame.integer(WelcomeField.sharesFiles) === 1) {
       this.#outbox.store = payloadFiles;

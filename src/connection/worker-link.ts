@@ -1,13 +1,22 @@
 import { PoolClosed, RpcError } from "../errors.ts";
-import { type ClientTls, GrpcChannel, StatusCode } from "../grpc/index.ts";
+import {
+  type ClientTls,
+  GrpcChannel,
+  type GrpcChannelOptions,
+  GrpcStatusError,
+  LoopTimeout,
+  StatusCode,
+} from "../grpc/index.ts";
 import { clientTls, credentialsText, type WorkerCredentialsProvider } from "../security/index.ts";
-import type { CallerLimits } from "../wire/index.ts";
-import { errorForConnect, errorForCredentials } from "./error-classes.ts";
+import type { CallerLimits, Welcome } from "../wire/index.ts";
+import { errorForConnect, errorForCredentials, errorForStatus } from "./error-classes.ts";
 import { LinkWatchdog } from "./link-watchdog.ts";
 import { Session } from "./session.ts";
 
 /** Task threads that a worker may say it has: for each one a session is opened. */
 const MOST_LANES = 1024;
+/** How long a worker that has accepted a connection has to welcome the caller, in milliseconds. */
+const WELCOME_TIMEOUT_MS = 10_000;
 
 /** Told of changes by a link that it shares. */
 export interface LinkListener {
@@ -23,6 +32,12 @@ export interface LinkOptions {
   readonly keepaliveInterval?: number | undefined;
   /** Milliseconds that a keepalive ping may go unanswered. */
   readonly keepaliveTimeout?: number | undefined;
+  /** Largest message that the worker takes, in bytes. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Compression of messages, on TCP. */
+  readonly compression?: "none" | "gzip" | undefined;
+  /** Milliseconds that the worker has to welcome this caller. Default: 10,000. */
+  readonly welcomeTimeout?: number | undefined;
   /** For TLS. Default: none, for a worker without TLS. */
   readonly credentials?: WorkerCredentialsProvider | undefined;
   /** What the worker may take of this process. */
@@ -57,11 +72,6 @@ export class WorkerLink {
   constructor(address: string, options: LinkOptions) {
     this.address = address;
     this.#options = options;
-  }
-
-  /** What it connects with. */
-  get credentials(): WorkerCredentialsProvider | undefined {
-    return this.#options.credentials;
   }
 
   get state(): "idle" | "connecting" | "ready" | "closed" {
@@ -121,6 +131,8 @@ export class WorkerLink {
       if (this.#channel === undefined) throw new PoolClosed(`the connection to ${this.address} is closed`);
       this.#keepAlive(this.#channel);
       return await this.#channel.unary(`/wool.v1.Worker/${method}`, request, { timeout });
+    } catch (error) {
+      throw error instanceof GrpcStatusError ? errorForStatus(error.status, this.address) : error;
     } finally {
       this.#unaryCalls--;
       if (this.#state === "ready" && this.#channel !== undefined) this.#keepAlive(this.#channel);
@@ -159,7 +171,7 @@ export class WorkerLink {
     const tls = await this.#tls();
     if (this.#isClosed()) throw new PoolClosed(`the connection to ${this.address} is closed`);
     const channel: GrpcChannel = new GrpcChannel(this.address, {
-      ...definedOptions(this.#options),
+      ...channelOptions(this.address, this.#options),
       ...(tls === undefined ? {} : { tls }),
       onClose: () => this.#disconnected(channel),
     });
@@ -167,13 +179,13 @@ export class WorkerLink {
     try {
       await channel.connect();
       const first = this.#openSession(channel, 0);
-      const { lanes, sharesFiles } = await first.welcome;
+      const { lanes, sharesFiles } = await this.#welcomed(first);
       if (lanes > MOST_LANES) {
         const message = `worker ${this.address} says that it has ${lanes} task threads, and no more than ${MOST_LANES} are believed`;
         throw new RpcError(message, StatusCode.OUT_OF_RANGE);
       }
       const others = Array.from({ length: Math.max(0, lanes - 1) }, (_, i) => this.#openSession(channel, i + 1));
-      await Promise.all(others.map((session) => session.welcome));
+      await Promise.all(others.map((session) => this.#welcomed(session)));
       if (this.#isClosed()) throw new PoolClosed(`the connection to ${this.address} is closed`);
       this.#sessions = [first, ...others];
       this.#sharesFiles = sharesFiles;
@@ -187,6 +199,17 @@ export class WorkerLink {
       throw errorForConnect(error, this.address);
     }
     this.#notify();
+  }
+
+  /** A worker that accepts connections and does not welcome anybody is given up. */
+  #welcomed(session: Session): Promise<Welcome> {
+    const { welcomeTimeout = WELCOME_TIMEOUT_MS } = this.#options;
+    const message = `it did not welcome this caller within ${welcomeTimeout} ms`;
+    const patience = new LoopTimeout(
+      () => session.close(errorForStatus({ code: StatusCode.UNAVAILABLE, message }, this.address)),
+      welcomeTimeout,
+    );
+    return session.welcome.finally(() => patience.clear());
   }
 
   /** Asked for each connection: certificates may have been replaced since the last one. */
@@ -235,6 +258,7 @@ export class WorkerLink {
         closed: (session, error) => this.#sessionClosed(channel, session, lane, error),
       },
       this.#options.limits,
+      this.#options.maxMessageBytes,
     );
   }
 
@@ -284,7 +308,7 @@ export class WorkerLink {
       // The worker is going: the connection ends by itself.
       return;
     }
-    session.welcome.then(
+    this.#welcomed(session).then(
       () => {
         if (this.#channel !== channel) return;
         session.window.isShut = !this.#responds;
@@ -313,9 +337,11 @@ export class WorkerLink {
   }
 }
 
-function definedOptions(options: LinkOptions): { keepaliveInterval?: number; keepaliveTimeout?: number } {
+function channelOptions(address: string, options: LinkOptions): GrpcChannelOptions {
+  const { keepaliveInterval, keepaliveTimeout, compression } = options;
   return {
-    ...(options.keepaliveInterval === undefined ? {} : { keepaliveInterval: options.keepaliveInterval }),
-    ...(options.keepaliveTimeout === undefined ? {} : { keepaliveTimeout: options.keepaliveTimeout }),
+    ...(keepaliveInterval === undefined ? {} : { keepaliveInterval }),
+    ...(keepaliveTimeout === undefined ? {} : { keepaliveTimeout }),
+    ...(compression === "gzip" && !address.startsWith("unix:") ? { compression } : {}),
   };
 }

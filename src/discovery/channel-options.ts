@@ -1,17 +1,22 @@
+import { LEAST_MESSAGE_BYTES } from "../wire/index.ts";
+
 /** How callers should talk to a worker; it advertises them. Absent fields mean the caller's defaults. */
 export interface ChannelOptions {
-  /** Largest gRPC message it takes, in bytes. */
+  /** Largest gRPC message it takes, in bytes; 131,072 at least. Default: 67,108,864. Larger payloads go in pieces. */
   readonly maxMessageBytes?: number;
   /** Time between keepalive pings, in milliseconds; `Infinity` for none. Both sides of a connection ping. */
   readonly keepaliveInterval?: number;
   /** How long a ping may go unanswered before the connection counts as dead, in milliseconds. */
   readonly keepaliveTimeout?: number;
-  /** Tasks it runs at once. */
+  /** Tasks it runs at once: what `WorkerOptions.maxConcurrency` says. */
   readonly maxConcurrency?: number;
-  /** Task threads in its process. */
+  /** Task threads in its process: what `WorkerOptions.threads` says, and no more than `maxConcurrency`. */
   readonly threads?: number;
-  /** Compression of messages. */
-  readonly compression?: "none";
+  /**
+   * Compression of messages on TCP, in both directions. For networks below about 1 Gbit/s: it costs more time than it saves
+   * on faster ones. Default: `"none"`.
+   */
+  readonly compression?: "none" | "gzip";
 }
 
 /** Channel options, or why the value that was read is not that. */
@@ -48,8 +53,11 @@ export function parseChannelOptions(value: unknown): ParsedChannelOptions {
     channel[name] = duration;
   }
   const compression = fields.get("compression");
-  if (compression === "none") channel.compression = compression;
-  else if (compression !== undefined) return malformed('channel.compression is not "none"');
+  if (compression === "none" || compression === "gzip") channel.compression = compression;
+  else if (compression !== undefined) return malformed('channel.compression is neither "none" nor "gzip"');
+  if (channel.maxMessageBytes !== undefined && channel.maxMessageBytes < LEAST_MESSAGE_BYTES) {
+    return malformed(`channel.maxMessageBytes is less than ${LEAST_MESSAGE_BYTES}`);
+  }
   return { channel };
 }
 

@@ -8,12 +8,12 @@ const VALID = { uid: "w1", address: "unix:/run/w1.sock", pid: 7, version: "1.2.3
 
 const anyChannel: fc.Arbitrary<ChannelOptions> = fc.record(
   {
-    maxMessageBytes: fc.integer({ min: 1 }),
+    maxMessageBytes: fc.integer({ min: 131_072 }),
     keepaliveInterval: fc.double({ min: 0, noNaN: true }),
     keepaliveTimeout: fc.double({ min: 0, noNaN: true }),
     maxConcurrency: fc.integer({ min: 1 }),
     threads: fc.integer({ min: 1 }),
-    compression: fc.constant("none" as const),
+    compression: fc.constantFrom("none" as const, "gzip" as const),
   },
   { requiredKeys: [] },
 );
@@ -30,6 +30,7 @@ const anyWorker: fc.Arbitrary<WorkerMetadata> = fc.record({
   extra: fc.dictionary(fc.oneof(fc.string(), fc.constant("__proto__")), fc.string(), { noNullPrototype: true }),
   secure: fc.boolean(),
   channel: anyChannel,
+  languages: fc.constantFrom(["py"], ["go", "node"]),
 });
 
 describe("worker metadata as JSON", () => {
@@ -92,7 +93,9 @@ describe("worker metadata as JSON", () => {
     ["channel is not an object", { ...VALID, channel: 1 }],
     ["channel.threads is not a positive integer", { ...VALID, channel: { threads: 0 } }],
     ["channel.keepaliveTimeout is not a number of milliseconds", { ...VALID, channel: { keepaliveTimeout: "1" } }],
-    ['channel.compression is not "none"', { ...VALID, channel: { compression: "gzip" } }],
+    ['channel.compression is neither "none" nor "gzip"', { ...VALID, channel: { compression: "br" } }],
+    ["channel.maxMessageBytes is less than 131072", { ...VALID, channel: { maxMessageBytes: 4096 } }],
+    ["languages is not an array of strings", { ...VALID, languages: "py" }],
   ])("says that %s", (reason, value) => {
     expect(workerFromJson(value)).toEqual({ worker: undefined, reason: expect.stringContaining(reason) });
   });

@@ -2,6 +2,7 @@ import type { ClientHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { ChannelError } from "./channel-error.ts";
 import { GrpcStream, type GrpcStreamHandlers } from "./client-stream.ts";
+import { acceptedEncodings, type Compression } from "./compression.ts";
 import { type ClientTls, connectSession } from "./connect-session.ts";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "./deframer.ts";
 import { DEFAULT_WINDOW_BYTES } from "./flow-control.ts";
@@ -25,6 +26,8 @@ export interface GrpcChannelOptions {
   readonly windowBytes?: number;
   /** Largest message that is accepted; 64 MiB by default. */
   readonly maxMessageBytes?: number;
+  /** How messages are compressed, in both directions if the server agrees; not by default. */
+  readonly compression?: Compression;
   /** Called exactly once when the channel is over, whether it ever connected or not, after its streams got their status. */
   readonly onClose?: (reason: ChannelError) => void;
 }
@@ -80,6 +83,7 @@ export class GrpcChannel {
   openStream(path: string, handlers: GrpcStreamHandlers, headers?: GrpcHeaders): GrpcStream {
     const session = this.#session;
     if (this.state !== "ready" || session === undefined || session.destroyed) throw this.#notReady();
+    const { compression } = this.#options;
     const reset = new AbortController();
     const http2Stream = session.request(
       {
@@ -87,12 +91,13 @@ export class GrpcChannel {
         ":path": path,
         "content-type": "application/grpc",
         te: "trailers",
-        "grpc-accept-encoding": "identity",
+        "grpc-accept-encoding": acceptedEncodings(compression),
+        ...(compression === undefined ? {} : { "grpc-encoding": compression }),
         ...headers,
       },
       { endStream: false, signal: reset.signal },
     );
-    const stream = new GrpcStream(http2Stream, reset, handlers, this.#maxMessageBytes, {
+    const stream = new GrpcStream(http2Stream, reset, handlers, this.#maxMessageBytes, compression, {
       lossStatus: () => this.#lossStatus(),
       streamEnded: (ended) => this.#streams.delete(ended),
     });

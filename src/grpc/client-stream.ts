@@ -1,4 +1,5 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type IncomingHttpStatusHeader } from "node:http2";
+import { type Compression, MessageCompressor } from "./compression.ts";
 import { type MessageHandlers, MessageStream } from "./message-stream.ts";
 import { type GrpcStatus, StatusCode, statusFromFields, statusFromHttp, statusFromReset } from "./status.ts";
 
@@ -34,9 +35,12 @@ export class GrpcStream extends MessageStream {
     reset: AbortController,
     handlers: GrpcStreamHandlers,
     maxMessageBytes: number,
+    compression: Compression | undefined,
     owner: StreamOwner,
   ) {
     super(http2Stream, maxMessageBytes);
+    this.deframer.accepts = compression;
+    if (compression !== undefined) this.compressor = new MessageCompressor();
     this.#handlers = handlers;
     this.#owner = owner;
     this.#reset = reset;

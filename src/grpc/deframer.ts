@@ -1,3 +1,4 @@
+import { acceptedEncodings, type Compression, expandMessage } from "./compression.ts";
 import { PREFIX_BYTES } from "./frame-message.ts";
 import { GrpcStatusError, StatusCode } from "./status.ts";
 
@@ -20,6 +21,8 @@ export type MessageSink = (buffer: Buffer, start: number, end: number) => void;
 export class Deframer {
   /** The peer's `grpc-encoding`; decides what a compressed message is answered with. */
   encoding: string | undefined;
+  /** The compression that this side takes. */
+  accepts: Compression | undefined;
 
   readonly #sink: MessageSink;
   readonly #maxMessageBytes: number;
@@ -28,6 +31,7 @@ export class Deframer {
   #message: Buffer | undefined;
   #messageFilled = 0;
   #messageBytes = 0;
+  #isCompressed = false;
   #stopped = false;
 
   constructor(sink: MessageSink, maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES) {
@@ -64,7 +68,7 @@ export class Deframer {
         return;
       }
       at = start + length;
-      this.#sink(chunk, start, at);
+      this.#deliver(chunk, start, at);
     }
     if (this.#stopped || at >= chunk.length) return;
     chunk.copy(this.#prefix, 0, at);
@@ -78,7 +82,7 @@ export class Deframer {
     this.#prefixFilled = 0;
     const length = this.#readPrefix(this.#prefix, 0);
     if (chunk.length - copied < length) return this.#begin(length, chunk, copied);
-    this.#sink(chunk, copied, copied + length);
+    this.#deliver(chunk, copied, copied + length);
     return copied + length;
   }
 
@@ -98,9 +102,15 @@ export class Deframer {
     this.#messageFilled = filled;
     if (filled === this.#messageBytes) {
       this.#message = undefined;
-      this.#sink(message, 0, filled);
+      this.#deliver(message, 0, filled);
     }
     return from + taken;
+  }
+
+  #deliver(buffer: Buffer, start: number, end: number): void {
+    if (!this.#isCompressed) return this.#sink(buffer, start, end);
+    const message = expandMessage(buffer.subarray(start, end), this.#maxMessageBytes);
+    this.#sink(message, 0, message.length);
   }
 
   #grow(message: Buffer, needed: number): Buffer {
@@ -112,7 +122,8 @@ export class Deframer {
 
   #readPrefix(bytes: Buffer, at: number): number {
     const flag = bytes[at];
-    if (flag !== 0) throw this.#refuseFlag(flag ?? 0);
+    this.#isCompressed = flag === 1 && this.accepts !== undefined && this.accepts === this.encoding;
+    if (flag !== 0 && !this.#isCompressed) throw this.#refuseFlag(flag ?? 0);
     const length = bytes.readUInt32BE(at + 1);
     if (length > this.#maxMessageBytes) {
       throw new GrpcStatusError(
@@ -128,7 +139,7 @@ export class Deframer {
     if (flag === 1 && encoding !== undefined && encoding !== "identity") {
       return new GrpcStatusError(
         StatusCode.UNIMPLEMENTED,
-        `Messages compressed with "${encoding}" are not supported, only "identity". Turn compression off at the sender.`,
+        `Messages compressed with "${encoding}" are not accepted, only "${acceptedEncodings(this.accepts)}". Turn compression off at the sender.`,
       );
     }
     return new GrpcStatusError(

@@ -4,6 +4,7 @@ export type { GrpcStream, GrpcStreamHandlers } from "./client-stream.ts";
 export type { ClientTls } from "./connect-session.ts";
 export { frameMessage, PREFIX_BYTES } from "./frame-message.ts";
 export { Health, type ServingStatus } from "./health.ts";
+export { LoopTimeout } from "./loop-timeout.ts";
 export type { MessageHandlers } from "./message-stream.ts";
 export { addReflection } from "./reflection.ts";
 export type { ServerTls } from "./secure-door.ts";

@@ -1,4 +1,5 @@
 import type { Http2Stream } from "node:http2";
+import type { MessageCompressor } from "./compression.ts";
 import { Deframer } from "./deframer.ts";
 import { HIGH_WATER_BYTES } from "./flow-control.ts";
 import { PREFIX_BYTES } from "./frame-message.ts";
@@ -23,6 +24,8 @@ export abstract class MessageStream {
   protected readonly deframer: Deframer;
   /** A whole message has come. */
   protected hasReceived = false;
+  /** Set when messages are compressed on their way out. */
+  protected compressor: MessageCompressor | undefined;
   #handlers: MessageHandlers | undefined;
   #blocked = false;
   #pauses = 0;
@@ -55,8 +58,15 @@ export abstract class MessageStream {
       if (this.state === "closed") return false;
       throw new Error("This side of the stream has ended: send every message before halfClose() or end().");
     }
+    const compressed = this.compressor?.compress(framed);
+    if (compressed !== undefined) return this.#write(compressed, 1);
+    return this.#write(framed, 0);
+  }
+
+  /** `flag`: 1 for a compressed message. */
+  #write(framed: Uint8Array, flag: number): boolean {
     const length = framed.length - PREFIX_BYTES;
-    framed[0] = 0;
+    framed[0] = flag;
     framed[1] = length >>> 24;
     framed[2] = length >>> 16;
     framed[3] = length >>> 8;

@@ -2,6 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { TLSSocket } from "node:tls";
 import { Timer } from "../time/index.ts";
+import { acceptedEncodings, type Compression, isAccepted, MessageCompressor } from "./compression.ts";
 import { type MessageHandlers, MessageStream } from "./message-stream.ts";
 import { encodeStatusMessage, type GrpcStatus, StatusCode } from "./status.ts";
 
@@ -28,6 +29,9 @@ export class ServerStream extends MessageStream {
   /** The request's header fields. */
   readonly headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
+  /** The value of `grpc-accept-encoding`, and of `grpc-encoding` if messages are compressed. */
+  readonly #accepted: string;
+  readonly #encoding: Compression | undefined;
   #handlers: ServerStreamHandlers | undefined;
   #halfClosed = false;
   #linger: NodeJS.Timeout | undefined;
@@ -40,8 +44,15 @@ export class ServerStream extends MessageStream {
     headers: IncomingHttpHeaders,
     maxMessageBytes: number,
     requestTimeout: number,
+    compression: Compression | undefined,
   ) {
     super(stream, maxMessageBytes);
+    this.#accepted = acceptedEncodings(compression);
+    this.deframer.accepts = compression;
+    if (compression !== undefined && isAccepted(compression, headers["grpc-accept-encoding"])) {
+      this.#encoding = compression;
+      this.compressor = new MessageCompressor();
+    }
     if (requestTimeout !== Number.POSITIVE_INFINITY) {
       this.#patience = new Timer(requestTimeout, () => this.#tooSlow(requestTimeout)).unref();
     }
@@ -110,7 +121,11 @@ export class ServerStream extends MessageStream {
       });
       this.#stream.end();
     } else if (!this.#stream.destroyed && !this.#stream.closed) {
-      this.#stream.respond({ ":status": 200, "content-type": "application/grpc", ...fields }, { endStream: true });
+      // One whose compression was not accepted is told what is.
+      this.#stream.respond(
+        { ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": this.#accepted, ...fields },
+        { endStream: true },
+      );
       this.#release();
     }
   }
@@ -136,7 +151,12 @@ export class ServerStream extends MessageStream {
   #respond(): void {
     if (this.#stream.destroyed || this.#stream.closed) return;
     this.#stream.respond(
-      { ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": "identity" },
+      {
+        ":status": 200,
+        "content-type": "application/grpc",
+        "grpc-accept-encoding": this.#accepted,
+        ...(this.#encoding === undefined ? {} : { "grpc-encoding": this.#encoding }),
+      },
       { waitForTrailers: true },
     );
   }

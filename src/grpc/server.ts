@@ -7,6 +7,7 @@ import {
 import { createServer, type Server, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { isGrpcContentType } from "./client-stream.ts";
+import type { Compression } from "./compression.ts";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "./deframer.ts";
 import { DEFAULT_WINDOW_BYTES } from "./flow-control.ts";
 import { SecureDoor, type ServerTls } from "./secure-door.ts";
@@ -24,6 +25,8 @@ export interface GrpcServerOptions {
   readonly windowBytes?: number;
   /** Largest message that is accepted; 64 MiB by default. */
   readonly maxMessageBytes?: number;
+  /** The compression of messages that it takes, and uses for clients that take it; none by default. */
+  readonly compression?: Compression;
   /** Bytes of metadata that a call may have, 32 for each field besides its text; 16 KiB by default. Beyond, that call ends. */
   readonly maxMetadataBytes?: number;
   /** Streams that one connection may have open; 100 by default. */
@@ -220,8 +223,8 @@ export class GrpcServer {
       stream.respond({ ":status": 415, "accept-post": "application/grpc" }, { endStream: true });
       return;
     }
-    const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES, requestTimeout = 10_000 } = this.#options;
-    const call = new ServerStream(stream, headers, maxMessageBytes, requestTimeout);
+    const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES, requestTimeout = 10_000, compression } = this.#options;
+    const call = new ServerStream(stream, headers, maxMessageBytes, requestTimeout, compression);
     const { maxMetadataBytes = DEFAULT_METADATA_BYTES } = this.#options;
     // What HTTP/2 was told of the limit holds only once the client has confirmed that.
     if (metadataBytes(headers) > maxMetadataBytes) {

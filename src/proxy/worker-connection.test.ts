@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WorkerLink } from "../connection/worker-link.ts";
 import { PoolClosed, UnexpectedResponse } from "../errors.ts";
+import { encodeIdleResponse } from "../wire/index.ts";
 import { WorkerConnection } from "./worker-connection.ts";
 
 const ADDRESS = "127.0.0.1:1";
@@ -26,8 +27,12 @@ describe("a WorkerConnection", () => {
     expect(unary).not.toHaveBeenCalled();
   });
 
-  it("takes no nonsense for an idle time", async () => {
-    const { connection } = connect(Uint8Array.of(0xff, 0xff));
+  it.each([
+    ["bytes that are no answer", Uint8Array.of(0xff, 0xff)],
+    ["less than nothing", encodeIdleResponse(-1)],
+    ["no number", encodeIdleResponse(Number.NaN)],
+  ])("takes no nonsense for an idle time: %s", async (_name, answer) => {
+    const { connection } = connect(answer);
     await expect(connection.idleTime()).rejects.toThrow(UnexpectedResponse);
     await connection[Symbol.asyncDispose]();
   });

@@ -36,7 +36,10 @@ export class WorkerConnection implements AsyncDisposable {
       );
     }
     this.#proxy = new WorkerProxy({ workers: [worker], ...(credentials === undefined ? {} : { credentials }) });
-    this.#link = acquireLink(address, credentials === undefined ? {} : { credentials: providerOf(credentials) });
+    this.#link = acquireLink(address, {
+      ...(typeof worker === "string" ? {} : worker.channel),
+      ...(credentials === undefined ? {} : { credentials: providerOf(credentials) }),
+    });
   }
 
   /** Calls a routine on this worker. */
@@ -48,7 +51,9 @@ export class WorkerConnection implements AsyncDisposable {
   async idleTime(): Promise<number> {
     const response = await this.#ask("Idle", new Uint8Array(0));
     try {
-      return readIdleResponse(response) * 1000;
+      const seconds = readIdleResponse(response);
+      if (!(seconds >= 0)) throw new RangeError(`it is ${seconds} seconds`);
+      return seconds * 1000;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new UnexpectedResponse(`the idle time that worker ${this.#link.address} tells cannot be read: ${reason}`, {

@@ -19,7 +19,7 @@ export { LAST_REQUEST_FIELD, LAST_RESPONSE_FIELD, RequestField, ResponseField, S
 export { FrameReader, MalformedFrame } from "./frame-reader.ts";
 export { writePayloadFrame } from "./frame-writer.ts";
 export { IncomingPayloads, type PayloadFields } from "./incoming-payloads.ts";
-export { INLINE_LIMIT_BYTES, type MessageSink, Outbox } from "./outbox.ts";
+export { INLINE_LIMIT_BYTES, LEAST_MESSAGE_BYTES, type MessageSink, Outbox } from "./outbox.ts";
 export { Payload, type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
 export {
   AbortField,
@@ -62,6 +62,7 @@ export {
   DEFAULT_ENCODING,
   DEFAULT_LANGUAGE,
   ENCODINGS,
+  isSpoken,
   LANGUAGES,
   MINIMUM_PROTOCOL_VERSION,
   PACKAGE_VERSION,

@@ -5,9 +5,9 @@ import { ChunkAssembly } from "./chunk-assembly.ts";
 import { RequestField } from "./fields.ts";
 import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
-import { INLINE_LIMIT_BYTES, Outbox } from "./outbox.ts";
+import { INLINE_LIMIT_BYTES, LEAST_MESSAGE_BYTES, Outbox } from "./outbox.ts";
 import type { PayloadPlace } from "./payload.ts";
-import { writeCancel, writeCredit } from "./request-frames.ts";
+import { writeCancel, writeCredit, writeTask } from "./request-frames.ts";
 
 class Pipe {
   readonly messages: Buffer[] = [];
@@ -66,6 +66,44 @@ describe("Outbox", () => {
         }
       }),
     );
+  });
+
+  it("sends no message above its limit, and every frame in its order", async () => {
+    const pipe = new Pipe();
+    const outbox = new Outbox(pipe, 5, RequestField.chunk);
+    outbox.limitMessages(LEAST_MESSAGE_BYTES);
+    const written: number[] = [];
+    for (let id = 0; id < 40; id++) {
+      outbox.place(id, new Uint8Array(id * 10_000), (place) => {
+        written.push(id);
+        writeTask(outbox.writer, id, 1, place, id, {});
+      });
+    }
+    outbox.flush();
+    for (let turns = 0; !outbox.isEmpty && turns < 1000; turns++) await turn();
+    outbox.flush();
+    expect(written).toHaveLength(40);
+    const sizes = pipe.messages.map((message) => message.length - 5);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(LEAST_MESSAGE_BYTES);
+    const tasks = new Set<number>();
+    for (const message of pipe.messages) {
+      const frame = new FrameReader(15).open(message, 5, message.length);
+      for (let kind = frame.next(); kind !== 0; kind = frame.next()) {
+        if (kind === RequestField.task) tasks.add(frame.integer(1));
+      }
+    }
+    expect(tasks.size).toBe(40);
+  });
+
+  it("sends a batch beyond what every library takes in several messages", () => {
+    const pipe = new Pipe();
+    const outbox = new Outbox(pipe, 5, RequestField.chunk);
+    for (let id = 0; id < 30; id++) {
+      outbox.place(id, new Uint8Array(250_000), (place) => writeTask(outbox.writer, id, 1, place, id, {}));
+    }
+    outbox.flush();
+    expect(pipe.messages).toHaveLength(2);
+    expect(Math.max(...pipe.messages.map(({ length }) => length))).toBeLessThan(4 * 1024 * 1024);
   });
 
   it("cuts large payloads into chunks that come together again, small frames between them", async () => {

@@ -1,13 +1,17 @@
 import { copyPayload, type EncodedValue, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
-import { splitByKind } from "./frame-kinds.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
+import { splitMessage } from "./split-message.ts";
 
 /** Payloads up to this size travel inside their frame. */
 export const INLINE_LIMIT_BYTES = 256 * 1024;
 const CHUNK_BYTES = 128 * 1024;
 const BATCH_LIMIT_BYTES = 256 * 1024;
+/** No message is larger, since every gRPC library takes messages of this size. */
+const MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024 - 1024;
+/** Least that a peer may limit messages to: any frame with a small payload fits. */
+export const LEAST_MESSAGE_BYTES = 128 * 1024;
 
 /** Where finished messages go. */
 export interface MessageSink {
@@ -32,6 +36,9 @@ export class Outbox {
   store: PayloadStore | undefined;
   /** Set when the peer wants messages with frames of one kind each. */
   oneKind = false;
+  #limit = MESSAGE_LIMIT_BYTES;
+  #inlineBytes = INLINE_LIMIT_BYTES;
+  #chunkBytes = CHUNK_BYTES;
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
   readonly #bulks: Bulk[] = [];
@@ -48,6 +55,19 @@ export class Outbox {
     this.#sink = sink;
     this.#chunkFrame = chunkFrame;
     this.writer = new BatchWriter(headroom);
+  }
+
+  /** Sends no message of more bytes from now on. */
+  limitMessages(bytes: number): void {
+    const limit = Math.max(bytes, LEAST_MESSAGE_BYTES);
+    this.#limit = Math.min(MESSAGE_LIMIT_BYTES, limit);
+    this.#inlineBytes = Math.min(INLINE_LIMIT_BYTES, limit / 2);
+    this.#chunkBytes = Math.min(CHUNK_BYTES, limit / 2);
+  }
+
+  /** Payloads up to this size travel inside of their frame. */
+  get inlineBytes(): number {
+    return this.#inlineBytes;
   }
 
   /** Sends the batch after the current work: at once if the session is `idle`, else when more frames can have joined. */
@@ -87,10 +107,14 @@ export class Outbox {
     this.#batch++;
     if (this.writer.size === 0 || this.#closed) return;
     const message = this.writer.take();
-    if (!this.oneKind) this.#writable = this.#sink.send(message) && this.#writable;
-    else
-      for (const part of splitByKind(message, this.writer.headroom))
-        this.#writable = this.#sink.send(part) && this.#writable;
+    const { headroom } = this.writer;
+    if (!this.oneKind && message.length - headroom <= this.#limit) {
+      this.#writable = this.#sink.send(message) && this.#writable;
+      return;
+    }
+    for (const part of splitMessage(message, headroom, { limit: this.#limit, oneKind: this.oneKind })) {
+      this.#writable = this.#sink.send(part) && this.#writable;
+    }
   }
 
   /** Whether frames of this id must wait behind a payload in chunks. */
@@ -114,7 +138,7 @@ export class Outbox {
     if (behind !== undefined) {
       const kept = copyPayload(payload);
       behind.push(() => this.place(id, kept, write));
-    } else if (payload.length <= (this.store === undefined ? INLINE_LIMIT_BYTES : STORE_FROM_BYTES)) {
+    } else if (payload.length <= (this.store === undefined ? this.#inlineBytes : STORE_FROM_BYTES)) {
       write({ bytes: payload instanceof PayloadParts ? copyPayload(payload) : payload });
     } else {
       const stored = this.store === undefined ? undefined : storePayload(this.store, payload);
@@ -184,7 +208,7 @@ export class Outbox {
     while (this.#writable && !this.#closed) {
       const bulk = this.#bulks.shift();
       if (bulk === undefined) return;
-      const chunk = bulk.payload.subarray(bulk.offset, bulk.offset + CHUNK_BYTES);
+      const chunk = bulk.payload.subarray(bulk.offset, bulk.offset + this.#chunkBytes);
       this.flush();
       writeFrame(this.writer, this.#chunkFrame, [
         undefined,

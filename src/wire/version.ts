@@ -34,6 +34,11 @@ function compatibilityOf(version: string): string | undefined {
   return major === "0" ? `0.${minor}` : major;
 }
 
+/** Whether this build speaks a protocol version. */
+export function isSpoken(version: number): boolean {
+  return version >= MINIMUM_PROTOCOL_VERSION && version <= PROTOCOL_VERSION;
+}
+
 /** Why this worker cannot talk to a caller of these versions, or `undefined` when it can. */
 export function versionConflict(version: number, minimum: number): string | undefined {
   if (version >= MINIMUM_PROTOCOL_VERSION && minimum <= PROTOCOL_VERSION) return undefined;

@@ -8,7 +8,9 @@ import {
   LocalWorker,
   NoWorkersAvailable,
   routine,
+  StaticDiscovery,
   UnexpectedResponse,
+  WorkerPool,
   WorkerProxy,
   type WorkerProxyOptions,
 } from "wool-ts";
@@ -75,6 +77,54 @@ async function expectUnharmed(): Promise<void> {
   await using proxy = new WorkerProxy({ workers: [metadata()] });
   expect(await proxy.dispatch(add, 1, 2)).toBe(3);
 }
+
+/** More code than a caller takes that takes a thousand pieces, and then an answer. */
+function* manyPieces(): Iterable<Uint8Array> {
+  for (let i = 0; i < 1500; i++) {
+    yield response({ dependencies: [{ number: i, hash: `h${i}`, data: Buffer.from("{}") }] });
+  }
+  yield response({ results: [{ id: 0, value: Buffer.from(encode(3)) }] });
+}
+
+test("limits of a proxy hold for its workers, and other proxies have others", async () => {
+  const address = await hostile(manyPieces);
+  {
+    await using narrow = proxyTo(address, { limits: { maxAnnouncements: 1000 } });
+    expect(String(await reasonOf(narrow.dispatch(add, 1, 2)))).toContain("limits.maxAnnouncements");
+  }
+  await using wide = proxyTo(address, { limits: { maxAnnouncements: 2000 } });
+  expect(await wide.dispatch(add, 1, 2)).toBe(3);
+});
+
+test("limits of a pool hold for its workers", async () => {
+  const worker = { ...metadata(), uid: "hostile", address: await hostile(manyPieces) };
+  await using pool = await WorkerPool.start({
+    discovery: new StaticDiscovery([worker]),
+    limits: { maxAnnouncements: 1000 },
+  });
+  expect(String(await reasonOf(pool.dispatch(add, 1, 2)))).toContain("limits.maxAnnouncements");
+});
+
+describe("a caller gives up, and evicts, a worker that", () => {
+  test.each([
+    [
+      "speaks another version",
+      response({ welcome: { version: 9, workerUid: "w", lanes: 1 } }),
+      "VersionMismatch",
+      /speaks protocol version 9, and this caller 1/,
+    ],
+    ["speaks no version", response({ welcome: { workerUid: "w", lanes: 1 } }), "VersionMismatch", /protocol version 0/],
+    ["begins with another frame", response({ paces: [{ taskUs: 1 }] }), "RpcError", /first message is not a welcome/],
+    ["begins with an empty message", new Uint8Array(0), "RpcError", /first message is not a welcome/],
+  ])("%s", async (_name, greeting, name, reason) => {
+    await using proxy = proxyTo(await hostile(() => [], greeting));
+    const error = await reasonOf(proxy.dispatch(add, 1, 2));
+    expect(error).toBeInstanceOf(NoWorkersAvailable);
+    const [cause] = (error as NoWorkersAvailable).errors;
+    expect(cause?.name).toBe(name);
+    expect(cause?.message).toMatch(reason);
+  });
+});
 
 describe("a caller is not harmed by a worker that", () => {
   test.each([2 ** 32 - 1, 100_000])("says that it has %i task threads", async (lanes) => {

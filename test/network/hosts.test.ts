@@ -1,19 +1,14 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Agent, type AgentWorker, type Host, Network } from "../support/hosts.ts";
 import { missingFor } from "../support/servers.ts";
 import { until } from "../support/until.ts";
 
 const missing = missingFor("network namespaces");
 
-let network: Network | undefined;
-function build(...hosts: string[][]): readonly Host[] {
-  network = new Network({ hosts });
-  return network.hosts;
+/** A network of hosts, each in these networks. */
+function build(...hosts: string[][]): Network {
+  return new Network({ hosts });
 }
-afterEach(async () => {
-  await network?.[Symbol.asyncDispose]();
-  network = undefined;
-});
 
 /** Starts a worker on a host and announces it. */
 async function startWorker(
@@ -31,11 +26,12 @@ async function startWorker(
 const uidsOf = async (agent: Agent) =>
   ((await agent.do("poolWorkers", "pool")) as AgentWorker[]).map(({ uid }) => uid).sort();
 
-describe.skipIf(missing !== undefined)("a durable pool on one of three hosts", () => {
+describe.skipIf(missing !== undefined).concurrent("a durable pool on one of three hosts", () => {
   const URL = "lan:render";
 
   test("uses the workers on the others, which call each other", async () => {
-    const [one, two, three] = build(["a"], ["a"], ["a"]);
+    await using network = build(["a"], ["a"], ["a"]);
+    const [one, two, three] = network.hosts;
     const first = await startWorker(two, URL);
     const second = await startWorker(three, URL);
     const caller = one?.agent() as Agent;
@@ -54,7 +50,8 @@ describe.skipIf(missing !== undefined)("a durable pool on one of three hosts", (
   }, 60_000);
 
   test("does without a host that is cut off, and uses it again when it is back", async () => {
-    const [one, two, three] = build(["a"], ["a"], ["a"]);
+    await using network = build(["a"], ["a"], ["a"]);
+    const [one, two, three] = network.hosts;
     const channel = { keepaliveInterval: 500, keepaliveTimeout: 500 };
     const start = async (host: Host | undefined): Promise<string> => {
       const agent = host?.agent() as Agent;
@@ -70,16 +67,17 @@ describe.skipIf(missing !== undefined)("a durable pool on one of three hosts", (
         )) as string[],
       );
     await until(async () => (await usedBy(20)).size === 2, "both are used");
-    network?.setForwarding(2, "a", "off");
+    network.setForwarding(2, "a", "off");
     // Calls under way there are lost, and go elsewhere since they may.
     await until(async () => !(await usedBy(10)).has(doomed), "only the other one is used");
     expect(await usedBy(10)).toEqual(new Set([steady]));
-    network?.setForwarding(2, "a", "on");
+    network.setForwarding(2, "a", "on");
     await until(async () => (await usedBy(10)).has(doomed), "it is used again");
   }, 120_000);
 
   test("loses nothing that the remaining workers can do when a host dies", async () => {
-    const [one, two, three] = build(["a"], ["a"], ["a"]);
+    await using network = build(["a"], ["a"], ["a"]);
+    const [one, two, three] = network.hosts;
     const first = await startWorker(two, URL);
     const second = await startWorker(three, URL);
     const caller = one?.agent() as Agent;
@@ -92,9 +90,10 @@ describe.skipIf(missing !== undefined)("a durable pool on one of three hosts", (
   }, 90_000);
 });
 
-describe.skipIf(missing !== undefined)("a host with two interfaces and no default route", () => {
+describe.skipIf(missing !== undefined).concurrent("a host with two interfaces and no default route", () => {
   test("serves callers of both networks, each by its own address", async () => {
-    const [both, onA, onB] = build(["a", "b"], ["a"], ["b"]);
+    await using network = build(["a", "b"], ["a"], ["b"]);
+    const [both, onA, onB] = network.hosts;
     const { worker } = await startWorker(both, "lan:two");
     for (const [host, net] of [
       [onA, "a"],
@@ -110,7 +109,8 @@ describe.skipIf(missing !== undefined)("a host with two interfaces and no defaul
   }, 60_000);
 
   test("finds workers of both networks, and calls them", async () => {
-    const [both, onA, onB] = build(["a", "b"], ["a"], ["b"]);
+    await using network = build(["a", "b"], ["a"], ["b"]);
+    const [both, onA, onB] = network.hosts;
     const first = await startWorker(onA, "lan:two");
     const second = await startWorker(onB, "lan:two");
     const caller = both?.agent() as Agent;
@@ -121,9 +121,9 @@ describe.skipIf(missing !== undefined)("a host with two interfaces and no defaul
   }, 60_000);
 });
 
-describe.skipIf(missing !== undefined)("between hosts", () => {
+describe.skipIf(missing !== undefined).concurrent("between hosts", () => {
   test("calls pass over IPv6 link-local addresses alone", async () => {
-    network = new Network({ hosts: [["a"], ["a"]], isIpv6Only: true });
+    await using network = new Network({ hosts: [["a"], ["a"]], isIpv6Only: true });
     const [one, two] = network.hosts;
     const { worker } = await startWorker(two, "lan:six", "::");
     const caller = one?.agent() as Agent;
@@ -132,7 +132,8 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
   }, 60_000);
 
   test("a hybrid pool spawns workers here, uses those there, and both call each other", async () => {
-    const [one, two] = build(["a"], ["a"]);
+    await using network = build(["a"], ["a"]);
+    const [one, two] = network.hosts;
     const there = await startWorker(two, "lan:mixed");
     const caller = one?.agent() as Agent;
     const options = { discovery: "lan:mixed", size: 1, quorum: 2, workerOptions: { host: "0.0.0.0" } };
@@ -147,7 +148,8 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
   }, 60_000);
 
   test("a worker at an address that nobody can reach is left out of calls, and told of once", async () => {
-    const [one, two] = build(["a"], ["a"]);
+    await using network = build(["a"], ["a"]);
+    const [one, two] = network.hosts;
     const { worker, agent } = await startWorker(two, "lan:far");
     // An address of no host: as of a machine behind NAT.
     await agent.do("publish", "lan:far", "worker-added", {
@@ -171,7 +173,8 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
   }, 90_000);
 
   test("the doctor sees what works, and says what to do about what does not", async () => {
-    const [one, two, three] = build(["a"], ["a"], ["a"]);
+    await using network = build(["a"], ["a"], ["a"]);
+    const [one, two, three] = network.hosts;
     const first = await startWorker(two, "lan:doc", "0.0.0.0", 7001);
     const second = await startWorker(three, "lan:doc");
     const look = async () => {
@@ -214,7 +217,8 @@ describe.skipIf(missing !== undefined)("between hosts", () => {
   }, 90_000);
 
   test("wool worker on one host, wool ps and wool stop on another", async () => {
-    const [one, two] = build(["a"], ["a"]);
+    await using network = build(["a"], ["a"]);
+    const [one, two] = network.hosts;
     const command = two?.spawn(process.execPath, [
       CLI,
       "worker",

@@ -81,7 +81,7 @@ export class Network implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.hosts.map((host) => host.stop()));
-    for (const name of readdirSync(NAMESPACES)) if (name.startsWith(this.#id)) ip("netns", "del", name);
+    for (const name of readdirSync(NAMESPACES)) if (name.startsWith(`${this.#id}-`)) ip("netns", "del", name);
   }
 }
 
@@ -241,6 +241,12 @@ function removeAbandoned(): void {
   if (!existsSync(NAMESPACES)) return;
   for (const name of readdirSync(NAMESPACES)) {
     const pid = name.startsWith(PREFIX) ? /^\d+/.exec(name.slice(PREFIX.length))?.[0] : undefined;
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) ip("netns", "del", name);
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      ip("netns", "del", name);
+    } catch (error) {
+      // Another file of tests may have been faster.
+      if (existsSync(`${NAMESPACES}/${name}`)) throw error;
+    }
   }
 }

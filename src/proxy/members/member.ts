@@ -61,8 +61,7 @@ export class Member implements Recipient {
     credentials?: WorkerCredentialsProvider,
     limits?: CallerLimits,
   ): Member {
-    const { keepaliveInterval, keepaliveTimeout } = metadata.channel;
-    const link = acquireLink(metadata.address, { keepaliveInterval, keepaliveTimeout, credentials, limits });
+    const link = acquireLink(metadata.address, { ...metadata.channel, credentials, limits });
     link.listen(listener);
     return new Member(metadata, link, (gone) => {
       link.unlisten(listener);

@@ -93,7 +93,13 @@ export class LocalWorker extends Worker {
   protected async launch(timeout: number, where: "foreground" | "background"): Promise<WorkerMetadata> {
     const { options } = this;
     const threads = options.threads ?? 1;
-    const channel = { ...options.channel };
+    const { maxConcurrency } = options;
+    const channel = {
+      ...options.channel,
+      // There is no use for more threads than tasks may run at once.
+      threads: Math.min(threads, maxConcurrency ?? threads),
+      ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    };
     const { spin = threads < availableParallelism() } = this.#placement;
     // Hooks that cannot travel are found out before there is anything to clean up.
     const backpressure =

@@ -62,7 +62,7 @@ describe("the options of a worker", () => {
 
   it.each<[object, string]>([
     [{ channel: { maxMessageByte: 5 } }, 'LocalWorker: channel has no option "maxMessageByte"; did you mean'],
-    [{ channel: { maxMessageBytes: -5 } }, 'option "maxMessageBytes" must be a whole number, 1 or more, not -5'],
+    [{ channel: { maxMessageBytes: -5 } }, 'option "maxMessageBytes" must be a whole number, 131072 or more, not -5'],
     [{ channel: { threads: 0.5 } }, 'option "threads" must be a whole number, 1 or more, not 0.5'],
     [{ channel: { maxConcurrency: "2" } }, 'option "maxConcurrency" must be a whole number, 1 or more, not "2"'],
     [
@@ -73,7 +73,12 @@ describe("the options of a worker", () => {
       { channel: { keepaliveTimeout: "5" } },
       'option "keepaliveTimeout" must be a number of milliseconds, zero or more',
     ],
-    [{ channel: { compression: "gzip" } }, 'option "compression" must be "none", not "gzip"'],
+    [{ channel: { compression: "br" } }, 'option "compression" must be "none" or "gzip", not "br"'],
+    [
+      { channel: { threads: 2 } },
+      'option "channel.threads" is 2, and a worker advertises what it has: set "threads" instead',
+    ],
+    [{ threads: 2, channel: { maxConcurrency: 3 } }, 'set "maxConcurrency" instead'],
     [{ resourceLimits: { maxOldGenerationSizeMB: 5 } }, "LocalWorker: resourceLimits has no option"],
     [{ resourceLimits: { maxOldGenerationSizeMb: "5" } }, 'must be a number of megabytes above zero, not "5"'],
     [{ resourceLimits: { maxYoungGenerationSizeMb: -5 } }, "must be a number of megabytes above zero, not -5"],
@@ -86,12 +91,12 @@ describe("the options of a worker", () => {
 
   it("what is inside of others is taken as it may be", () => {
     const channel = {
-      maxMessageBytes: 1,
+      maxMessageBytes: 131_072,
       keepaliveInterval: 0.5,
       keepaliveTimeout: 5,
       maxConcurrency: 2,
       threads: undefined,
-      compression: "none",
+      compression: "gzip",
     };
     const resourceLimits = {
       maxOldGenerationSizeMb: 40,
@@ -99,7 +104,7 @@ describe("the options of a worker", () => {
       codeRangeSizeMb: 8,
       stackSizeMb: 1,
     };
-    expect(() => checkWorkerOptions({ channel, resourceLimits }, "LocalWorker")).not.toThrow();
+    expect(() => checkWorkerOptions({ channel, maxConcurrency: 2, resourceLimits }, "LocalWorker")).not.toThrow();
   });
 
   it.each(["tags", "extra", "env"])("%s does not take an array for an object, or the other way", (option) => {

@@ -3,6 +3,7 @@ import { type Check, checkOptions, must } from "../../checks/index.ts";
 import type { ChannelOptions } from "../../discovery/index.ts";
 import { InvalidArgument } from "../../errors.ts";
 import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
+import { LEAST_MESSAGE_BYTES } from "../../wire/index.ts";
 import { type AuthorizeLike, type BackpressureLike, LIMIT_CHECKS, type WorkerLimits } from "../shared/index.ts";
 
 /** How a worker is set up. */
@@ -87,12 +88,12 @@ const CHECKS = {
 };
 
 const CHANNEL_CHECKS: Record<keyof ChannelOptions, Check> = {
-  maxMessageBytes: must.wholeNumber(1),
+  maxMessageBytes: must.wholeNumber(LEAST_MESSAGE_BYTES),
   keepaliveInterval: must.duration,
   keepaliveTimeout: must.duration,
   maxConcurrency: must.wholeNumber(1),
   threads: must.wholeNumber(1),
-  compression: must.oneOf("none"),
+  compression: must.oneOf("none", "gzip"),
 };
 
 const RESOURCE_CHECKS: Record<keyof ResourceLimits, Check> = {
@@ -102,12 +103,23 @@ const RESOURCE_CHECKS: Record<keyof ResourceLimits, Check> = {
   stackSizeMb: must.aboveZero("megabytes"),
 };
 
+/** A worker advertises the threads and the concurrency that it has. */
+function refuseContradiction({ channel = {}, ...options }: WorkerOptions, what: string): void {
+  for (const name of ["threads", "maxConcurrency"] as const) {
+    if (channel[name] === undefined || channel[name] === options[name]) continue;
+    throw new InvalidArgument(
+      `${what}: option "channel.${name}" is ${channel[name]}, and a worker advertises what it has: set "${name}" instead`,
+    );
+  }
+}
+
 /** Throws `InvalidArgument` for an option that is unknown, of the wrong kind, or lacks another that it needs. */
 export function checkWorkerOptions(options: unknown, what: string): asserts options is WorkerOptions {
   checkOptions(options, CHECKS, what);
   const { host, port, channel, resourceLimits, limits } = options as WorkerOptions;
   if (limits !== undefined) checkOptions(limits, LIMIT_CHECKS, `${what}: limits`);
   if (channel !== undefined) checkOptions(channel, CHANNEL_CHECKS, `${what}: channel`);
+  if (channel !== undefined) refuseContradiction(options as WorkerOptions, what);
   if (resourceLimits !== undefined) checkOptions(resourceLimits, RESOURCE_CHECKS, `${what}: resourceLimits`);
   if (port !== undefined && host === undefined) {
     throw new InvalidArgument(

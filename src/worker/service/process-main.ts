@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { parseChannelOptions } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
-import { addReflection, GrpcServer, Health } from "../../grpc/index.ts";
+import { addReflection, GrpcServer, type GrpcServerOptions, Health } from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
 import { serverTls } from "../../security/index.ts";
 import {
@@ -50,6 +50,7 @@ async function start(config: ProcessConfig): Promise<void> {
   const { credentials, limits } = config;
   const server = new GrpcServer({
     ...(credentials === undefined ? {} : { tls: serverTls(credentials) }),
+    ...channelOf(config),
     maxConnections: limits.maxConnections,
     maxMetadataBytes: limits.maxMetadataBytes,
     handshakeTimeout: limits.handshakeTimeout,
@@ -124,6 +125,15 @@ async function start(config: ProcessConfig): Promise<void> {
   control.on("close", () => void abandoned(config));
   const listen = await service.start(config.listen);
   say({ ready: true, listen });
+}
+
+/** What it advertises of messages, and keeps to. Compression is for networks. */
+function channelOf({ about: { channel }, listen: where }: ProcessConfig): GrpcServerOptions {
+  const { maxMessageBytes, compression } = channel;
+  return {
+    ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
+    ...(compression === "gzip" && "host" in where ? { compression } : {}),
+  };
 }
 
 function obey(command: ProcessCommand): void {

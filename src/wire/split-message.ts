@@ -1,18 +1,24 @@
-/**
- * Cuts a message that this process wrote into messages with frames of one kind each, in the same order. Each has
- * `headroom` bytes free in front, as the message has.
- */
-export function splitByKind(message: Buffer, headroom: number): Buffer[] {
+/** How messages are cut for a peer. */
+export interface MessageCut {
+  /** Largest message, in bytes. A single frame that is larger stays whole. */
+  readonly limit: number;
+  /** Frames of one kind each. */
+  readonly oneKind: boolean;
+}
+
+/** Cuts a message that this process wrote. Each part has `headroom` bytes free in front, as the message has. */
+export function splitMessage(message: Buffer, headroom: number, { limit, oneKind }: MessageCut): Buffer[] {
   const parts: Buffer[] = [];
-  let [start, kind] = [headroom, 0];
+  let [start, kind] = [headroom, message[headroom]];
   for (let position = headroom; position < message.length; ) {
-    const tag = message[position] as number;
-    if (tag !== kind && position > start) {
+    const tag = message[position];
+    const end = frameEnd(message, position + 1);
+    if (position > start && (end - start > limit || (oneKind && tag !== kind))) {
       parts.push(withHeadroom(message, start, position, headroom));
       start = position;
     }
     kind = tag;
-    position = frameEnd(message, position + 1);
+    position = end;
   }
   if (parts.length === 0) return [message];
   parts.push(withHeadroom(message, start, message.length, headroom));
