@@ -1,7 +1,14 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
-import { privateMembers, type Script, type SourceFile, scriptFrom, sourceFileOf } from "../engine/index.ts";
+import {
+  IS_MAIN_REALM,
+  privateMembers,
+  type Script,
+  type SourceFile,
+  scriptFrom,
+  sourceFileOf,
+} from "../engine/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { hasCallWhenLoaded, isClassNode } from "../syntax/index.ts";
 import { isAsLoaded } from "./loaded-file.ts";
@@ -130,6 +137,8 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (!existsSync(path) || !isAsLoaded(path, () => source))
     return "its file, or one that it imports, has changed since it was loaded";
   if (REWRITTEN.test(source)) return "a test runner rewrote it";
+  // What Node.js loads of the same file is another instance, in the main realm.
+  if (!IS_MAIN_REALM) return "a test runner loaded it into a realm of its own";
   if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
     return "it has, or imports, a class with private members";
   }
