@@ -9,6 +9,7 @@ import { bytesField, integerField, takeApart } from "./protobuf.mjs";
 
 /** Frames by their numbers. */
 const TASK = 2;
+const ROUTE = 7;
 const ACCEPTED = 2;
 
 class Point {
@@ -57,6 +58,33 @@ async function useEverything(proxy) {
   await new Promise((resolve) => setTimeout(resolve, 300));
   controller.abort(new Error("late"));
   await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+/** What a caller in another language sends: functions by name, values as JSON. */
+function foreignMessages() {
+  const text = (number, value) => bytesField(number, Buffer.from(value));
+  const module = "data:text/javascript,export function f(x) { return x } export function* g(x) { yield x }";
+  const route = (number, name) =>
+    bytesField(
+      ROUTE,
+      Buffer.concat([
+        integerField(1, number),
+        text(2, name),
+        integerField(5, name === "g" ? 1 : 0),
+        text(10, `node:${module}#${name}`),
+        text(11, "json"),
+      ]),
+    );
+  const task = (id, number, args) =>
+    bytesField(TASK, Buffer.concat([integerField(1, id), integerField(2, number), text(3, args), integerField(4, id)]));
+  return [
+    Buffer.concat([route(901, "f"), route(902, "g")]),
+    Buffer.concat([
+      task(801, 901, '[{"a":[1,-2.5e3,null,"\\ud83d"],"__proto__":{"b":1}}]'),
+      task(802, 902, "[1152921504606846977]"),
+      task(803, 901, "[".repeat(500)),
+    ]),
+  ];
 }
 
 /** Messages of a caller that does a little of everything, without the hello, and the hello. */
@@ -112,6 +140,7 @@ export async function recordCaller() {
     server.close();
     rmSync(folder, { recursive: true });
   }
+  messages.push(...foreignMessages());
   return { hello, messages, frames: messages.flatMap(framesOf) };
 }
 

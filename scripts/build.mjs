@@ -29,6 +29,23 @@ const common = {
   target: "node20.19",
   format: "esm",
   logLevel: "warning",
+  // Globals that programs may replace, by those that the runtime keeps for itself.
+  inject: ["src/time/own-globals.ts"],
+  define: { "process.nextTick": "nextTick", "Date.now": "dateNow" },
+};
+
+/**
+ * Modules of Node.js that bundlers of users treat in their own way, fetched in a way that they leave alone: webpack replaces
+ * `createRequire`, and tsup takes the prefix off modules that do not exist without it.
+ */
+const builtInsByCall = {
+  name: "built-ins by call",
+  setup: ({ onLoad, onResolve }) => {
+    onResolve({ filter: /^node:(?:module|sea)$/ }, ({ path }) => ({ path, namespace: "built-in" }));
+    onLoad({ filter: /./, namespace: "built-in" }, ({ path }) => ({
+      contents: `export const { ${Object.keys(require(path)).join()} } = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
 };
 
 /** The module that holds the embedded worker is written by itself, without a source map twice its size. */
@@ -50,7 +67,7 @@ async function writeEmbeddedWorker() {
     external: ["@redis/client"],
     metafile: true,
     write: false,
-    plugins: [embeddedWorkerAside],
+    plugins: [embeddedWorkerAside, builtInsByCall],
   });
   const [{ text }] = outputFiles;
   writeFileSync(join(out, "embedded-worker.js"), `export const EMBEDDED_WORKER = ${JSON.stringify(text)};\n`);
@@ -135,7 +152,7 @@ try {
     splitting: true,
     packages: "external",
     sourcemap: true,
-    plugins: [embeddedWorkerAside],
+    plugins: [embeddedWorkerAside, builtInsByCall],
   });
   await writeCommonJs(Object.keys(PUBLIC_ENTRIES).map((name) => `${name}.js`));
   // The gRPC thread of a worker runs no user code, so it shares no instance with anybody and loads only what it uses.
@@ -148,7 +165,7 @@ try {
     splitting: true,
     packages: "external",
     sourcemap: true,
-    plugins: [embeddedWorkerAside],
+    plugins: [embeddedWorkerAside, builtInsByCall],
   });
   await writeEmbeddedWorker();
   rmSync(join(root, "dist"), { recursive: true, force: true });

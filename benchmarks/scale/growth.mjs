@@ -6,8 +6,11 @@ export async function timeEach(times, work) {
     await work(i);
     taken.push((performance.now() - from) * 1000);
   }
-  taken.sort((a, b) => a - b);
-  return taken[Math.floor(taken.length / 2)];
+  return median(taken);
+}
+
+export function median(figures) {
+  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)];
 }
 
 /** How many times the last figure is the first one. */
@@ -29,4 +32,14 @@ export function formatTable(title, rows) {
     ),
   );
   return [title, line("", sizes, "growth"), ...body, ""].join("\n");
+}
+
+/** Microseconds of CPU time for each size, as bars. */
+export function formatPlot(title, sizes, figures, growth) {
+  const most = Math.max(...figures);
+  const bars = sizes.map((size, i) => {
+    const bar = "#".repeat(Math.max(1, Math.round((figures[i] / most) * 50)));
+    return `${size.toLocaleString("en").padStart(10)}  ${figures[i].toFixed(1).padStart(7)} us  ${bar}`;
+  });
+  return [`${title} (growth ${growth.toFixed(1)}x)`, ...bars, ""].join("\n");
 }

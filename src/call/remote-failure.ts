@@ -1,5 +1,6 @@
+import { isError } from "../checks/index.ts";
 import { WoolError } from "../errors.ts";
-import { isRuntimeLine, setStack } from "../routine/index.ts";
+import { isRuntimeLine, mapSources, setStack } from "../routine/index.ts";
 
 /**
  * A failure on its way to the caller. The error's stack gets its second half, where the call was made, only when the
@@ -31,7 +32,7 @@ export function throwAtCallSite(failure: unknown): never {
 export function placed(failure: unknown, below: (failure: unknown) => unknown = placed): unknown {
   if (!(failure instanceof RemoteFailure)) return failure;
   const { error } = failure;
-  if (error instanceof Error && !located.has(error)) addCallSite(error, below);
+  if (isError(error) && !located.has(error)) addCallSite(error, below);
   return error;
 }
 
@@ -47,7 +48,7 @@ function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
   if (lines.length === 0) return;
   located.add(error);
   try {
-    const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
+    const stack = typeof error.stack === "string" ? mapSources(error.stack) : `${error.name}: ${error.message}`;
     setStack(error, `${stack}\n${lines.join("\n")}`);
   } catch {
     // The stack or the name of an error may be unreadable. Such an error is thrown as it is.

@@ -1,3 +1,4 @@
+export { asError, errorCode, isError, messageOf, stackOf } from "./caught-error.ts";
 export { checkFunction, checkOption, checkOptions, describeValue, nearestName } from "./check-options.ts";
 export type { Check } from "./checks.ts";
 export * as must from "./checks.ts";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearestName } from "../checks/index.ts";
+import { isError, nearestName } from "../checks/index.ts";
 import { checkDiscoveryUrl, discoveryUrlForms } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { WorkerCredentialsProvider } from "../security/index.ts";
@@ -87,7 +87,7 @@ function parse(args: readonly string[], options: OptionTable, usage: string) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: { ...options } });
   } catch (error) {
-    const message = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    const message = isError(error) ? error.message.split("\n")[0] : String(error);
     const unknown = /Unknown option '--([^']+)'/.exec(message ?? "")?.[1];
     const near = unknown === undefined ? undefined : nearestName(unknown, Object.keys(options));
     if (unknown === undefined) throw new UsageError(`${message}\n${usage}`);

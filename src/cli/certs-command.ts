@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
-import { nearestName } from "../checks/index.ts";
+import { messageOf, nearestName } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import {
   CertificateFolder,
@@ -120,7 +120,7 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    throw new UsageError(`${messageOf(error)}\n${USAGE}`);
   }
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { nearestName } from "../checks/index.ts";
+import { messageOf, nearestName } from "../checks/index.ts";
 import { configureEntry, configureRoot } from "../functions/index.ts";
 import { type Explanation, shipping } from "../index.ts";
 import type { Terminal } from "./command.ts";
@@ -86,7 +86,7 @@ function parsed(args: readonly string[]) {
       options: { entry: { type: "boolean" }, json: { type: "boolean" } },
     });
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    throw new UsageError(`${messageOf(error)}\n${USAGE}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from "../checks/index.ts";
 import { resolveDiscovery, type WorkerMetadata } from "../discovery/index.ts";
 import { WorkerConnection } from "../proxy/index.ts";
 import type { WorkerCredentialsProvider } from "../security/index.ts";
@@ -75,7 +76,7 @@ export async function withWorker<T>(
 
 /** Why something failed, on one line. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return message.split("\n")[0] ?? "";
 }
 

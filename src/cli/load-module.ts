@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { errorCode, isError, stackOf } from "../checks/index.ts";
 import { isTypeScript } from "../functions/index.ts";
 import { UsageError } from "./command.ts";
 
@@ -41,7 +42,7 @@ export async function loadModule(path: string, file: string): Promise<Loaded> {
 function isUnreadTypeScript(error: unknown): boolean {
   const code = codeOf(error);
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return true;
-  if (code !== "ERR_UNKNOWN_FILE_EXTENSION" || !(error instanceof Error)) return false;
+  if (code !== "ERR_UNKNOWN_FILE_EXTENSION" || !isError(error)) return false;
   return isTypeScript(/"(\.\w+)"/.exec(error.message)?.[1] ?? "");
 }
 
@@ -59,10 +60,10 @@ function hasTsx(): boolean {
 }
 
 function failure(file: string, error: unknown): UsageError {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = stackOf(error);
   return new UsageError(`${file} failed while it was imported:\n${text}`);
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
+  return errorCode(error) ?? "";
 }

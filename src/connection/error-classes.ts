@@ -1,3 +1,4 @@
+import { messageOf } from "../checks/index.ts";
 import { HandshakeError, PermissionDenied, RpcError, TransientRpcError, VersionMismatch } from "../errors.ts";
 import { ChannelError, type GrpcStatus, StatusCode } from "../grpc/index.ts";
 
@@ -20,7 +21,7 @@ export function errorForStatus(status: GrpcStatus, address: string): RpcError {
 /** The error for a connection that could not be made. */
 export function errorForConnect(error: unknown, address: string): RpcError {
   if (error instanceof RpcError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   const message = `worker ${address} cannot be reached: ${reason}`;
   if (error instanceof ChannelError && error.kind === "handshake") {
     return new HandshakeError(message, StatusCode.UNAVAILABLE, { cause: error });
@@ -30,7 +31,7 @@ export function errorForConnect(error: unknown, address: string): RpcError {
 
 /** The error for a connection that was not tried, since there are no credentials for it. */
 export function errorForCredentials(error: unknown, address: string): HandshakeError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   const message = `worker ${address} is not connected to: the provider of the credentials failed: ${reason}`;
   return new HandshakeError(message, StatusCode.UNAUTHENTICATED, { cause: error });
 }

@@ -1,4 +1,5 @@
 import type { Call } from "../call/index.ts";
+import { messageOf } from "../checks/index.ts";
 import { SerializationError, UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { functionPort, NotData, type Serializer, serializerOfThrown, ValueDecoder } from "../values/index.ts";
@@ -43,7 +44,7 @@ export class OutcomeDelivery {
       this.#take(frame, kind, id, call);
     } catch (error) {
       // The session ends with this; a call that is no longer its own must be told here.
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (call.task === undefined) call.fail(unreadable(call, reason, error));
       throw error;
     }
@@ -89,10 +90,7 @@ export class OutcomeDelivery {
             : serializer.loads(source.buffer.subarray(start, end));
       }
     } catch (cause) {
-      const error =
-        cause instanceof NotData
-          ? notData(call, kind, cause)
-          : unreadable(call, cause instanceof Error ? cause.message : String(cause), cause);
+      const error = cause instanceof NotData ? notData(call, kind, cause) : unreadable(call, messageOf(cause), cause);
       this.#abandon(call, error);
       call.fail(error);
       return;

@@ -1,3 +1,4 @@
+import { messageOf } from "../checks/index.ts";
 import { UnexpectedResponse } from "../errors.ts";
 import { type ClientTls, GrpcChannel } from "../grpc/index.ts";
 import { readDescribeResponse } from "../wire/index.ts";
@@ -68,7 +69,7 @@ function parseDescription(address: string, response: Uint8Array): WorkerMetadata
     if (parsed.worker !== undefined) return parsed.worker;
     ({ reason } = parsed);
   } catch (error) {
-    reason = error instanceof Error ? error.message : String(error);
+    reason = messageOf(error);
   }
   throw new UnexpectedResponse(`the worker at ${address} describes itself in a way that cannot be read: ${reason}`);
 }

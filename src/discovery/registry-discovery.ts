@@ -1,3 +1,4 @@
+import { asError, isError } from "../checks/index.ts";
 import { DiscoveryError } from "../errors.ts";
 import { Backoff } from "./backoff.ts";
 import {
@@ -239,7 +240,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     try {
       session = await this.#options.connect(events);
     } catch (error) {
-      if (this.#isConnecting()) this.#lose(error instanceof Error ? error : new Error(String(error)));
+      if (this.#isConnecting()) this.#lose(asError(error));
       return;
     }
     if (!this.#isConnecting()) return session.close();
@@ -261,7 +262,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
       for (const sink of this.#sinks) for (const uid of this.#own.keys()) this.#tell(sink, uid);
       await this.#follow();
     } catch (error) {
-      if (this.#session === session) this.#lose(error instanceof Error ? error : new Error(String(error)));
+      if (this.#session === session) this.#lose(asError(error));
     }
   }
 
@@ -273,7 +274,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     try {
       await session.follow();
     } catch (error) {
-      if (this.#session === session) this.#lose(error instanceof Error ? error : new Error(String(error)));
+      if (this.#session === session) this.#lose(asError(error));
     }
   }
 
@@ -387,7 +388,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
 
   #error(worker: WorkerMetadata, cause: unknown): DiscoveryError {
     const { what, connectTimeout } = this.#options;
-    const reason = cause instanceof Error ? `: ${cause.message}` : "";
+    const reason = isError(cause) ? `: ${cause.message}` : "";
     return new DiscoveryError(
       `worker ${worker.uid} cannot be announced: ${what} was out of reach for ${connectTimeout} ms${reason}`,
       cause === undefined ? {} : { cause },

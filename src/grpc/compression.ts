@@ -1,4 +1,5 @@
 import { constants, gunzipSync, gzipSync } from "node:zlib";
+import { messageOf } from "../checks/index.ts";
 import { PREFIX_BYTES } from "./frame-message.ts";
 import { GrpcStatusError, StatusCode } from "./status.ts";
 
@@ -64,7 +65,7 @@ export function expandMessage(message: Uint8Array, maxMessageBytes: number): Buf
         `A compressed message is larger than the limit of ${maxMessageBytes} bytes (maxMessageBytes). Send it in parts or raise the limit.`,
       );
     }
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new GrpcStatusError(
       StatusCode.INTERNAL,
       `A message that is said to be compressed cannot be expanded: ${reason}.`,

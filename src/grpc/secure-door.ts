@@ -1,6 +1,7 @@
 import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket, type TlsOptions } from "node:tls";
+import { messageOf } from "../checks/index.ts";
 import { Timer } from "../time/index.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 import { describeClientFault } from "./tls-faults.ts";
@@ -84,5 +85,5 @@ export class SecureDoor {
 /** The type says that it is an error; it is the code of the verification. */
 function faultOf(socket: TLSSocket): string {
   const fault: unknown = socket.authorizationError;
-  return fault instanceof Error ? fault.message : String(fault);
+  return messageOf(fault);
 }

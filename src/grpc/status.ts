@@ -1,3 +1,4 @@
+import { messageOf } from "../checks/index.ts";
 /** The status codes of gRPC. */
 export const StatusCode = {
   OK: 0,
@@ -47,7 +48,7 @@ export class GrpcStatusError extends Error {
 /** The status that a thrown value stands for: its own for a `GrpcStatusError`, else INTERNAL with its message. */
 export function statusFromError(error: unknown): GrpcStatus {
   if (error instanceof GrpcStatusError) return error.status;
-  return { code: StatusCode.INTERNAL, message: error instanceof Error ? error.message : String(error) };
+  return { code: StatusCode.INTERNAL, message: messageOf(error) };
 }
 
 const codes: ReadonlySet<number> = new Set(Object.values(StatusCode));

@@ -1,4 +1,4 @@
-export { errorCode } from "./error-code.ts";
+export { availableCores } from "./available-cores.ts";
 export { cleanUpAtExit } from "./exit-cleanup.ts";
 export { PayloadFiles, payloadFiles } from "./payload-files.ts";
 export { PoolDirectory, type PoolDirectoryOptions } from "./pool-directory.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "../checks/index.ts";
 import {
   currentProcess,
   identifyProcess,
@@ -72,7 +72,7 @@ export async function sweepOwnedDirectories(root: string): Promise<void> {
 }
 
 /** True when the process that made the directory at `path` is gone. */
-export async function isAbandoned(path: string): Promise<boolean> {
+async function isAbandoned(path: string): Promise<boolean> {
   const owner = readOwner(path);
   if (owner !== undefined) return !isProcessAlive(owner);
   // Without an owner file it was just created, half removed, or its owner died in between.

@@ -141,15 +141,13 @@ describe("PoolDirectory.sweepStale", () => {
   });
 });
 
-describe("PoolDirectory.removeAbandoned", () => {
-  it("removes a pool's directories once its process is gone, and not before", async () => {
+describe("PoolDirectory.removeOrphaned", () => {
+  it("removes a pool's directories, also when several do so and when its process goes on", async () => {
     const { child, path, bulk } = await startOwner();
-    expect(await PoolDirectory.removeAbandoned(path, { sharedMemory })).toBe(false);
-    await end(child);
-    const removals = await Promise.all([1, 2, 3].map(() => PoolDirectory.removeAbandoned(path, { sharedMemory })));
-    expect(removals).toContain(true);
+    await Promise.all([1, 2, 3].map(() => PoolDirectory.removeOrphaned(path, { sharedMemory })));
     expect([path, bulk].filter(existsSync)).toEqual([]);
-    expect(await PoolDirectory.removeAbandoned(path, { sharedMemory })).toBe(false);
+    await PoolDirectory.removeOrphaned(path, { sharedMemory });
+    await end(child);
   });
 });
 

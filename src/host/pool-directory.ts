@@ -4,7 +4,6 @@ import { InvalidArgument, WoolError } from "../errors.ts";
 import { cleanUpAtExit } from "./exit-cleanup.ts";
 import {
   createOwnedDirectory,
-  isAbandoned,
   ownedDirectoryName,
   removeOwnedDirectory,
   removeOwnedDirectorySync,
@@ -83,14 +82,12 @@ export class PoolDirectory implements AsyncDisposable {
   }
 
   /**
-   * Removes the pool directory at `path`, and its bulk-transfer files, if the process that made it is gone: for a
-   * worker whose parent vanished. Resolves to whether it did, and never rejects: other workers may do the same meanwhile.
+   * Removes the pool directory at `path`, and its bulk-transfer files: for a worker whose pool vanished. The process of that
+   * pool may go on, if the pool was in a thread of it. Never rejects: other workers may do the same meanwhile.
    */
-  static async removeAbandoned(path: string, options: PoolDirectoryOptions = {}): Promise<boolean> {
-    if (!(await isAbandoned(path))) return false;
+  static async removeOrphaned(path: string, options: PoolDirectoryOptions = {}): Promise<void> {
     const bulk = join(bulkRoot(options.sharedMemory ?? SHARED_MEMORY), basename(path));
-    const removals = await Promise.allSettled([path, bulk].map(removeOwnedDirectory));
-    return removals.every(({ status }) => status === "fulfilled");
+    await Promise.allSettled([path, bulk].map(removeOwnedDirectory));
   }
 
   #close(): void {

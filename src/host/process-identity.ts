@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "../checks/index.ts";
 import { readProcessTable } from "./process-table.ts";
 
 /** A process that no later process with the same pid can be mistaken for. */

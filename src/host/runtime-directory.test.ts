@@ -110,6 +110,24 @@ describe("runtimeDirectory", () => {
     }
   });
 
+  it("is in the home directory when the path of the temporary directory is too long for sockets", () => {
+    const elsewhere = mkdtempSync("/tmp/wool-home-");
+    const long = join(scratch, "x".repeat(68 - scratch.length - 1));
+    mkdirSync(long);
+    vi.stubEnv("TMPDIR", long);
+    expect(refusal()).toMatch(
+      /its path is too long for sockets, .* Set XDG_RUNTIME_DIR to a directory with a shorter path/,
+    );
+    vi.stubEnv("HOME", elsewhere);
+    expect(runtimeDirectory()).toBe(join(elsewhere, ".cache", "wool"));
+    rmSync(elsewhere, { recursive: true });
+    vi.stubEnv("HOME", "/proc/nobody");
+    const short = long.slice(0, -8);
+    mkdirSync(short);
+    vi.stubEnv("TMPDIR", short);
+    expect(runtimeDirectory()).toBe(join(short, userDirectoryName()));
+  });
+
   it("says what to do when it cannot be created", () => {
     vi.stubEnv("TMPDIR", join(scratch, "nowhere"));
     expect(refusal()).toMatch(/cannot be created \(ENOENT\)\. Set XDG_RUNTIME_DIR/);

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { errorCode, MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
 import { InvalidArgument, WoolError } from "../errors.ts";
-import { errorCode } from "./error-code.ts";
 
 const ACCESS_FOR_OTHERS = 0o077;
 const WRITE_FOR_OTHERS = 0o022;
@@ -12,6 +12,9 @@ const STICKY = 0o1000;
 /** Other processes may remove a directory that they find empty while this one is about to use it. */
 const CREATION_ATTEMPTS = 100;
 
+/** The longest path of a socket inside the runtime directory: that of a worker, in the directory of a pool. */
+const LONGEST_SOCKET_NAME = "/p123456-abcdefghij/w-0123456789ab.sock";
+
 const REMEDY = "Set XDG_RUNTIME_DIR to a directory that you own and nobody else can enter (mode 0700).";
 
 let resolved: { readonly key: string; readonly path: string } | undefined;
@@ -19,18 +22,17 @@ let resolved: { readonly key: string; readonly path: string } | undefined;
 /**
  * The directory of this user for sockets and the like, which no other user can enter: `$XDG_RUNTIME_DIR/wool`
  * where `XDG_RUNTIME_DIR` is private to the user, else `wool-<uid>` in the system's temporary directory, else
- * `.cache/wool` in the home directory: another user may have taken the name in the temporary directory, or own that.
- * Created when missing, once per process.
- * @throws WoolError when none of them is private.
+ * `.cache/wool` in the home directory: another user may have taken the name in the temporary directory, or own that. A
+ * place that cannot be written to, or whose path is too long for sockets, is passed over. Created when missing, once per
+ * process.
+ * @throws WoolError when none of them is private and can be used.
  */
 export function runtimeDirectory(): string {
   const sessionDirectory = process.env["XDG_RUNTIME_DIR"] ?? "";
   const key = [sessionDirectory, tmpdir(), homedir()].join("\n");
   if (resolved?.key !== key) {
-    const path = isPrivateDirectory(sessionDirectory)
-      ? join(sessionDirectory, "wool")
-      : join(tmpdir(), userDirectoryName());
-    resolved = { key, path: findRuntimeRoot(path) };
+    const session = isPrivateDirectory(sessionDirectory) ? [join(sessionDirectory, "wool")] : [];
+    resolved = { key, path: findRuntimeRoot([...session, join(tmpdir(), userDirectoryName())]) };
   }
   return resolved.path;
 }
@@ -95,30 +97,51 @@ export function uniqueName(): string {
   return randomBytes(8).readBigUInt64BE().toString(36).padStart(13, "0").slice(-10);
 }
 
-function findRuntimeRoot(path: string): string {
-  try {
-    return ensureRuntimeRoot(path);
-  } catch (error) {
+/** The first of these places that can be used, or one in the home directory. */
+function findRuntimeRoot(paths: readonly string[]): string {
+  let first: unknown;
+  for (const path of [...paths, homeDirectory()]) {
     try {
-      const cache = join(homedir(), ".cache");
-      if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 });
-      return ensurePrivateDirectory(join(cache, "wool"));
-    } catch {
+      return ensureRuntimeRoot(path);
+    } catch (error) {
       // The first place is the one that can be mended.
-      throw error;
+      first ??= error;
     }
   }
+  throw first;
+}
+
+function homeDirectory(): string {
+  const cache = join(homedir(), ".cache");
+  try {
+    if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 });
+  } catch {
+    // What is wrong shows when a directory is made in there.
+  }
+  return join(cache, "wool");
 }
 
 function ensureRuntimeRoot(path: string): string {
+  const bytes = Buffer.byteLength(path + LONGEST_SOCKET_NAME);
+  if (bytes > MAX_SOCKET_PATH_BYTES) {
+    throw new WoolError(
+      `${path} cannot be used: its path is too long for sockets, whose paths would have ${bytes} bytes where the system ` +
+        `allows ${MAX_SOCKET_PATH_BYTES}. ${REMEDY.replace("a directory", "a directory with a shorter path")}`,
+    );
+  }
   try {
-    return ensurePrivateDirectory(path);
+    ensurePrivateDirectory(path);
+    accessSync(path, constants.W_OK);
+    return path;
   } catch (error) {
     if (error instanceof WoolError) throw error;
-    throw new WoolError(`The runtime directory ${path} cannot be created (${errorCode(error)}). ${REMEDY}`, {
-      cause: error,
-    });
+    throw new WoolError(`The runtime directory ${path} cannot be ${failedUse(error)}. ${REMEDY}`, { cause: error });
   }
+}
+
+function failedUse(error: unknown): string {
+  const code = errorCode(error);
+  return code === "EROFS" ? "written to: its file system is read-only" : `created (${code})`;
 }
 
 function isPrivateDirectory(path: string): boolean {

@@ -1,16 +1,16 @@
-import { availableParallelism } from "node:os";
 import type { DispatchingLoadBalancerLike, LoadBalancerLike } from "../balancing/index.ts";
 import { checkOptions, must } from "../checks/index.ts";
 import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
+import { availableCores } from "../host/index.ts";
 import { SHARED_CHECKS } from "../proxy/index.ts";
 import type { CredentialsLike } from "../security/index.ts";
 import type { CallerLimits } from "../wire/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
 
-/** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core. */
+/** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core that it may use. */
 export interface PoolOptions {
-  /** Workers to spawn. Default: one for each core, or none when there is a `discovery`. */
+  /** Workers to spawn. Default: one for each core that the process may use, by the quota of its container too, or none when there is a `discovery`. */
   readonly size?: number;
   /** Put on spawned workers; of discovered ones only those with one of these are used. Default: none, all are used. */
   readonly tags?: readonly string[];
@@ -72,7 +72,7 @@ export function checkPoolOptions(options: unknown): asserts options is PoolOptio
   if (size === 0) {
     throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");
   }
-  const most = size ?? availableParallelism();
+  const most = size ?? availableCores();
   if (quorum > most) {
     throw new InvalidArgument(
       `WorkerPool.start(): a quorum of ${quorum} cannot be reached by a pool of ${most} workers that finds no others: ` +

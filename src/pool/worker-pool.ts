@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { fromCaller } from "../call/index.ts";
 import { checkFunction } from "../checks/index.ts";
 import {
@@ -12,7 +11,7 @@ import {
 } from "../discovery/index.ts";
 import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
 import { indexImports } from "../functions/index.ts";
-import { PoolDirectory } from "../host/index.ts";
+import { availableCores, PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
@@ -208,7 +207,7 @@ export class WorkerPool implements AsyncDisposable {
   async #start(): Promise<void> {
     PoolDirectory.sweepStale().catch(() => undefined);
     const { discovery } = this.#options;
-    const size = this.#options.size ?? (discovery === undefined ? availableParallelism() : 0);
+    const size = this.#options.size ?? (discovery === undefined ? availableCores() : 0);
     const proxy = new WorkerProxy(this.#proxyOptions(size));
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
@@ -273,7 +272,7 @@ export class WorkerPool implements AsyncDisposable {
       ...workerOptions,
       tags: [...tags, ...(workerOptions.tags ?? [])],
     };
-    const spin = size * (workerOptions.threads ?? 1) <= availableParallelism();
+    const spin = size * (workerOptions.threads ?? 1) <= availableCores();
     const { promise: lost, reject } = withReject();
     this.#spawned = new SpawnedWorkers({
       make: () =>

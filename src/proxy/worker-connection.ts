@@ -1,4 +1,4 @@
-import { checkOptions, describeValue, must } from "../checks/index.ts";
+import { checkOptions, describeValue, messageOf, must } from "../checks/index.ts";
 import { acquireLink, releaseLink, type WorkerLink } from "../connection/index.ts";
 import { addressProblem, type WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument, PoolClosed, UnexpectedResponse } from "../errors.ts";
@@ -55,7 +55,7 @@ export class WorkerConnection implements AsyncDisposable {
       if (!(seconds >= 0)) throw new RangeError(`it is ${seconds} seconds`);
       return seconds * 1000;
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       throw new UnexpectedResponse(`the idle time that worker ${this.#link.address} tells cannot be read: ${reason}`, {
         cause,
       });

@@ -32,5 +32,5 @@ export {
 export { argumentsOf, dispatchThrough, failingStream, requireFunctionRoutine } from "./routine-object.ts";
 export { routineSpecOf } from "./routine-registry.ts";
 export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
-export { isRuntimeLine, setStack, trimStack } from "./stack-lines.ts";
+export { isRuntimeLine, mapSources, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

@@ -69,8 +69,8 @@ export class RoutineSpec {
   }
 
   /**
-   * The name in tags, traces and errors: from the options, else of the function, else from the source. The last is not
-   * known before the code is captured; until then it is "anonymous".
+   * The name in tags, traces and errors: from the options, else of the function, else from the source: that of the
+   * variable, or the place. The last is not known before the code is captured; until then it is "anonymous".
    */
   get name(): string {
     const { name = this.fn.name } = this.options;

@@ -43,6 +43,21 @@ describe("trimStack", () => {
     expect(error.stack).toBe(kept.join("\n"));
   });
 
+  it("does the same with causes, and with errors that an error holds, however they refer to each other", () => {
+    const make = (message: string): Error => {
+      const error = new Error(message);
+      setStack(error, `Error: ${message}\n    at x (${OWN}:1:1)\n    at file:///srv/app/main.mjs:2:2`);
+      return error;
+    };
+    const [cause, held] = [make("cause"), make("held")];
+    const error = Object.assign(make("outer"), { cause, errors: [held, 5] });
+    cause.cause = error;
+    trimStack(error);
+    for (const reached of [error, cause, held]) {
+      expect(reached.stack).toBe(`Error: ${reached.message}\n    at file:///srv/app/main.mjs:2:2`);
+    }
+  });
+
   it("leaves a stack without lines of the runtime alone", () => {
     const error = new Error("x");
     const stack = "Error: x\n    at file:///srv/app/main.mjs:2:2";

@@ -1,4 +1,6 @@
-import { fileURLToPath } from "node:url";
+import { findSourceMap } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { isError } from "../checks/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../functions/index.ts";
 
 /**
@@ -28,18 +30,62 @@ export function isRuntimeLine(line: string): boolean {
   );
 }
 
-/** Leaves only the user's own lines in an error's stack. Takes anything. */
+/** Leaves only the user's own lines in the stack of an error, and in those of its causes. Takes anything. */
 export function trimStack(error: unknown): void {
-  try {
-    if (!(error instanceof Error)) return;
-    const stack = readStack(error);
-    if (typeof stack !== "string") return;
-    const lines = stack.split("\n");
-    const kept = lines.filter((line) => !isRuntimeLine(line));
-    if (kept.length < lines.length) setStack(error, kept.join("\n"));
-  } catch {
-    // A proxy may refuse every operation.
+  for (const reached of withCauses(error)) {
+    try {
+      const stack = readStack(reached);
+      if (typeof stack !== "string") continue;
+      const lines = stack.split("\n");
+      const kept = lines.filter((line) => !isRuntimeLine(line));
+      if (kept.length < lines.length) setStack(reached, kept.join("\n"));
+    } catch {
+      // A proxy may refuse every operation.
+    }
   }
+}
+
+/** An error, what caused it, and the errors that it holds. */
+function withCauses(error: unknown): Set<Error> {
+  const reached = new Set<Error>();
+  const follow = (value: unknown): void => {
+    try {
+      if (!isError(value) || reached.has(value)) return;
+      reached.add(value);
+      // Those of accessors are not asked for: that would run code of the user's.
+      follow(Reflect.getOwnPropertyDescriptor(value, "cause")?.value);
+      const errors: unknown = Reflect.getOwnPropertyDescriptor(value, "errors")?.value;
+      if (Array.isArray(errors)) errors.forEach(follow);
+    } catch {
+      // A proxy may refuse every operation.
+    }
+  };
+  follow(error);
+  return reached;
+}
+
+const PLACE = /^(\s+at .*?)((?:file:\/\/)?\/[^()]*):(\d+):(\d+)(\)?)$/;
+
+/**
+ * The stack of another process, with the places in files that this process has a source map for as those of their sources:
+ * as the engine does with its own stacks where source maps are enabled, and only there.
+ */
+export function mapSources(stack: string): string {
+  if (!process.sourceMapsEnabled) return stack;
+  return stack
+    .split("\n")
+    .map((line) => {
+      const [, before = "", file = "", row, column, after = ""] = PLACE.exec(line) ?? [];
+      if (row === undefined) return line;
+      const map =
+        findSourceMap(file) ?? findSourceMap(file.startsWith("/") ? pathToFileURL(file).href : fileURLToPath(file));
+      const entry = map?.findEntry(Number(row) - 1, Number(column) - 1);
+      if (entry === undefined || !("originalSource" in entry)) return line;
+      const { originalSource, originalLine, originalColumn } = entry;
+      const source = originalSource.startsWith("file:") ? fileURLToPath(originalSource) : originalSource;
+      return `${before}${source}:${originalLine + 1}:${originalColumn + 1}${after}`;
+    })
+    .join("\n");
 }
 
 /** The engine makes the stack when it is first read, and throws if the name is a symbol: such an error gets another stack. */

@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { checkFunction, describeValue } from "../checks/index.ts";
+import { checkFunction, describeValue, messageOf } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { type CredentialsFiles, credentialsText, WorkerCredentials } from "./worker-credentials.ts";
 
@@ -142,7 +142,7 @@ export class WorkerCredentialsProvider {
     const now = performance.now();
     if (now - this.#warnedAt < WARNING_MS) return;
     this.#warnedAt = now;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     process.emitWarning(`new credentials cannot be had, and the former ones are used on: ${reason}`, "WoolWarning");
   }
 }

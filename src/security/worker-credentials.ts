@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { describeValue } from "../checks/index.ts";
+import { describeValue, isError, messageOf } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { readNames } from "./certificates/index.ts";
 
@@ -121,7 +121,7 @@ function parseCertificate(pem: string, part: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new InvalidArgument(`WorkerCredentials: ${part} is not a certificate: ${reason}`, { cause });
   }
 }
@@ -133,7 +133,7 @@ function checkPair(certificate: X509Certificate, pem: string): void {
   } catch (cause) {
     const reason = /ENCRYPTED/.test(pem)
       ? "it is encrypted. Decrypt it first, as with `openssl pkey -in FILE`"
-      : cause instanceof Error
+      : isError(cause)
         ? cause.message
         : String(cause);
     throw new InvalidArgument(`WorkerCredentials: key is not a private key that can be used: ${reason}`, { cause });
@@ -154,7 +154,7 @@ async function readPart(path: unknown, part: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new InvalidArgument(`WorkerCredentials.fromFiles: ${part} cannot be read: ${reason}`, { cause });
   }
 }

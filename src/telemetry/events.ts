@@ -1,5 +1,5 @@
 import { channel } from "node:diagnostics_channel";
-import { checkFunction, describeValue } from "../checks/index.ts";
+import { checkFunction, describeValue, stackOf } from "../checks/index.ts";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 
@@ -178,7 +178,7 @@ function call(subscription: Subscription, event: AnyEvent): void {
   } catch (error) {
     if (subscription.failed) return;
     subscription.failed = true;
-    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const reason = stackOf(error);
     process.emitWarning(
       `a handler of "${event.type}" events threw an error, which is reported only this once: ${reason}`,
       "WoolWarning",

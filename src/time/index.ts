@@ -1,2 +1,2 @@
 export { Deadline } from "./deadline.ts";
-export { keepTimerFunctions, Timer } from "./timer.ts";
+export { Timer } from "./timer.ts";

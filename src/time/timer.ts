@@ -1,15 +1,6 @@
 /** Longest delay that `setTimeout` takes, in milliseconds. It takes anything longer for 1. */
 const LONGEST_DELAY_MS = 2_147_483_647;
 
-/** Where the functions of timers are taken from. */
-let timers: Pick<typeof globalThis, "setTimeout" | "clearTimeout"> = globalThis;
-
-/** Has timers go on working when code of others in this thread replaces the global functions. */
-export function keepTimerFunctions(): void {
-  const { setTimeout, clearTimeout } = globalThis;
-  timers = { setTimeout, clearTimeout };
-}
-
 /** One function for all timers, so that starting one makes no closure. */
 let elapse: (timer: Timer) => void;
 
@@ -28,7 +19,7 @@ export class Timer {
   constructor(ms: number, call: () => void) {
     this.#call = call;
     this.#end = ms > LONGEST_DELAY_MS ? performance.now() + ms : 0;
-    this.#timeout = timers.setTimeout(elapse, delayFor(ms), this);
+    this.#timeout = setTimeout(elapse, delayFor(ms), this);
   }
 
   static {
@@ -37,7 +28,7 @@ export class Timer {
 
   /** Does not call the function any more. */
   clear(): void {
-    timers.clearTimeout(this.#timeout);
+    clearTimeout(this.#timeout);
   }
 
   /** No longer keeps the program alive. */
@@ -53,7 +44,7 @@ export class Timer {
       this.#call();
       return;
     }
-    this.#timeout = timers.setTimeout(elapse, delayFor(left), this);
+    this.#timeout = setTimeout(elapse, delayFor(left), this);
     if (!this.#keepsAlive) this.#timeout.unref();
   }
 }

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { describeValue } from "../checks/index.ts";
+import { describeValue, isError } from "../checks/index.ts";
 import { SerializationError } from "../errors.ts";
 import type { Serializer } from "./serializer.ts";
 
@@ -106,7 +106,7 @@ function refusal(path: string, what: string, fix: string): SerializationError {
 
 /** A field that JSON cannot carry is left out: the error arrives without it. */
 function describeThrown(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!isError(error)) return error;
   const description: Record<string, unknown> = {};
   const own = Object.entries(error).filter(([key]) => key !== "cause");
   for (const [key, value] of [

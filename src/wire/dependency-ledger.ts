@@ -1,3 +1,4 @@
+import { asError } from "../checks/index.ts";
 import type { Dependency, PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
@@ -71,7 +72,7 @@ export class ReceivedDependencies {
     try {
       loading = this.#accept({ hash, data });
     } catch (error) {
-      loading = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+      loading = Promise.reject(asError(error));
     }
     if (loading === undefined) {
       this.#known.set(number, undefined);

@@ -18,19 +18,26 @@ declare module "vitest" {
  * `WOOL_COMPATIBILITY_FOLDER` the project is there, and what was installed is kept for the next time.
  */
 export default function install(project: TestProject): () => void {
+  const { folder, remove } = installProject("project", "");
+  project.provide("folder", folder);
+  return remove;
+}
+
+/** The same for another folder beside this file; `name`: where it is in the folder that is kept. */
+export function installProject(source: string, name: string = source): { folder: string; remove(): void } {
   const kept = process.env["WOOL_COMPATIBILITY_FOLDER"];
-  const folder = kept ?? mkdtempSync(join(tmpdir(), "wool-compatibility-"));
+  const folder = kept === undefined ? mkdtempSync(join(tmpdir(), "wool-compatibility-")) : join(kept, name);
   mkdirSync(folder, { recursive: true });
-  cpSync(fileURLToPath(new URL("project", import.meta.url)), folder, { recursive: true });
+  cpSync(fileURLToPath(new URL(source, import.meta.url)), folder, { recursive: true });
   const nodeModules = join(folder, "node_modules");
   if (!existsSync(nodeModules)) npmInstall(folder);
   rmSync(join(nodeModules, "wool-ts"), { recursive: true, force: true });
   installRuntime(join(nodeModules, "wool-ts"));
   installDependencies(nodeModules);
-  project.provide("folder", folder);
-  return () => {
+  const remove = (): void => {
     if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   };
+  return { folder, remove };
 }
 
 function npmInstall(folder: string): void {

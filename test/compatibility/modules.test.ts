@@ -178,6 +178,19 @@ describe("TypeScript that Node.js alone cannot load", () => {
   });
 });
 
+describe("a class of the entry file with decorators of a package on its properties", () => {
+  it("is refused, since what they say stays with the package", async () => {
+    const { code, stdout, stderr } = await runProgram(join(folder, "typescript", "decorated-entry.ts"), {
+      execArgv: tsx,
+      cwd: join(folder, "typescript"),
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const refusal =
+      /SerializationError: .*User.*decorators of "class-validator".*Move the class into a module of its own/;
+    expect(JSON.parse(stdout)).toEqual([expect.stringMatching(refusal), expect.stringMatching(refusal)]);
+  });
+});
+
 describe("CommonJS", () => {
   beforeAll(async () => {
     await withEsbuild("commonjs-modules", "made/compiled-by-esbuild", "cjs");
@@ -195,6 +208,8 @@ describe("CommonJS", () => {
       lazy: [42, "function", [1]],
       only: [4, "1"],
       package: [[[1, 2], [3]], "string"],
+      private: [[5, true], 5],
+      "private, made there": 7,
       inside: [true, 10],
     });
   });

@@ -60,6 +60,34 @@ describe("a program bundled with its packages", () => {
     expect(await outputOf(await project.bundle("options.ts", format))).toEqual([found, found]);
   });
 
+  test.each(["esm", "cjs"] as const)("maps remote lines of a stack as it maps its own, as %s", async (format) => {
+    project.write(
+      "throws.ts",
+      `import { routine, WorkerPool } from "wool-ts";
+
+interface Given { readonly item: string }
+
+function sellNothing({ item }: Given): never {
+  throw new Error("no " + item); // line 6
+}
+const sell = routine(async (given: Given) => sellNothing(given)); // line 8
+
+async function main(): Promise<void> {
+  const pool = await WorkerPool.start({ size: 1 });
+  const error: Error = await sell({ item: "tea" }).then(() => new Error("sold"), (reason) => reason); // line 12
+  await pool.stop();
+  console.log(JSON.stringify(error.stack?.split("\\n").slice(0, 4)));
+}
+void main();
+`,
+    );
+    const file = await project.bundle("throws.ts", format, { sourcemap: true });
+    const stack = (await outputOf(file, { execArgv: ["--enable-source-maps"] })) as string[];
+    expect(stack[0]).toBe("Error: no tea");
+    expect(stack[1]).toMatch(/sellNothing \(\S*\/throws\.ts:6:9\)$/);
+    expect(stack[2]).toMatch(/throws\.ts:8:\d+\)?$/);
+  });
+
   test("leaves nothing behind when it is killed", async () => {
     using folder = makeRuntimeFolder();
     const program = startProgram(await project.bundle("wait.ts", "esm"), { env: folder.env });

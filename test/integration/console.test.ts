@@ -18,3 +18,10 @@ test("what a task printed arrives whole when the pool is stopped as soon as it h
   expect(stdout).toMatch(/line 9999 y{80}\n$/);
   expect(stderr.trimEnd().split("\n")).toHaveLength(1000);
 });
+
+test("lines of different tasks do not merge", async () => {
+  const { code, stdout } = await runProgram("lifecycle/print-without-end.mjs");
+  expect(code).toBe(0);
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines.map((line) => line.replace(/^\[[^\]]*\] /, ""))).toEqual(["task 1", "task 2", "task 3"]);
+});

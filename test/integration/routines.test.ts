@@ -221,7 +221,7 @@ describe("inside a pool", () => {
     test("is known by the name that the source gives to its routine", async () => {
       expect(await ownName()).toBe("ownName");
       expect(ownName.name).toBe("ownName");
-      expect(await routine(async () => currentTask()?.name)()).toBe("anonymous");
+      expect(await routine(async () => currentTask()?.name)()).toMatch(/^anonymous at routines\.test\.ts:\d+$/);
       const letters = routine(async function* () {
         yield currentTask()?.tag;
       });

@@ -93,7 +93,7 @@ export function installRuntime(path: string): void {
 
 /** Puts the packages that the runtime depends on beside it, as an installation does. */
 export function installDependencies(nodeModules: string): void {
-  for (const name of ["acorn", join("@bufbuild", "protobuf")]) {
+  for (const name of ["acorn", "dns-packet", join("@leichtgewicht", "ip-codec"), join("@bufbuild", "protobuf")]) {
     cpSync(join(root, "node_modules", name), join(nodeModules, name), { recursive: true, dereference: true });
   }
 }

@@ -30,6 +30,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The folder it is started in. */
   readonly cwd?: string;
+  /** Its stdin is a pipe, to be written to. */
+  readonly input?: boolean;
   /** In a process group of its own, as a terminal would start it. */
   readonly ownGroup?: boolean;
 }
@@ -45,19 +47,19 @@ function program(name: string): string {
 
 /** Runs a fixture, or the file at an absolute path, with node in a process of its own. */
 export function startProgram(name: string, options: ProgramOptions = {}): Program {
-  const { args = [], node = process.execPath, execArgv = [], env = {}, cwd, ownGroup = false } = options;
+  const { args = [], node = process.execPath, execArgv = [], env = {}, cwd, input = false, ownGroup = false } = options;
   const child = spawn(node, [...execArgv, program(name), ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input ? "pipe" : "ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
     detached: ownGroup,
     ...(cwd === undefined ? {} : { cwd }),
   });
   let stdout = "";
   let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
   });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
   const ended = new Promise<ProgramEnd>((resolve, reject) => {

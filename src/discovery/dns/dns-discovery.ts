@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { checkOption, checkOptions, must } from "../../checks/index.ts";
+import { checkOption, checkOptions, messageOf, must } from "../../checks/index.ts";
 import { InvalidArgument } from "../../errors.ts";
 import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
 import { AddressedWorkers } from "../addressed-workers.ts";
@@ -122,7 +122,7 @@ export class DnsDiscovery implements DiscoveryLike {
 
   /** Says once that names cannot be looked up, until they can. */
   #report(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const isNews = this.#problem === undefined || this.#problem.endsWith("has no records");
     this.#problem = reason;
     if (!isNews) return;

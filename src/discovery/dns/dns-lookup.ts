@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { asError, messageOf } from "../../checks/index.ts";
 import { DiscoveryError } from "../../errors.ts";
 import { type DnsMessage, type DnsRecord, nameKey } from "../dns-message.ts";
 import { joinAddress } from "../network-addresses.ts";
@@ -107,7 +108,7 @@ async function lookup(
       if (!answer.isEmpty) return answer;
       empty ??= answer;
     } catch (error) {
-      failure ??= error instanceof Error ? error : new Error(String(error));
+      failure ??= asError(error);
     }
   }
   if (failure !== undefined) throw failure;
@@ -156,7 +157,7 @@ async function askAny(
       if (message.verdict === "NOERROR" || message.verdict === "NXDOMAIN") return message;
       failures.push(`the name server ${joinAddress(server.host, server.port)} answers ${message.verdict}`);
     } catch (error) {
-      failures.push(error instanceof Error ? error.message : String(error));
+      failures.push(messageOf(error));
     }
   }
   const reason = servers.length === 0 ? `${SYSTEM_SETTINGS} names no name server` : failures.join("; ");

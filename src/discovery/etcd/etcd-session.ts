@@ -1,5 +1,6 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { asError } from "../../checks/index.ts";
 import {
   AuthenticateRequestSchema,
   AuthenticateResponseSchema,
@@ -166,7 +167,7 @@ export class EtcdSession implements RegistrySession {
   #watched({ canceled, cancelReason, compactRevision, events }: WatchResponse): void {
     if (canceled && compactRevision > 0n) {
       // What happened in between is not there any more: look at everything, and go on from there.
-      this.follow().catch((error: unknown) => this.#lose(error instanceof Error ? error : new Error(String(error))));
+      this.follow().catch((error: unknown) => this.#lose(asError(error)));
       return;
     }
     if (canceled) return this.#lose(new Error(`the watch was cancelled: ${cancelReason}`));

@@ -1,4 +1,5 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
+import { asError, errorCode } from "../../checks/index.ts";
 import { type MachineInterface, machineInterfaces } from "../network-addresses.ts";
 
 const GROUPS = { IPv4: "224.0.0.251", IPv6: "ff02::fb" } as const;
@@ -136,7 +137,7 @@ export class LanLink {
       this.problems.delete(key);
       return true;
     } catch (error) {
-      this.problems.set(key, error instanceof Error ? error : new Error(String(error)));
+      this.problems.set(key, asError(error));
       return false;
     }
   }
@@ -189,7 +190,7 @@ function familyOf(key: string): Family {
 }
 
 function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+  return errorCode(error) === code;
 }
 
 /** Never rejects: multicast promises nothing. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { areProcessesAlive, errorCode, identifyProcess, uniqueName } from "../../host/index.ts";
+import { errorCode } from "../../checks/index.ts";
+import { areProcessesAlive, identifyProcess, uniqueName } from "../../host/index.ts";
 import { type LocalEntry, parseEntry } from "./local-entry.ts";
 
 const UNFINISHED = /^\.(\d+)\.[0-9a-z]+$/;

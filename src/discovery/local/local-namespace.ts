@@ -1,11 +1,11 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "../../checks/index.ts";
 import { WoolError } from "../../errors.ts";
 import {
   checkPrivateDirectory,
   currentProcess,
   ensurePrivateDirectory,
-  errorCode,
   makePrivateDirectory,
   runtimeDirectory,
   uniqueName,

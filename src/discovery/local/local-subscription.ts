@@ -1,7 +1,7 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename } from "node:path";
+import { errorCode } from "../../checks/index.ts";
 import { WoolError } from "../../errors.ts";
-import { errorCode } from "../../host/index.ts";
 import { Timer } from "../../time/index.ts";
 import type { WorkerSink } from "../worker-subscription.ts";
 import type { LocalNamespace, NamespaceReader } from "./local-namespace.ts";

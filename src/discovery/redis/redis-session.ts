@@ -1,3 +1,4 @@
+import { asError } from "../../checks/index.ts";
 import { DiscoveryError } from "../../errors.ts";
 import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
@@ -196,7 +197,7 @@ export class RedisSession implements RegistrySession {
   }
 
   #guard(operation: Promise<void>): void {
-    operation.catch((error: unknown) => this.#lose(error instanceof Error ? error : new Error(String(error))));
+    operation.catch((error: unknown) => this.#lose(asError(error)));
   }
 
   async #run(script: string, uid: string, ...args: string[]): Promise<unknown> {

@@ -1,10 +1,13 @@
+import { usesOuterThis } from "../emit/index.ts";
 import { type CodeSite, captureNumber } from "../engine/index.ts";
 import { ShippingError, titleOfFunction } from "../shipment/index.ts";
 
 /** Taking this many functions apart holds up the process for seconds. */
 const MOST_FUNCTIONS = 10_000;
 /** A package is not written to be taken apart: long before that it should be made where it is used. */
-const MOST_OF_PACKAGES = 2000;
+const MOST_OF_PACKAGES = 500;
+/** Entering a function to find its `this` takes as long as taking this many apart. */
+const ENTERING = 10;
 
 let counted: number | undefined;
 let functions = 0;
@@ -27,18 +30,22 @@ export function countFunction(fn: object, site: CodeSite | undefined): void {
   counted = capture;
   functions += 1;
   taken += 1;
-  const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(site?.file.script.url ?? "") ?? [];
-  if (name !== undefined) ofPackages += 1;
+  const name = packageOf(site);
+  if (name !== undefined) ofPackages += site !== undefined && usesOuterThis(site) ? ENTERING : 1;
   if (!isRefused && taken <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES) return;
   isRefused = true;
   const most = taken > MOST_FUNCTIONS ? MOST_FUNCTIONS : MOST_OF_PACKAGES;
   const origin = name === undefined ? "" : ` of the package "${name}"`;
   throw new ShippingError(
-    `${titleOfFunction(fn)}${origin} is one of more than ${most.toLocaleString("en")} functions that would have to ` +
-      "travel along, which would hold up this process for seconds",
+    `${titleOfFunction(fn)}${origin} is one of ${origin === "" ? `more than ${most.toLocaleString("en")}` : "many"} functions ` +
+      "that would have to travel along, which would hold up this process for seconds",
     [],
     "make what holds them in each worker instead, with `perWorker(() => ...)`, or in a module that workers load",
   );
+}
+
+function packageOf(site: CodeSite | undefined): string | undefined {
+  return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(site?.file.script.url ?? "")?.[1];
 }
 
 /** Counts a function that the capture has taken apart before, and that travels in another payload too. */

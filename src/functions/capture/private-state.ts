@@ -7,6 +7,7 @@ import {
   viewFunction,
   viewPrivates,
 } from "../engine/index.ts";
+import { keepsPrivatesApart } from "../modules/index.ts";
 import {
   identityOf,
   isClass,
@@ -31,6 +32,8 @@ interface PrivateDeclarations {
   /** Names without `#` of methods, which a revived class also keeps as fields. */
   readonly methods: readonly string[];
   readonly access: PrivateAccess | undefined;
+  /** A compiler put them into `WeakMap`s, which travel with the class. */
+  readonly isApart: boolean;
 }
 
 const NONE: PrivateState[] = [];
@@ -49,7 +52,10 @@ function findDeclarations(cls: object): PrivateDeclarations | undefined {
   if (revived !== undefined) {
     const { privates } = revived;
     if (privates === undefined || !privates.hasInstanceMembers) return undefined;
-    return { owner: cls, fields: privates.fields, methods: privates.methods, access: privates };
+    return { owner: cls, fields: privates.fields, methods: privates.methods, access: privates, isApart: false };
+  }
+  if (keepsPrivatesApart(sourceTextOf(cls))) {
+    return { owner: cls, fields: [], methods: [], access: undefined, isApart: true };
   }
   if (!isClass(cls) || !sourceTextOf(cls).includes("#") || intrinsicPathOf(cls) !== undefined) return undefined;
   const { location } = viewFunction(cls);
@@ -58,7 +64,7 @@ function findDeclarations(cls: object): PrivateDeclarations | undefined {
   const members = site === undefined ? [] : privateMembersAt(site).filter(({ isStatic }) => !isStatic);
   if (members.length === 0) return undefined;
   const fields = members.filter(({ kind }) => kind === "field").map(({ name }) => name);
-  return { owner: cls, fields, methods: [], access: undefined };
+  return { owner: cls, fields, methods: [], access: undefined, isApart: false };
 }
 
 /** The classes with private members that an object is an instance of, the base class first. */
@@ -81,12 +87,13 @@ function privateChain(object: object): PrivateDeclarations[] {
  * set where they go.
  */
 export function privatesOf(object: object, policy: ShippingPolicy = {}): PrivateState[] {
-  const chain = privateChain(object);
-  if (chain.length === 0) return NONE;
-  for (const { owner, access } of chain) {
+  const all = privateChain(object);
+  if (all.length === 0) return NONE;
+  for (const { owner, access } of all) {
     if (access === undefined) refuseIfReference(owner);
     else refuseIfReturning(owner, policy);
   }
+  const chain = all.filter(({ isApart }) => !isApart);
   const needsInspector = chain.some(({ access, fields }) => access === undefined && fields.length > 0);
   const listed = needsInspector ? viewPrivates(object) : [];
   let position = 0;

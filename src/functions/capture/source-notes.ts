@@ -1,5 +1,8 @@
+import type { CodeSite } from "../engine/index.ts";
+import { isOfPackage, pathOf } from "../modules/index.ts";
 import { isFunction } from "../shipment/index.ts";
 import { factsOf } from "./function-facts.ts";
+import { moduleVariable } from "./module-use.ts";
 
 /** Longer expressions are not repeated in a message. */
 const MAX_EXPRESSION = 80;
@@ -34,7 +37,35 @@ export function moduleConstant(fn: object, name: string): string | undefined {
   return text.length <= MAX_EXPRESSION ? text : "...";
 }
 
-function siteOf(fn: object): ReturnType<typeof factsOf>["site"] | undefined {
+/** What the helper of a compiler that decorates a property says of it: TypeScript passes nothing, esbuild a kind. */
+const PROPERTY_KIND = 2;
+
+/**
+ * The package whose decorators a class has on its properties. All that these can do is to note something about the class,
+ * in the package's own state, which is not that of another process. Undefined for any other class.
+ */
+export function decoratingPackage({ file, unit }: CodeSite): string | undefined {
+  const name = "id" in unit.node ? unit.node.id?.name : undefined;
+  if (name === undefined || !file.source.includes("__decorate")) return undefined;
+  for (const statement of file.program.body) {
+    if (statement.type !== "ExpressionStatement" || statement.expression.type !== "CallExpression") continue;
+    const { callee, arguments: args } = statement.expression;
+    const [decorators, target, , kind] = args;
+    if (!/__decorate(?:Class)?$/.test(file.source.slice(callee.start, callee.end))) continue;
+    if (target?.type !== "MemberExpression" || target.object.type !== "Identifier" || target.object.name !== name)
+      continue;
+    const isProperty = kind?.type === "UnaryExpression" || (kind?.type === "Literal" && kind.value === PROPERTY_KIND);
+    if (!isProperty || decorators === undefined) continue;
+    for (const { node, binding } of file.analysis.references) {
+      if (node.start < decorators.start || node.end > decorators.end) continue;
+      const source = moduleVariable(binding)?.source;
+      if (source !== undefined && isOfPackage(source, pathOf(file.script.url) ?? "")) return source;
+    }
+  }
+  return undefined;
+}
+
+function siteOf(fn: object): CodeSite | undefined {
   if (!isFunction(fn)) return undefined;
   try {
     return factsOf(fn).site;

@@ -29,6 +29,7 @@ import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStat
 import { describeFunction } from "./describe-function.ts";
 import { noteRead, scopesOf } from "./live-scopes.ts";
 import { ancestorsOf } from "./references.ts";
+import { decoratingPackage } from "./source-notes.ts";
 
 /** A function taken apart by value, and what it captured. */
 export interface TakenByValue {
@@ -167,6 +168,8 @@ function finishClass(
   common: { readonly [key: string]: PlainData },
   parts: PartsList,
 ): Dismantled {
+  const decorating = decoratingPackage(site);
+  if (decorating !== undefined) throw registeredRefusal(cls, decorating);
   const early = definitionValues(cls, site);
   const { node } = site.unit;
   const body = bodyAt(cls, site, early);
@@ -180,6 +183,14 @@ function finishClass(
   };
   for (const isStatic of [true, false]) noteMembers(cls, isStatic, definedBy(cls, body, isStatic));
   return { head, dependencies: [code], early, parts: parts.values, labels: parts.labels };
+}
+
+function registeredRefusal(cls: AnyFunction, source: string): ShippingError {
+  return new ShippingError(
+    `${titleOfFunction(cls)} has properties with decorators of "${source}", which keeps what they say in this process`,
+    [],
+    "move the class into a module of its own, which workers load by themselves",
+  );
 }
 
 function privateStaticsOf(cls: AnyFunction, site: CodeSite): PrivateField[] {

@@ -9,8 +9,8 @@ const names = new WeakMap<object, string | undefined>();
 
 /**
  * What the source calls the result of the call that a function literal is an argument of, as `add` in
- * `const add = routine(async () => 1)`; `default` for a default export. Undefined when it has no name, or when the
- * source is not available. Reads the source of the function's module, as `dismantle` does.
+ * `const add = routine(async () => 1)`; `default` for a default export. Where the function is, as `anonymous at app.ts:12`,
+ * when it has no name. Undefined when the source is not available. Reads the source of the function's module, as `dismantle` does.
  */
 export function writtenName(fn: object): string | undefined {
   if (names.has(fn)) return names.get(fn);
@@ -23,11 +23,17 @@ function findName(fn: object): string | undefined {
   try {
     const { location } = viewFunction(fn);
     const site = location === undefined ? undefined : siteAt(location, isClass(fn));
-    return site === undefined ? undefined : nameInSource(site.file, site.unit.node);
+    if (location === undefined || site === undefined) return undefined;
+    return nameInSource(site.file, site.unit.node) ?? placeName(site.file, location.line + 1);
   } catch {
     // A name is a convenience. The error is thrown again when the function itself has to travel.
     return undefined;
   }
+}
+
+function placeName({ script }: SourceFile, line: number): string | undefined {
+  const path = pathOf(script.url);
+  return path === undefined ? undefined : `anonymous at ${basename(path)}:${line}`;
 }
 
 /** The name for what is made of the function at a node. */

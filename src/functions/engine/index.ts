@@ -10,7 +10,7 @@ export {
   viewPrivates,
   viewPromise,
 } from "./inspector-session.ts";
-export { intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
+export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
 export { knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";

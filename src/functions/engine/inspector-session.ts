@@ -1,5 +1,6 @@
 import inspector from "node:inspector";
 import { setFlagsFromString } from "node:v8";
+import { isError } from "../../checks/index.ts";
 import { afterCapture, asOneCapture, hasMarks, markOwner, unmarked } from "./variable-marks.ts";
 
 /** One scope of a function as V8 reports it: a snapshot whose values are the real ones. */
@@ -70,7 +71,7 @@ function send<T>(session: inspector.Session, method: string, parameters: object)
 }
 
 function describeFailure(failure: unknown): string {
-  return failure instanceof Error ? failure.message : JSON.stringify(failure);
+  return isError(failure) ? failure.message : JSON.stringify(failure);
 }
 
 /** Thrown when the engine does not tell anything about functions, as under Node's permission model. */

@@ -1,3 +1,12 @@
+import { inspect } from "node:util";
+import { Script } from "node:vm";
+
+/**
+ * Some test runners give each test file a realm of its own, and load modules into that themselves. Functions of Node.js are
+ * of the main realm.
+ */
+export const IS_MAIN_REALM: boolean = inspect instanceof Function;
+
 /**
  * The names that every Node process has. A free variable of one of these names is left to the receiver's own global;
  * any other property of globalThis was put there by the user and travels like a captured variable.
@@ -52,12 +61,13 @@ function buildTable(): Intrinsics {
   const paths = new Map<object, string>();
   const values = new Map<string, object>();
   const visited = new Set<object>();
+  let isAddingTwins = false;
   const add = (value: unknown, path: string): value is object => {
     if (!isObject(value)) return false;
-    if (!paths.has(value)) {
-      paths.set(value, path);
-      values.set(path, value);
-    }
+    const known = paths.get(value);
+    if (known === undefined) paths.set(value, path);
+    // One that both realms have, or that is met first.
+    if (!isAddingTwins && (known ?? path) === path && !values.has(path)) values.set(path, value);
     return true;
   };
   const walk = (value: unknown, path: string, depth: number): void => {
@@ -74,7 +84,7 @@ function buildTable(): Intrinsics {
     walk(Reflect.getPrototypeOf(value), `${path}.[[Prototype]]`, depth - 1);
   };
   const addAll = (loaded: readonly NamedIntrinsic[]): void => {
-    const named = [...loaded, ...takeParents(loaded)];
+    const named = isAddingTwins ? loaded : [...loaded, ...takeParents(loaded)];
     // What has a name of its own goes by it, not by the way on which it was met first.
     for (const { name, value } of named) {
       add(value, name);
@@ -85,6 +95,12 @@ function buildTable(): Intrinsics {
       else walk(value, name, 3);
     }
   };
+  if (!IS_MAIN_REALM) {
+    isAddingTwins = true;
+    addAll(mainRealmGlobals());
+    isAddingTwins = false;
+    visited.clear();
+  }
   add(globalThis, "globalThis");
   addAll([...unnamedIntrinsics(), ...takeLoaded(unloaded)]);
   return { paths, values, addAll };
@@ -93,6 +109,16 @@ function buildTable(): Intrinsics {
 interface NamedIntrinsic {
   readonly name: string;
   readonly value: object;
+}
+
+/** What the main realm has under the names of this one's globals: what Node.js makes is made with these. */
+function mainRealmGlobals(): NamedIntrinsic[] {
+  const realm: unknown = new Script("globalThis").runInThisContext();
+  if (!isObject(realm)) return [];
+  return [...unloaded].flatMap((name) => {
+    const value: unknown = Reflect.getOwnPropertyDescriptor(realm, name)?.value;
+    return isObject(value) ? [{ name, value }] : [];
+  });
 }
 
 /** Globals that Node loads when they are used first: whoever has one of them has loaded it. */
@@ -118,9 +144,15 @@ function takeLoaded(names: Set<string>): NamedIntrinsic[] {
     const value: unknown = isUsed ? Reflect.get(globalThis, name) : descriptor?.value;
     if (!isObject(value)) continue;
     names.delete(name);
-    loaded.push({ name, value });
+    loaded.push(...originals(name, value), { name, value });
   }
   return loaded;
+}
+
+/** The global that another one of the same name extends and replaced, as the `Date` of fake timers does. */
+function originals(name: string, value: object): NamedIntrinsic[] {
+  const parent = Reflect.getPrototypeOf(value);
+  return typeof parent === "function" && parent.name === name ? [{ name, value: parent }] : [];
 }
 
 /** Takes the globals that others inherit from: these are loaded with them, although nobody has asked for them by name. */

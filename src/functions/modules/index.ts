@@ -5,7 +5,7 @@ export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { importFrom } from "./import-from.ts";
 export { isAsLoaded } from "./loaded-file.ts";
-export { moduleFactsOf } from "./module-facts.ts";
+export { keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
 export { noteLoaded } from "./module-names.ts";
 export {
   exportFrom,
@@ -19,7 +19,7 @@ export {
   requiredModule,
   shippedExport,
 } from "./module-references.ts";
-export { indexExports, indexImports, indexImportsOf } from "./package-index.ts";
+export { indexExports, indexImports, indexImportsOf, isOfPackage } from "./package-index.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,

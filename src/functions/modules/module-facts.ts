@@ -1,7 +1,14 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
-import { privateMembers, type Script, type SourceFile, scriptFrom, sourceFileOf } from "../engine/index.ts";
+import {
+  IS_MAIN_REALM,
+  privateMembers,
+  type Script,
+  type SourceFile,
+  scriptFrom,
+  sourceFileOf,
+} from "../engine/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { hasCallWhenLoaded, isClassNode } from "../syntax/index.ts";
 import { isAsLoaded } from "./loaded-file.ts";
@@ -34,6 +41,8 @@ const TEST_FILE = /[._-](?:test|spec)\.[cm]?[jt]sx?$/;
 // Parsing every module that a module imports would take seconds in a large program.
 const REWRITTEN = /^[^\n]{0,100}\(__(?:vi|vite_ssr)_/;
 const PRIVATE_NAME = /#[\w$]+/;
+/** What TypeScript and esbuild call to reach private members that they have put into `WeakMap`s. */
+const LOWERED_PRIVATE = /\b__(?:classPrivateField|private)(?:Get|Set|In|Add|Method)\b/;
 const MAKES_SYMBOL = /\bSymbol\s*\(/;
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 
@@ -128,9 +137,12 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (!existsSync(path) || !isAsLoaded(path, () => source))
     return "its file, or one that it imports, has changed since it was loaded";
   if (REWRITTEN.test(source)) return "a test runner rewrote it";
+  // What Node.js loads of the same file is another instance, in the main realm.
+  if (!IS_MAIN_REALM) return "a test runner loaded it into a realm of its own";
   if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
     return "it has, or imports, a class with private members";
   }
+  if (keepsPrivatesApart(source)) return "it has, or imports, a class with private members";
   if (MAKES_SYMBOL.test(source) && makesSymbol(script)) return "it has, or imports, a symbol of its own";
   if (source.includes("WorkerPool") && startsPool(script))
     return "it, or what it imports, starts a pool when it is loaded";
@@ -144,6 +156,11 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
     if (hindrance !== undefined) return hindrance;
   }
   return undefined;
+}
+
+/** True for code that keeps private members in `WeakMap`s, as compilers do for old targets and for decorated classes. */
+export function keepsPrivatesApart(source: string): boolean {
+  return LOWERED_PRIVATE.test(source);
 }
 
 function declaresPrivateMembers(script: Script): boolean {

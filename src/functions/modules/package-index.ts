@@ -109,7 +109,8 @@ export function indexImportsOf(script: Script, scopes: readonly ScopeView[]): vo
   }
 }
 
-function isOfPackage(specifier: string, importer: string): boolean {
+/** True for a specifier that leads from a file to a package, other than the runtime. */
+export function isOfPackage(specifier: string, importer: string): boolean {
   if (!isBareSpecifier(specifier) || isBuiltin(specifier) || RUNTIME.test(specifier)) return false;
   return resolveUserModule(specifier, importer) === undefined;
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { messageOf } from "../../checks/index.ts";
 import { scriptFrom } from "../engine/index.ts";
 import {
   fromRootRelative,
@@ -162,7 +163,7 @@ async function load(dependency: Dependency): Promise<void> {
     modules.set(dependency.hash, { state: "loaded", namespace, dependency });
   } catch (error) {
     if (error instanceof ModuleUnavailable) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ModuleUnavailable(`the module "${titleOf(data)}" cannot be loaded here: ${reason}`, dependency, {
       cause: error,
     });

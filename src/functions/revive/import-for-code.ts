@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { errorCode, isError } from "../../checks/index.ts";
 import { importFrom, pathOf, prepareForTypeScript, projectRoot, resolveUserModule } from "../modules/index.ts";
 
 /**
@@ -43,11 +44,11 @@ function* candidates(path: string): Generator<string> {
 }
 
 function explained(error: unknown, specifier: string): unknown {
-  if (!(error instanceof TypeError) || !("code" in error) || error.code !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
+  if (!isError(error) || errorCode(error) !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
   const message =
     `import("${specifier}") is done by Node itself in the process that runs this code, and it cannot load the file: ` +
     `${error.message}. Import it at the top of the file instead, so that what is used of it travels as code; or, if ` +
     "it is TypeScript, add tsx to its project (npm install --save-dev tsx), with which workers load such files; or " +
     "start workers with another loader for it (workerOptions.execArgv).";
-  return Object.assign(new TypeError(message, { cause: error }), { code: error.code });
+  return Object.assign(new TypeError(message, { cause: error }), { code: errorCode(error) });
 }

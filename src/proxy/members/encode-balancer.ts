@@ -3,7 +3,7 @@ import {
   LeastLoadedLoadBalancer,
   type LoadBalancerLike,
 } from "../../balancing/index.ts";
-import { describeValue } from "../../checks/index.ts";
+import { describeValue, messageOf } from "../../checks/index.ts";
 import { functionPort, ValueEncoder } from "../../values/index.ts";
 import type { Roster } from "./roster.ts";
 
@@ -34,7 +34,7 @@ export function enlistBalancer(roster: Roster, balancer: LoadBalancerLike | Disp
     try {
       roster.balancer = encodeWith(byReference, balancer);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       roster.refusal =
         `calls made inside of tasks use the load balancer of their pool, ${describeValue(balancer)}, ` +
         `and it cannot travel: ${reason}`;

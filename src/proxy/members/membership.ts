@@ -1,3 +1,4 @@
+import { messageOf } from "../../checks/index.ts";
 import type {
   DiscoveryEvent,
   DiscoveryLike,
@@ -154,7 +155,7 @@ export class Membership {
       }
     } catch (error) {
       if (this.#state === "closed") return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       process.emitWarning(
         `discovery failed (${reason}); the ${this.size} workers known so far stay, and it is tried again in ${wait} ms`,
         "WoolWarning",

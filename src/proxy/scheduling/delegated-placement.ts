@@ -1,6 +1,6 @@
 import type { LoadBalancerLike } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
-import { describeValue } from "../../checks/index.ts";
+import { describeValue, isError } from "../../checks/index.ts";
 import { InvalidArgument, TaskTimeout } from "../../errors.ts";
 import { Timer } from "../../time/index.ts";
 import type { Member } from "../members/index.ts";
@@ -205,7 +205,7 @@ function requireIterable(value: unknown, balancer: LoadBalancerLike): Iterable<u
 
 /** The error that a call rejects with when its balancer threw. */
 function balancerError(error: unknown, balancer: LoadBalancerLike): Error {
-  if (error instanceof Error) return error;
+  if (isError(error)) return error;
   return new InvalidArgument(`the load balancer, ${describeValue(balancer)}, threw ${describeValue(error)}`, {
     cause: error,
   });

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../../checks/index.ts";
 import { InvalidArgument } from "../../errors.ts";
 import { readNames } from "./alternative-names.ts";
 import {
@@ -99,7 +100,7 @@ export class CertificateFolder {
     try {
       return readFileSync(join(this.path, file), "utf8");
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       throw new InvalidArgument(`${join(this.path, file)} cannot be read: ${reason}`, { cause });
     }
   }
@@ -127,7 +128,7 @@ export class CertificateFolder {
       renameSync(draft, target);
     } catch (cause) {
       rmSync(draft, { force: true });
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       throw new InvalidArgument(`${target} cannot be written: ${reason}`, { cause });
     }
   }
@@ -139,7 +140,7 @@ export function describeCertificate(file: string, name = file, authority?: strin
   try {
     certificate = new X509Certificate(readFileSync(file));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new InvalidArgument(`${file} is not a certificate: ${reason}`, { cause });
   }
   return {

@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { isSea } from "node:sea";
+import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import { InvalidArgument, WorkerStartError } from "../../errors.ts";
 import { projectRoot } from "../../functions/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
-import { PoolDirectory } from "../../host/index.ts";
+import { availableCores, PoolDirectory } from "../../host/index.ts";
 import {
   credentialsText,
   providerOf,
@@ -100,7 +100,7 @@ export class LocalWorker extends Worker {
       threads: Math.min(threads, maxConcurrency ?? threads),
       ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
     };
-    const { spin = threads < availableParallelism() } = this.#placement;
+    const { spin = threads < availableCores() } = this.#placement;
     // Hooks that cannot travel are found out before there is anything to clean up.
     const backpressure =
       options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
@@ -173,7 +173,7 @@ export class LocalWorker extends Worker {
       try {
         child.useCredentials(processCredentials(credentials, provider));
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         process.emitWarning(`worker ${this.uid} goes on with its former credentials: ${reason}`, "WoolWarning");
       }
     });

@@ -71,6 +71,8 @@ export class WorkerProcess {
       detached: process.platform !== "win32" && process.platform !== "linux",
       windowsHide: true,
     });
+    // Node.js makes no streams when the process has no descriptors left for them, and emits the error later.
+    if ((child.stdio as unknown) === undefined) throw outOfFiles(child);
     this.#child = child;
     this.#cancelGrace = options.cancelGrace;
     this.pid = child.pid;
@@ -225,4 +227,12 @@ export class ProcessWatchdog {
   close(): void {
     clearInterval(this.#timer);
   }
+}
+
+function outOfFiles(child: ChildProcess): WorkerStartError {
+  child.on("error", () => undefined);
+  return new WorkerStartError(
+    "a worker process cannot be started: this process has too many open files (EMFILE). Allow it more (ulimit -n), or " +
+      "start fewer workers",
+  );
 }

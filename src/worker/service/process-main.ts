@@ -1,6 +1,7 @@
 /** What runs in a worker process: the gRPC service, signals, and the pipe to the parent. */
-import { existsSync } from "node:fs";
+
 import { Socket } from "node:net";
+import { stackOf } from "../../checks/index.ts";
 import { parseChannelOptions } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import { addReflection, GrpcServer, type GrpcServerOptions, Health } from "../../grpc/index.ts";
@@ -29,10 +30,6 @@ const FLUSH_GRACE_MS = 500;
 
 /** How long the parent has to read what tasks printed before the process ends, in milliseconds. */
 const LAST_OUTPUT_MS = 1000;
-
-/** How long a worker whose parent is gone waits for it to leave the process table, in milliseconds. */
-const ABANDONED_MS = 2000;
-const ABANDONED_LOOK_MS = 20;
 
 /** How long a parent that got the same signal may take to end, in milliseconds. */
 const SAME_SIGNAL_MS = 200;
@@ -146,17 +143,11 @@ function after(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/**
- * The parent is gone: nobody else stops this process or cleans up after the pool. A process closes its descriptors a moment
- * before it leaves the process table, so its directory may not count as abandoned at once.
- */
+/** The parent is gone, or the thread of it that had the pool: nobody else stops this process or cleans up after the pool. */
 async function abandoned(config: ProcessConfig): Promise<void> {
   orphaned = true;
   try {
-    for (let waited = 0; waited < ABANDONED_MS; waited += ABANDONED_LOOK_MS) {
-      if (!existsSync(config.directory) || (await PoolDirectory.removeAbandoned(config.directory))) break;
-      await after(ABANDONED_LOOK_MS);
-    }
+    await PoolDirectory.removeOrphaned(config.directory);
     await PoolDirectory.sweepStale();
   } finally {
     exit(0);
@@ -170,7 +161,7 @@ function exit(code: number): never {
 /** The stack of an error of the runtime helps nobody. */
 function describe(error: unknown): string {
   if (error instanceof WorkerStartError || error instanceof ThreadStartFailure) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return stackOf(error);
 }
 
 /** The first line is the configuration, what follows are commands. */

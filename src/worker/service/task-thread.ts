@@ -1,5 +1,6 @@
 import type { ResourceLimits } from "node:worker_threads";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { asError } from "../../checks/index.ts";
 import { threadEntry } from "../host/index.ts";
 import {
   type FromThread,
@@ -94,7 +95,7 @@ export class TaskThread {
         else events.drained();
       });
       this.#thread.on("error", (error) => {
-        this.#failure = error instanceof Error ? error : new Error(String(error));
+        this.#failure = asError(error);
       });
       this.#thread.on("exit", (code) => this.#exited(code, reject));
     });

@@ -1,4 +1,5 @@
 import type { ResourceLimits } from "node:worker_threads";
+import { messageOf } from "../../checks/index.ts";
 import type { WorkerDescription } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import {
@@ -95,7 +96,7 @@ export class WorkerService {
       try {
         timeout = readStopRequest(request);
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : String(cause);
+        const reason = messageOf(cause);
         throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, `that is no StopRequest: ${reason}`, { cause });
       }
       await this.#options.stopRequested(timeout);
@@ -169,7 +170,7 @@ export class WorkerService {
       return await this.#server.listen(address);
     } catch (error) {
       const where = "path" in address ? address.path : `host ${JSON.stringify(address.host)}, port ${address.port}`;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       throw new WorkerStartError(`it cannot listen on ${where}: ${reason}`, { cause: error });
     }
   }
@@ -218,7 +219,7 @@ export class WorkerService {
     }
     if (this.#state !== "serving") return;
     lane?.replace().catch((error: unknown) => {
-      if (this.#state === "serving") this.#options.broken(error instanceof Error ? error.message : String(error));
+      if (this.#state === "serving") this.#options.broken(messageOf(error));
     });
   }
 

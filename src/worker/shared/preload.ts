@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { errorCode, isError } from "../../checks/index.ts";
 import { importFrom, prepareForTypeScript, projectRoot } from "../../functions/index.ts";
 
 /** The file that modules to preload are imported from. It need not exist. */
@@ -37,12 +38,12 @@ export async function importModule(specifier: string): Promise<object> {
 
 /** True when the import of the importer itself found no package, and not an import of a module behind it. */
 function isNotFoundBy(importer: string, error: unknown): boolean {
-  if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return false;
+  if (!isError(error) || errorCode(error) !== "ERR_MODULE_NOT_FOUND") return false;
   return error.message.startsWith("Cannot find package") && error.message.includes(fileURLToPath(importer));
 }
 
 function explained(error: unknown): unknown {
-  if (!(error instanceof TypeError) || !("code" in error) || error.code !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
+  if (!isError(error) || errorCode(error) !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
   return new TypeError(
     `${error.message}: add tsx to its project (npm install --save-dev tsx), use a Node.js that runs TypeScript, or start ` +
       "workers with a loader for such files (workerOptions.execArgv)",

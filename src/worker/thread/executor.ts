@@ -1,3 +1,4 @@
+import { messageOf } from "../../checks/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
@@ -241,7 +242,7 @@ export class Executor {
     try {
       return this.#requests.handle(session, message, this.#sliceEnd);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);
       else this.#options.malformed(session.number, reason);
       this.close(session.number);

@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { messageOf } from "../../checks/index.ts";
 import { CodeUnavailable } from "../../errors.ts";
 import { type AnyFunction, routineSpecOf } from "../../routine/index.ts";
 import { ENCODINGS, LANGUAGES } from "../../wire/index.ts";
@@ -27,7 +28,7 @@ export async function targetFunction(target: string, streams: boolean): Promise<
   try {
     module = await importModule(preloadSpecifier(specifier));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new CodeUnavailable(`the worker cannot load ${target}: ${reason}`, { cause });
   }
   const found: unknown = Object.entries(module).find(([key]) => key === name)?.[1];

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { messageOf } from "../../checks/index.ts";
 import { StatusCode } from "../../grpc/index.ts";
 import { describePeer } from "../../security/index.ts";
 import type { AuthorizeLike, BackpressureLike } from "../shared/index.ts";
@@ -88,7 +89,7 @@ export class TaskAdmission {
   }
 
   #failed(ready: ReadyTask, { name }: Gate, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     this.#refuse(ready, StatusCode.INTERNAL, `its ${name} hook failed: ${reason}`);
   }
 

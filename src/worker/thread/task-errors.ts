@@ -1,3 +1,4 @@
+import { isError } from "../../checks/index.ts";
 import { CodeUnavailable, SerializationError, WoolError } from "../../errors.ts";
 import type { RemoteRoutine } from "./remote-routine.ts";
 
@@ -31,7 +32,7 @@ function reasonOf(cause: unknown): string {
 /** A text for what was thrown. To ask it for one may run code of the user's, which may throw in its turn. */
 function describe(thrown: unknown, ofError: (error: Error) => string): string {
   try {
-    return thrown instanceof Error ? ofError(thrown) : String(thrown);
+    return isError(thrown) ? ofError(thrown) : String(thrown);
   } catch {
     return typeof thrown === "function" ? "a function without a description" : "an object without a description";
   }

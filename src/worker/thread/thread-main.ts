@@ -1,10 +1,17 @@
 /** What runs in a task thread: the executor, and the ports to the gRPC thread. */
+
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { stackOf } from "../../checks/index.ts";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { currentTask, disposeThreadValues, keepForThread, markTaskThread } from "../../routine/index.ts";
-import { keepTimerFunctions } from "../../time/index.ts";
+import {
+  currentCallContext,
+  currentTask,
+  disposeThreadValues,
+  keepForThread,
+  markTaskThread,
+} from "../../routine/index.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
@@ -21,6 +28,7 @@ import {
 import { Executor } from "./executor.ts";
 import { IntrinsicGuard } from "./intrinsic-guard.ts";
 import { ProxyCache } from "./proxy-cache.ts";
+import { separateLines } from "./task-lines.ts";
 
 /** How long a thread polls for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
@@ -57,6 +65,8 @@ const executor = new Executor({
   limits: config.limits,
   drained: () => tell({ kind: "drained" }),
 });
+
+for (const stream of [process.stdout, process.stderr]) separateLines(stream, () => currentCallContext()?.task);
 
 /**
  * False once a task has replaced a part of the language that the runtime relies on. Nothing that this thread does from then
@@ -166,7 +176,6 @@ function spin(): void {
 }
 
 containStrayErrors();
-keepTimerFunctions();
 markTaskThread();
 configureRoot(config.root);
 payloadFiles.useDirectory(config.payloadDirectory);
@@ -211,8 +220,7 @@ async function settle(): Promise<void> {
 
 /** Only the first `failed` or `ready` counts. */
 function fail(what: string, error: unknown): void {
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  tell({ kind: "failed", reason: `${what}: ${reason}`, thrown: shipThrown(error) });
+  tell({ kind: "failed", reason: `${what}: ${stackOf(error)}`, thrown: shipThrown(error) });
 }
 
 /**
@@ -228,6 +236,6 @@ function report(kind: string, error: unknown): void {
   if (!isSound()) return;
   const task = currentTask();
   const where = task === undefined ? "outside of any task" : `in task ${task.name}`;
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = stackOf(error);
   process.stderr.write(`${kind} ${where}, and the worker goes on: ${text}\n`);
 }

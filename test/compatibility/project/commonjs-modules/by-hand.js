@@ -5,11 +5,14 @@ const Stack = require("./stack");
 const shared = require("./instance");
 const lazy = require("./lazy");
 const only = require("./only");
+const { Account } = require("./account");
 const {
   double,
   state: { hits },
 } = require("./api");
 const nested = { api };
+const account = new Account(5);
+const readBalance = routine((it) => [it.balance, it instanceof Account]);
 
 const cases = {
   api: routine(() => [api.double(2), api.count(), api.count(), api.name]),
@@ -21,6 +24,8 @@ const cases = {
   lazy: routine(() => [lazy.answer(), typeof lazy.parse, lazy.parse("[1]")]),
   only: routine(() => [only(3), only.version]),
   package: routine(() => [lodash.chunk([1, 2, 3], 2), typeof lodash.VERSION]),
+  private: async () => [await readBalance(account), await routine(() => account.balance)()],
+  "private, made there": async () => (await routine(() => new Account(7))()).balance,
   inside: routine(() => {
     const again = require("./api");
     return [again === api, again.double(5)];

@@ -1,0 +1,92 @@
+// What a call costs as more of everything is there: calls that wait, routines, open streams, workers.
+//
+//   npm run build && node benchmarks/scale/pool.mjs [--quick] [queued|routines|streams|workers ...]
+import { routine, WorkerPool } from "wool-ts";
+import { formatPlot, growthOf, median } from "./growth.mjs";
+
+const quick = process.argv.includes("--quick");
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const ROUNDS = quick ? 1 : 3;
+
+const add = routine(async (x, y) => x + y);
+const count = routine(async function* () {
+  for (let i = 0; ; i++) yield i;
+});
+
+/** Microseconds of CPU time that this process needs for each of `calls`. */
+async function cpuOf(calls, work) {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / calls;
+}
+
+/** All calls are made at once. */
+async function queued(pool, size) {
+  const times = Math.max(1, 100_000 / size);
+  return await cpuOf(size * times, async () => {
+    for (let i = 0; i < times; i++) {
+      const results = await Promise.all(Array.from({ length: size }, () => pool.dispatch(add, 1, 2)));
+      if (results.some((result) => result !== 3)) throw new Error("a call gave a wrong answer");
+    }
+  });
+}
+
+/** Every routine is known to the workers, and then each is called in turn. */
+async function routines(pool, size) {
+  const all = Array.from({ length: size }, (_, i) => routine(async (x) => x + i));
+  for (let at = 0; at < size; at += 100) {
+    await Promise.all(all.slice(at, at + 100).map((fn) => pool.dispatch(fn, 0)));
+  }
+  const calls = 20_000;
+  return await cpuOf(calls, async () => {
+    for (let at = 0; at < calls; at += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, i) => pool.dispatch(all[(at + i) % size], 1)));
+    }
+  });
+}
+
+/** Every stream is open, and then each is pulled in turn. */
+async function streams(pool, size) {
+  const open = Array.from({ length: size }, () => pool.dispatch(count));
+  await Promise.all(open.map((stream) => stream.next()));
+  const steps = 20_000;
+  const cost = await cpuOf(steps, async () => {
+    for (let at = 0; at < steps; at += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, i) => open[(at + i) % size].next()));
+    }
+  });
+  await Promise.all(open.map((stream) => stream.return(undefined)));
+  return cost;
+}
+
+/** As many calls under way as keep two workers busy. */
+async function workers(pool) {
+  return await cpuOf(50_000, async () => {
+    for (let at = 0; at < 50_000; at += 400) {
+      await Promise.all(Array.from({ length: 400 }, () => pool.dispatch(add, 1, 2)));
+    }
+  });
+}
+
+const SWEEPS = {
+  queued: { title: "calls made at once", sizes: [1e3, 1e4, 1e5, 1e6], measure: queued },
+  routines: { title: "routines, called in turn, 100 at a time", sizes: [1, 100, 1000, 10_000], measure: routines },
+  streams: { title: "open streams, pulled in turn, 100 at a time", sizes: [100, 1000, 10_000], measure: streams },
+  workers: { title: "worker processes, 400 calls at a time", sizes: [1, 2, 10, 50], measure: workers, spawns: true },
+};
+
+const chosen = Object.entries(SWEEPS).filter(([name]) => wanted.length === 0 || wanted.includes(name));
+if (chosen.length === 0) throw new Error(`choose from ${Object.keys(SWEEPS).join(", ")}`);
+for (const [, { title, sizes, measure, spawns }] of chosen) {
+  const figures = [];
+  for (const size of quick ? sizes.slice(0, 3) : sizes) {
+    const pool = await WorkerPool.start({ size: spawns ? size : 2 });
+    await measure(pool, sizes[0]);
+    const rounds = [];
+    for (let i = 0; i < ROUNDS; i++) rounds.push(await measure(pool, size));
+    figures.push(median(rounds));
+    await pool.stop();
+  }
+  process.stdout.write(formatPlot(title, sizes.slice(0, figures.length), figures, growthOf(figures)));
+}

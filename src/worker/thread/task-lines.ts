@@ -1,0 +1,23 @@
+import type { Writable } from "node:stream";
+
+/**
+ * Keeps what different tasks write to a stream in lines of their own: a task may end, or wait, in the middle of a line. A
+ * task that goes on with its own line is left alone.
+ *
+ * @param currentTask - whoever writes now; undefined outside of tasks
+ */
+export function separateLines(stream: Writable, currentTask: () => object | undefined): void {
+  const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+  let last: object | undefined;
+  let isInLine = false;
+  stream.write = (chunk: unknown, ...rest: unknown[]): boolean => {
+    const isText = typeof chunk === "string";
+    if ((isText || chunk instanceof Uint8Array) && chunk.length > 0) {
+      const task = currentTask();
+      if (isInLine && task !== last) write("\n");
+      last = task;
+      isInLine = isText ? !chunk.endsWith("\n") : chunk.at(-1) !== 0x0a;
+    }
+    return write(chunk, ...rest);
+  };
+}

@@ -1,0 +1,16 @@
+/** A module of the project's own: state, an error class, and what uses both. */
+export class OutOfStock extends Error {
+  constructor(item, cause) {
+    super(`no ${item} left`, { cause });
+    this.name = "OutOfStock";
+    this.item = item;
+  }
+}
+
+export const prices = new Map([["tea", 3]]);
+
+export function priceOf(item) {
+  const price = prices.get(item);
+  if (price === undefined) throw new OutOfStock(item, new RangeError("never heard of it"));
+  return price;
+}
