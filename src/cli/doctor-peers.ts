@@ -29,6 +29,15 @@ const reachFromThere = routine(
   { name: "reachFromThere", ship: "value" },
 );
 
+/** Has a worker look, if it answers at all: a call would wait for one that does not. */
+async function lookFromThere(
+  connection: WorkerConnection,
+  targets: readonly { readonly host: string; readonly port: number }[],
+): Promise<readonly string[]> {
+  await connection.idleTime();
+  return await connection.dispatch(reachFromThere, targets);
+}
+
 /** A worker that listens on a port. */
 interface RemoteWorker {
   readonly worker: WorkerMetadata;
@@ -65,7 +74,7 @@ export async function checkWayBack(
           await once(server, "listening");
           const bound = server.address();
           const target = { host: own, port: typeof bound === "object" && bound !== null ? bound.port : 0 };
-          const look = (connection: WorkerConnection) => connection.dispatch(reachFromThere, [target]);
+          const look = (connection: WorkerConnection) => lookFromThere(connection, [target]);
           [reason = ""] = await withWorker(worker, credentials, look, 10_000);
         } finally {
           server.close();
@@ -110,12 +119,7 @@ export async function checkPeers(
       const subject = `from worker ${worker.uid}`;
       let answers: readonly string[];
       try {
-        answers = await withWorker(
-          worker,
-          credentials,
-          (connection) => connection.dispatch(reachFromThere, targets),
-          10_000,
-        );
+        answers = await withWorker(worker, credentials, (connection) => lookFromThere(connection, targets), 10_000);
       } catch {
         // That it cannot be reached itself is a finding of its own.
         return undefined;

@@ -56,7 +56,8 @@ describe.skipIf(missing !== undefined).concurrent("LAN discovery between hosts",
   });
 
   test("uses every interface of a host, with no default route", async () => {
-    const { hosts } = build(["a", "b"], ["a"], ["b"]);
+    await using network = build(["a", "b"], ["a"], ["b"]);
+    const { hosts } = network;
     const [both, onA, onB] = hosts;
     const [a, b] = [await subscribed(onA?.agent() as Agent), await subscribed(onB?.agent() as Agent)];
     const publisher = both?.agent() as Agent;
