@@ -420,7 +420,11 @@ export class Session implements TaskSession {
     if (ranAll) this.#shut(errorForStatus({ ...status, code: StatusCode.UNAVAILABLE }, this.#address), "rejected");
     else if (this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE) {
       this.#shut(errorForStatus(status, this.#address));
-    } else this.#shut(new WorkerLost(`worker ${this.#address} was lost: ${status.message}`));
+    } else {
+      // What the channel says names the address, too.
+      const [, reason = status.message] = status.message.split(`${this.#address} was lost: `);
+      this.#shut(new WorkerLost(`worker ${this.#address} was lost: ${reason.replace(/\.$/, "")}`));
+    }
   }
 
   /** `unanswered`: what becomes of the calls that the worker has not answered. */
