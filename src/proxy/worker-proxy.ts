@@ -94,8 +94,11 @@ export class WorkerProxy implements AsyncDisposable {
   #membershipChanged: (() => void) | undefined;
 
   /** Throws `InvalidArgument` for options that are wrong or do not go together. */
-  constructor(options: WorkerProxyOptions) {
-    checkProxyOptions(options);
+  constructor(options: WorkerProxyOptions);
+  /** @internal `own`: how many workers the pool itself starts. */
+  constructor(options: WorkerProxyOptions, own: number);
+  constructor(options: WorkerProxyOptions, own = 0) {
+    checkProxyOptions(options, own);
     this.#options = options;
     const credentials = options.credentials === undefined ? undefined : providerOf(options.credentials);
     // An address says nothing about security: what this proxy has decides, and the handshake.
