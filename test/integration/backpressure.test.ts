@@ -75,7 +75,10 @@ describe("a backpressure hook", () => {
 
   test("sees the caller's context variables, also in nested calls, and nobody else's", async () => {
     class Tenant {
-      constructor(readonly name: string) {}
+      readonly name: string;
+      constructor(name: string) {
+        this.name = name;
+      }
       get isGuest(): boolean {
         return this.name === "guest";
       }

@@ -1,6 +1,7 @@
 import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
 import type { TaskRecord } from "../../routine/index.ts";
+import type { TaskStages } from "../../telemetry/index.ts";
 import type { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS } from "../../values/index.ts";
 import type { EarlySteps } from "./early-steps.ts";
@@ -36,6 +37,8 @@ export class RunningTask implements TaskRecord {
   /** Calls that the task has made and that have not ended. */
   nested = 0;
   exception: unknown;
+  /** Tells those who observe tasks in this thread; nothing while nobody does. */
+  stages: TaskStages | undefined;
   /** The weak collections that its routine captured or that are among its arguments. */
   weak = NO_COLLECTIONS;
   /** Ends the task's time. */

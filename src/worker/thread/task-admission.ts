@@ -125,9 +125,7 @@ function pressure(hook: BackpressureLike, { runner }: AdmissionOwner): Gate {
     name: "backpressure",
     ask: (ready) => {
       const { id, name, caller } = ready.task;
-      return asCaller(ready, () =>
-        hook({ task: { id, name, caller }, running: runner.live, waiting: runner.waiting }),
-      );
+      return asCaller(ready, () => hook({ task: { id, name, caller }, running: runner.live, waiting: runner.waiting }));
     },
     passes: false,
     status: StatusCode.RESOURCE_EXHAUSTED,

@@ -3,8 +3,9 @@ import { takeArrivedSignals } from "../../call/index.ts";
 import { describeValue } from "../../checks/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
-import { ModuleUnavailable } from "../../functions/index.ts";
+import { ModuleUnavailable, processId } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { areTasksObserved, TaskStages } from "../../telemetry/index.ts";
 import { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField } from "../../wire/index.ts";
@@ -73,10 +74,12 @@ export class TaskRunner {
 
   /** Starts a task, or parks it. */
   take(ready: ReadyTask): void {
+    const { task } = ready;
+    if (areTasksObserved()) observe(task);
     if (this.#parking === undefined) this.#start(ready);
     else {
-      const { task } = ready;
       this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
+      if (task.state === "parked") task.stages?.scheduled(task.worker);
     }
   }
 
@@ -98,6 +101,9 @@ export class TaskRunner {
   abandon(task: RunningTask, reason: unknown): void {
     task.session.tasks.delete(task.wireId);
     task.wireId = -1;
+    task.exception = reason;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed(isA(TaskTimeout, reason) ? "timed-out" : "cancelled", reason);
     if (task.state === "parked") {
       task.state = "ended";
       this.#parking?.remove(task);
@@ -139,6 +145,8 @@ export class TaskRunner {
     const { session, routine, wireId } = task;
     const isUnavailable = isA(ModuleUnavailable, error);
     if (isUnavailable && wireId >= 0) {
+      // It comes again.
+      task.stages = undefined;
       session.wantCode(wireId, error.message, [error.dependency.hash]);
       this.#ended(task);
       return;
@@ -169,6 +177,8 @@ export class TaskRunner {
       task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
       isEntered = true;
+      task.stages?.scheduled(task.worker);
+      if (!routine.streams) task.stages?.enter();
       result = runInCallContext(callContext, apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -202,9 +212,13 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        throwing: (error) => {
+          task.exception = error;
+        },
         relief: () => task.session.unread.relief(),
       },
       (step) => {
+        task.stages?.enter();
         this.#options.occupancy.enter(task);
         try {
           return runInCallContext(callContext, step);
@@ -228,6 +242,9 @@ export class TaskRunner {
   #yield(task: RunningTask, value: unknown, control: boolean): void {
     if (task.wireId < 0 || !this.#isSound()) return;
     const { session, routine } = task;
+    // It has caught what its caller threw, if that was the step.
+    task.exception = undefined;
+    task.stages?.leave();
     try {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
@@ -247,13 +264,17 @@ export class TaskRunner {
         this.#raise(task, undumpable(task.routine, error));
         return;
       }
+      task.exception = undefined;
     }
+    task.stages?.completed("returned");
     this.#ended(task);
   }
 
   #raise(task: RunningTask, error: unknown): void {
     if (!this.#isSound()) return;
     task.exception = error;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed("threw", error);
     try {
       if (task.wireId >= 0) this.#sendError(task, error);
     } finally {
@@ -297,6 +318,20 @@ export class TaskRunner {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
     });
   }
+}
+
+/** Has those who observe tasks in this thread told of one. They hear of the calls of this thread where those are made. */
+function observe(task: RunningTask): void {
+  const { session, routine, id, name, caller, key } = task;
+  if (session.callerId === processId) return;
+  task.stages = new TaskStages({
+    id,
+    ...(caller === undefined ? {} : { caller }),
+    name,
+    tag: name,
+    ...(key === undefined ? {} : { key }),
+    kind: routine.streams ? "stream" : "call",
+  });
 }
 
 /** The arguments, if they are some: a serializer may make anything of bytes. */
