@@ -285,9 +285,9 @@ export class WorkerPool implements AsyncDisposable {
       made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
       present: (worker) => proxy.adopt(worker),
       gone: (uid) => proxy.abandon(uid),
-      missed: (uid) => proxy.expect(uid, true),
+      missed: (uid) => proxy.expect(uid),
       lost: (uid, error) => {
-        proxy.expect(uid, false);
+        proxy.giveUp(uid, error);
         reject(error);
       },
     });

@@ -157,9 +157,14 @@ export class WorkerProxy implements AsyncDisposable {
     this.#membership.abandon(uid);
   }
 
-  /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
-  expect(uid: string, back: boolean): void {
-    if (back) return this.#scheduler.returning.expect(uid);
+  /** @internal Has calls wait for the worker of this uid, which has gone and will be back. */
+  expect(uid: string): void {
+    this.#scheduler.returning.expect(uid);
+  }
+
+  /** @internal The worker of this uid will not be back, because of `reason`. */
+  giveUp(uid: string, reason: Error): void {
+    this.#membership.lose(uid, reason);
     this.#returning.delete(uid);
     this.#scheduler.returning.giveUp(uid);
   }
