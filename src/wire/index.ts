@@ -66,6 +66,7 @@ export {
   writeWelcome,
 } from "./response-frames.ts";
 export type { SlicedReading } from "./sliced-reading.ts";
+export { splitMessage } from "./split-message.ts";
 export {
   DEFAULT_ENCODING,
   DEFAULT_LANGUAGE,
