@@ -58,7 +58,8 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
       const interfaces = params.getAll("interface");
       const discovery = new LanDiscovery(body === "" ? undefined : decoded(body, parts), {
         ...(interfaces.length === 0 ? {} : { interfaces }),
-        ...numbersOf(parts, "port", "ttl"),
+        ...numbersOf(parts, "port"),
+        ...durationsOf(parts, "ttl"),
       });
       return () => discovery;
     },
@@ -72,7 +73,7 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
       const options = {
         ...(port === undefined ? {} : { port: Number(port) }),
         ...(servers.length === 0 ? {} : { servers }),
-        ...numbersOf(parts, "minInterval", "maxInterval", "timeout"),
+        ...durationsOf(parts, "minInterval", "maxInterval", "timeout"),
         ...tlsOfWorkers(parts),
       };
       return async () => new (await import("./dns/index.ts")).DnsDiscovery(name, options);
@@ -192,7 +193,7 @@ function etcdUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike>
     endpoints: hosts,
     ...(prefix === "" ? {} : { prefix }),
     ...(username === "" ? {} : { username, password }),
-    ...numbersOf(parts, "ttl", "connectTimeout"),
+    ...durationsOf(parts, "ttl", "connectTimeout"),
     ...tlsOf(parts, secure),
   };
   return async () => new (await import("./etcd/index.ts")).EtcdDiscovery(options);
@@ -211,7 +212,8 @@ function redisUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike
     ...(prefix === "" ? {} : { prefix }),
     ...(username === "" ? {} : { username }),
     ...(password === "" ? {} : { password }),
-    ...numbersOf(parts, "ttl", "connectTimeout", "database"),
+    ...durationsOf(parts, "ttl", "connectTimeout"),
+    ...numbersOf(parts, "database"),
     ...tlsOf(parts, secure),
   };
   return async () => new (await import("./redis/index.ts")).RedisDiscovery(options);
@@ -253,16 +255,28 @@ function tlsOf(parts: UrlParts, secure: boolean): { readonly tls?: RegistryTls }
   );
 }
 
-/** Those of these parameters that are given, as numbers. */
-function numbersOf<Name extends string>({ params, shown }: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+/** Those of these parameters that are given, as whole numbers. */
+function numbersOf<Name extends string>(parts: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+  return readNumbers(parts, names, /^\d+$/, "a whole number");
+}
+
+/** Those of these parameters that are given, as milliseconds. */
+function durationsOf<Name extends string>(parts: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+  return readNumbers(parts, names, /^(?:\d+(?:\.\d+)?(?:e\d+)?|Infinity)$/, "a number of milliseconds");
+}
+
+function readNumbers<Name extends string>(
+  { params, shown }: UrlParts,
+  names: readonly Name[],
+  form: RegExp,
+  what: string,
+): { [K in Name]?: number } {
   const found: { [K in Name]?: number } = {};
   for (const name of names) {
     const value = params.get(name);
     if (value === null) continue;
-    if (!/^\d+$/.test(value)) {
-      throw new InvalidArgument(
-        `discovery URL ${JSON.stringify(shown)}: ${name} must be a whole number, not "${value}"`,
-      );
+    if (!form.test(value)) {
+      throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)}: ${name} must be ${what}, not "${value}"`);
     }
     found[name] = Number(value);
   }
