@@ -6,6 +6,7 @@ import { LanDiscovery } from "./lan/index.ts";
 import { LocalDiscovery } from "./local/index.ts";
 import { type RegistryTls, readRegistryTls } from "./registry-tls.ts";
 import { StaticDiscovery } from "./static-discovery.ts";
+import { TaggedDiscovery } from "./tagged-discovery.ts";
 import { addressProblem } from "./worker-address.ts";
 
 /** What follows the scheme of a discovery URL. */
@@ -32,6 +33,9 @@ interface Scheme {
 export const POOL_SCHEME = "pool:";
 /** The namespace of such a pool's workers, in the pool's directory. */
 export const POOL_NAMESPACE = "pool";
+
+/** The parameter of every discovery URL that names a tag; there may be several. */
+const TAG = "tag";
 
 const SCHEMES: Readonly<Record<string, Scheme>> = {
   local: {
@@ -150,14 +154,31 @@ function parseUrl(url: unknown, credentials?: CredentialsLike): () => DiscoveryL
   }
   const [body = "", query = ""] = rest.split(/\?(.*)/s);
   const parts: UrlParts = { shown: withoutPassword(url), body, params: new URLSearchParams(query), credentials };
+  const taken = [...scheme.params, TAG];
   for (const param of parts.params.keys()) {
-    if (scheme.params.includes(param)) continue;
-    const known = scheme.params.length === 0 ? "it takes none" : `it takes ${scheme.params.join(", ")}`;
+    if (taken.includes(param)) continue;
+    const known = `it takes ${taken.join(", ")}`;
     throw new InvalidArgument(
       `discovery URL ${JSON.stringify(parts.shown)} has the unknown parameter "${param}"; ${known}`,
     );
   }
-  return scheme.parse(parts);
+  return withTags(scheme.parse(parts), parts);
+}
+
+/** Has a discovery find only workers with one of the tags that the URL names, if it does. */
+function withTags(
+  open: () => DiscoveryLike | Promise<DiscoveryLike>,
+  { params, shown }: UrlParts,
+): () => DiscoveryLike | Promise<DiscoveryLike> {
+  const tags = params.getAll(TAG);
+  if (tags.includes("")) throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)} has an empty tag`);
+  return tags.length === 0 ? open : async () => new TaggedDiscovery(await open(), tags);
+}
+
+/** A discovery URL with tags, so that it finds only workers with one of them. */
+export function tagUrl(url: string, tags: readonly string[]): string {
+  const query = tags.map((tag) => `${TAG}=${encodeURIComponent(tag)}`).join("&");
+  return query === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${query}`;
 }
 
 function formsHint(): string {
