@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
+import { contentHash } from "../../src/functions/index.ts";
 import { announce, task } from "../support/announce.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
@@ -84,7 +85,9 @@ describe("a caller that takes more than it may loses its connection, with the re
       "code",
       { maxAnnouncements: 50 },
       (session) =>
-        session.pour(60, (i) => request({ dependencies: [{ number: i, hash: `h${i}`, data: Buffer.from("{}") }] })),
+        session.pour(60, (i) =>
+          request({ dependencies: [{ number: i, hash: contentHash("{}"), data: Buffer.from("{}") }] }),
+        ),
       "more than 50 routines",
     ],
     [
@@ -125,6 +128,23 @@ describe("a caller that takes more than it may loses its connection, with the re
     expect(message).toContain(reason);
     await expectUnharmed(address);
   });
+});
+
+test("what came too early for a task that was cancelled no longer counts", async () => {
+  worker = new LocalWorker({ limits: { maxEarlyFrames: 20 }, maxConcurrency: 1 });
+  await worker.start();
+  using session = new RawSession(worker.address ?? "");
+  session.read();
+  session.send(announce(never));
+  session.send(task(0, []));
+  session.send(announce(stuck, 2));
+  for (let id = 1; id <= 100; id++) {
+    session.send(task(id, [], 2));
+    session.send(request({ credits: [{ id, steps: 1 }], aborts: [{ id }] }));
+    session.send(request({ cancels: [{ id }] }));
+  }
+  session.send(request({ tasks: [{ id: 200, route: 77, sequence: 200n }] }));
+  await until(() => session.received.includes("unknown routine"), "everything was read");
 });
 
 describe("a caller that does not read", () => {

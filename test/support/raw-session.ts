@@ -13,6 +13,8 @@ export class RawSession implements Disposable {
   /** Resolves when the stream or its connection is over. */
   readonly ended: Promise<SessionEnd>;
   receivedBytes = 0;
+  /** The last of what was received, as text. */
+  received = "";
   readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
 
@@ -75,7 +77,10 @@ export class RawSession implements Disposable {
 
   /** Reads what comes from now on. */
   read(): void {
-    this.#stream.on("data", (chunk: Buffer) => (this.receivedBytes += chunk.length));
+    this.#stream.on("data", (chunk: Buffer) => {
+      this.receivedBytes += chunk.length;
+      this.received = (this.received + chunk.toString("latin1")).slice(-10_000);
+    });
   }
 
   [Symbol.dispose](): void {

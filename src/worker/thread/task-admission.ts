@@ -101,6 +101,7 @@ export class TaskAdmission {
     session.tasks.delete(wireId);
     task.wireId = -1;
     task.state = "ended";
+    task.dropEarly();
     this.#owner.refuse(session, wireId, status, message);
   }
 }
