@@ -2,7 +2,8 @@
 import { connect } from "node:http2";
 import { createConnection } from "node:net";
 import { message } from "./http2-frames.mjs";
-import { bytesField, integerField, varint } from "./protobuf.mjs";
+import { contentHash } from "./mutate.mjs";
+import { bytesField, integerField } from "./protobuf.mjs";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -60,8 +61,10 @@ const task = (id, name, args, ...more) =>
 const credit = (id, steps) => frame("credit", integerField(1, id), integerField(2, steps));
 const chunk = (id, data, total) => frame("chunk", integerField(1, id), bytesField(2, data), integerField(3, total));
 const abort = (id) => frame("abort", integerField(1, id), integerField(5, 1));
-const dependency = (number, hash, data) =>
-  frame("dependency", integerField(1, number), text(2, hash), text(3, JSON.stringify(data)));
+const dependency = (number, data) => {
+  const bytes = JSON.stringify(data);
+  return frame("dependency", integerField(1, number), text(2, contentHash(bytes)), text(3, bytes));
+};
 const pool = (number, id) =>
   frame(
     "pool",
@@ -197,9 +200,7 @@ const attacks = {
     const stream = session();
     stream.read();
     await stream.pour(1, () => repeated(20_000, (i) => task(i, "waits", [])));
-    const sent = await stream.pour(1000 * share, (k) =>
-      repeated(5000, (i) => credit(i, 1 + (k % 2)) /* and a step between, so that they are not one */),
-    );
+    const sent = await stream.pour(1000 * share, (k) => repeated(5000, (i) => credit(i, 1 + (k % 2))));
     return [stream, `${sent * 5000} credits`];
   },
   "early aborts": async ({ session, share }) => {
@@ -230,7 +231,7 @@ const attacks = {
     const stream = session();
     stream.read();
     const sent = await stream.pour(1000 * share, (k) =>
-      repeated(1000, (i) => dependency(k * 1000 + i, `h${k * 1000 + i}`, { kind: "module", specifier: `x${i}` })),
+      repeated(1000, (i) => dependency(k * 1000 + i, { kind: "module", specifier: `x${k * 1000 + i}` })),
     );
     return [stream, `${sent * 1000} dependencies`];
   },
@@ -239,10 +240,7 @@ const attacks = {
     stream.read();
     const needs = Buffer.alloc(60_000_000 * share, 1);
     await stream.pour(1, () =>
-      Buffer.concat([
-        dependency(1, "h", { kind: "module", specifier: "x" }),
-        task(0, "bytes", [1], bytesField(9, needs)),
-      ]),
+      Buffer.concat([dependency(1, { kind: "module", specifier: "x" }), task(0, "bytes", [1], bytesField(9, needs))]),
     );
     await pause(1000);
     return [stream, mb(needs.length)];
@@ -334,7 +332,7 @@ const attacks = {
       await stream.pour(8, (i) => {
         const data = codeWith(`${round} ${i} ${"u".repeat(25_000_000)}`);
         bytes += 25_000_000;
-        return dependency(i + 1, `${round} ${i}`, data);
+        return dependency(i + 1, data);
       });
       await pause(100);
       one.destroy();
@@ -391,4 +389,3 @@ export async function beGreedy(victim, name, share = 1) {
   for (const each of open) each.destroy();
   return { sent, status: stream?.status };
 }
-void varint;
