@@ -220,11 +220,23 @@ export class ProcessWatchdog {
   }
 }
 
+/**
+ * The options of Node.js that decide which files modules are found in: with others a worker would run other code than the
+ * program. Nothing else is passed on.
+ */
+export function moduleOptions(execArgv: readonly string[]): string[] {
+  return execArgv.flatMap((option, at) => {
+    if (/^(?:--conditions=|-C=|--preserve-symlinks$)/.test(option)) return [option];
+    const value = execArgv[at + 1];
+    return /^(?:--conditions|-C)$/.test(option) && value !== undefined ? [`--conditions=${value}`] : [];
+  });
+}
+
 /** @throws WorkerStartError when this process may not start another one */
 function spawnWorker(options: SpawnOptions): ChildProcess {
   let child: ChildProcess;
   try {
-    child = spawn(process.execPath, [...options.execArgv, options.file], {
+    child = spawn(process.execPath, [...moduleOptions(process.execArgv), ...options.execArgv, options.file], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       env: { ...process.env, ...options.env },
       // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not on
