@@ -29,7 +29,7 @@ export const blobState: InternalState<Blob> = {
   },
   readShell(reader, variant) {
     const type = reader.text();
-    const bytes = new Uint8Array(reader.binary.whole(reader.varint()));
+    const bytes = reader.binary.bytes(reader.varint());
     if (variant === PLAIN) return new Blob([bytes], { type });
     const name = reader.text();
     const lastModified = reader.value();

@@ -1,8 +1,10 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../../errors.ts";
+import { type Dependency, ModuleUnavailable } from "../../functions/index.ts";
 import { PoolDirectory, payloadFiles } from "../../host/index.ts";
 import { currentCallContext } from "../../routine/call-context.ts";
 import type { CallCarrier } from "../../routine/index.ts";
@@ -30,6 +32,8 @@ interface TaskSetup {
   readonly codeLoading?: Promise<void>;
   readonly serializer?: Serializer;
   readonly pool?: CallCarrier;
+  /** Thrown when the code is put together. */
+  readonly unavailable?: ModuleUnavailable;
   /** The arguments go through a file. */
   readonly file?: boolean;
 }
@@ -93,7 +97,10 @@ function setUp(maxConcurrency = 0) {
       streams: setup.streams ?? false,
       method: setup.method ?? false,
       loading: setup.codeLoading,
-      function: () => fn,
+      function: () => {
+        if (setup.unavailable !== undefined) throw setup.unavailable;
+        return fn;
+      },
       serializer: () => setup.serializer,
     } as unknown as RemoteRoutine;
     const id = ++lastId;
@@ -494,6 +501,60 @@ describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
       [12, 12],
     ]);
     expect(sent).toHaveLength(4);
+  });
+
+  it("that are large are read while others run, and their task then", async () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
+    const { runner, sent, take, counts } = setUp();
+    const large = new Uint8Array(5_000_000).fill(3);
+    take((bytes: Uint8Array) => [bytes.length, bytes[4_000_000]], { args: [large], file: true });
+    const serializer = { dumps: ([bytes]: Uint8Array[]) => bytes, loads: (bytes: Uint8Array) => [bytes] } as Serializer;
+    take((bytes: Uint8Array) => bytes.length, { args: [large], file: true, serializer });
+    const dismissed = take(() => expect.unreachable(), { args: [large], file: true });
+    take((x: number) => x, { args: [1] });
+    expect(sent).toEqual([["result", 3, 1]]);
+    runner.dismiss(dismissed, "enough");
+    await vi.waitFor(() => expect(counts.ended).toBe(4));
+    expect(sent.slice(2)).toEqual(
+      expect.arrayContaining([
+        ["result", 0, [5_000_000, 3]],
+        ["result", 1, 5_000_000],
+      ]),
+    );
+    expect([sent.length, runner.live]).toEqual([4, 0]);
+  });
+
+  it("that cannot be read fail their task, and their room is taken over", async () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
+    const { sent, take } = setUp();
+    const serializer: Serializer = {
+      dumps: () => new Uint8Array(5_000_000),
+      loads: () => {
+        throw new RangeError("not mine");
+      },
+    };
+    take(() => expect.unreachable(), { file: true, serializer });
+    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    expect(sent).toMatchObject([["raised", 0, { message: "not mine" }]]);
+    const files = stored().length;
+    payloadFiles.put(new Uint8Array(10));
+    expect(stored()).toHaveLength(files);
+  });
+
+  it("remain the caller's when modules are missing", () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
+    const { take, session } = setUp();
+    const wanted: unknown[] = [];
+    Object.assign(session, { wantCode: (...about: unknown[]) => wanted.push(about) });
+    const missing = new ModuleUnavailable("./x.mjs cannot be loaded", { hash: "abc" } as unknown as Dependency);
+    const args = [new Uint8Array(200_000).fill(1)];
+    take(() => expect.unreachable(), { args, file: true, unavailable: missing });
+    expect(wanted).toEqual([[0, "./x.mjs cannot be loaded", ["abc"]]]);
+    const names = stored();
+    payloadFiles.put(new Uint8Array(200_000).fill(2));
+    const contents = names.map((name) => readFileSync(join(directory.bulkDirectory(), name)));
+    const sent = encode(args);
+    expect(contents.some((bytes) => bytes.subarray(0, sent.length).equals(sent))).toBe(true);
   });
 
   it.each(["parked", "loading"])(
