@@ -5,6 +5,7 @@ import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { areTasksObserved } from "../../telemetry/index.ts";
 import { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField, type SlicedReading } from "../../wire/index.ts";
@@ -75,10 +76,12 @@ export class TaskRunner {
 
   /** Starts a task, or parks it. */
   take(ready: ReadyTask): void {
+    const { task } = ready;
+    if (areTasksObserved()) task.observe();
     if (this.#parking === undefined) this.#start(ready);
     else {
-      const { task } = ready;
       this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
+      if (task.state === "parked") task.stages?.scheduled(task.worker);
     }
   }
 
@@ -100,6 +103,9 @@ export class TaskRunner {
   abandon(task: RunningTask, reason: unknown): void {
     task.session.tasks.delete(task.wireId);
     task.wireId = -1;
+    task.exception = reason;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed(isA(TaskTimeout, reason) ? "timed-out" : "cancelled", reason);
     if (task.state === "parked") {
       task.state = "ended";
       this.#parking?.remove(task);
@@ -141,6 +147,8 @@ export class TaskRunner {
     const { session, routine, wireId } = task;
     const isUnavailable = isA(ModuleUnavailable, error);
     if (isUnavailable && wireId >= 0) {
+      // It comes again.
+      task.stages = undefined;
       session.wantCode(wireId, error.message, [error.dependency.hash]);
       this.#ended(task);
       return;
@@ -207,6 +215,8 @@ export class TaskRunner {
       const args = argumentList(given, routine.name);
       const self = routine.method ? setTraps(args.shift()) : undefined;
       this.#options.occupancy.enter(task);
+      task.stages?.scheduled(task.worker);
+      if (!routine.streams) task.stages?.enter();
       result = runInCallContext(callContext, apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -238,9 +248,13 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        throwing: (error) => {
+          task.exception = error;
+        },
         relief: () => task.session.unread.relief(),
       },
       (step) => {
+        task.stages?.enter();
         this.#options.occupancy.enter(task);
         try {
           return runInCallContext(callContext, step);
@@ -264,6 +278,9 @@ export class TaskRunner {
   #yield(task: RunningTask, value: unknown, control: boolean): void {
     if (task.wireId < 0 || !this.#isSound()) return;
     const { session, routine } = task;
+    // It has caught what its caller threw, if that was the step.
+    task.exception = undefined;
+    task.stages?.leave();
     try {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
@@ -283,13 +300,17 @@ export class TaskRunner {
         this.#raise(task, undumpable(task.routine, error));
         return;
       }
+      task.exception = undefined;
     }
+    task.stages?.completed("returned");
     this.#ended(task);
   }
 
   #raise(task: RunningTask, error: unknown): void {
     if (!this.#isSound()) return;
     task.exception = error;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed("threw", error);
     try {
       if (task.wireId >= 0) this.#sendError(task, error);
     } finally {
