@@ -173,7 +173,7 @@ export class RequestHandler {
     const value = session.payloads.take(frame, id, StepField);
     const needs = session.received.needs(frame, StepField.needs);
     const task = session.tasks.get(id);
-    if (task === undefined) return;
+    if (task === undefined) return value.drop();
     toGenerator(task, (run) => {
       const loading = session.received.ready(needs);
       const advance = (): void => {
@@ -182,6 +182,7 @@ export class RequestHandler {
           const serializer = task.routine.serializer();
           sent = value.read(session.decoder, kind === StepKind.throw ? serializerOfThrown(serializer) : serializer);
         } catch (error) {
+          value.drop();
           run.step(StepKind.throw, error, after);
           return;
         }

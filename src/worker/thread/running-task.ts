@@ -1,6 +1,8 @@
 import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
+import { processId } from "../../functions/index.ts";
 import type { TaskRecord } from "../../routine/index.ts";
+import { TaskStages } from "../../telemetry/index.ts";
 import type { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS } from "../../values/index.ts";
 import type { EarlySteps } from "./early-steps.ts";
@@ -37,6 +39,8 @@ export class RunningTask implements TaskRecord {
   /** Calls that the task has made and that have not ended. */
   nested = 0;
   exception: unknown;
+  /** Tells those who observe tasks in this thread; nothing while nobody does. */
+  stages: TaskStages | undefined;
   /** The weak collections that its routine captured or that are among its arguments. */
   weak = NO_COLLECTIONS;
   /** Ends the task's time. */
@@ -81,6 +85,20 @@ export class RunningTask implements TaskRecord {
 
   get tag(): string {
     return `${this.name}@${this.worker}`;
+  }
+
+  /** Has those who observe tasks in this thread told of it. They hear of the calls of this thread where those are made. */
+  observe(): void {
+    const { session, routine, id, name, caller, key } = this;
+    if (session.callerId === processId) return;
+    this.stages = new TaskStages({
+      id,
+      ...(caller === undefined ? {} : { caller }),
+      name,
+      tag: name,
+      ...(key === undefined ? {} : { key }),
+      kind: routine.streams ? "stream" : "call",
+    });
   }
 
   /** Made when someone asks for it: most tasks never do. */
