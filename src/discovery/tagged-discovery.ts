@@ -1,5 +1,5 @@
 import type { DiscoveryLike, DiscoveryPublisherLike, DiscoverySubscriberLike, WorkerFilter } from "./discovery.ts";
-import { disposeOf } from "./factory.ts";
+import { disposeOf } from "./dispose-of.ts";
 
 /** A discovery that finds only workers with one of some tags, and announces as it did before. */
 export class TaggedDiscovery implements DiscoveryLike, AsyncDisposable {
