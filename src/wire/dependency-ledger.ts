@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { asError } from "../checks/index.ts";
 import { contentHash, type Dependency, type PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
@@ -112,7 +113,7 @@ export class ReceivedDependencies {
 
   #load(number: number): Promise<void> | undefined {
     const known = this.#known.get(number);
-    if (known === undefined || known instanceof Promise) return known;
+    if (known === undefined || types.isPromise(known)) return known;
     let loading: void | Promise<void>;
     try {
       loading = this.#accept(known);
