@@ -81,7 +81,8 @@ describe("a task that blocks its thread", () => {
     expect(await blocked).toBeInstanceOf(TaskTimeout);
     const [index, lost] = await Promise.race(ends.map(async (end, i) => [i, await end] as const));
     expect(lost).toBeInstanceOf(WorkerLost);
-    expect(lost).toMatchObject({ message: expect.stringContaining("blocked") });
+    const fault = "a task blocked it beyond its timeout (the task was loopForever)";
+    expect(lost).toMatchObject({ message: expect.stringContaining(fault) });
     const gone = threads[index];
     const same = ends.filter((_, i) => threads[i] === gone);
     for (const error of await Promise.all(same)) expect(error).toBeInstanceOf(WorkerLost);
