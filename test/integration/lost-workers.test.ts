@@ -89,7 +89,8 @@ describe("a worker that dies while it runs a task", () => {
     await until(() => pool.workers.size === 0, "the pool knows");
     const error = await reasonOf(pool.dispatch(pid));
     expect(error).toBeInstanceOf(NoWorkersAvailable);
-    expect(error).toMatchObject({ code: "WOOL_NO_WORKERS_AVAILABLE", errors: [] });
+    const lost = expect.stringMatching(/was lost: it was ended by SIGKILL$/);
+    expect(error).toMatchObject({ code: "WOOL_NO_WORKERS_AVAILABLE", errors: [{ message: lost }] });
   });
 });
 

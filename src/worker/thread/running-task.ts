@@ -17,10 +17,11 @@ import type { RemoteRoutine } from "./remote-routine.ts";
  */
 export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
 
-/** A signal among the arguments of a task that its caller aborted, by its number, and why. */
+/** A signal among the arguments of a task that its caller aborted, by its number. */
 export interface AbortedSignal {
   readonly number: number;
-  readonly reason: unknown;
+  /** Reads why. What is read may hold code, so it is not before the task has been let in. */
+  readonly reason: () => unknown;
 }
 
 /** A task on its worker, from its arrival to its end. */
@@ -112,17 +113,38 @@ export class RunningTask implements TaskRecord {
   /** The arguments have been read; these abort the signals among them. */
   connectSignals(signals: ReadonlyMap<number, AbortController>): void {
     this.#signals = signals;
-    for (const aborted of this.#abortedEarly ?? []) this.abortSignal(aborted);
-    this.#abortedEarly = undefined;
+    for (const aborted of this.#takeEarlyAborts()) this.abortSignal(aborted);
   }
 
-  /** A signal among the arguments was aborted by the caller. */
+  /** A signal among the arguments was aborted by the caller. Throws `LimitExceeded` when too much comes too early. */
   abortSignal(aborted: AbortedSignal): void {
-    if (this.#signals !== undefined) this.#signals.get(aborted.number)?.abort(aborted.reason);
+    if (this.#signals !== undefined) this.#signals.get(aborted.number)?.abort(aborted.reason());
     else {
+      this.session.addEarlyFrame();
       this.#abortedEarly ??= [];
       this.#abortedEarly.push(aborted);
     }
+  }
+
+  /** The generator is there, or never will be: the steps that arrived before, once. */
+  takeEarlySteps(): EarlySteps | undefined {
+    const { early } = this;
+    this.early = undefined;
+    if (early !== undefined) this.session.dropEarlyFrames(early.size);
+    return early;
+  }
+
+  /** It ends, and what came too early for it is of no use. */
+  dropEarly(): void {
+    this.takeEarlySteps();
+    this.#takeEarlyAborts();
+  }
+
+  #takeEarlyAborts(): readonly AbortedSignal[] {
+    const aborted = this.#abortedEarly ?? [];
+    this.#abortedEarly = undefined;
+    this.session.dropEarlyFrames(aborted.length);
+    return aborted;
   }
 
   /** Tells the task that nobody waits for it. */

@@ -103,6 +103,7 @@ export class TaskAdmission {
     session.tasks.delete(wireId);
     task.wireId = -1;
     task.state = "ended";
+    task.dropEarly();
     this.#owner.refuse(session, wireId, status, message);
   }
 }
@@ -138,8 +139,9 @@ function pressure(hook: BackpressureLike, { runner }: AdmissionOwner): Gate {
  * task, whose caller is told why.
  */
 function asCaller(ready: ReadyTask, hook: () => unknown): unknown {
-  const { context, loading, task } = ready;
+  const { context, needs, task } = ready;
   if (context === undefined) return hook();
+  const loading = task.session.received.ready(needs);
   const ask = (): unknown => {
     let known: CallContext;
     try {

@@ -63,8 +63,10 @@ function setUp(maxConcurrency = 0) {
     leave: () => void shown.left++,
   };
   const carrier = { call: () => Promise.resolve(), stream: async function* () {} };
+  const loading: Promise<void>[] = [];
   const session = {
     callerId: "caller",
+    received: { ready: ([number = -1]: readonly number[]) => loading[number] },
     tasks: new TaskTable(),
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
@@ -116,7 +118,7 @@ function setUp(maxConcurrency = 0) {
           : Payload.inMemory(buffer),
       pool: setup.pool,
       context: undefined,
-      loading: setup.loading,
+      needs: setup.loading === undefined ? [] : [loading.push(setup.loading) - 1],
       timeout,
     };
     runner.take(ready);

@@ -25,8 +25,8 @@ export interface ReadyTask {
   readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
-  /** Set while code that the arguments need is being loaded. */
-  readonly loading: Promise<void> | undefined;
+  /** The dependencies that the arguments need, by number. */
+  readonly needs: readonly number[];
   /** Longest execution in milliseconds; 0 for no limit. */
   readonly timeout: number;
 }
@@ -108,6 +108,7 @@ export class TaskRunner {
     task.stages?.completed(isA(TaskTimeout, reason) ? "timed-out" : "cancelled", reason);
     if (task.state === "parked") {
       task.state = "ended";
+      task.dropEarly();
       this.#parking?.remove(task);
       return;
     }
@@ -119,13 +120,14 @@ export class TaskRunner {
   }
 
   #start(ready: ReadyTask): void {
-    const { task, loading, timeout } = ready;
+    const { task, needs, timeout } = ready;
     const { session, routine } = task;
     task.state = "running";
     session.started(task);
     this.#options.occupancy.started(task, timeout);
     this.#live++;
     if (timeout > 0) this.#limitTime(task, timeout);
+    const loading = needs.length === 0 ? undefined : session.received.ready(needs);
     if (loading === undefined && routine.loading === undefined) {
       this.#run(ready);
       return;
@@ -265,12 +267,7 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    const { early } = task;
-    task.early = undefined;
-    if (early !== undefined) {
-      task.session.dropEarlyFrames(early.size);
-      early.applyTo(run);
-    }
+    task.takeEarlySteps()?.applyTo(run);
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
@@ -344,6 +341,7 @@ export class TaskRunner {
     this.#options.occupancy.ended(task);
     const held = task.state === "running";
     task.state = "ended";
+    task.dropEarly();
     this.#options.touched(session);
     if (held) this.#parking?.giveBack();
     this.#options.ended();
