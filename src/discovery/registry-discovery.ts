@@ -1,5 +1,6 @@
 import { asError, isError } from "../checks/index.ts";
 import { DiscoveryError } from "../errors.ts";
+import { Timer } from "../time/index.ts";
 import { Backoff } from "./backoff.ts";
 import {
   checkPublication,
@@ -208,11 +209,11 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
       if (left <= 0 || this.#state === "disposed") throw this.#error(worker, this.#failure);
       await new Promise<void>((resolve) => {
         const wake = (): void => {
-          clearTimeout(timer);
+          timer.clear();
           this.#waiters.delete(wake);
           resolve();
         };
-        const timer = setTimeout(wake, left);
+        const timer = new Timer(left, wake);
         this.#waiters.add(wake);
       });
     }

@@ -1,5 +1,6 @@
 import { asError } from "../../checks/index.ts";
 import { DiscoveryError } from "../../errors.ts";
+import { LONGEST_DELAY_MS } from "../../time/index.ts";
 import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 
@@ -93,7 +94,7 @@ export class RedisSession implements RegistrySession {
     const isOwn = this.#own.has(uid);
     const before = await this.#run(PUT, uid, text, String(ttl), uid);
     this.#own.set(uid, text);
-    this.#heartbeat ??= setInterval(() => this.#guard(this.#beat()), ttl / 3).unref();
+    this.#heartbeat ??= setInterval(() => this.#guard(this.#beat()), Math.min(ttl / 3, LONGEST_DELAY_MS)).unref();
     return isOwn || typeof before !== "string" ? undefined : before;
   }
 
@@ -110,7 +111,8 @@ export class RedisSession implements RegistrySession {
     }
     await this.#readAll();
     // An entry that expires is not told of.
-    this.#refresh ??= setInterval(() => this.#guard(this.#readAll()), this.#options.ttl / 3).unref();
+    const refreshIn = Math.min(this.#options.ttl / 3, LONGEST_DELAY_MS);
+    this.#refresh ??= setInterval(() => this.#guard(this.#readAll()), refreshIn).unref();
   }
 
   async close(): Promise<void> {
@@ -260,7 +262,9 @@ export class RedisSession implements RegistrySession {
 
 async function makeClient(options: RedisSessionOptions): Promise<Client> {
   const { host, port, database, username, password, tls, connectTimeout } = options;
-  const socket = { host, port, connectTimeout, reconnectStrategy: false as const };
+  // The client takes 0 for no limit.
+  const limit = Math.min(Math.max(1, Math.ceil(connectTimeout)), LONGEST_DELAY_MS);
+  const socket = { host, port, connectTimeout: limit, reconnectStrategy: false as const };
   const { createClient } = await loadPackage();
   return createClient({
     // The newer version of the protocol changes what answers look like.
