@@ -158,7 +158,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
         return;
       } catch (error) {
         // It failed with the session: the next one writes all entries.
-        if (this.#session === session) throw this.#error(worker, error);
+        if (this.#session === session) throw this.#error(worker, "refuses it", error);
       }
     }
   }
@@ -205,7 +205,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#connect();
     while (this.#session === undefined) {
       const left = deadline - performance.now();
-      if (left <= 0 || this.#state === "disposed") throw this.#error(worker, this.#failure);
+      if (left <= 0 || this.#state === "disposed") throw this.#notInTime(worker);
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           clearTimeout(timer);
@@ -386,11 +386,14 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     return this.#state === "connecting";
   }
 
-  #error(worker: WorkerMetadata, cause: unknown): DiscoveryError {
-    const { what, connectTimeout } = this.#options;
+  #notInTime(worker: WorkerMetadata): DiscoveryError {
+    return this.#error(worker, `did not accept it within ${this.#options.connectTimeout} ms`, this.#failure);
+  }
+
+  #error({ uid }: WorkerMetadata, problem: string, cause: unknown): DiscoveryError {
     const reason = isError(cause) ? `: ${cause.message}` : "";
     return new DiscoveryError(
-      `worker ${worker.uid} cannot be announced: ${what} was out of reach for ${connectTimeout} ms${reason}`,
+      `worker ${uid} cannot be announced: ${this.#options.what} ${problem}${reason}`,
       cause === undefined ? {} : { cause },
     );
   }

@@ -9,6 +9,7 @@ import {
   etcdctl,
   makeCertificates,
   startEtcd,
+  startEtcdCluster,
   type TestCertificates,
   type TestServer,
 } from "../support/registry-servers.ts";
@@ -172,7 +173,7 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     const error = await reasonOf(discovery.publisher.publish("worker-added", someWorker("a")));
     expect(error).toBeInstanceOf(DiscoveryError);
     expect(error).toMatchObject({
-      message: expect.stringMatching(/etcd at 127\.0\.0\.1:\d+ was out of reach for 300 ms/),
+      message: expect.stringMatching(/etcd at 127\.0\.0\.1:\d+ did not accept it within 300 ms/),
     });
     const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 500 }));
     expect(start).toBeInstanceOf(NoWorkersAvailable);
@@ -187,6 +188,32 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     expect(await keys()).toEqual([`${prefix}/a`]);
   });
 
+  test("goes on with another server of a cluster, and says so when the majority is gone", async () => {
+    const members = await startEtcdCluster();
+    try {
+      const endpoints = members.map(({ address }) => address);
+      const [first, second, third] = members;
+      await using publisher = open({ endpoints, ttl: 60_000, connectTimeout: 20_000 });
+      await publisher.publisher.publish("worker-added", someWorker("a"));
+      const alone = open({ endpoints: [third?.address ?? ""] });
+      await using seen = follow(alone);
+      await until(() => seen.workers.size === 1, "it is found through another server");
+      await first?.kill();
+      await publisher.publisher.publish("worker-added", someWorker("b"));
+      await until(() => seen.workers.size === 2, "it is announced through another server");
+      await second?.kill();
+      await until(() => alone.problem !== undefined, "a server without a cluster says so");
+      expect(alone.problem).toMatch(/^etcd at 127\.0\.0\.1:\d+ cannot be reached: .*no leader/);
+      expect([...seen.workers.keys()]).toEqual(["a", "b"]);
+      await first?.start();
+      await publisher.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", "back"));
+      await until(() => seen.workers.get("a")?.tags.has("back") === true, "the change is seen");
+      expect(seen.events).toEqual(["added a", "added b", "updated a"]);
+    } finally {
+      await Promise.all(members.map((member) => member[Symbol.asyncDispose]()));
+    }
+  }, 120_000);
+
   test("serves pools: one spawns, the other finds", async () => {
     const pid = routine(async () => process.pid);
     await using worker = new LocalWorker({ host: "127.0.0.1" });
@@ -200,7 +227,7 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
 
   test("speaks TLS with certificates, and refuses a server of another authority", async () => {
     let made: TestCertificates | undefined;
-    await using secured = await startEtcd((folder) => (made = makeCertificates(folder)));
+    await using secured = await startEtcd({ certificates: (folder) => (made = makeCertificates(folder)) });
     const { ca, cert, key } = made ?? { ca: "", cert: "", key: "" };
     const url = `etcds://${secured.address}/x?ca=${ca}&cert=${cert}&key=${key}&connectTimeout=1000`;
     await using discovery = (await openDiscovery(url)) as EtcdDiscovery;
@@ -222,11 +249,43 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await discovery.publisher.publish("worker-added", someWorker("a"));
     await using seen = follow(discovery);
     await until(() => seen.workers.size === 1, "it is found");
-    for (const wrong of [url("wrong"), `etcd://${guarded.address}/x?connectTimeout=500`]) {
+    for (const [wrong, reason] of [
+      [url("wrong"), "did not accept it within 500 ms: etcdserver: authentication failed"],
+      [
+        `etcd://${guarded.address}/x?connectTimeout=500`,
+        "did not accept it within 500 ms: etcdserver: user name is empty",
+      ],
+    ] as const) {
       await using other = (await openDiscovery(wrong)) as EtcdDiscovery;
-      await expect(other.publisher.publish("worker-added", someWorker("b"))).rejects.toThrow(DiscoveryError);
+      const error = await reasonOf(other.publisher.publish("worker-added", someWorker("b")));
+      expect(error).toBeInstanceOf(DiscoveryError);
+      expect(error).toMatchObject({ message: expect.stringContaining(reason) });
     }
     expect(warnings.join()).not.toContain("wrong");
+  }, 60_000);
+
+  test("signs in again when its token does not hold any more", async () => {
+    await using guarded = await startEtcd();
+    await etcdctl(guarded, ["user", "add", "root:secret"]);
+    await etcdctl(guarded, ["user", "grant-role", "root", "root"]);
+    await etcdctl(guarded, ["auth", "enable"]);
+    const user = { endpoints: [guarded.address], username: "root", password: "secret" };
+    const publisher = open({ ...user, ttl: 60_000 });
+    await using seen = follow(open(user));
+    await publisher.publisher.publish("worker-added", someWorker("a"));
+    await until(() => seen.workers.size === 1, "it is found");
+    // As it happens to every token some minutes after its last use, by default.
+    const endTokens = async () => {
+      await etcdctl(guarded, ["--user", "root:secret", "auth", "disable"]);
+      await etcdctl(guarded, ["auth", "enable"]);
+    };
+    await endTokens();
+    await publisher.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", "later"));
+    await until(() => seen.workers.get("a")?.tags.has("later") === true, "the change is seen");
+    await endTokens();
+    await publisher.dispose();
+    await until(() => seen.workers.size === 0, "it was taken back");
+    expect(warnings).toEqual([]);
   }, 60_000);
 
   test("refuses what makes no sense", () => {

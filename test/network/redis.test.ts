@@ -152,7 +152,7 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     const error = await reasonOf(discovery.publisher.publish("worker-added", someWorker("a")));
     expect(error).toBeInstanceOf(DiscoveryError);
     expect(error).toMatchObject({
-      message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ was out of reach for 300 ms/),
+      message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ did not accept it within 300 ms/),
     });
     const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 500 }));
     expect(start).toBeInstanceOf(NoWorkersAvailable);

@@ -21,13 +21,23 @@ import {
   type WatchResponse,
   WatchResponseSchema,
 } from "../../gen/etcdserverpb/rpc_pb.ts";
-import { frameMessage, GrpcChannel, type GrpcHeaders, type GrpcStream } from "../../grpc/index.ts";
+import {
+  frameMessage,
+  GrpcChannel,
+  type GrpcHeaders,
+  GrpcStatusError,
+  type GrpcStream,
+  StatusCode,
+} from "../../grpc/index.ts";
 import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 
 /** Milliseconds that the server has for an answer, and for ending the lease when the session ends. */
 const ANSWER_MS = 5000;
 const REVOKE_MS = 1000;
+
+/** A server that has lost its cluster says so, instead of standing still. */
+const NEEDS_LEADER: GrpcHeaders = { hasleader: "true" };
 
 /** How a session is opened. */
 export interface EtcdSessionOptions {
@@ -46,7 +56,8 @@ export class EtcdSession implements RegistrySession {
   readonly #options: EtcdSessionOptions;
   readonly #events: RegistryEvents;
   readonly #channel: GrpcChannel;
-  #headers: GrpcHeaders = {};
+  #headers = NEEDS_LEADER;
+  #signingIn: Promise<void> | undefined;
   #lease: Promise<bigint> | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
   #watch: GrpcStream | undefined;
@@ -140,8 +151,18 @@ export class EtcdSession implements RegistrySession {
   async #signIn(): Promise<void> {
     const { user } = this.#options;
     if (user === undefined) return;
-    const { token } = await this.#ask("Auth/Authenticate", AuthenticateRequestSchema, user, AuthenticateResponseSchema);
-    this.#headers = { token };
+    const bytes = toBinary(AuthenticateRequestSchema, create(AuthenticateRequestSchema, user));
+    const response = await this.#send("Auth/Authenticate", bytes, ANSWER_MS, NEEDS_LEADER);
+    const { token } = fromBinary(AuthenticateResponseSchema, response);
+    this.#headers = { ...NEEDS_LEADER, token };
+  }
+
+  /** Signs in once for all requests whose token was refused. */
+  async #signInAgain(): Promise<void> {
+    this.#signingIn ??= this.#signIn().finally(() => {
+      this.#signingIn = undefined;
+    });
+    await this.#signingIn;
   }
 
   async #grantLease(): Promise<bigint> {
@@ -194,8 +215,17 @@ export class EtcdSession implements RegistrySession {
     timeout = ANSWER_MS,
   ): Promise<MessageShape<O>> {
     const bytes = toBinary(input, create(input, request));
-    const response = await this.#channel.unary(`/etcdserverpb.${method}`, bytes, { timeout, headers: this.#headers });
-    return fromBinary(output, response);
+    try {
+      return fromBinary(output, await this.#send(method, bytes, timeout, this.#headers));
+    } catch (error) {
+      if (this.#options.user === undefined || !isTokenRefused(error)) throw error;
+      await this.#signInAgain();
+      return fromBinary(output, await this.#send(method, bytes, timeout, this.#headers));
+    }
+  }
+
+  async #send(method: string, bytes: Uint8Array, timeout: number, headers: GrpcHeaders): Promise<Uint8Array> {
+    return await this.#channel.unary(`/etcdserverpb.${method}`, bytes, { timeout, headers });
   }
 
   #key(uid: string): Buffer {
@@ -211,6 +241,12 @@ export class EtcdSession implements RegistrySession {
       return name;
     }
   }
+}
+
+/** Whether a request needs another token: they expire, by default after five minutes, and when users or roles change. */
+function isTokenRefused(error: unknown): boolean {
+  if (!(error instanceof GrpcStatusError)) return false;
+  return error.code === StatusCode.UNAUTHENTICATED || error.message.includes("revision of auth store is old");
 }
 
 /** The first key that does not begin with `prefix`. */
