@@ -1,4 +1,6 @@
+import { rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DiscoveryError, LocalWorker, NoWorkersAvailable, openDiscovery, routine, WorkerPool } from "wool-ts";
 import { EtcdDiscovery, type EtcdDiscoveryOptions } from "wool-ts/etcd";
@@ -108,6 +110,26 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await publisher.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", "back"));
     await until(() => seen.workers.get("a")?.tags.has("back") === true, "the change is seen");
     expect(warnings).toHaveLength(3);
+    expect(seen.events).not.toContain("dropped a");
+  }, 60_000);
+
+  test("keeps the workers that a server without its data does not know, for those who write them again", async () => {
+    await using own = await startEtcd();
+    const lost = open({ endpoints: [own.address] });
+    const discovery = open({ endpoints: [own.address] });
+    await using seen = follow(discovery);
+    await lost.publisher.publish("worker-added", someWorker("a"));
+    for (const tag of ["b", "c"]) await lost.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", tag));
+    await until(() => seen.workers.get("a")?.tags.has("c") === true, "it is found");
+    await own.kill();
+    await until(() => discovery.problem !== undefined, "it is noticed");
+    await lost.dispose();
+    rmSync(join(own.folder, "data"), { recursive: true });
+    await own.start();
+    await using other = open({ endpoints: [own.address] });
+    await other.publisher.publish("worker-added", someWorker("b"));
+    await until(() => seen.workers.has("b"), "the server is read again");
+    expect([...seen.workers.keys()]).toEqual(["a", "b"]);
     expect(seen.events).not.toContain("dropped a");
   }, 60_000);
 

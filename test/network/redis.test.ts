@@ -111,6 +111,23 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     expect(warnings).toHaveLength(2);
   }, 60_000);
 
+  test("keeps the workers that a server without its data does not know, for those who write them again", async () => {
+    await using own = await startRedis();
+    const lost = open({ address: own.address });
+    await using discovery = open({ address: own.address });
+    await using seen = follow(discovery);
+    await lost.publisher.publish("worker-added", someWorker("a"));
+    await until(() => seen.workers.size === 1, "it is found");
+    await own.kill();
+    await until(() => discovery.problem !== undefined, "it is noticed");
+    await lost.dispose();
+    await own.start();
+    await using other = open({ address: own.address });
+    await other.publisher.publish("worker-added", someWorker("b"));
+    await until(() => seen.workers.has("b"), "the server is read again");
+    expect(seen.events).toEqual(["added a", "added b"]);
+  }, 60_000);
+
   test("notices a server that stands still", async () => {
     await using own = await startRedis();
     await using discovery = open({ address: own.address, ttl: 1000 });

@@ -8,7 +8,7 @@ import {
   WatchResponseSchema,
 } from "../../gen/etcdserverpb/rpc_pb.ts";
 import { frameMessage, GrpcServer, GrpcStatusError, type ServerStream, StatusCode } from "../../grpc/index.ts";
-import { EtcdSession } from "./etcd-session.ts";
+import { EtcdHistory, EtcdSession } from "./etcd-session.ts";
 
 /** A server that answers as a test wants. */
 class FakeEtcd {
@@ -79,7 +79,10 @@ beforeEach(async () => {
 afterEach(() => etcd.server.close());
 
 const open = (user?: { readonly name: string; readonly password: string }) =>
-  EtcdSession.open({ endpoint, prefix: "p/", ttl: 10, connectTimeout: 5000, user, tls: undefined }, events);
+  EtcdSession.open(
+    { endpoint, prefix: "p/", ttl: 10, connectTimeout: 5000, user, tls: undefined, history: new EtcdHistory() },
+    events,
+  );
 
 describe("a watch", () => {
   it("begins right after what was read", async () => {
@@ -149,4 +152,16 @@ it("a server that goes ends the session, once", async () => {
   await etcd.server.close();
   await vi.waitFor(() => expect(told).toHaveLength(2));
   await session.close();
+});
+
+it("the data of a cluster is another one when its revisions begin anew, whoever heard of them", () => {
+  const history = new EtcdHistory();
+  const first = history.dataAt(5n);
+  expect(history.dataAt(5n)).toBe(first);
+  expect(history.dataAt(8n)).toBe(first);
+  history.heard(900n);
+  history.heard(7n);
+  const second = history.dataAt(12n);
+  expect(second).not.toBe(first);
+  expect(history.dataAt(13n)).toBe(second);
 });

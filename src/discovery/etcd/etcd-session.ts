@@ -39,6 +39,24 @@ const REVOKE_MS = 1000;
 /** A server that has lost its cluster says so, instead of standing still. */
 const NEEDS_LEADER: GrpcHeaders = { hasleader: "true" };
 
+/** What is known of the data of a cluster, for all sessions with it. */
+export class EtcdHistory {
+  #revision = 0n;
+  #losses = 0;
+
+  /** The data that an answer with this revision is about: revisions count up, unless everything was lost. */
+  dataAt(revision: bigint): string {
+    if (revision < this.#revision) this.#losses++;
+    this.#revision = revision;
+    return `data ${this.#losses}`;
+  }
+
+  /** Somebody has heard of this revision. */
+  heard(revision: bigint): void {
+    if (revision > this.#revision) this.#revision = revision;
+  }
+}
+
 /** How a session is opened. */
 export interface EtcdSessionOptions {
   readonly endpoint: string;
@@ -49,6 +67,7 @@ export interface EtcdSessionOptions {
   readonly connectTimeout: number;
   readonly user: { readonly name: string; readonly password: string } | undefined;
   readonly tls: RegistryTls | undefined;
+  readonly history: EtcdHistory;
 }
 
 /** A connection to an etcd server, a lease for what is put, and a watch. */
@@ -109,10 +128,12 @@ export class EtcdSession implements RegistrySession {
   }
 
   async follow(): Promise<void> {
-    const { prefix } = this.#options;
+    const { prefix, history } = this.#options;
     const range = { key: Buffer.from(prefix), rangeEnd: prefixEnd(prefix) };
     const { header, kvs } = await this.#ask("KV/Range", RangeRequestSchema, range, RangeResponseSchema);
-    this.#events.entries(new Map(kvs.map(({ key, value }) => [this.#uid(key), Buffer.from(value).toString()])));
+    const revision = header?.revision ?? 0n;
+    const entries = kvs.map(({ key, value }): [string, string] => [this.#uid(key), Buffer.from(value).toString()]);
+    this.#events.entries(new Map(entries), history.dataAt(revision));
     if (this.#state === "closed") return;
     this.#watch?.cancel();
     const watch = this.#channel.openStream(
@@ -128,8 +149,8 @@ export class EtcdSession implements RegistrySession {
       this.#headers,
     );
     this.#watch = watch;
-    const startRevision = (header?.revision ?? 0n) + 1n;
-    send(watch, WatchRequestSchema, { request: { case: "createRequest", value: { ...range, startRevision } } });
+    const wanted = { ...range, startRevision: revision + 1n };
+    send(watch, WatchRequestSchema, { request: { case: "createRequest", value: wanted } });
   }
 
   async close(): Promise<void> {
@@ -185,7 +206,8 @@ export class EtcdSession implements RegistrySession {
     return id;
   }
 
-  #watched({ canceled, cancelReason, compactRevision, events }: WatchResponse): void {
+  #watched({ header, canceled, cancelReason, compactRevision, events }: WatchResponse): void {
+    this.#options.history.heard(header?.revision ?? 0n);
     if (canceled && compactRevision > 0n) {
       // What happened in between is not there any more: look at everything, and go on from there.
       this.follow().catch((error: unknown) => this.#lose(asError(error)));
