@@ -58,6 +58,7 @@ export {
   writeRejected,
   writeWelcome,
 } from "./response-frames.ts";
+export { splitMessage } from "./split-message.ts";
 export {
   DEFAULT_ENCODING,
   DEFAULT_LANGUAGE,
