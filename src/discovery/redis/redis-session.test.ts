@@ -59,8 +59,15 @@ it("a worker that comes while everything is read is not lost", async () => {
   };
   const session = await RedisSession.open(
     {
-      ...{ host: "here", port: 1, prefix: "p", database: undefined, ttl: 60_000, connectTimeout: 1000 },
-      ...{ username: undefined, password: undefined, tls: undefined },
+      host: "here",
+      port: 1,
+      prefix: "p",
+      database: undefined,
+      ttl: 60_000,
+      connectTimeout: 1000,
+      username: undefined,
+      password: undefined,
+      tls: undefined,
     },
     {
       entries: (all) => {
