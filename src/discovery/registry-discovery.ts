@@ -1,5 +1,6 @@
 import { asError, isError } from "../checks/index.ts";
 import { DiscoveryError } from "../errors.ts";
+import { Timer } from "../time/index.ts";
 import { Backoff } from "./backoff.ts";
 import {
   checkPublication,
@@ -80,7 +81,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#found = new RegistryEntries((uid) => {
       for (const sink of this.#sinks) this.#tell(sink, uid);
     });
-    this.publisher = { publish: (type, worker) => this.#publish(type, worker) };
+    this.publisher = { publish: (type, worker) => awaited(this.#publish(type, worker)) };
   }
 
   /** How many entries made no sense, and were ignored. */
@@ -126,7 +127,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#own.clear();
     this.#found.clear();
     this.#wakeWaiters();
-    await session?.close();
+    if (session !== undefined) await awaited(session.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -314,7 +315,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#session = undefined;
     this.#failure = undefined;
     this.#found.clear();
-    await session?.close();
+    if (session !== undefined) await awaited(session.close());
   }
 
   /** Tells a subscriber what is known of a uid now. */
@@ -380,5 +381,15 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
       `worker ${uid} cannot be announced: ${this.#options.what} ${problem}${reason}`,
       cause === undefined ? {} : { cause },
     );
+  }
+}
+
+/** Sessions keep no program alive; whoever waits for one does. */
+async function awaited<T>(operation: Promise<T>): Promise<T> {
+  const timer = new Timer(Number.POSITIVE_INFINITY, () => undefined);
+  try {
+    return await operation;
+  } finally {
+    timer.clear();
   }
 }

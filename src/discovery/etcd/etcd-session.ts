@@ -1,6 +1,6 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { asError } from "../../checks/index.ts";
+import { asError, isError } from "../../checks/index.ts";
 import {
   AuthenticateRequestSchema,
   AuthenticateResponseSchema,
@@ -22,6 +22,7 @@ import {
   WatchResponseSchema,
 } from "../../gen/etcdserverpb/rpc_pb.ts";
 import {
+  ChannelError,
   frameMessage,
   GrpcChannel,
   type GrpcHeaders,
@@ -105,7 +106,8 @@ export class EtcdSession implements RegistrySession {
     } catch (error) {
       session.#state = "closed";
       void session.#channel.close();
-      throw error;
+      // The channel speaks of workers.
+      throw error instanceof ChannelError && isError(error.cause) ? error.cause : error;
     }
   }
 
