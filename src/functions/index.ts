@@ -44,6 +44,7 @@ export { acceptDependency, assemble, findKnown, hasDependency, ModuleUnavailable
 export {
   type Assembled,
   Cell,
+  contentHash,
   type Dependency,
   type Dismantled,
   IS_BUNDLED,

@@ -6,6 +6,8 @@ import { MalformedPayload } from "./malformed-payload.ts";
 export interface BinaryData {
   /** Fills `target` with the bytes from `at` on. */
   copy(target: Uint8Array, at: number): void;
+  /** The same, at any time before the value is used. */
+  fill(target: Uint8Array, at: number): void;
   /** The memory that the bytes are in, for as long as anybody likes; nothing if they must be copied. */
   share(at: number, length: number): { buffer: ArrayBuffer; offset: number } | undefined;
 }
@@ -26,7 +28,7 @@ interface Piece {
 
 /** Gives out the binary data of a payload. */
 export class BinaryReader {
-  static readonly NONE = new BinaryReader([], { copy: () => {}, share: () => undefined });
+  static readonly NONE = new BinaryReader([], { copy: () => {}, fill: () => {}, share: () => undefined });
 
   readonly #stored: readonly Stored[];
   readonly #data: BinaryData;
@@ -47,12 +49,18 @@ export class BinaryReader {
     return new BinaryReader(stored, data);
   }
 
-  /** All of buffer `index` as an `ArrayBuffer` of its own. */
+  /** All of buffer `index` as an `ArrayBuffer` of its own. Its bytes may come later. */
   whole(index: number): ArrayBuffer {
     const stored = this.#get(index);
-    const piece = stored.pieces[0];
-    if (stored.kind === WINDOWS || piece === undefined) throw noSuchPart();
-    return this.#make(stored, piece).buffer;
+    return this.#make(stored, onlyPiece(stored)).buffer;
+  }
+
+  /** The bytes of buffer `index`. */
+  bytes(index: number): Uint8Array<ArrayBuffer> {
+    const { length, at } = onlyPiece(this.#get(index));
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+    this.#data.copy(bytes, at);
+    return bytes;
   }
 
   /** Where `length` bytes from `from` on of buffer `index` are now. */
@@ -84,7 +92,7 @@ export class BinaryReader {
       stored.kind === RESIZABLE
         ? Reflect.construct(ArrayBuffer, [piece.length, { maxByteLength: stored.limit }])
         : Buffer.allocUnsafeSlow(piece.length).buffer;
-    this.#data.copy(new Uint8Array(buffer), piece.at);
+    this.#data.fill(new Uint8Array(buffer), piece.at);
     return { buffer, offset: 0 };
   }
 }
@@ -125,6 +133,11 @@ function readEntry(reader: ByteReader, places: Places): Stored {
   const piece = readPiece(reader, 0, places);
   if (kind === RESIZABLE && piece.length > limit) throw new MalformedPayload("a buffer is larger than its limit");
   return { kind, limit, pieces: [piece] };
+}
+
+function onlyPiece({ kind, pieces: [piece] }: Stored): Piece {
+  if (kind === WINDOWS || piece === undefined) throw noSuchPart();
+  return piece;
 }
 
 function readPiece(reader: ByteReader, from: number, places: Places): Piece {

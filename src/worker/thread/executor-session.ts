@@ -105,7 +105,7 @@ export class ExecutorSession {
   #earlyFrames = 0;
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
   readonly #encoder: ValueEncoder;
-  readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
+  readonly received: ReceivedDependencies;
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
   #announcements = 0;
@@ -120,6 +120,7 @@ export class ExecutorSession {
     this.callerId = callerId;
     this.limits = limits;
     this.payloads = new IncomingPayloads(limits);
+    this.received = new ReceivedDependencies((dependency) => acceptDependency(dependency), limits);
     this.unread = new UnreadOutput({
       maxUnreadBytes: limits.maxUnreadBytes,
       stallTimeout: limits.stallTimeout,
@@ -158,14 +159,12 @@ export class ExecutorSession {
       ? Uint8Array.from(frame.view(PoolReferenceField.balancer))
       : undefined;
     this.announce(known === undefined ? 1 : 0, description.length + (encoded?.length ?? 0));
-    const loading = this.received.ready(frame.integers(PoolReferenceField.needs));
-    // Whoever uses the balancer is told that its code could not be loaded.
-    loading?.catch(() => undefined);
+    const needs = this.received.needs(frame, PoolReferenceField.needs);
     const balancer =
       encoded === undefined
         ? undefined
         : async (): Promise<unknown> => {
-            await loading;
+            await this.received.ready(needs);
             return this.decoder.decode(encoded);
           };
     this.pools.set(number, open({ description, balancer }, known));
