@@ -65,7 +65,8 @@ describe("wool worker", () => {
     command.program.child.stdout?.destroy();
     // What it logs of this nobody reads.
     killProcess(worker?.pid);
-    await until(async () => (await pool.dispatch(pid.with({ idempotent: true }))) !== worker?.pid, "it runs again");
+    await until(() => [...pool.workers.values()].some((each) => each.pid !== worker?.pid), "it is started again");
+    expect(await pool.dispatch(pid)).not.toBe(worker?.pid);
     command.program.child.kill("SIGTERM");
     expect((await command.program.ended).code).toBe(0);
   });

@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
   });
 
   const open = (options: EtcdDiscoveryOptions = {}) =>
-    new EtcdDiscovery({ endpoints: [server.address], prefix, connectTimeout: 2000, ...options });
+    new EtcdDiscovery({ endpoints: [server.address], prefix, connectTimeout: 20_000, ...options });
   const keys = async () =>
     (await etcdctl(server, ["get", "--prefix", `${prefix}/`, "--keys-only"])).split(/\n+/).filter(Boolean);
 

@@ -29,7 +29,7 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
   });
 
   const open = (options: RedisDiscoveryOptions = {}) =>
-    new RedisDiscovery({ address: server.address, prefix, connectTimeout: 2000, ...options });
+    new RedisDiscovery({ address: server.address, prefix, connectTimeout: 20_000, ...options });
   const keys = async () => (await redisCli(server, "--scan", "--pattern", `{${prefix}}*`)).split("\n").filter(Boolean);
   const key = (uid: string) => `{${prefix}}:worker:${uid}`;
 

@@ -150,9 +150,9 @@ describe("LocalDiscovery across processes", () => {
     const crowd = Array.from({ length: 40 }, () => spawn("sleep", ["1000"]));
     children.push(...crowd);
     await Promise.all(crowd.map((child) => once(child, "spawn")));
-    const publishers = [0, 1, 2, 3].map(() => open("shared").publisher);
+    const publishers = crowd.map(() => open("shared").publisher);
     await Promise.all(
-      crowd.map(({ pid }, index) => publishers[index % 4]?.publish("worker-added", worker(`w-${index}`, pid))),
+      publishers.map((publisher, index) => publisher.publish("worker-added", worker(`w-${index}`, crowd[index]?.pid))),
     );
     await vi.waitFor(() => expect(present.size).toBe(41), { timeout: 20_000 });
     await Promise.all(crowd.map((child) => end(child)));
