@@ -83,6 +83,8 @@ export class Session implements TaskSession {
   #resting = 0;
   #isWaitedFor = false;
   #willProgress = false;
+  /** The number of the message in which calls came back that the worker has not run. */
+  #returning: number | undefined;
 
   constructor(
     channel: GrpcChannel,
@@ -373,10 +375,17 @@ export class Session implements TaskSession {
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
       const error = errorForStatus(status as GrpcStatus, this.#address);
-      if (status.code === StatusCode.ABORTED) call.owner?.returned(call, error);
+      // After that message its thread is gone. A worker that goes on like that refuses the calls.
+      if (status.code === StatusCode.ABORTED && this.#isReturning()) call.owner?.returned(call, error);
       else call.owner?.rejected(call, error);
     }
     return counts;
+  }
+
+  /** Whether calls come back in this message, and in none before. */
+  #isReturning(): boolean {
+    this.#returning ??= this.messages;
+    return this.#returning === this.messages;
   }
 
   #codeWanted(call: Call, hashes: readonly string[], message: string): void {

@@ -88,7 +88,8 @@ async function disposeOfBoth(value: object, factory: object): Promise<void> {
   }
 }
 
-async function disposeOf(value: unknown): Promise<void> {
+/** Disposes of whatever can be disposed of. */
+export async function disposeOf(value: unknown): Promise<void> {
   if (!isObject(value)) return;
   if (isAsyncDisposable(value)) await value[Symbol.asyncDispose]();
   else if (isDisposable(value)) value[Symbol.dispose]();

@@ -215,11 +215,11 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
       if (left <= 0 || this.#state === "disposed") throw this.#notInTime(worker);
       await new Promise<void>((resolve) => {
         const wake = (): void => {
-          clearTimeout(timer);
+          timer.clear();
           this.#waiters.delete(wake);
           resolve();
         };
-        const timer = setTimeout(wake, left);
+        const timer = new Timer(left, wake);
         this.#waiters.add(wake);
       });
     }

@@ -70,6 +70,16 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     expect([...seenOne.workers.keys(), ...seenTwo.workers.keys()]).toEqual(["a", "b"]);
   });
 
+  test.each([0, 0.4, 1e6, 2 ** 31 + 0.5, 1e300, Number.POSITIVE_INFINITY])(
+    "takes %d ms for its times, or the next that etcd has",
+    async (ms) => {
+      await using publisher = open({ ttl: ms, connectTimeout: Math.max(ms, 20_000) });
+      await publisher.publisher.publish("worker-added", someWorker("a"));
+      await using seen = follow(open({ connectTimeout: Math.max(ms, 20_000) }));
+      await until(() => seen.workers.size === 1, "it is found");
+    },
+  );
+
   test("takes back what it published when it is disposed of, at once", async () => {
     const publisher = open({ ttl: 3_600_000 });
     await publisher.publisher.publish("worker-added", someWorker("a"));
@@ -265,9 +275,9 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await etcdctl(guarded, ["user", "add", "root:top secret"]);
     await etcdctl(guarded, ["user", "grant-role", "root", "root"]);
     await etcdctl(guarded, ["auth", "enable"]);
-    const url = (password: string) =>
-      `etcd://root:${encodeURIComponent(password)}@${guarded.address}/x?connectTimeout=500`;
-    await using discovery = (await openDiscovery(url("top secret"))) as EtcdDiscovery;
+    const url = (password: string, connectTimeout = 500) =>
+      `etcd://root:${encodeURIComponent(password)}@${guarded.address}/x?connectTimeout=${connectTimeout}`;
+    await using discovery = (await openDiscovery(url("top secret", 30_000))) as EtcdDiscovery;
     await discovery.publisher.publish("worker-added", someWorker("a"));
     await using seen = follow(discovery);
     await until(() => seen.workers.size === 1, "it is found");
@@ -314,7 +324,7 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     expect(() => new EtcdDiscovery({ endpoints: [] })).toThrow('"endpoints.length" must be a whole number, 1 or more');
     expect(() => new EtcdDiscovery({ endpoints: ["nowhere"] })).toThrow('the endpoint "nowhere" is neither');
     expect(() => new EtcdDiscovery({ username: "ada" })).toThrow("username and password go together");
-    expect(() => new EtcdDiscovery({ ttl: 10 })).toThrow('option "ttl"');
+    expect(() => new EtcdDiscovery({ ttl: -10 })).toThrow('option "ttl"');
   });
 });
 

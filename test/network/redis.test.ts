@@ -176,6 +176,17 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     expect(start).toMatchObject({ message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ cannot be reached/) });
   });
 
+  test.each([0, 0.4, 1e6, 2 ** 31 + 0.5, 1e300, Number.POSITIVE_INFINITY])(
+    "takes %d ms for its times, or the next that Redis has",
+    async (ms) => {
+      await using publisher = open({ ttl: ms, connectTimeout: Math.max(ms, 20_000) });
+      await publisher.publisher.publish("worker-added", someWorker("a"));
+      await using reader = open({ connectTimeout: Math.max(ms, 20_000) });
+      await using seen = follow(reader);
+      await until(() => seen.workers.size === 1, "it is found");
+    },
+  );
+
   test("serves pools", async () => {
     const pid = routine(async () => process.pid);
     await using worker = new LocalWorker({ host: "127.0.0.1" });
@@ -219,6 +230,6 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
   test("refuses what makes no sense", () => {
     expect(() => new RedisDiscovery({ address: "nowhere" })).toThrow('the address "nowhere" is neither');
     expect(() => new RedisDiscovery({ username: "ada" })).toThrow("a username needs a password");
-    expect(() => new RedisDiscovery({ ttl: 10 })).toThrow('option "ttl"');
+    expect(() => new RedisDiscovery({ ttl: -10 })).toThrow('option "ttl"');
   });
 });

@@ -30,6 +30,7 @@ import {
   type GrpcStream,
   StatusCode,
 } from "../../grpc/index.ts";
+import { LONGEST_DELAY_MS } from "../../time/index.ts";
 import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 
@@ -204,7 +205,7 @@ export class EtcdSession implements RegistrySession {
       this.#headers,
     );
     const keep = (): void => send(stream, LeaseKeepAliveRequestSchema, { id });
-    this.#keepAlive = setInterval(keep, (Number(ttl) * 1000) / 3).unref();
+    this.#keepAlive = setInterval(keep, Math.min((Number(ttl) * 1000) / 3, LONGEST_DELAY_MS)).unref();
     return id;
   }
 

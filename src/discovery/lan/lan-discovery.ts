@@ -13,6 +13,7 @@ import type { WorkerMetadata } from "../worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "../worker-subscription.ts";
 import type { LanNode } from "./lan-node.ts";
 import { encodeText } from "./lan-service.ts";
+import { LONGEST_TTL } from "./record-cache.ts";
 
 const DEFAULT_NAMESPACE = "default";
 const TTL_MS = 60_000;
@@ -22,7 +23,7 @@ const MDNS_PORT = 5353;
 export interface LanDiscoveryOptions {
   /** Names of the network interfaces to use, such as `eth0`; all of them by default. */
   readonly interfaces?: readonly string[];
-  /** How long others believe in a worker that falls silent without a goodbye, in milliseconds; 60,000 by default. */
+  /** How long others believe in a worker that falls silent without a goodbye, in milliseconds; 60,000 by default. Records have whole seconds, from 1; nobody believes for more than a day. */
   readonly ttl?: number;
   /** The UDP port; by default 5353, which multicast DNS has. */
   readonly port?: number;
@@ -30,7 +31,7 @@ export interface LanDiscoveryOptions {
 
 const CHECKS = {
   interfaces: must.texts,
-  ttl: must.wholeNumber(1000, 24 * 3600 * 1000),
+  ttl: must.duration,
   port: must.wholeNumber(1, 65_535),
 };
 
@@ -164,7 +165,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     // Loaded when it is needed: most programs do not look around on the network.
     const { LanNode } = await import("./lan-node.ts");
     const node = await LanNode.open(
-      { namespace: this.namespace, ttl: Math.ceil(ttl / 1000), port, interfaces },
+      { namespace: this.namespace, ttl: Math.min(Math.max(1, Math.ceil(ttl / 1000)), LONGEST_TTL), port, interfaces },
       {
         found: (name, worker) => this.#find(name, worker),
         lost: (name) => this.#lose(name),

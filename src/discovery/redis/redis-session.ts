@@ -1,6 +1,7 @@
 import { asError } from "../../checks/index.ts";
 import { DiscoveryError } from "../../errors.ts";
 import { uniqueName } from "../../host/index.ts";
+import { LONGEST_DELAY_MS } from "../../time/index.ts";
 import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 
@@ -97,7 +98,7 @@ export class RedisSession implements RegistrySession {
     const isOwn = this.#own.has(uid);
     const before = await this.#run(PUT, uid, text, String(ttl), uid);
     this.#own.set(uid, text);
-    this.#heartbeat ??= setInterval(() => this.#guard(this.#beat()), ttl / 3).unref();
+    this.#heartbeat ??= setInterval(() => this.#guard(this.#beat()), Math.min(ttl / 3, LONGEST_DELAY_MS)).unref();
     return isOwn || typeof before !== "string" ? undefined : before;
   }
 
@@ -114,7 +115,8 @@ export class RedisSession implements RegistrySession {
     }
     await this.#refreshAll();
     // An entry that expires is not told of.
-    this.#refresh ??= setInterval(() => this.#guard(this.#refreshAll()), this.#options.ttl / 3).unref();
+    const refreshIn = Math.min(this.#options.ttl / 3, LONGEST_DELAY_MS);
+    this.#refresh ??= setInterval(() => this.#guard(this.#refreshAll()), refreshIn).unref();
   }
 
   async close(): Promise<void> {
@@ -290,7 +292,9 @@ export class RedisSession implements RegistrySession {
 
 async function makeClient(options: RedisSessionOptions): Promise<Client> {
   const { host, port, database, username, password, tls, connectTimeout } = options;
-  const socket = { host, port, connectTimeout, reconnectStrategy: false as const };
+  // The client takes 0 for no limit.
+  const limit = Math.min(Math.max(1, Math.ceil(connectTimeout)), LONGEST_DELAY_MS);
+  const socket = { host, port, connectTimeout: limit, reconnectStrategy: false as const };
   const { createClient } = await loadPackage();
   return createClient({
     // The newer version of the protocol changes what answers look like.
