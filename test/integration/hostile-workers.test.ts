@@ -189,7 +189,7 @@ describe("a caller is not harmed by a worker that", () => {
       "code under the hash of other code",
       {},
       () => [
-        response({ dependencies: [{ number: 1, hash: contentHash("{}"), data: Buffer.from('{"text":"evil"}') }] }),
+        response({ dependencies: [{ number: 1, hash: contentHash("{}"), data: Buffer.from('{"kind":"code"}') }] }),
       ],
     ],
     ["frames that cannot be read", {}, () => [Buffer.from("ffffffffffffffffffff", "hex")]],
