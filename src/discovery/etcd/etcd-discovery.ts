@@ -3,7 +3,7 @@ import { InvalidArgument } from "../../errors.ts";
 import { RegistryDiscovery, type RegistryEvents, type RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 import { addressProblem } from "../worker-address.ts";
-import { EtcdSession } from "./etcd-session.ts";
+import { EtcdHistory, EtcdSession } from "./etcd-session.ts";
 
 /** Options of `EtcdDiscovery`. */
 export interface EtcdDiscoveryOptions {
@@ -47,6 +47,7 @@ export class EtcdDiscovery extends RegistryDiscovery {
     if ((username === undefined) !== (password === undefined)) {
       throw new InvalidArgument("EtcdDiscovery: username and password go together, and only one of them is given");
     }
+    const history = new EtcdHistory();
     let next = 0;
     /** One server after the other, beginning with the one after that of the last try. */
     const connect = async (events: RegistryEvents): Promise<RegistrySession> => {
@@ -54,7 +55,8 @@ export class EtcdDiscovery extends RegistryDiscovery {
       for (let i = 0; i < endpoints.length; i++) {
         const endpoint = endpoints[next++ % endpoints.length] ?? "";
         try {
-          const settings = { endpoint, prefix: `${prefix}/`, ttl: leaseSeconds(ttl), connectTimeout, tls };
+          const lease = { prefix: `${prefix}/`, ttl: leaseSeconds(ttl) };
+          const settings = { ...lease, endpoint, connectTimeout, tls, history };
           const user = username === undefined || password === undefined ? undefined : { name: username, password };
           return await EtcdSession.open({ ...settings, user }, events);
         } catch (error) {

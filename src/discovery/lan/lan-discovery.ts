@@ -52,6 +52,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly #sinks = new Set<WorkerSink>();
   readonly #warned = new Set<string>();
   #node: Promise<LanNode> | undefined;
+  #opened: LanNode | undefined;
   #ignored = 0;
   #state: "open" | "disposed" = "open";
 
@@ -67,6 +68,11 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   /** How many packets and records of others made no sense, and were ignored. */
   get ignored(): number {
     return this.#ignored;
+  }
+
+  /** Why nobody can be found or told at the moment; `undefined` while that works, or nobody has tried. */
+  get problem(): string | undefined {
+    return this.#opened?.problem;
   }
 
   /** Changes of the workers in the namespace, beginning with those that are known. */
@@ -147,9 +153,11 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     return true;
   }
 
-  #open(): Promise<LanNode> {
-    this.#node ??= this.#openNode();
-    return this.#node;
+  async #open(): Promise<LanNode> {
+    const opening = (this.#node ??= this.#openNode());
+    const node = await opening;
+    if (this.#node === opening) this.#opened = node;
+    return node;
   }
 
   async #openNode(): Promise<LanNode> {
@@ -184,6 +192,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   async #close(): Promise<void> {
     const node = this.#node;
     this.#node = undefined;
+    this.#opened = undefined;
     this.#forgetFound();
     await (await node)?.close();
   }
