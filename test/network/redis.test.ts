@@ -198,6 +198,31 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     expect(await pool.dispatch(pid)).toBe(worker.metadata.pid);
   });
 
+  test("a pool goes on while the server is down, and finds new workers when it is back", async () => {
+    const pid = routine(async () => process.pid);
+    await using own = await startRedis();
+    await using publisher = open({ address: own.address });
+    const start = async () => {
+      const worker = new LocalWorker({ host: "127.0.0.1" });
+      await worker.start();
+      if (worker.metadata === undefined) throw new Error("no metadata");
+      return { worker, metadata: worker.metadata };
+    };
+    const [first, second] = await Promise.all([start(), start()]);
+    await publisher.publisher.publish("worker-added", first.metadata);
+    await using pool = await WorkerPool.start({ discovery: `redis://${own.address}/${prefix}` });
+    await own.kill();
+    const told = () => warnings.filter((warning) => warning.includes("cannot be reached")).length;
+    await until(() => told() === 2, "pool and publisher notice");
+    expect(await pool.dispatch(pid)).toBe(first.metadata.pid);
+    await own.start();
+    await publisher.publisher.publish("worker-added", second.metadata);
+    await until(() => pool.workers.size === 2, "the new one is found");
+    expect(pool.workers.has(first.worker.uid)).toBe(true);
+    expect(told()).toBe(2);
+    await Promise.all([first.worker.stop(), second.worker.stop()]);
+  }, 60_000);
+
   test("speaks TLS, and refuses a server of another authority", async () => {
     let ca = "";
     await using secured = await startRedis({
