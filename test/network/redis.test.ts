@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     expect(error).toMatchObject({
       message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ did not accept it within 300 ms/),
     });
-    const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 500 }));
+    const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 2000 }));
     expect(start).toBeInstanceOf(NoWorkersAvailable);
     expect(start).toMatchObject({ message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ cannot be reached/) });
   });
@@ -242,12 +242,19 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
 
   test("signs in with a password", async () => {
     await using guarded = await startRedis({ password: "top secret" });
-    const url = (user: string) => `redis://${user}${guarded.address}/x?connectTimeout=500`;
+    const url = (user: string) => `redis://${user}${guarded.address}/x?connectTimeout=60000`;
     await using discovery = (await openDiscovery(url(":top%20secret@"))) as RedisDiscovery;
     await discovery.publisher.publish("worker-added", someWorker("a"));
-    for (const wrong of [url(":wrong@"), url("")]) {
+    for (const [wrong, reason] of [
+      [url(":wrong@"), "WRONGPASS"],
+      [url(""), "NOAUTH"],
+    ] as const) {
       await using other = (await openDiscovery(wrong)) as RedisDiscovery;
-      await expect(other.publisher.publish("worker-added", someWorker("b"))).rejects.toThrow(DiscoveryError);
+      const refused = reasonOf(other.publisher.publish("worker-added", someWorker("b")));
+      await until(() => other.problem !== undefined, "the server has said what is wrong");
+      expect(other.problem).toContain(reason);
+      await other.dispose();
+      expect(await refused).toBeInstanceOf(DiscoveryError);
     }
     expect(warnings.join()).not.toContain("top secret");
   });
