@@ -71,16 +71,31 @@ export class PayloadFiles implements PayloadStore {
   }
 
   take<T>(path: string, length: number, read: (source: PayloadSource) => T): T {
+    return this.#open(path, length, (source, capacity) => {
+      try {
+        return read(source);
+      } finally {
+        this.#keep({ path, capacity });
+      }
+    });
+  }
+
+  read<T>(path: string, length: number, read: (source: PayloadSource) => T): T {
+    return this.#open(path, length, read);
+  }
+
+  /** Whoever reads it now reads it to its end. */
+  remove(path: string): void {
+    remove(path);
+  }
+
+  #open<T>(path: string, length: number, read: (source: PayloadSource, capacity: number) => T): T {
     checkPlace(path);
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
       const capacity = fstatSync(descriptor).size;
       if (length > capacity) throw new Error(`the file ${path} has ${capacity} bytes, not ${length}`);
-      try {
-        return read(new OpenPayloadFile(path, descriptor, length));
-      } finally {
-        this.#keep({ path, capacity });
-      }
+      return read(new OpenPayloadFile(path, descriptor, length), capacity);
     } finally {
       closeSync(descriptor);
     }

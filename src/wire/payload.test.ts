@@ -37,6 +37,15 @@ class MemoryStore implements PayloadStore {
     return read({ length, read: (target, at) => void bytes.copy(target, 0, at, at + target.length) });
   }
 
+  read<T>(name: string, length: number, read: (source: PayloadSource) => T): T {
+    const bytes = this.stored.get(name) ?? Buffer.alloc(0);
+    return read({ length, read: (target, at) => void bytes.copy(target, 0, at, at + target.length) });
+  }
+
+  remove(name: string): void {
+    this.stored.delete(name);
+  }
+
   drop(name: string): void {
     this.dropped.push(name);
     this.stored.delete(name);

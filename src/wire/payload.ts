@@ -16,6 +16,10 @@ export interface PayloadStore {
   check(name: string, length: number): void;
   /** Takes the payload that a peer has stored: `read` reads what it needs of it. Throws like `check`. */
   take<T>(name: string, length: number, read: (source: PayloadSource) => T): T;
+  /** Reads a payload that stays where it is and whose it is. Throws like `check`. */
+  read<T>(name: string, length: number, read: (source: PayloadSource) => T): T;
+  /** Removes a payload that this process has stored. */
+  remove(name: string): void;
   /** Takes over the room of a payload that nobody reads. Throws for a name that a peer cannot have stored. */
   drop(name: string, length: number): void;
 }

@@ -5,6 +5,7 @@ import { threadEntry } from "../host/index.ts";
 import {
   type FromThread,
   readToEnd,
+  type ShareNotice,
   type ShippedValue,
   ThreadBoard,
   type ThreadConfig,
@@ -35,6 +36,8 @@ export interface TaskThreadEvents {
   caughtUp(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
+  /** Something became of a shared value. */
+  share(notice: ShareNotice): void;
   /** The thread ended without being asked to, after it was ready. */
   lost(reason: string): void;
 }
@@ -89,6 +92,7 @@ export class TaskThread {
         else if (message.kind === "finished") events.finished(message.session);
         else if (message.kind === "caught-up") events.caughtUp();
         else if (message.kind === "room") events.room();
+        else if (message.kind === "share") events.share(message);
         else if (message.kind === "flushed") this.#flushed();
         else if (message.kind === "settled") events.settled();
         else if (message.kind === "spoiled") this.#giveUp(message.reason);

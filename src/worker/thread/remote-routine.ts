@@ -24,7 +24,11 @@ export class RemoteRoutine {
   readonly isForeign: boolean;
   /** Why this worker cannot run it. */
   readonly refusal: string | undefined;
-  #loading: Promise<void> | undefined;
+  readonly #received: ReceivedDependencies;
+  readonly #needs: readonly number[];
+  /** It captured shared values, which may not be here when a task starts. */
+  readonly #holdsValues: boolean;
+  #loading: Promise<unknown> | undefined;
   #fn: AnyFunction | undefined;
   /** The weak collections that the function captured, once it has been made. */
   weak = NO_COLLECTIONS;
@@ -45,7 +49,10 @@ export class RemoteRoutine {
     const encoding = frame.text(RouteField.encoding);
     this.isForeign = encoding === "json";
     this.refusal = refusalOf(this.#target, encoding);
-    this.#loading = received.ready(frame.integers(RouteField.needs));
+    this.#received = received;
+    this.#needs = frame.integers(RouteField.needs);
+    this.#holdsValues = received.holdsValues(this.#needs);
+    this.#loading = this.#holdsValues ? undefined : received.ready(this.#needs);
     this.#loading?.then(
       () => {
         this.#loading = undefined;
@@ -54,8 +61,9 @@ export class RemoteRoutine {
     );
   }
 
-  /** Set while modules that the code needs are being loaded. */
-  get loading(): Promise<void> | undefined {
+  /** Set while what the code needs is being loaded. To be asked right before the function is. */
+  get loading(): Promise<unknown> | undefined {
+    if (this.#holdsValues) return this.#received.ready(this.#needs);
     if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
     return this.#loading;
   }
@@ -81,6 +89,11 @@ export class RemoteRoutine {
     this.weak = this.#decoder.weakCollections;
     if (!this.#fresh) this.#fn = fn;
     return fn;
+  }
+
+  /** Lets go of the function if it holds shared values. It is made again when it is needed. */
+  forgetFunction(): void {
+    if (this.#holdsValues) this.#fn = undefined;
   }
 
   /** Whether the routine has a serializer of its own. */

@@ -7,6 +7,7 @@ import {
   CancelField,
   CreditField,
   DependencyField,
+  DROPPED_NUMBER,
   type FrameReader,
   LimitExceeded,
   MalformedFrame,
@@ -112,7 +113,7 @@ export class RequestHandler {
       case RequestField.abort:
         return this.#abort(session, reader);
       case RequestField.chunk:
-        return session.payloads.addChunk(reader);
+        return session.addChunk(reader);
       case RequestField.route:
         return session.addRoute(reader);
       case RequestField.dependency:
@@ -120,6 +121,10 @@ export class RequestHandler {
         return session.received.add(reader);
       case RequestField.pool:
         return session.addPool(reader, this.#options.announcePool);
+      case RequestField.shared:
+        return session.takeShared(reader);
+      case RequestField.dropped:
+        return session.dropShared(reader.integer(DROPPED_NUMBER));
     }
   }
 
@@ -159,7 +164,7 @@ export class RequestHandler {
       args,
       pool: session.pools.get(frame.integer(TaskField.pool)),
       context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
-      loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
+      loading: frame.has(TaskField.needs) ? loaderOf(session, frame.integers(TaskField.needs)) : undefined,
       timeout,
     };
     if (this.#admission === undefined) this.#options.runner.take(ready);
@@ -188,7 +193,12 @@ export class RequestHandler {
         run.step(kind, sent, after);
       };
       if (loading === undefined) advance();
-      else loading.then(advance, (error: unknown) => run.step(StepKind.throw, error, after));
+      // What has come is held until it is used.
+      else
+        loading.then(
+          (held) => [advance(), held],
+          (error: unknown) => run.step(StepKind.throw, error, after),
+        );
     });
   }
 
@@ -250,6 +260,12 @@ function readReason(
   } catch {
     return undefined;
   }
+}
+
+/** Shared values are asked for when the task may start, and not before. Throws for a dependency that was never sent. */
+function loaderOf({ received }: ExecutorSession, needs: readonly number[]): () => Promise<unknown> | undefined {
+  received.holdsValues(needs);
+  return () => received.ready(needs);
 }
 
 function toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void {

@@ -108,7 +108,7 @@ function setUp(maxConcurrency = 0) {
           : Payload.inMemory(buffer),
       pool: setup.pool,
       context: undefined,
-      loading: setup.loading,
+      loading: () => setup.loading,
       timeout,
     };
     runner.take(ready);

@@ -24,8 +24,8 @@ export interface ReadyTask {
   readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
-  /** Set while code that the arguments need is being loaded. */
-  readonly loading: Promise<void> | undefined;
+  /** Has what the arguments need loaded: a promise while that takes. */
+  readonly loading: (() => Promise<unknown> | undefined) | undefined;
   /** Longest execution in milliseconds; 0 for no limit. */
   readonly timeout: number;
 }
@@ -111,22 +111,28 @@ export class TaskRunner {
   }
 
   #start(ready: ReadyTask): void {
-    const { task, loading, timeout } = ready;
+    const { task, timeout } = ready;
     const { session, routine } = task;
     task.state = "running";
     session.started(task);
     this.#options.occupancy.started(task, timeout);
     this.#live++;
     if (timeout > 0) this.#limitTime(task, timeout);
-    if (loading === undefined && routine.loading === undefined) {
+    const loading = ready.loading?.();
+    const routineLoading = routine.loading;
+    if (loading === undefined && routineLoading === undefined) {
       this.#run(ready);
       return;
     }
-    Promise.all([loading, routine.loading]).then(
-      () => {
-        if (task.wireId >= 0) return this.#run(ready);
-        ready.args.drop();
-        this.#ended(task);
+    Promise.all([loading, routineLoading]).then(
+      (held) => {
+        if (task.wireId >= 0) this.#run(ready);
+        else {
+          ready.args.drop();
+          this.#ended(task);
+        }
+        // What has come is held until it is used.
+        return held;
       },
       (error: unknown) => this.#unloadable(ready, error),
     );
