@@ -17,4 +17,5 @@ export {
 } from "./load-balancer.ts";
 export { LoadBalancerContext } from "./load-balancer-context.ts";
 export { PowerOfTwoLoadBalancer, type PowerOfTwoOptions } from "./power-of-two-load-balancer.ts";
+export { ReadOnlyMap } from "./read-only-map.ts";
 export { RoundRobinLoadBalancer } from "./round-robin-load-balancer.ts";

@@ -2,7 +2,7 @@ import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket, type TlsOptions } from "node:tls";
 import { messageOf } from "../checks/index.ts";
-import { Timer } from "../time/index.ts";
+import { LONGEST_DELAY_MS, Timer } from "../time/index.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 import { describeClientFault } from "./tls-faults.ts";
 
@@ -66,7 +66,8 @@ export class SecureDoor {
       rejectUnauthorized: false,
       minVersion: "TLSv1.2",
       ALPNProtocols: ["h2"],
-      handshakeTimeout: this.#handshakeTimeout,
+      // Node.js takes no longer ones, and warns.
+      handshakeTimeout: Math.min(this.#handshakeTimeout, LONGEST_DELAY_MS),
       // A resumed session would skip the check of the certificate, also after that was replaced or has expired.
       secureOptions: constants.SSL_OP_NO_TICKET,
     };

@@ -15,7 +15,7 @@ export interface ProcessIdentity {
 export function processStartTime(pid: number): string | undefined {
   if (!isPid(pid)) return undefined;
   const record = readProcessTable([pid])?.get(pid);
-  return record === undefined || record.isZombie ? undefined : record.startTime;
+  return record === undefined || record.isEnding ? undefined : record.startTime;
 }
 
 /** The identity of the running process `pid`, or `undefined` when there is none. */
@@ -23,7 +23,7 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   if (!isPid(pid)) return undefined;
   const table = readProcessTable([pid]);
   const record = table?.get(pid);
-  const isRunning = table === undefined ? answersSignals(pid) : record !== undefined && !record.isZombie;
+  const isRunning = table === undefined ? answersSignals(pid) : record !== undefined && !record.isEnding;
   if (!isRunning) return undefined;
   const scope = processScope();
   return { pid, startTime: record?.startTime ?? "", ...(scope === undefined ? {} : { scope }) };
@@ -37,7 +37,7 @@ export function currentProcess(): ProcessIdentity {
   return ownIdentity;
 }
 
-/** True while that very process runs; another one that got its pid does not count, nor does a zombie. */
+/** True while that very process runs; another one that got its pid does not count, nor does one that ends. */
 export function isProcessAlive(identity: ProcessIdentity): boolean {
   return areProcessesAlive([identity])[0] === true;
 }
@@ -55,7 +55,7 @@ export function areProcessesAlive(identities: readonly ProcessIdentity[]): boole
     }
     if (table === undefined) return answersSignals(identity.pid);
     const record = table.get(identity.pid);
-    if (record === undefined || record.isZombie) return false;
+    if (record === undefined || record.isEnding) return false;
     return identity.startTime === "" || identity.startTime === record.startTime;
   });
 }

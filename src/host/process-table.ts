@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 export interface ProcessRecord {
   /** When it started: opaque, comparable only with another record of the same machine. */
   readonly startTime: string;
-  /** True once it has ended and only waits for its parent to notice. */
-  readonly isZombie: boolean;
+  /** True from the moment it begins to end, and while it only waits for its parent to notice. */
+  readonly isEnding: boolean;
 }
 
 /** The processes among `pids` that exist, or `undefined` where the platform offers no way to tell. */
@@ -36,14 +36,17 @@ function readFromProc(pids: readonly number[]): ReadonlyMap<number, ProcessRecor
   return table;
 }
 
+/** The flag of the kernel for a process that ends. It is set before the process closes its files, which others may see first. */
+const EXITING = 0x4;
+
 /** Reads a line of `/proc/<pid>/stat`. */
 export function parseProcStat(stat: string): ProcessRecord | undefined {
   // The command name in field 2 may hold spaces and parentheses, so fields are counted from its last ")".
   const fields = stat.slice(stat.lastIndexOf(")") + 1).trim();
   const [state, ...rest] = fields.split(" ");
-  const startTime = rest[18];
+  const [flags, startTime] = [Number(rest[5]), rest[18]];
   if (state === undefined || startTime === undefined || !/^\d+$/.test(startTime)) return undefined;
-  return { startTime, isZombie: state === "Z" || state === "X" };
+  return { startTime, isEnding: state === "Z" || state === "X" || (flags & EXITING) !== 0 };
 }
 
 /** Asks `ps`, in one run for all of `pids`; `undefined` when there is no usable `ps`. */
@@ -62,7 +65,7 @@ export function readFromPs(pids: readonly number[]): ReadonlyMap<number, Process
   for (const line of stdout.split("\n")) {
     const [, pid, state, startTime] = /^\s*(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line) ?? [];
     if (pid === undefined || state === undefined || startTime === undefined) continue;
-    table.set(Number(pid), { startTime, isZombie: state.startsWith("Z") });
+    table.set(Number(pid), { startTime, isEnding: /^Z|E/.test(state) });
   }
   return table;
 }

@@ -1,2 +1,2 @@
 export { Deadline } from "./deadline.ts";
-export { Timer } from "./timer.ts";
+export { LONGEST_DELAY_MS, Timer } from "./timer.ts";

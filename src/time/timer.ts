@@ -1,5 +1,5 @@
 /** Longest delay that `setTimeout` takes, in milliseconds. It takes anything longer for 1. */
-const LONGEST_DELAY_MS = 2_147_483_647;
+export const LONGEST_DELAY_MS = 2_147_483_647;
 
 /** One function for all timers, so that starting one makes no closure. */
 let elapse: (timer: Timer) => void;

@@ -18,10 +18,16 @@ function thrownCopy(error: unknown): unknown {
   return jsonErrors.loads(jsonErrors.dumps(error));
 }
 
+/** Integers beyond 2^53 are refused. */
+function hasSafeIntegers(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(hasSafeIntegers);
+}
+
 describe("values as JSON", () => {
   it("arrive as they are when they are plain data", () => {
     fc.assert(
-      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      fc.property(fc.jsonValue({ noUnicodeString: false }).filter(hasSafeIntegers), (value) => {
         const copy = jsonSerializer.loads(jsonSerializer.dumps(value));
         expect(copy).toEqual(JSON.parse(JSON.stringify(value)));
       }),

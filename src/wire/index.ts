@@ -65,6 +65,7 @@ export {
   writeWanted,
   writeWelcome,
 } from "./response-frames.ts";
+export { splitMessage } from "./split-message.ts";
 export {
   DEFAULT_ENCODING,
   DEFAULT_LANGUAGE,

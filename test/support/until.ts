@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 const LOOK_EVERY_MS = 5;
-const LONGEST_WAIT_MS = 30_000;
+/** Less than a test may take, so that it fails with what was waited for. */
+const LONGEST_WAIT_MS = 25_000;
 
 /** Resolves when `condition` holds. Rejects, naming `what` was waited for, when it never does. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {

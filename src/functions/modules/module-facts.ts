@@ -41,8 +41,11 @@ const TEST_FILE = /[._-](?:test|spec)\.[cm]?[jt]sx?$/;
 // Parsing every module that a module imports would take seconds in a large program.
 const REWRITTEN = /^[^\n]{0,100}\(__(?:vi|vite_ssr)_/;
 const PRIVATE_NAME = /#[\w$]+/;
-/** What TypeScript and esbuild call to reach private members that they have put into `WeakMap`s. */
-const LOWERED_PRIVATE = /\b__(?:classPrivateField|private)(?:Get|Set|In|Add|Method)\b/;
+/**
+ * What TypeScript and esbuild call for private members that they have put into `WeakMap`s. esbuild defines its functions for
+ * that beside every decorated class: only a call tells that there are such members.
+ */
+const LOWERED_PRIVATE = /\b__(?:privateAdd|classPrivateField(?:Get|Set|In))\s*\(/;
 const MAKES_SYMBOL = /\bSymbol\s*\(/;
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 

@@ -1,4 +1,4 @@
-import { LoadBalancerContext } from "../../balancing/index.ts";
+import { LoadBalancerContext, ReadOnlyMap } from "../../balancing/index.ts";
 import type { Call } from "../../call/index.ts";
 import { runsLanguage, type WorkerMetadata } from "../../discovery/index.ts";
 import { DEFAULT_LANGUAGE } from "../../wire/index.ts";
@@ -21,8 +21,9 @@ interface Selection {
 export class EligibleWorkers {
   /** Every worker that runs routines whose code travels. */
   readonly all: LoadBalancerContext;
-  /** Every worker, whatever it runs. */
-  readonly everyone = new Map<string, WorkerMetadata>();
+  /** Every worker, whatever it runs: a live view that cannot be changed. */
+  readonly everyone: ReadonlyMap<string, WorkerMetadata>;
+  readonly #everyone = new Map<string, WorkerMetadata>();
   readonly #load: (uid: string) => number;
   readonly #selections: Selection[];
   /** By language and tags. */
@@ -31,6 +32,7 @@ export class EligibleWorkers {
   /** `load` tells how many tasks a worker has. */
   constructor(load: (uid: string) => number) {
     this.#load = load;
+    this.everyone = new ReadOnlyMap(this.#everyone);
     this.all = new LoadBalancerContext(load);
     this.#selections = [{ language: DEFAULT_LANGUAGE, needs: NO_TAGS, context: this.all }];
   }
@@ -44,19 +46,19 @@ export class EligibleWorkers {
     const known = this.#byNeeds.get(key);
     if (known !== undefined) return known.context;
     const selection: Selection = { language, needs, context: new LoadBalancerContext(this.#load) };
-    for (const worker of this.everyone.values()) if (isSelected(worker, selection)) selection.context.add(worker);
+    for (const worker of this.#everyone.values()) if (isSelected(worker, selection)) selection.context.add(worker);
     this.#byNeeds.set(key, selection);
     this.#selections.push(selection);
     return selection.context;
   }
 
   add(worker: WorkerMetadata): void {
-    this.everyone.set(worker.uid, worker);
+    this.#everyone.set(worker.uid, worker);
     for (const selection of this.#selections) if (isSelected(worker, selection)) selection.context.add(worker);
   }
 
   update(worker: WorkerMetadata): void {
-    this.everyone.set(worker.uid, worker);
+    this.#everyone.set(worker.uid, worker);
     for (const selection of this.#selections) {
       const { context } = selection;
       if (!isSelected(worker, selection)) context.remove(worker.uid);
@@ -66,7 +68,7 @@ export class EligibleWorkers {
   }
 
   remove(uid: string): void {
-    this.everyone.delete(uid);
+    this.#everyone.delete(uid);
     for (const { context } of this.#selections) context.remove(uid);
   }
 }

@@ -23,6 +23,7 @@ import {
   LAST_REQUEST_FIELD,
   PROTOCOL_VERSION,
   readStopRequest,
+  splitMessage,
   writeExecutorLost,
   writeRejected,
   writeWelcome,
@@ -62,6 +63,8 @@ interface ServedSession {
   readonly number: number;
   readonly stream: ServerStream;
   readonly lane: TaskLane;
+  /** Its caller wants messages of frames of one kind each. */
+  readonly oneKind: boolean;
   /** Bytes that were written and not reported. */
   unreported: number;
 }
@@ -218,9 +221,10 @@ export class WorkerService {
       for (const id of untaken.get(session.number) ?? []) {
         writeRejected(writer, id, { status: StatusCode.ABORTED, message });
       }
-      if (writer.size > 0) session.stream.send(writer.take());
+      // In one message: a caller that read of the rejected tasks alone would send them to the same thread again.
       writeExecutorLost(writer, reason);
-      session.stream.send(writer.take());
+      const cut = { limit: Number.POSITIVE_INFINITY, oneKind: session.oneKind };
+      for (const part of splitMessage(writer.take(), PREFIX_BYTES, cut)) session.stream.send(part);
       session.stream.end({ code: StatusCode.UNAVAILABLE, message });
       this.#sessions.delete(session.number);
     }
@@ -267,7 +271,7 @@ export class WorkerService {
         `there is no lane ${number}: the worker has ${this.#lanes.length}`,
       );
     }
-    const session: ServedSession = { number: ++this.#lastSession, stream, lane, unreported: 0 };
+    const session: ServedSession = { number: ++this.#lastSession, stream, lane, oneKind, unreported: 0 };
     this.#sessions.set(session.number, session);
     const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
