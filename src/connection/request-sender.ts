@@ -142,7 +142,7 @@ export class RequestSender {
       (serializer === undefined
         ? encoder.encodeInParts(value, "value", task.call?.route.weak)
         : dumpWith(serializer, value, "value"));
-    const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
+    const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.takeDependencies() : []);
     task.call?.hold(dependencies);
     const needs = this.#announce(dependencies);
     this.#outbox.place(id, bytes, (place) => {
@@ -182,7 +182,7 @@ export class RequestSender {
     if (!this.readsReasons) return { bytes: NO_BYTES, needs: [] };
     try {
       const bytes = Uint8Array.from(encoder.encode(reason, "reason"));
-      return { bytes, needs: this.#announce(encoder.dependencies) };
+      return { bytes, needs: this.#announce(encoder.takeDependencies()) };
     } catch {
       return { bytes: NO_BYTES, needs: [] };
     }

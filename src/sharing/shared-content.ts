@@ -72,13 +72,11 @@ export class SharedContent {
     gone.register(this, { hash: this.hash, file: this.#file }, this);
   }
 
-  /** Encodes a value, or finds what was encoded before. Throws `Refusal` of `holder` when it cannot travel. */
+  /** Encodes a value. Throws `Refusal` of `holder` when it cannot travel. */
   static of(value: unknown, holder: object): SharedContent {
     const payload = encoder.encodeToKeep(value, "value", holder);
-    const needs = encoder.dependencies;
+    const needs = encoder.takeDependencies();
     const hash = hashOf(payload);
-    const known = own.get(hash)?.deref();
-    if (known !== undefined) return known;
     const content = new SharedContent({
       hash,
       payload,
@@ -86,7 +84,7 @@ export class SharedContent {
       inner: needs.map((each) => each.hash),
       value: { value },
     });
-    own.set(hash, new WeakRef(content));
+    own.set(hash, [...(own.get(hash) ?? []), new WeakRef(content)]);
     return content;
   }
 
@@ -187,16 +185,18 @@ export class SharedContent {
   }
 
   #endIfUnused(): void {
-    if (this.#handles > 0 || this.#uses > 0 || own.get(this.hash)?.deref() !== this) return;
-    own.delete(this.hash);
+    const known = own.get(this.hash);
+    const reference = known?.find((each) => each.deref() === this);
+    if (this.#handles > 0 || this.#uses > 0 || known === undefined || reference === undefined) return;
+    known.splice(known.indexOf(reference), 1);
     this.#payload = undefined;
     gone.unregister(this);
     cleanUp({ hash: this.hash, file: this.#file });
   }
 }
 
-/** Values that were shared here. */
-const own = new Map<string, WeakRef<SharedContent>>();
+/** Values that were shared here, the newest last: one that is shared anew may have been changed where it was before. */
+const own = new Map<string, WeakRef<SharedContent>[]>();
 /** Values that others have sent here. */
 const received = new Map<string, WeakRef<SharedContent>>();
 const listeners = new Set<(hash: string) => void>();
@@ -209,7 +209,10 @@ interface Remains {
 const gone = new FinalizationRegistry<Remains>(cleanUp);
 
 function cleanUp({ hash, file }: Remains): void {
-  for (const known of [own, received]) if (known.get(hash)?.deref() === undefined) known.delete(hash);
+  const left = own.get(hash)?.filter((reference) => reference.deref() !== undefined) ?? [];
+  if (left.length === 0) own.delete(hash);
+  else own.set(hash, left);
+  if (received.get(hash)?.deref() === undefined) received.delete(hash);
   if (file.isOwn && file.stored !== undefined) file.stored.store.remove(file.stored.name);
   if (contentOf(hash) === undefined) for (const listener of listeners) listener(hash);
 }
@@ -222,7 +225,8 @@ export function onContentGone(listener: (hash: string) => void): () => void {
 
 /** The value of that hash, if this thread has it: the original where it was shared, else what was received. */
 export function contentOf(hash: string): SharedContent | undefined {
-  return own.get(hash)?.deref() ?? received.get(hash)?.deref();
+  const shared = own.get(hash)?.findLast((reference) => reference.deref() !== undefined);
+  return shared?.deref() ?? received.get(hash)?.deref();
 }
 
 /** The value of that hash as it was received from another process or thread. */

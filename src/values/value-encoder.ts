@@ -34,6 +34,13 @@ export class ValueEncoder {
     return this.#dependencies;
   }
 
+  /** The same, for an encoder that is kept: it lets go of them. A shared value is dropped when nobody holds it. */
+  takeDependencies(): readonly Dependency[] {
+    const dependencies = this.#dependencies;
+    this.#dependencies = NO_DEPENDENCIES;
+    return dependencies;
+  }
+
   /** The weak collections in the value encoded last, and those that were given. */
   get weakCollections(): readonly WeakCollection[] {
     return this.#collections;

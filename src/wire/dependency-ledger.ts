@@ -149,17 +149,17 @@ export class ReceivedDependencies {
 
   /** Nothing when all are here; otherwise a promise of that, which rejects when one of them cannot be had. */
   ready(numbers: readonly number[]): Promise<unknown> | undefined {
-    return this.#missing(numbers, []).length === 0 ? undefined : this.#allReady(numbers);
+    const held: object[] = [];
+    const missing = this.#missing(numbers, held);
+    return missing.length === 0 ? undefined : this.#allReady(numbers, missing, held);
   }
 
-  async #allReady(numbers: readonly number[]): Promise<unknown> {
-    // What has come is held until the rest has: it could be dropped again meanwhile.
-    const held: object[] = [];
-    for (;;) {
-      const missing = this.#missing(numbers, held);
-      if (missing.length === 0) return held;
+  /** What has come is held until the rest has: it could be dropped again meanwhile. */
+  async #allReady(numbers: readonly number[], first: Promise<object | void>[], held: object[]): Promise<unknown> {
+    for (let missing = first; missing.length > 0; missing = this.#missing(numbers, held)) {
       held.push(...(await Promise.all(missing)).filter((value) => value !== undefined));
     }
+    return held;
   }
 
   #missing(numbers: readonly number[], held: object[]): Promise<object | void>[] {

@@ -231,7 +231,7 @@ export class RoutineCaller {
     } finally {
       signals = closeSignals();
     }
-    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
     call.args = this.#keep(bytes, options);
     call.signals = signals;
     return dependencies;

@@ -330,7 +330,7 @@ export class ExecutorSession implements ShareSession {
     const encode = frame === ResponseField.raised ? "encodeThrown" : "encodeInParts";
     const bytes =
       serializer === undefined ? encoder[encode](value, rootName, weak) : dumpWith(serializer, value, rootName);
-    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
     const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
     if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);

@@ -180,9 +180,9 @@ export class ThreadShares {
   /** The owner of a value has none any more. */
   dropped(announced: AnnouncedValue): void {
     if (announced instanceof AnnouncedShare) this.#withdraw(announced, "its owner has disposed of it or lost it");
-    if (this.#kept.has(announced.hash)) {
-      this.#options.tell({ kind: "share", notice: "dropped", hash: announced.hash });
-    }
+    if (!this.#kept.delete(announced.hash)) return;
+    this.#options.tell({ kind: "share", notice: "dropped", hash: announced.hash });
+    this.#options.dropped();
   }
 
   /** A session is over: nothing more comes from it. */
