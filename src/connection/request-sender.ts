@@ -232,6 +232,8 @@ export class RequestSender {
   provide(number: number, withoutFile: boolean): SharedContent | undefined {
     const { writer, store } = this.#outbox;
     const hash = this.#sent.hashOf(number);
+    // It may be on its way already.
+    if (this.#outbox.isHeldUp(SHARED_CHUNKS + number)) return undefined;
     const content = hash === undefined ? undefined : contentOf(hash);
     const payload = content?.payload;
     const file = store === undefined || withoutFile ? undefined : content?.storedIn(store);

@@ -53,6 +53,7 @@ const change = routine(async (table: Shared<Table>) => {
     }
   });
 });
+const ignore = routine(async (...args: unknown[]) => args.length);
 const valueOf = routine(async (table: Shared<Table>) => table.value);
 
 async function errorOf(promise: Promise<unknown>): Promise<unknown> {
@@ -278,7 +279,7 @@ test("a value that cannot travel is refused at its first use, with the way to it
     expect(
       await errorOf(
         pool.dispatch(
-          routine(async (_: unknown) => 1),
+          ignore,
           { deep: broken },
         ),
       ),
@@ -292,7 +293,7 @@ test("a value that cannot travel is refused at its first use, with the way to it
     expect(
       await errorOf(
         pool.dispatch(
-          routine(async (_: unknown) => 1),
+          ignore,
           signal,
         ),
       ),

@@ -55,7 +55,6 @@ export class ProcessShares {
   /** A thread is gone. What it had remains. */
   lost(lane: number): void {
     for (const [hash, share] of this.#shares) {
-      share.waiting.delete(lane);
       share.holders.delete(lane);
       this.#failed(lane, hash);
     }
@@ -98,14 +97,17 @@ export class ProcessShares {
   /** The thread that was to get it cannot. The next one that waits for it may. */
   #failed(lane: number, hash: string): void {
     const share = this.#shares.get(hash);
-    if (share === undefined || share.kept !== undefined || share.fetcher !== lane) return;
-    if (!this.#pass(hash, share)) this.#remove(hash, share);
+    if (share === undefined || share.kept !== undefined) return;
+    share.waiting.delete(lane);
+    if (share.fetcher === lane && !this.#pass(hash, share)) this.#remove(hash, share);
   }
 
+  /** Asks the next thread. It still waits: the one before may be quicker after all. */
   #pass(hash: string, share: Share): boolean {
-    const [next] = share.waiting;
+    const next = [...share.waiting].find((lane) => lane !== share.fetcher);
     if (next === undefined) return false;
     share.waiting.delete(next);
+    share.waiting.add(next);
     share.fetcher = next;
     this.#tell(next, { kind: "share", order: "fetch", hash });
     return true;
@@ -156,8 +158,8 @@ export class ProcessShares {
       let isAwaited = false;
       for (const [hash, share] of this.#shares) {
         if (share.kept !== undefined || share.waiting.size === 0) continue;
+        isAwaited = true;
         if (Date.now() - (share.use[0] ?? 0) >= PATIENCE_MS) this.#pass(hash, share);
-        isAwaited ||= share.waiting.size > 0;
       }
       if (isAwaited) this.#watch();
     }, PATIENCE_MS).unref();

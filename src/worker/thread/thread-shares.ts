@@ -7,6 +7,9 @@ import { type PayloadSource, readSharedPayload } from "../../values/index.ts";
 import { type AnnouncedValue, MalformedFrame, type Payload, type PayloadStore } from "../../wire/index.ts";
 import type { KeptShare, ShareNotice, ShareOrder } from "../shared/index.ts";
 
+/** A thread that reads a value is given as long as it would take at this pace, before another one does the same. */
+const LEAST_BYTES_PER_MS = 20_000;
+
 /** A session, as far as it sends shared values. */
 export interface ShareSession {
   /** Asks its caller for a value. */
@@ -150,6 +153,8 @@ export class ThreadShares {
     const length = "file" in answer ? answer.length : answer.payload.length;
     if (length !== bytes) throw new MalformedFrame(`a shared value has ${length} bytes, and ${bytes} were announced`);
     let payload: KeptShare["payload"];
+    // Reading it takes a while, in which no progress shows.
+    new Float64Array(pending.use)[0] = Date.now() + bytes / LEAST_BYTES_PER_MS;
     try {
       payload =
         "file" in answer ? answer.store.read(answer.file, length, readSharedPayload) : fromMemory(answer.payload);
@@ -188,7 +193,8 @@ export class ThreadShares {
   /** A session is over: nothing more comes from it. */
   closed(session: ShareSession): void {
     for (const { announced } of this.#pending.values()) {
-      for (const each of [...announced]) if (each.session === session) this.#withdraw(each, "its caller is gone");
+      const theirs = announced.filter((each) => each.session === session);
+      for (const each of theirs) this.#withdraw(each, "its caller is gone");
     }
   }
 
@@ -279,7 +285,7 @@ function storedAs(file: string | undefined): { store: PayloadStore; name: string
 }
 
 function readAnnouncement(data: Dependency["data"]): { bytes: number; inner: readonly string[] } {
-  const { bytes, inner } = data as { readonly bytes?: unknown; readonly inner?: unknown };
+  const { bytes, inner } = (data ?? {}) as { readonly bytes?: unknown; readonly inner?: unknown };
   if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes < 1 || !Array.isArray(inner)) {
     throw new MalformedFrame("a shared value was announced without its size");
   }
