@@ -153,7 +153,8 @@ export class ProcessShares {
 
   /** Looks after threads that are to get a value, are held up by a task, and keep others waiting. */
   #watch(): void {
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
       this.#timer = undefined;
       let isAwaited = false;
       for (const [hash, share] of this.#shares) {
