@@ -52,6 +52,7 @@ export const points = [
     better: "less",
     rounds: 3,
     contenders: CONTENDERS,
+    targets: { "ipc-advanced": 1 },
     warmUp: megabytes,
     measure: hundredMegabytes,
   },

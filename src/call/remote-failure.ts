@@ -1,4 +1,4 @@
-import { isError } from "../checks/index.ts";
+import { isError, withStackLimit } from "../checks/index.ts";
 import { WoolError } from "../errors.ts";
 import { isRuntimeLine, mapSources, setStack } from "../routine/index.ts";
 
@@ -59,10 +59,8 @@ function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
 export function fromCaller(error: unknown): unknown {
   if (!WoolError.isWoolError(error)) return error;
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = limit + OWN_DEPTH;
   const here: { stack?: string } = {};
-  Error.captureStackTrace(here, fromCaller);
-  Error.stackTraceLimit = limit;
+  withStackLimit(limit + OWN_DEPTH, () => Error.captureStackTrace(here, fromCaller));
   const lines = userLines(here.stack).slice(0, limit);
   setStack(error, [`${error.name}: ${error.message}`, ...lines].join("\n"));
   return error;

@@ -26,6 +26,8 @@ export class OutcomeDelivery {
   readonly #abandon: (call: Call, reason: Error) => void;
   /** Tail of the answers that wait for code to arrive; later ones keep their place behind it. */
   #delayed: Promise<void> | undefined;
+  /** Tail of the answers to a call of which large ones are being read; only its own wait behind them. */
+  readonly #reading = new Map<Call, Promise<void>>();
 
   /** `abandon` tells the worker that nobody waits for a call whose answer cannot be read. */
   constructor(abandon: (call: Call, reason: Error) => void, limits: CallerLimits = {}) {
@@ -57,7 +59,8 @@ export class OutcomeDelivery {
 
   #take(frame: FrameReader, kind: number, id: number, call: Call): void {
     const flag = frame.integer(OutcomeField.control) === 1;
-    const loading = frame.has(OutcomeField.needs) ? this.received.ready(frame.integers(OutcomeField.needs)) : undefined;
+    const needs = this.received.needs(frame, OutcomeField.needs);
+    const loading = needs.length === 0 ? undefined : this.received.ready(needs);
     const isNext = loading === undefined && this.#delayed === undefined;
     // Almost every outcome: it is read where it is.
     if (isNext && this.payloads.isInline(frame, OutcomeField)) {
@@ -70,8 +73,8 @@ export class OutcomeDelivery {
       return;
     }
     // The worker may be gone when the code arrives, and its stored payloads with it.
-    const kept = payload.intoMemory();
-    this.#deliverLater(loading, () => this.#deliver(call, kind, kept, flag));
+    payload.hold();
+    this.#deliverLater(loading, () => this.#deliver(call, kind, payload, flag));
   }
 
   /** Decodes a value, which is a payload or in the frame itself, and tells the call. `flag`: see `writeOutcome`. */
@@ -81,8 +84,14 @@ export class OutcomeDelivery {
       const { extras } = call;
       const serializer = serializerFor(kind, flag, extras?.serializer);
       const used = extras?.dataOnly === true ? dataDecoder : decoder;
-      if (source instanceof Payload) value = source.read(used, serializer);
-      else {
+      if (source instanceof Payload) {
+        if (source.isLarge) {
+          const reading = source.readInSlices(used, serializer, () => call.state !== "ended");
+          this.#afterReading(call, kind, flag, reading.done, () => reading.value());
+          return;
+        }
+        value = source.read(used, serializer);
+      } else {
         const [start, end] = [source.start(OutcomeField.value), source.end(OutcomeField.value)];
         value =
           serializer === undefined
@@ -90,11 +99,44 @@ export class OutcomeDelivery {
             : serializer.loads(source.buffer.subarray(start, end));
       }
     } catch (cause) {
-      const error = cause instanceof NotData ? notData(call, kind, cause) : unreadable(call, messageOf(cause), cause);
-      this.#abandon(call, error);
-      call.fail(error);
+      if (source instanceof Payload) source.drop();
+      this.#unreadable(call, kind, cause);
       return;
     }
+    if (this.#reading.size > 0 && this.#reading.has(call)) {
+      this.#afterReading(call, kind, flag, undefined, () => value);
+    } else this.#settle(call, kind, value, flag);
+  }
+
+  /** Tells a call its outcome when that has been read, and those before it have been told. */
+  #afterReading(
+    call: Call,
+    kind: number,
+    flag: boolean,
+    reading: Promise<void> | undefined,
+    value: () => unknown,
+  ): void {
+    const turn = (this.#reading.get(call) ?? Promise.resolve())
+      .then(() => reading)
+      .then(() => {
+        if (call.state !== "ended") this.#settle(call, kind, value(), flag);
+      })
+      .catch((cause: unknown) => this.#unreadable(call, kind, cause))
+      .finally(() => {
+        if (this.#reading.get(call) === turn) this.#reading.delete(call);
+      });
+    this.#reading.set(call, turn);
+    // It is waited for in its turn.
+    reading?.catch(() => undefined);
+  }
+
+  #unreadable(call: Call, kind: number, cause: unknown): void {
+    const error = cause instanceof NotData ? notData(call, kind, cause) : unreadable(call, messageOf(cause), cause);
+    this.#abandon(call, error);
+    call.fail(error);
+  }
+
+  #settle(call: Call, kind: number, value: unknown, flag: boolean): void {
     if (settle(call, kind, value, flag)) return;
     const error = new UnexpectedResponse(`more values of ${call.route.name} came than were asked for`);
     this.#abandon(call, error);

@@ -102,7 +102,7 @@ export class RequestSender {
     if (this.#outbox.store === undefined) call.args = call.args.intoMemory();
     const { args } = call;
     if (args.isStored) write(args.place);
-    else this.#outbox.place(id, args.buffer.subarray(args.start, args.end), write);
+    else this.#outbox.place(id, args.buffer.subarray(args.start, args.end), write, "kept");
   }
 
   /**

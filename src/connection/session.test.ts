@@ -175,8 +175,10 @@ const outcome =
   (frame: OutcomeFrame, id: number, value: unknown, needs: readonly number[] = [], control = false) =>
   (writer: BatchWriter) =>
     writeOutcome(writer, frame, id, { bytes: encode(value) }, needs, control);
-const placed = (id: number, place: PayloadPlace) => (writer: BatchWriter) =>
-  writeOutcome(writer, ResponseField.result, id, place, [], false);
+const placed =
+  (id: number, place: PayloadPlace, kind: OutcomeFrame = ResponseField.result) =>
+  (writer: BatchWriter) =>
+    writeOutcome(writer, kind, id, place, [], false);
 const result = (id: number, value: unknown) => outcome(ResponseField.result, id, value);
 const accepted = (id: number) => (writer: BatchWriter) => writeAccepted(writer, id);
 
@@ -350,6 +352,50 @@ describe("calls", () => {
       [100_000, 7, 7],
       [100_000, 8, 8],
     ]);
+  });
+
+  it.skipIf(payloadFiles.realm === "")(
+    "does not wait for a large answer to another one that is being read",
+    async () => {
+      payloadFiles.useDirectory(directory.bulkDirectory());
+      const stream = new FakeStream("unix:/a.sock").welcome(true);
+      const [large, small, cancelled] = [makeCall(), makeCall(), makeCall()];
+      send(stream.session, large.call, small.call, cancelled.call);
+      const bytes = encode(new Uint8Array(5_000_000).fill(7));
+      const stored = (id: number) => placed(id, { chunked: bytes.length, file: payloadFiles.put(bytes) ?? "" });
+      stream.answer(stored(0), stored(2), placed(1, { bytes: encode("small") }));
+      expect([large.told, small.told]).toEqual([[], [["resolved", "small"]]]);
+      // Its worker may be gone before it has been read.
+      stream.end({ code: StatusCode.UNAVAILABLE, message: "gone" });
+      cancelled.call.cancel("changed my mind");
+      await vi.waitFor(() => expect(large.told).toHaveLength(1));
+      const [[how, value]] = large.told as [[string, Uint8Array]];
+      expect([how, value.length, value[0], value.at(-1)]).toEqual(["resolved", 5_000_000, 7, 7]);
+      expect(cancelled.told).toEqual([["failed", "changed my mind"]]);
+    },
+  );
+
+  it.skipIf(payloadFiles.realm === "")("has the values of a stream in order, however large they are", async () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
+    const stream = new FakeStream("unix:/a.sock").welcome(true);
+    const { call, told } = makeCall();
+    const values: unknown[] = [];
+    call.stream = {
+      opened: () => undefined,
+      cancelled: () => undefined,
+      yielded: (value) => values.push(value instanceof Uint8Array ? value.length : value) > 0,
+    };
+    send(stream.session, call);
+    const step = (value: unknown, file: boolean) => {
+      const bytes = encode(value);
+      const place = file ? { chunked: bytes.length, file: payloadFiles.put(bytes) ?? "" } : { bytes };
+      return placed(0, place, ResponseField.yielded);
+    };
+    stream.answer(step(new Uint8Array(4_000_000), true), step("a", false), step(new Uint8Array(3_000_000), true));
+    stream.answer(placed(0, { bytes: encode("end") }));
+    expect([values, told]).toEqual([[], []]);
+    await vi.waitFor(() => expect(told).toEqual([["resolved", "end"]]));
+    expect(values).toEqual([4_000_000, "a", 3_000_000]);
   });
 
   it("is waited for between the steps of a stream only if another call is under way", () => {

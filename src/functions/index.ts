@@ -51,6 +51,7 @@ export {
 export {
   type Assembled,
   Cell,
+  contentHash,
   type Dependency,
   type Dismantled,
   IS_BUNDLED,

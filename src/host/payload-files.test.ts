@@ -11,6 +11,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { OpenPayload } from "../wire/index.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import { PoolDirectory } from "./pool-directory.ts";
 
@@ -18,6 +19,7 @@ let pool: PoolDirectory;
 let directory: string;
 let files: PayloadFiles;
 
+const MEGABYTE = 1024 * 1024;
 const bytes = (length: number, value: number) => new Uint8Array(length).fill(value);
 
 function store(through: PayloadFiles, payload: Uint8Array): string {
@@ -26,9 +28,18 @@ function store(through: PayloadFiles, payload: Uint8Array): string {
   return path;
 }
 
+function takeWith<T>(through: PayloadFiles, path: string, length: number, read: (source: OpenPayload) => T): T {
+  const open = through.open(path, length);
+  try {
+    return read(open);
+  } finally {
+    open.close(true);
+  }
+}
+
 /** All bytes of a payload. */
 function take(through: PayloadFiles, path: string, length: number): Buffer {
-  return through.take(path, length, (source) => {
+  return takeWith(through, path, length, (source) => {
     const whole = Buffer.allocUnsafeSlow(source.length);
     source.read(whole, 0);
     return whole;
@@ -221,7 +232,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
       files,
       Uint8Array.from({ length: 1000 }, (_, i) => i & 255),
     );
-    const [length, part] = files.take(path, 900, (file) => {
+    const [length, part] = takeWith(files, path, 900, (file) => {
       const target = new Uint8Array(20);
       file.read(target.subarray(5, 15), 300);
       return [file.length, target];
@@ -233,7 +244,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
 
   it("that are shorter than what is read of them say so", () => {
     const path = store(files, bytes(1000, 1));
-    const read = () => files.take(path, 1000, (file) => file.read(new Uint8Array(101), 900));
+    const read = () => takeWith(files, path, 1000, (file) => file.read(new Uint8Array(101), 900));
     expect(read).toThrow(`the file ${path} ends before byte 1001`);
   });
 
@@ -241,18 +252,18 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
     const paths = [1, 2, 3].map((value) => store(files, bytes(1000, value)));
     const [first, second, third] = paths;
     if (first === undefined || second === undefined || third === undefined) throw new Error("no files");
-    const sums = files.take(first, 1000, (outer) => {
+    const sums = takeWith(files, first, 1000, (outer) => {
       const inner = take(files, second, 1000);
       const thrower = () => {
         throw new RangeError("x");
       };
-      expect(() => files.take(third, 1000, thrower)).toThrow(RangeError);
+      expect(() => takeWith(files, third, 1000, thrower)).toThrow(RangeError);
       const target = new Uint8Array(1000);
       outer.read(target, 0);
       return [inner[500], target[500]];
     });
     expect(sums).toEqual([2, 1]);
-    expect(() => files.take(join(directory, "missing"), 1, () => undefined)).toThrow(/ENOENT/);
+    expect(() => files.open(join(directory, "missing"), 1)).toThrow(/ENOENT/);
     for (let i = 0; i < 3; i++) expect(paths).toContain(store(files, bytes(1000, 4)));
   });
 
@@ -264,6 +275,65 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
     expect(() => files.check(join(directory, "missing"), 1)).toThrow(/ENOENT/);
     expect(store(files, bytes(10, 2))).not.toBe(path);
   });
+
+  it("that are too large to be kept shrink while they are read, and go then", () => {
+    const length = 65 * 1024 * 1024;
+    const path = store(files, bytes(length, 9));
+    const open = files.open(path, length);
+    const target = new Uint8Array(1024);
+    open.read(target, length - 1024);
+    expect(target.every((byte) => byte === 9)).toBe(true);
+    open.shrink(length - 1024);
+    expect(statSync(path).size).toBe(length - 1024);
+    open.close(true);
+    expect(stored()).toEqual([]);
+  });
+
+  it("that are kept do not shrink", () => {
+    const path = store(files, bytes(1000, 1));
+    const open = files.open(path, 1000);
+    open.shrink(500);
+    open.close(true);
+    expect(store(files, bytes(1000, 2))).toBe(path);
+    expect(statSync(path).size).toBe(1000);
+  });
+
+  it("whose reader leaves them to their owner are used again by nobody", () => {
+    const path = store(files, bytes(1000, 1));
+    files.open(path, 1000).close(false);
+    expect(store(files, bytes(1000, 2))).not.toBe(path);
+    expect(readFileSync(path).equals(bytes(1000, 1))).toBe(true);
+  });
+
+  it.each([
+    ["file system", { free: 9 * MEGABYTE, memory: Number.POSITIVE_INFINITY }, 5 * MEGABYTE],
+    ["memory", { free: Number.POSITIVE_INFINITY, memory: 9 * MEGABYTE }, 5 * MEGABYTE],
+  ])(
+    "take at most half of the room that the %s has, and what does not fit goes another way",
+    async (_name, room, length) => {
+      vi.doMock(import("node:fs"), async (original) => {
+        const fs = await original();
+        const statfsSync = (() => ({ bavail: room.free / 4096, bsize: 4096 })) as unknown as typeof fs.statfsSync;
+        return { ...fs, statfsSync };
+      });
+      const memory = vi.spyOn(process, "availableMemory").mockReturnValue(room.memory);
+      try {
+        vi.resetModules();
+        const { PayloadFiles: Bounded } = await import("./payload-files.ts");
+        const bounded = new Bounded();
+        bounded.useDirectory(directory);
+        expect(bounded.put(bytes(length, 1))).toBeUndefined();
+        expect(stored()).toEqual([]);
+        const path = bounded.put(bytes(length - MEGABYTE, 1)) ?? "";
+        bounded.open(path, length - MEGABYTE).close(true);
+        // It grows by 1 MB, for which there is room.
+        expect(bounded.put(bytes(length, 2))).toBe(path);
+      } finally {
+        memory.mockRestore();
+        vi.doUnmock("node:fs");
+      }
+    },
+  );
 
   it("may be empty", () => {
     const path = store(files, bytes(0, 0));

@@ -217,7 +217,7 @@ export class WorkerPool implements AsyncDisposable {
     PoolDirectory.sweepStale().catch(() => undefined);
     const { discovery } = this.#options;
     const size = this.#options.size ?? (discovery === undefined ? availableCores() : 0);
-    const proxy = new WorkerProxy(this.#proxyOptions(size));
+    const proxy = new WorkerProxy(this.#proxyOptions(size), size);
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
     const spawned = publisher !== undefined && size > 0 ? this.#spawn(size, proxy, publisher) : Promise.resolve([]);
@@ -294,9 +294,9 @@ export class WorkerPool implements AsyncDisposable {
       made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
       present: (worker) => proxy.adopt(worker),
       gone: (uid) => proxy.abandon(uid),
-      missed: (uid) => proxy.expect(uid, true),
+      missed: (uid) => proxy.expect(uid),
       lost: (uid, error) => {
-        proxy.expect(uid, false);
+        proxy.giveUp(uid, error);
         reject(error);
       },
     });

@@ -98,8 +98,11 @@ export class WorkerProxy implements AsyncDisposable {
   #membershipChanged: (() => void) | undefined;
 
   /** Throws `InvalidArgument` for options that are wrong or do not go together. */
-  constructor(options: WorkerProxyOptions) {
-    checkProxyOptions(options);
+  constructor(options: WorkerProxyOptions);
+  /** @internal `own`: how many workers the pool itself starts. */
+  constructor(options: WorkerProxyOptions, own: number);
+  constructor(options: WorkerProxyOptions, own = 0) {
+    checkProxyOptions(options, own);
     this.#options = options;
     const credentials = options.credentials === undefined ? undefined : providerOf(options.credentials);
     // An address says nothing about security: what this proxy has decides, and the handshake.
@@ -158,9 +161,14 @@ export class WorkerProxy implements AsyncDisposable {
     this.#membership.abandon(uid);
   }
 
-  /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
-  expect(uid: string, back: boolean): void {
-    if (back) return this.#scheduler.returning.expect(uid);
+  /** @internal Has calls wait for the worker of this uid, which has gone and will be back. */
+  expect(uid: string): void {
+    this.#scheduler.returning.expect(uid);
+  }
+
+  /** @internal The worker of this uid will not be back, because of `reason`. */
+  giveUp(uid: string, reason: Error): void {
+    this.#membership.lose(uid, reason);
     this.#returning.delete(uid);
     this.#scheduler.returning.giveUp(uid);
   }

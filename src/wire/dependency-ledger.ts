@@ -1,5 +1,6 @@
+import { types } from "node:util";
 import { asError } from "../checks/index.ts";
-import type { Dependency, PlainData } from "../functions/index.ts";
+import { contentHash, type Dependency, type PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
@@ -56,17 +57,25 @@ export interface AnnouncedValue {
   ready(): object | Promise<object>;
 }
 
-/** Takes a dependency that has arrived. Returns a promise if it has to be loaded first, or a value to be asked for. */
-export type Acceptance = (dependency: Dependency, number: number) => void | Promise<void> | AnnouncedValue;
+/** Takes a dependency that has arrived. Returns a promise if it has to be loaded first. */
+export type Acceptance = (dependency: Dependency) => void | Promise<void>;
 
-/** What has become of a dependency: nothing once it is loaded. */
-type Received = Promise<void> | AnnouncedValue | undefined;
+/** Recognises a value that its peer sends when it is asked to. Throws for one that is announced in a wrong way. */
+export type Announcement = (dependency: Dependency, number: number) => AnnouncedValue | undefined;
 
-/** Remembers the dependencies that a session has received, and those that are still being loaded. */
+/** Bytes of the longest number of a dependency. */
+const LONGEST_NUMBER_BYTES = 5;
+
+/**
+ * Remembers the dependencies that a session has received. They are loaded when something that needs them is used, and not
+ * before: a peer that may run nothing has nothing loaded.
+ */
 export class ReceivedDependencies {
   readonly #accept: Acceptance;
-  readonly #known = new Map<number, Received>();
-  /** The hashes of the values that can be asked for, and how many bytes announced them. */
+  readonly #announce: Announcement;
+  /** Values to ask for, and what has not been asked for, or is being loaded; nothing for what is loaded. */
+  readonly #known = new Map<number, Dependency | AnnouncedValue | Promise<void> | undefined>();
+  /** The hashes of the values, and how many bytes announced them. */
   readonly #values = new Map<string, number>();
   readonly #limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes">;
   #bytes = 0;
@@ -74,12 +83,17 @@ export class ReceivedDependencies {
   constructor(
     accept: Acceptance,
     limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes"> = DEFAULT_LIMITS,
+    announce: Announcement = () => undefined,
   ) {
     this.#accept = accept;
     this.#limits = limits;
+    this.#announce = announce;
   }
 
-  /** Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many. */
+  /**
+   * Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many, and
+   * `MalformedFrame` for one whose content is not what its hash says: others use what they find under that hash.
+   */
   add(frame: FrameReader): void {
     const { maxAnnouncements, maxAnnouncedBytes } = this.#limits;
     const size = frame.end(DependencyField.data) - frame.start(DependencyField.data);
@@ -98,29 +112,19 @@ export class ReceivedDependencies {
     } catch (cause) {
       throw new MalformedFrame(`dependency ${number} is not readable`, { cause });
     }
-    let loading: void | Received;
-    try {
-      loading = this.#accept({ hash, data }, number);
-    } catch (error) {
-      loading = Promise.reject(asError(error));
+    const value = this.#announce({ hash, data }, number);
+    // The hash of a value is that of its content, which has not come.
+    if (value === undefined && contentHash(frame.view(DependencyField.data)) !== hash) {
+      throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
     }
-    this.#known.set(number, loading ?? undefined);
-    if (!(loading instanceof Promise)) {
-      if (loading !== undefined) this.#values.set(hash, size);
-      return;
-    }
-    // Whoever needs the dependency gets the failure. Perhaps nobody does.
-    loading.catch(() => undefined);
-    loading.then(
-      () => this.#known.set(number, undefined),
-      () => undefined,
-    );
+    if (value !== undefined) this.#values.set(hash, size);
+    this.#known.set(number, value ?? { hash, data });
   }
 
   /** The value that was announced under this number, if one was. */
   valueOf(number: number): AnnouncedValue | undefined {
     const known = this.#known.get(number);
-    return known instanceof Promise ? undefined : known;
+    return isValue(known) ? known : undefined;
   }
 
   /** Forgets a value that the peer no longer has. Returns how many bytes announced it. */
@@ -139,12 +143,22 @@ export class ReceivedDependencies {
     return this.#values.has(hash);
   }
 
-  /** Whether there are values among these that have to be asked for. Throws for one that was never sent. */
+  /** Whether there are values among these that have to be asked for. */
   holdsValues(numbers: readonly number[]): boolean {
-    return numbers.some((number) => {
-      const known = this.#get(number);
-      return known !== undefined && !(known instanceof Promise);
-    });
+    return this.#values.size > 0 && numbers.some((number) => this.valueOf(number) !== undefined);
+  }
+
+  /** The numbers in a field of the frame that the reader stands on. Throws for one that was never sent. */
+  needs(frame: FrameReader, field: number): readonly number[] {
+    if (!frame.has(field)) return NONE;
+    if (frame.end(field) - frame.start(field) > this.#known.size * LONGEST_NUMBER_BYTES) {
+      throw new MalformedFrame("more dependencies are needed than were sent");
+    }
+    const numbers = frame.integers(field);
+    for (const number of numbers) {
+      if (!this.#known.has(number)) throw new MalformedFrame(`dependency ${number} was never sent`);
+    }
+    return numbers;
   }
 
   /** Nothing when all are here; otherwise a promise of that, which rejects when one of them cannot be had. */
@@ -165,19 +179,40 @@ export class ReceivedDependencies {
   #missing(numbers: readonly number[], held: object[]): Promise<object | void>[] {
     const missing: Promise<object | void>[] = [];
     for (const number of numbers) {
-      const known = this.#get(number);
-      const pending = known instanceof Promise ? known : known?.ready();
-      if (pending instanceof Promise) missing.push(pending);
+      const known = this.#known.get(number);
+      const pending = isValue(known) ? known.ready() : this.#load(number, known);
+      if (isPromise(pending)) missing.push(pending);
       else if (pending !== undefined) held.push(pending);
     }
     return missing;
   }
 
-  #get(number: number): Received {
-    const known = this.#known.get(number);
-    if (known === undefined && !this.#known.has(number)) {
-      throw new MalformedFrame(`dependency ${number} was never sent`);
+  #load(number: number, known: Dependency | Promise<void> | undefined): Promise<void> | undefined {
+    if (known === undefined || isPromise(known)) return known;
+    let loading: void | Promise<void>;
+    try {
+      loading = this.#accept(known);
+    } catch (error) {
+      loading = Promise.reject(asError(error));
     }
-    return known;
+    if (loading === undefined) {
+      this.#known.set(number, undefined);
+      return undefined;
+    }
+    this.#known.set(number, loading);
+    loading.then(
+      () => this.#known.set(number, undefined),
+      // Whoever needs the dependency gets the failure.
+      () => undefined,
+    );
+    return loading;
   }
+}
+
+function isValue(known: object | undefined): known is AnnouncedValue {
+  return known !== undefined && "ready" in known;
+}
+
+function isPromise<T>(value: T): value is Extract<T, Promise<unknown>> {
+  return types.isPromise(value);
 }

@@ -20,7 +20,14 @@ export { FrameReader, MalformedFrame } from "./frame-reader.ts";
 export { writePayloadFrame } from "./frame-writer.ts";
 export { IncomingPayloads, type PayloadFields } from "./incoming-payloads.ts";
 export { INLINE_LIMIT_BYTES, LEAST_MESSAGE_BYTES, type MessageSink, Outbox } from "./outbox.ts";
-export { Payload, type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
+export {
+  type OpenPayload,
+  Payload,
+  type PayloadPlace,
+  type PayloadStore,
+  STORE_FROM_BYTES,
+  storePayload,
+} from "./payload.ts";
 export {
   AbortField,
   ARGUMENT_FIELDS,
@@ -65,6 +72,7 @@ export {
   writeWanted,
   writeWelcome,
 } from "./response-frames.ts";
+export type { SlicedReading } from "./sliced-reading.ts";
 export { splitMessage } from "./split-message.ts";
 export {
   DEFAULT_ENCODING,

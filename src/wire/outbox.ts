@@ -131,39 +131,35 @@ export class Outbox {
 
   /**
    * Finds the way for a payload: inside the frame, through the store, or in chunks. Calls `write` with the place to name
-   * in the frame, at once or when its turn has come. The bytes may be reused when this returns.
+   * in the frame, at once or when its turn has come. The bytes may be reused when this returns, unless they are a `Buffer`
+   * that is `kept` as it is.
    */
-  place(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
+  place(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void, kept?: "kept"): void {
     const behind = this.#behind.get(id);
     if (behind !== undefined) {
-      const kept = copyPayload(payload);
-      behind.push(() => this.place(id, kept, write));
+      const bytes = keep(payload, kept);
+      behind.push(() => this.place(id, bytes, write, "kept"));
     } else if (payload.length <= (this.store === undefined ? this.#inlineBytes : STORE_FROM_BYTES)) {
       write({ bytes: payload instanceof PayloadParts ? copyPayload(payload) : payload });
     } else {
       const stored = this.store === undefined ? undefined : storePayload(this.store, payload);
-      if (stored === undefined) this.#cut(id, payload, write);
+      if (stored === undefined) this.#cut(id, keep(payload, kept), write);
       else write(stored.place);
     }
   }
 
   /** Like `place`, never through the store, and for a payload that stays as it is: it is not copied. */
   placeLasting(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
-    if (payload.length > this.#inlineBytes) this.#cut(id, payload, write, payload);
+    if (payload.length > this.#inlineBytes) this.#cut(id, payload, write);
     else write({ bytes: payload instanceof PayloadParts ? copyPayload(payload) : payload });
   }
 
-  #cut(
-    id: number,
-    payload: EncodedValue,
-    write: (place: PayloadPlace) => void,
-    lasting: EncodedValue = copyPayload(payload),
-  ): void {
+  #cut(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
     const total = payload.length;
     this.#behind.set(id, []);
     this.#bulks.push({
       id,
-      payload: lasting,
+      payload,
       offset: 0,
       finish: () => {
         write({ chunked: total });
@@ -235,4 +231,9 @@ export class Outbox {
       this.flush();
     }
   }
+}
+
+/** The bytes where nobody changes them. */
+function keep(payload: EncodedValue, kept: "kept" | undefined): Buffer {
+  return kept !== undefined && Buffer.isBuffer(payload) ? payload : copyPayload(payload);
 }

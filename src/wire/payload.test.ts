@@ -1,12 +1,20 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { copyPayload, encode, type PayloadSource, type Serializer, ValueDecoder } from "../values/index.ts";
+import { copyPayload, encode, type Serializer, ValueDecoder } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { RequestField, ResponseField } from "./fields.ts";
 import { FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { IncomingPayloads } from "./incoming-payloads.ts";
 import { Outbox } from "./outbox.ts";
-import { Payload, type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
+import {
+  type OpenPayload,
+  Payload,
+  type PayloadPlace,
+  type PayloadStore,
+  STORE_FROM_BYTES,
+  storePayload,
+} from "./payload.ts";
 import { OutcomeField, writeOutcome } from "./response-frames.ts";
 
 const decoder = new ValueDecoder();
@@ -18,6 +26,10 @@ class MemoryStore implements PayloadStore {
   readonly stored = new Map<string, Buffer>();
   readonly dropped: string[] = [];
   hasRoom = true;
+  /** Payloads that are open. */
+  opened = 0;
+  /** What was given back last: nothing from here on can be read. */
+  shrunkTo = Number.POSITIVE_INFINITY;
 
   put(payload: Parameters<PayloadStore["put"]>[0]): string | undefined {
     if (!this.hasRoom) return undefined;
@@ -30,16 +42,24 @@ class MemoryStore implements PayloadStore {
     if (this.stored.get(name)?.length !== length) throw new Error(`there is no ${name} of ${length} bytes`);
   }
 
-  take<T>(name: string, length: number, read: (source: PayloadSource) => T): T {
+  open(name: string, length: number): OpenPayload {
     this.check(name, length);
     const bytes = this.stored.get(name) ?? Buffer.alloc(0);
-    this.stored.delete(name);
-    return read({ length, read: (target, at) => void bytes.copy(target, 0, at, at + target.length) });
-  }
-
-  read<T>(name: string, length: number, read: (source: PayloadSource) => T): T {
-    const bytes = this.stored.get(name) ?? Buffer.alloc(0);
-    return read({ length, read: (target, at) => void bytes.copy(target, 0, at, at + target.length) });
+    this.opened++;
+    return {
+      length,
+      read: (target, at) => {
+        expect(at + target.length).toBeLessThanOrEqual(Math.min(length, this.shrunkTo));
+        bytes.copy(target, 0, at, at + target.length);
+      },
+      shrink: (end) => {
+        this.shrunkTo = end;
+      },
+      close: (taken) => {
+        this.opened--;
+        if (taken) this.stored.delete(name);
+      },
+    };
   }
 
   remove(name: string): void {
@@ -111,11 +131,141 @@ describe("Payload", () => {
   it.each([
     [STORE_FROM_BYTES, false],
     [STORE_FROM_BYTES + 1, true],
-    [16 * 1024 * 1024, true],
-    [16 * 1024 * 1024 + 1, false],
+    [64 * 1024 * 1024, true],
   ])("of %d bytes is stored: %s", (length, isStored) => {
     const stored = storePayload(new MemoryStore(), new Uint8Array(length));
     expect(stored?.length).toBe(isStored ? length : undefined);
+  });
+});
+
+describe("a large payload in a store", () => {
+  const MEGABYTE = 1024 * 1024;
+  const wanted = () => true;
+  const pattern = (length: number, seed: number) =>
+    Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 12) + seed) & 255);
+  const storeOf = (value: unknown) => {
+    const store = new MemoryStore();
+    const bytes = encode(value);
+    const payload = Payload.inStore(store, store.put(bytes) ?? "", bytes.length);
+    return { store, payload };
+  };
+
+  it.each([
+    [new Uint8Array(2 * MEGABYTE - 100), false],
+    [new Uint8Array(2 * MEGABYTE), true],
+  ])("is one of more than 2 MB", (value, isLarge) => {
+    expect(storeOf(value).payload.isLarge).toBe(isLarge);
+    expect(Payload.inMemory(encode(value)).isLarge).toBe(false);
+  });
+
+  it("is read a slice at a time from its end, so that others have their turns and no byte is there twice", async () => {
+    const data = [pattern(3 * MEGABYTE + 5, 1), pattern(1_600_000, 2)];
+    const { store, payload } = storeOf({ name: "x", data });
+    const reading = payload.readInSlices(decoder, undefined, wanted);
+    const rest: number[] = [];
+    let isDone = false;
+    void reading.done.then(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await turn();
+      rest.push(store.shrunkTo);
+    }
+    expect(rest.length).toBeGreaterThanOrEqual(6);
+    expect(rest).toEqual(rest.toSorted((a, b) => b - a));
+    expect(rest.at(-1)).toBeLessThan(1000);
+    const copy = reading.value() as { name: string; data: Uint8Array[] };
+    expect(copy.name).toBe("x");
+    expect(data.map((bytes, i) => Buffer.compare(bytes, copy.data[i] ?? new Uint8Array(0)))).toEqual([0, 0]);
+    expect([store.opened, store.stored.size]).toEqual([0, 0]);
+    payload.drop();
+    expect(store.dropped).toEqual([]);
+  });
+
+  it("takes turns with others", async () => {
+    const [first, second] = [storeOf(pattern(4 * MEGABYTE, 1)), storeOf(pattern(4 * MEGABYTE, 2))];
+    const readings = [first, second].map(({ payload }) => payload.readInSlices(decoder, undefined, wanted));
+    for (let i = 0; i < 4; i++) await turn();
+    expect(first.store.shrunkTo).toBe(second.store.shrunkTo);
+    expect(first.store.shrunkTo).toBeLessThan(3 * MEGABYTE);
+    await Promise.all(readings.map(({ done }) => done));
+    expect(readings.map((reading) => (reading.value() as Uint8Array)[MEGABYTE])).toEqual(
+      [1, 2].map((seed) => pattern(4 * MEGABYTE, seed)[MEGABYTE]),
+    );
+  });
+
+  it("gives a serializer all of its bytes, and blobs their own", async () => {
+    const bytes = encode(pattern(3 * MEGABYTE, 3));
+    const store = new MemoryStore();
+    const reading = Payload.inStore(store, store.put(bytes) ?? "", bytes.length).readInSlices(
+      decoder,
+      verbatim,
+      wanted,
+    );
+    await reading.done;
+    expect(Buffer.compare(reading.value() as Uint8Array, bytes)).toBe(0);
+
+    const data = pattern(3 * MEGABYTE, 4);
+    const blobs = storeOf([new Blob([data]), data]).payload.readInSlices(decoder, undefined, wanted);
+    await blobs.done;
+    const [blob, copy] = blobs.value() as [Blob, Uint8Array];
+    expect(Buffer.compare(new Uint8Array(await blob.arrayBuffer()), data)).toBe(0);
+    expect(Buffer.compare(copy, data)).toBe(0);
+  });
+
+  it("is not read to its end when nobody wants it any more, and its room is ours", async () => {
+    const { store, payload } = storeOf(pattern(8 * MEGABYTE, 5));
+    let isWanted = true;
+    const reading = payload.readInSlices(decoder, undefined, () => isWanted);
+    await turn();
+    await turn();
+    isWanted = false;
+    await reading.done;
+    expect(store.shrunkTo).toBeGreaterThan(5 * MEGABYTE);
+    expect([store.opened, store.stored.size]).toEqual([0, 0]);
+  });
+
+  it("that cannot be read says so, at once or when it turns out", async () => {
+    const store = new MemoryStore();
+    const nonsense = Payload.inStore(store, store.put(new Uint8Array(3 * MEGABYTE)) ?? "", 3 * MEGABYTE);
+    expect(() => nonsense.readInSlices(decoder, undefined, wanted)).toThrow("no supported format");
+    // It remains what it was, until somebody drops it.
+    expect([store.opened, store.stored.size]).toEqual([0, 1]);
+    nonsense.drop();
+    nonsense.drop();
+    expect(store.dropped).toEqual(["p0"]);
+
+    const { store: failing, payload } = storeOf(pattern(3 * MEGABYTE, 6));
+    const reading = payload.readInSlices(decoder, undefined, wanted);
+    failing.shrunkTo = 0;
+    await expect(reading.done).rejects.toThrow();
+    expect([failing.opened, failing.stored.size]).toEqual([0, 0]);
+  });
+
+  it("that is held can be read when its name is gone", () => {
+    const { store, payload } = storeOf("text");
+    payload.hold();
+    store.stored.clear();
+    expect(payload.read(decoder, undefined)).toBe("text");
+    expect(store.opened).toBe(0);
+    const { store: other, payload: unread } = storeOf("text");
+    unread.hold();
+    unread.drop();
+    expect([other.opened, other.stored.size]).toEqual([0, 0]);
+  });
+
+  it("whose reading fails is still where it was: another worker may need it", () => {
+    const { store, payload } = storeOf("text");
+    const refusing: Serializer = {
+      dumps: () => new Uint8Array(0),
+      loads: () => {
+        throw new RangeError("not mine");
+      },
+    };
+    const failing = { decodeFrom: () => refusing.loads(new Uint8Array(0)) } as unknown as ValueDecoder;
+    expect(() => payload.read(failing, undefined)).toThrow(RangeError);
+    expect([store.opened, store.stored.size]).toEqual([0, 1]);
+    expect(payload.read(decoder, undefined)).toBe("text");
   });
 });
 

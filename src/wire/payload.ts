@@ -1,9 +1,10 @@
 import type { EncodedValue, PayloadSource, Serializer, ValueDecoder } from "../values/index.ts";
+import { SlicedReading } from "./sliced-reading.ts";
 
 /** Payloads above this size go through the store where peers share one. */
 export const STORE_FROM_BYTES = 64 * 1024;
-/** Payloads above this size do not: writing one holds up everything else for too long. */
-const STORE_LIMIT_BYTES = 16 * 1024 * 1024;
+/** Payloads in a store above this size are large: reading one takes more than 2 ms, since new memory costs 0.9 ms for each MB. */
+const LARGE_BYTES = 2 * 1024 * 1024;
 
 /**
  * A place outside of messages, such as files in memory, where peers leave large payloads for each other. Whoever has
@@ -14,14 +15,20 @@ export interface PayloadStore {
   put(payload: EncodedValue): string | undefined;
   /** Throws unless a peer can have stored a payload of this length under this name. */
   check(name: string, length: number): void;
-  /** Takes the payload that a peer has stored: `read` reads what it needs of it. Throws like `check`. */
-  take<T>(name: string, length: number, read: (source: PayloadSource) => T): T;
-  /** Reads a payload that stays where it is and whose it is. Throws like `check`. */
-  read<T>(name: string, length: number, read: (source: PayloadSource) => T): T;
+  /** Opens the payload that a peer has stored. It can be read from then on, whatever becomes of the peer. Throws like `check`. */
+  open(name: string, length: number): OpenPayload;
   /** Removes a payload that this process has stored. */
   remove(name: string): void;
   /** Takes over the room of a payload that nobody reads. Throws for a name that a peer cannot have stored. */
   drop(name: string, length: number): void;
+}
+
+/** A payload of a store that is being read. */
+export interface OpenPayload extends PayloadSource {
+  /** Nothing from `end` on will be read any more: its room may be given back. */
+  shrink(end: number): void;
+  /** Nothing more will be read. `taken`: its room is ours from now on. */
+  close(taken: boolean): void;
 }
 
 /** How a frame says where its payload is. */
@@ -39,6 +46,10 @@ export type PayloadPlace =
 interface StoredPayload {
   readonly store: PayloadStore;
   readonly name: string;
+  /** Set while it is kept open. */
+  open: OpenPayload | undefined;
+  /** It has been read or dropped. */
+  isGone: boolean;
 }
 
 const OWNED = { owned: true } as const;
@@ -75,7 +86,7 @@ export class Payload {
 
   /** What `store` has under `name`. */
   static inStore(store: PayloadStore, name: string, length: number): Payload {
-    return new Payload(NO_BYTES, 0, length, { store, name });
+    return new Payload(NO_BYTES, 0, length, { store, name, open: undefined, isGone: false });
   }
 
   get length(): number {
@@ -84,6 +95,11 @@ export class Payload {
 
   get isStored(): boolean {
     return typeof this.#origin === "object";
+  }
+
+  /** Whether reading it at once would hold up everything else for too long. */
+  get isLarge(): boolean {
+    return this.isStored && this.length > LARGE_BYTES;
   }
 
   get #stored(): StoredPayload | undefined {
@@ -99,12 +115,12 @@ export class Payload {
 
   /**
    * The value: what `serializer` makes of the bytes, else what `decoder` does. Throws when the bytes are not the payload
-   * of a value, and what the serializer throws.
+   * of a value, and what the serializer throws: the payload is still where it was then.
    */
   read(decoder: ValueDecoder, serializer: Serializer | undefined): unknown {
     const stored = this.#stored;
     if (stored !== undefined && serializer === undefined) {
-      return stored.store.take(stored.name, this.length, (source) => decoder.decodeFrom(source));
+      return this.#take(stored, (source) => decoder.decodeFrom(source));
     }
     if (this === Payload.NONE) return undefined;
     if (serializer === undefined) {
@@ -115,11 +131,29 @@ export class Payload {
     return serializer.loads(buffer.subarray(start, end));
   }
 
+  /**
+   * Begins to read a large payload. What is not binary data is decoded at once, and may throw as `read` does. The reading
+   * ends early when `isWanted` says that nobody wants the value any more.
+   */
+  readInSlices(decoder: ValueDecoder, serializer: Serializer | undefined, isWanted: () => boolean): SlicedReading {
+    const stored = this.#stored;
+    if (stored === undefined) throw new TypeError("the payload is not in a store");
+    const open = this.#open(stored);
+    try {
+      const reading = new SlicedReading(open, decoder, serializer, isWanted);
+      stored.isGone = true;
+      return reading;
+    } catch (error) {
+      this.#close(stored, false);
+      throw error;
+    }
+  }
+
   /** The same in memory: one in a store is taken out of it. */
   intoMemory(): Payload {
     const stored = this.#stored;
     if (stored === undefined) return this;
-    const buffer = stored.store.take(stored.name, this.length, (source) => {
+    const buffer = this.#take(stored, (source) => {
       const whole = Buffer.allocUnsafeSlow(source.length);
       source.read(whole, 0);
       return whole;
@@ -127,17 +161,51 @@ export class Payload {
     return Payload.inMemory(buffer, 0, buffer.length, true);
   }
 
-  /** Nobody reads it. */
+  /** Keeps one in a store readable when the peer is gone, and all that it stored. */
+  hold(): void {
+    const stored = this.#stored;
+    if (stored !== undefined) this.#open(stored);
+  }
+
+  /** Nobody reads it, or somebody has read it. */
   drop(): void {
     const stored = this.#stored;
-    stored?.store.drop(stored.name, this.length);
+    if (stored === undefined || stored.isGone) return;
+    if (stored.open !== undefined) return this.#close(stored, true);
+    stored.isGone = true;
+    stored.store.drop(stored.name, this.length);
+  }
+
+  #open(stored: StoredPayload): OpenPayload {
+    stored.open ??= stored.store.open(stored.name, this.length);
+    return stored.open;
+  }
+
+  #close(stored: StoredPayload, taken: boolean): void {
+    const { open } = stored;
+    stored.open = undefined;
+    stored.isGone = taken;
+    open?.close(taken);
+  }
+
+  /** A payload that could not be read remains what it was: another try, or another worker, may need it. */
+  #take<T>(stored: StoredPayload, read: (source: PayloadSource) => T): T {
+    const open = this.#open(stored);
+    let taken = false;
+    try {
+      const value = read(open);
+      taken = true;
+      return value;
+    } finally {
+      this.#close(stored, taken);
+    }
   }
 }
 
-/** Stores a payload of a suitable size. Returns nothing for other sizes, and when there is no room. */
+/** Stores a payload unless it is small. Returns nothing for small ones, and when there is no room. */
 export function storePayload(store: PayloadStore, payload: EncodedValue): Payload | undefined {
   const { length } = payload;
-  if (length <= STORE_FROM_BYTES || length > STORE_LIMIT_BYTES) return undefined;
+  if (length <= STORE_FROM_BYTES) return undefined;
   const name = store.put(payload);
   return name === undefined ? undefined : Payload.inStore(store, name, length);
 }

@@ -175,6 +175,9 @@ describe("a WorkerProxy", () => {
     expect(() => new WorkerProxy({ poolUri: "http://somewhere" })).toThrow(/there is no discovery "http:"/);
     expect(() => new WorkerProxy({ workers: "a" as unknown as string[] })).toThrow(/workers/);
     expect(() => new WorkerProxy({ workers: [] })).toThrow(/quorum of 1 cannot be reached with a list of 0 workers/);
+    expect(() => new WorkerProxy({ namespace: "a", lease: 1, quorum: 2 })).toThrow(
+      /WorkerProxy: a quorum of 2 cannot be reached with a lease of 1/,
+    );
   });
 });
 

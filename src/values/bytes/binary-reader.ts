@@ -6,6 +6,8 @@ import { MalformedPayload } from "./malformed-payload.ts";
 export interface BinaryData {
   /** Fills `target` with the bytes from `at` on. */
   copy(target: Uint8Array, at: number): void;
+  /** The same, at any time before the value is used. */
+  fill(target: Uint8Array, at: number): void;
   /** The memory that the bytes are in, for as long as anybody likes; nothing if they must be copied. */
   share(at: number, length: number): Place | undefined;
   /** Memory of nothing but those bytes, where all of it is to stay. */
@@ -34,7 +36,7 @@ interface Piece {
 
 /** Gives out the binary data of a payload. */
 export class BinaryReader {
-  static readonly NONE = new BinaryReader([], { copy: () => {}, share: () => undefined });
+  static readonly NONE = new BinaryReader([], { copy: () => {}, fill: () => {}, share: () => undefined });
 
   readonly #stored: readonly Stored[];
   readonly #data: BinaryData;
@@ -57,9 +59,15 @@ export class BinaryReader {
   /** All of buffer `index` as a buffer of its own. */
   whole(index: number): ArrayBufferLike {
     const stored = this.#get(index);
-    const piece = stored.pieces[0];
-    if (stored.kind === WINDOWS || piece === undefined) throw noSuchPart();
-    return this.#make(stored, piece).buffer;
+    return this.#make(stored, onlyPiece(stored)).buffer;
+  }
+
+  /** The bytes of buffer `index`. */
+  bytes(index: number): Uint8Array<ArrayBuffer> {
+    const { length, at } = onlyPiece(this.#get(index));
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+    this.#data.copy(bytes, at);
+    return bytes;
   }
 
   /** Where `length` bytes from `from` on of buffer `index` are now. */
@@ -93,7 +101,7 @@ export class BinaryReader {
       stored.kind === RESIZABLE
         ? Reflect.construct(ArrayBuffer, [piece.length, { maxByteLength: stored.limit }])
         : Buffer.allocUnsafeSlow(piece.length).buffer;
-    this.#data.copy(new Uint8Array(buffer), piece.at);
+    this.#data.fill(new Uint8Array(buffer), piece.at);
     return { buffer, offset: 0 };
   }
 }
@@ -144,6 +152,11 @@ function readEntry(reader: ByteReader, places: Places): Stored {
   const piece = readPiece(reader, 0, places);
   if (kind === RESIZABLE && piece.length > limit) throw new MalformedPayload("a buffer is larger than its limit");
   return { kind, limit, pieces: [piece] };
+}
+
+function onlyPiece({ kind, pieces: [piece] }: Stored): Piece {
+  if (kind === WINDOWS || piece === undefined) throw noSuchPart();
+  return piece;
 }
 
 function readPiece(reader: ByteReader, from: number, places: Places): Piece {

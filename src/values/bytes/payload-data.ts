@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { ALIGNMENT } from "./binary-layout.ts";
 import type { BinaryData } from "./binary-reader.ts";
 
@@ -9,6 +10,8 @@ export interface PayloadSource {
   readonly length: number;
   /** Fills all of `target` with the bytes from `at` on, or throws. */
   read(target: Uint8Array, at: number): void;
+  /** The same, at any time before the value is used. Where it is missing, `read` does it. */
+  readLater?(target: Uint8Array, at: number): void;
 }
 
 /** The binary data of a payload in memory, which begins at `start` of `bytes`. */
@@ -28,11 +31,15 @@ export class DataInMemory implements BinaryData {
     target.set(this.#bytes.subarray(from, from + target.length));
   }
 
+  fill(target: Uint8Array, at: number): void {
+    this.copy(target, at);
+  }
+
   share(at: number, length: number): { buffer: ArrayBuffer; offset: number } | undefined {
     if (!this.#owned || length < SHARED_SIZE) return undefined;
     const { buffer, byteOffset } = this.#bytes;
     const offset = byteOffset + this.#start + at;
-    return offset % ALIGNMENT === 0 && buffer instanceof ArrayBuffer ? { buffer, offset } : undefined;
+    return offset % ALIGNMENT === 0 && types.isArrayBuffer(buffer) ? { buffer, offset } : undefined;
   }
 }
 
@@ -46,6 +53,11 @@ export class DataInSource implements BinaryData {
 
   copy(target: Uint8Array, at: number): void {
     this.#source.read(target, at);
+  }
+
+  fill(target: Uint8Array, at: number): void {
+    if (this.#source.readLater === undefined) this.#source.read(target, at);
+    else this.#source.readLater(target, at);
   }
 
   share(): undefined {

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { type BinarySection, readTrailer, TRAILER_SIZE } from "./binary-layout.ts";
 import { type BinaryData, BinaryReader } from "./binary-reader.ts";
 import { ByteReader } from "./byte-reader.ts";
@@ -31,7 +32,7 @@ const known = new WeakSet<ArrayBufferLike>();
 
 /** Whether this is memory of a shared value, which travels as a copy. Other memory of the process does not travel. */
 export function isSharedMemory(buffer: object): boolean {
-  return buffer instanceof SharedArrayBuffer && known.has(buffer);
+  return types.isSharedArrayBuffer(buffer) && known.has(buffer);
 }
 
 /** Reads a payload into memory that threads can share. Throws `MalformedPayload`, and whatever `source.read` throws. */
@@ -84,6 +85,10 @@ export class DataInShared implements BinaryData {
       else high = middle;
     }
     target.set(new Uint8Array(this.#rest, at - (this.#ends[low - 1]?.sum ?? 0), target.length));
+  }
+
+  fill(target: Uint8Array, at: number): void {
+    this.copy(target, at);
   }
 
   share(): undefined {

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
 import { Refusal } from "../refusal.ts";
@@ -28,7 +29,7 @@ export const blobState: InternalState<Blob> = {
   },
   readShell(reader, variant) {
     const type = reader.text();
-    const bytes = new Uint8Array(reader.binary.whole(reader.varint()));
+    const bytes = reader.binary.bytes(reader.varint());
     if (variant === PLAIN) return new Blob([bytes], { type });
     const name = reader.text();
     const lastModified = reader.value();
@@ -87,7 +88,7 @@ function piecesOf(blob: Blob): ArrayBuffer[] | undefined {
     let answer: number | undefined;
     call(reader, "pull", (status: number, piece: unknown) => {
       answer = status;
-      if (piece instanceof ArrayBuffer) pieces.push(piece);
+      if (types.isArrayBuffer(piece)) pieces.push(piece);
     });
     if (answer === 0) return pieces;
     if (answer === undefined || answer < 0) return undefined;

@@ -6,6 +6,8 @@ import { UntakenMessages } from "./untaken-messages.ts";
 
 /** The first byte of a message that begins with a cancellation. */
 const CANCEL_TAG = (RequestField.cancel << 3) | 2;
+/** Most cancellations in a message that are looked at: this thread has others to answer. */
+const MOST_NOTED = 100_000;
 /** How long the output of a task thread is waited for when it ends, in milliseconds. */
 const LAST_OUTPUT_MS = 1000;
 /** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
@@ -162,7 +164,7 @@ export class TaskLane {
   #noteCancelled(session: LaneSession, buffer: Buffer, start: number, end: number): void {
     const frame = this.#reader.open(buffer, start, end);
     try {
-      while (frame.next() === RequestField.cancel) {
+      for (let noted = 0; noted < MOST_NOTED && frame.next() === RequestField.cancel; noted++) {
         this.#watchdog.cancelled(session.number, frame.integer(CancelField.id));
       }
     } catch {
@@ -179,7 +181,9 @@ export class TaskLane {
   }
 
   #letGoOn(): void {
-    for (const { stream } of this.#heldUp) stream.resume();
+    const sessions = [...this.#heldUp];
     this.#heldUp.clear();
+    // Each may be held up again at once, by messages of it that had been read before.
+    for (const { stream } of sessions) stream.resume();
   }
 }

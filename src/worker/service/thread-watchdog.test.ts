@@ -53,6 +53,17 @@ describe("a thread that does not respond", () => {
     expect(reasons).toEqual(["a task that nobody waited for blocked it"]);
   });
 
+  it("is given up for a cancelled task, however much a greedy caller has cancelled before", () => {
+    const { board, reasons, watchdog } = setUp();
+    board.live = 2;
+    board.occupy(2, 5, Number.POSITIVE_INFINITY);
+    board.lastDeadline = Number.POSITIVE_INFINITY;
+    for (let id = 0; id < 150_000; id++) watchdog.cancelled(1, id);
+    watchdog.cancelled(2, 5);
+    vi.advanceTimersByTime(LONG_MS);
+    expect(reasons).toEqual(["a task that nobody waited for blocked it"]);
+  });
+
   it("is given up when the caller of the task that it is in is gone", () => {
     const { board, reasons, watchdog } = setUp();
     board.live = 2;

@@ -9,7 +9,9 @@ import {
   type ListenAddress,
   PREFIX_BYTES,
   type ServerStream,
+  SMALL_REQUEST_BYTES,
   StatusCode,
+  type UnaryHandler,
 } from "../../grpc/index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import { peerIdentity } from "../../security/index.ts";
@@ -49,6 +51,8 @@ export interface WorkerServiceOptions {
   readonly threads: number;
   /** Tasks that may run at once in all threads; 0 for no limit. */
   readonly maxConcurrency: number;
+  /** Sessions that one connection may have at once, for each task thread. */
+  readonly maxSessions: number;
   readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits">;
   readonly resourceLimits: ResourceLimits | undefined;
   /** What tasks call other workers with; nothing if those use no TLS. */
@@ -95,11 +99,14 @@ export class WorkerService {
     this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
     const tell = (lane: number, order: ShareOrder): void => this.#lanes[lane]?.tell(order);
     this.#shares = new ProcessShares(options.thread.shareBudget, tell);
-    server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
-    server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
+    const maxSessions = options.maxSessions * laneCount(options);
+    server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream), maxSessions);
+    const addUnary = (method: string, handler: UnaryHandler): void =>
+      server.addUnary(`/wool.v1.Worker/${method}`, handler, SMALL_REQUEST_BYTES);
+    addUnary("Idle", () => encodeIdleResponse(this.idleSeconds()));
     const metadata = JSON.stringify({ uid: options.uid, pid: process.pid, ...options.about });
-    server.addUnary("/wool.v1.Worker/Describe", () => encodeDescribeResponse(metadata));
-    server.addUnary("/wool.v1.Worker/Stop", async (request) => {
+    addUnary("Describe", () => encodeDescribeResponse(metadata));
+    addUnary("Stop", async (request) => {
       let timeout: number;
       try {
         timeout = readStopRequest(request);
@@ -241,11 +248,14 @@ export class WorkerService {
 
   #accept(stream: ServerStream): void {
     let session: ServedSession | undefined;
+    // A hello needs no more.
+    stream.limitMessages(SMALL_REQUEST_BYTES);
     stream.handle({
       message: (buffer, start, end) => {
-        if (session === undefined)
+        if (session === undefined) {
           session = this.#welcome(stream, new FrameReader(LAST_REQUEST_FIELD).open(buffer, start, end));
-        else session.lane.hand(session, buffer, start, end);
+          stream.limitMessages(Number.POSITIVE_INFINITY);
+        } else if (end > start) session.lane.hand(session, buffer, start, end);
       },
       drain: () => {
         if (session !== undefined) this.#reportSent(session);

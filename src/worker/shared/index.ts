@@ -17,6 +17,7 @@ export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { ThreadBoard } from "./thread-board.ts";
 export {
   type FromThread,
+  messageWeight,
   SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
   type ThreadConfig,

@@ -84,9 +84,9 @@ export class ThreadBoard {
     return Atomics.load(this.#integers, BELL);
   }
 
-  /** Adds to the bytes that the thread has taken in. Wraps around. */
-  consume(bytes: number): void {
-    Atomics.add(this.#integers, CONSUMED, bytes);
+  /** Adds to the weight of the messages that the thread has taken in. Wraps around. */
+  consume(weight: number): void {
+    Atomics.add(this.#integers, CONSUMED, weight);
   }
 
   get consumed(): number {

@@ -140,8 +140,10 @@ export class ExecutorSession implements ShareSession {
       stalled: () => options.stalled(this),
     });
     this.#shares = options.shares;
-    this.received = new ReceivedDependencies((dependency, named) =>
-      isShare(dependency) ? this.#shares.announce(this, named, dependency) : acceptDependency(dependency),
+    this.received = new ReceivedDependencies(
+      (dependency) => acceptDependency(dependency),
+      limits,
+      (dependency, named) => (isShare(dependency) ? this.#shares.announce(this, named, dependency) : undefined),
     );
     // Functions and classes that came from the caller go back by name, and so do shared values.
     const holds = (hash: string): boolean => this.received.hasValue(hash);
@@ -175,14 +177,12 @@ export class ExecutorSession implements ShareSession {
       ? Uint8Array.from(frame.view(PoolReferenceField.balancer))
       : undefined;
     this.announce(known === undefined ? 1 : 0, description.length + (encoded?.length ?? 0));
-    const loading = this.received.ready(frame.integers(PoolReferenceField.needs));
-    // Whoever uses the balancer is told that its code could not be loaded.
-    loading?.catch(() => undefined);
+    const needs = this.received.needs(frame, PoolReferenceField.needs);
     const balancer =
       encoded === undefined
         ? undefined
         : async (): Promise<unknown> => {
-            await loading;
+            await this.received.ready(needs);
             return this.decoder.decode(encoded);
           };
     this.pools.set(number, open({ description, balancer }, known));

@@ -28,6 +28,8 @@ export class RemoteRoutine {
   readonly #needs: readonly number[];
   /** It captured shared values, which may not be here when a task starts. */
   readonly #holdsValues: boolean;
+  /** What the code needs has been asked for. */
+  #isAskedFor = false;
   #loading: Promise<unknown> | undefined;
   #fn: AnyFunction | undefined;
   /** The weak collections that the function captured, once it has been made. */
@@ -50,22 +52,27 @@ export class RemoteRoutine {
     this.isForeign = encoding === "json";
     this.refusal = refusalOf(this.#target, encoding);
     this.#received = received;
-    this.#needs = frame.integers(RouteField.needs);
+    this.#needs = received.needs(frame, RouteField.needs);
     this.#holdsValues = received.holdsValues(this.#needs);
-    this.#loading = this.#holdsValues ? undefined : received.ready(this.#needs);
+  }
+
+  /** Set while what the code needs is being loaded, which begins when this is read. To be read right before the function is. */
+  get loading(): Promise<unknown> | undefined {
+    if (this.#holdsValues) return this.#received.ready(this.#needs);
+    if (!this.#isAskedFor) this.#loadNeeds();
+    if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  #loadNeeds(): void {
+    this.#isAskedFor = true;
+    this.#loading = this.#received.ready(this.#needs);
     this.#loading?.then(
       () => {
         this.#loading = undefined;
       },
       () => undefined,
     );
-  }
-
-  /** Set while what the code needs is being loaded. To be asked right before the function is. */
-  get loading(): Promise<unknown> | undefined {
-    if (this.#holdsValues) return this.#received.ready(this.#needs);
-    if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
-    return this.#loading;
   }
 
   /** Loads the function that the target names. The next task tries again after a failure. */

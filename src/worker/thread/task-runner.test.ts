@@ -1,12 +1,15 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../../errors.ts";
+import { type Dependency, ModuleUnavailable } from "../../functions/index.ts";
 import { PoolDirectory, payloadFiles } from "../../host/index.ts";
 import { currentCallContext } from "../../routine/call-context.ts";
 import type { CallCarrier } from "../../routine/index.ts";
 import { currentTask } from "../../routine/task.ts";
+import { events, type TaskEvent } from "../../telemetry/index.ts";
 import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
@@ -30,6 +33,8 @@ interface TaskSetup {
   readonly codeLoading?: Promise<void>;
   readonly serializer?: Serializer;
   readonly pool?: CallCarrier;
+  /** Thrown when the code is put together. */
+  readonly unavailable?: ModuleUnavailable;
   /** The arguments go through a file. */
   readonly file?: boolean;
 }
@@ -58,8 +63,10 @@ function setUp(maxConcurrency = 0) {
     leave: () => void shown.left++,
   };
   const carrier = { call: () => Promise.resolve(), stream: async function* () {} };
+  const loading: Promise<void>[] = [];
   const session = {
     callerId: "caller",
+    received: { ready: ([number = -1]: readonly number[]) => loading[number] },
     tasks: new TaskTable(),
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
@@ -93,7 +100,10 @@ function setUp(maxConcurrency = 0) {
       streams: setup.streams ?? false,
       method: setup.method ?? false,
       loading: setup.codeLoading,
-      function: () => fn,
+      function: () => {
+        if (setup.unavailable !== undefined) throw setup.unavailable;
+        return fn;
+      },
       serializer: () => setup.serializer,
     } as unknown as RemoteRoutine;
     const id = ++lastId;
@@ -108,7 +118,7 @@ function setUp(maxConcurrency = 0) {
           : Payload.inMemory(buffer),
       pool: setup.pool,
       context: undefined,
-      loading: () => setup.loading,
+      needs: setup.loading === undefined ? [] : [loading.push(setup.loading) - 1],
       timeout,
     };
     runner.take(ready);
@@ -496,6 +506,60 @@ describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
     expect(sent).toHaveLength(4);
   });
 
+  it("that are large are read while others run, and their task then", async () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
+    const { runner, sent, take, counts } = setUp();
+    const large = new Uint8Array(5_000_000).fill(3);
+    take((bytes: Uint8Array) => [bytes.length, bytes[4_000_000]], { args: [large], file: true });
+    const serializer = { dumps: ([bytes]: Uint8Array[]) => bytes, loads: (bytes: Uint8Array) => [bytes] } as Serializer;
+    take((bytes: Uint8Array) => bytes.length, { args: [large], file: true, serializer });
+    const dismissed = take(() => expect.unreachable(), { args: [large], file: true });
+    take((x: number) => x, { args: [1] });
+    expect(sent).toEqual([["result", 3, 1]]);
+    runner.dismiss(dismissed, "enough");
+    await vi.waitFor(() => expect(counts.ended).toBe(4));
+    expect(sent.slice(2)).toEqual(
+      expect.arrayContaining([
+        ["result", 0, [5_000_000, 3]],
+        ["result", 1, 5_000_000],
+      ]),
+    );
+    expect([sent.length, runner.live]).toEqual([4, 0]);
+  });
+
+  it("that cannot be read fail their task, and their room is taken over", async () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
+    const { sent, take } = setUp();
+    const serializer: Serializer = {
+      dumps: () => new Uint8Array(5_000_000),
+      loads: () => {
+        throw new RangeError("not mine");
+      },
+    };
+    take(() => expect.unreachable(), { file: true, serializer });
+    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    expect(sent).toMatchObject([["raised", 0, { message: "not mine" }]]);
+    const files = stored().length;
+    payloadFiles.put(new Uint8Array(10));
+    expect(stored()).toHaveLength(files);
+  });
+
+  it("remain the caller's when modules are missing", () => {
+    payloadFiles.useDirectory(directory.bulkDirectory());
+    const { take, session } = setUp();
+    const wanted: unknown[] = [];
+    Object.assign(session, { wantCode: (...about: unknown[]) => wanted.push(about) });
+    const missing = new ModuleUnavailable("./x.mjs cannot be loaded", { hash: "abc" } as unknown as Dependency);
+    const args = [new Uint8Array(200_000).fill(1)];
+    take(() => expect.unreachable(), { args, file: true, unavailable: missing });
+    expect(wanted).toEqual([[0, "./x.mjs cannot be loaded", ["abc"]]]);
+    const names = stored();
+    payloadFiles.put(new Uint8Array(200_000).fill(2));
+    const contents = names.map((name) => readFileSync(join(directory.bulkDirectory(), name)));
+    const sent = encode(args);
+    expect(contents.some((bytes) => bytes.subarray(0, sent.length).equals(sent))).toBe(true);
+  });
+
   it.each(["parked", "loading"])(
     "of tasks that are cancelled while %s are taken over, to be written again",
     async (state) => {
@@ -523,7 +587,7 @@ describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
 });
 
 describe("maxConcurrency", () => {
-  it("bounds what runs, starts the others in order, and passes over those that were cancelled", async () => {
+  it("bounds what runs, starts the others in order, passes over those that were cancelled, and tells of all", async () => {
     type Action = { readonly kind: "take" | "end" | "dismiss"; readonly which: number };
     const action: fc.Arbitrary<Action> = fc.record({
       kind: fc.constantFrom("take", "take", "end", "dismiss"),
@@ -534,6 +598,9 @@ describe("maxConcurrency", () => {
         const { runner, take } = setUp(most);
         const gates = new Gates();
         const tasks: RunningTask[] = [];
+        const told: TaskEvent[] = [];
+        using _ = events.on("task", (event) => told.push(event));
+        const cancelled = new Set<string>();
         const cancelledBeforeStart = new Set<number>();
         const pick = <T>(from: readonly T[], which: number): T | undefined => from[which % Math.max(1, from.length)];
         for (const { kind, which } of actions) {
@@ -547,6 +614,7 @@ describe("maxConcurrency", () => {
               which,
             );
             if (task === undefined) continue;
+            cancelled.add(task.id);
             if (task.state === "parked") cancelledBeforeStart.add(task.sequence);
             runner.dismiss(task, "enough");
           }
@@ -560,6 +628,13 @@ describe("maxConcurrency", () => {
         }
         expect(gates.entered).toEqual([...tasks.keys()].filter((n) => !cancelledBeforeStart.has(n)));
         expect(runner.live).toBe(0);
+        await turn();
+        // Whoever observes tasks hears of each stage once and in order.
+        for (const { id, sequence } of tasks) {
+          const stages = told.flatMap(({ task, type, outcome }) => (task.id === id ? [outcome ?? type] : []));
+          const code = cancelledBeforeStart.has(sequence) ? [] : ["task-started", "task-stopped"];
+          expect(stages).toEqual(["task-scheduled", ...code, cancelled.has(id) ? "cancelled" : "returned"]);
+        }
       }),
       { numRuns: 50 },
     );

@@ -5,9 +5,10 @@ import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { areTasksObserved } from "../../telemetry/index.ts";
 import { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
-import { type Payload, ResponseField } from "../../wire/index.ts";
+import { type Payload, ResponseField, type SlicedReading } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import { GeneratorRun, isAwaited } from "./generator-run.ts";
 import type { RunningTask } from "./running-task.ts";
@@ -24,11 +25,13 @@ export interface ReadyTask {
   readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
-  /** Has what the arguments need loaded: a promise while that takes. */
-  readonly loading: (() => Promise<unknown> | undefined) | undefined;
+  /** The dependencies that the arguments need, by number. */
+  readonly needs: readonly number[];
   /** Longest execution in milliseconds; 0 for no limit. */
   readonly timeout: number;
 }
+
+type TaskFunction = (this: unknown, ...args: unknown[]) => unknown;
 
 /** How a runner is set up. */
 export interface TaskRunnerOptions {
@@ -73,10 +76,12 @@ export class TaskRunner {
 
   /** Starts a task, or parks it. */
   take(ready: ReadyTask): void {
+    const { task } = ready;
+    if (areTasksObserved()) task.observe();
     if (this.#parking === undefined) this.#start(ready);
     else {
-      const { task } = ready;
       this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
+      if (task.state === "parked") task.stages?.scheduled(task.worker);
     }
   }
 
@@ -98,8 +103,12 @@ export class TaskRunner {
   abandon(task: RunningTask, reason: unknown): void {
     task.session.tasks.delete(task.wireId);
     task.wireId = -1;
+    task.exception = reason;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed(isA(TaskTimeout, reason) ? "timed-out" : "cancelled", reason);
     if (task.state === "parked") {
       task.state = "ended";
+      task.dropEarly();
       this.#parking?.remove(task);
       return;
     }
@@ -111,14 +120,14 @@ export class TaskRunner {
   }
 
   #start(ready: ReadyTask): void {
-    const { task, timeout } = ready;
+    const { task, needs, timeout } = ready;
     const { session, routine } = task;
     task.state = "running";
     session.started(task);
     this.#options.occupancy.started(task, timeout);
     this.#live++;
     if (timeout > 0) this.#limitTime(task, timeout);
-    const loading = ready.loading?.();
+    const loading = needs.length === 0 ? undefined : session.received.ready(needs);
     const routineLoading = routine.loading;
     if (loading === undefined && routineLoading === undefined) {
       this.#run(ready);
@@ -145,6 +154,8 @@ export class TaskRunner {
     const { session, routine, wireId } = task;
     const isUnavailable = isA(ModuleUnavailable, error);
     if (isUnavailable && wireId >= 0) {
+      // It comes again.
+      task.stages = undefined;
       session.wantCode(wireId, error.message, [error.dependency.hash]);
       this.#ended(task);
       return;
@@ -154,27 +165,65 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
+  /** Reads the arguments, and has the code run when they are there. */
   #run(ready: ReadyTask): void {
-    const { task, args: payload, pool: carrier, context } = ready;
+    const { task, args: payload } = ready;
     const { session, routine } = task;
-    let isEntered = false;
+    let fn: TaskFunction;
+    let callContext: CallContext;
+    let args: unknown;
+    try {
+      // The arguments come last: if modules are missing for the rest, they are left alone and remain the caller's.
+      fn = routine.function() as TaskFunction;
+      callContext = this.#contextOf(ready);
+      if (payload.isLarge) {
+        this.#runLater(
+          ready,
+          payload.readInSlices(session.decoder, routine.serializer(), () => task.wireId >= 0),
+          (given) => this.#enter(task, fn, callContext, given),
+        );
+        return;
+      }
+      args = payload.read(session.decoder, routine.serializer());
+      connect(task);
+    } catch (error) {
+      // A module may turn out not to be what the code asks for only when that is put together.
+      if (isA(ModuleUnavailable, error)) return this.#unloadable(ready, error);
+      payload.drop();
+      this.#raise(task, error);
+      return;
+    }
+    this.#enter(task, fn, callContext, args);
+  }
+
+  /** Runs a task when its large arguments are there, unless nobody wants its result by then. */
+  #runLater({ task }: ReadyTask, reading: SlicedReading, enter: (args: unknown) => void): void {
+    connect(task);
+    const run = (): void => {
+      if (task.wireId >= 0) enter(reading.value());
+      else this.#ended(task);
+    };
+    reading.done.then(run).catch((error: unknown) => this.#raise(task, error));
+    this.#options.touched(task.session);
+  }
+
+  #contextOf({ task, pool: carrier, context }: ReadyTask): CallContext {
+    const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
+    if (context === undefined) return { task, carrier, calls };
+    return { task, carrier, calls, ...decodeContext(task.session.decoder, context, 0, context.length) };
+  }
+
+  /** Runs the code. */
+  #enter(task: RunningTask, fn: TaskFunction, callContext: CallContext, given: unknown): void {
+    const { session, routine } = task;
     let result: unknown;
     let promise: Promise<unknown> | undefined;
     try {
-      const args = argumentList(payload.read(session.decoder, routine.serializer()), routine.name);
-      const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
-      const signals = takeArrivedSignals();
-      if (signals !== undefined) task.connectSignals(signals);
-      const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
-      const callContext: CallContext =
-        context === undefined
-          ? { task, carrier, calls }
-          : { task, carrier, calls, ...decodeContext(session.decoder, context, 0, context.length) };
+      const args = argumentList(given, routine.name);
       const self = routine.method ? setTraps(args.shift()) : undefined;
-      const fn = routine.function() as (this: unknown, ...args: unknown[]) => unknown;
-      task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
       this.#options.occupancy.enter(task);
-      isEntered = true;
+      task.stages?.scheduled(task.worker);
+      if (!routine.streams) task.stages?.enter();
       result = runInCallContext(callContext, apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -184,9 +233,7 @@ export class TaskRunner {
       }
     } catch (error) {
       this.#options.occupancy.leave();
-      // A module may turn out not to be what the code asks for only when that is put together.
-      if (!isEntered && isA(ModuleUnavailable, error)) this.#unloadable(ready, error);
-      else this.#raise(task, error);
+      this.#raise(task, error);
       return;
     }
     if (promise === undefined) {
@@ -208,9 +255,13 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        throwing: (error) => {
+          task.exception = error;
+        },
         relief: () => task.session.unread.relief(),
       },
       (step) => {
+        task.stages?.enter();
         this.#options.occupancy.enter(task);
         try {
           return runInCallContext(callContext, step);
@@ -221,12 +272,7 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    const { early } = task;
-    task.early = undefined;
-    if (early !== undefined) {
-      task.session.dropEarlyFrames(early.size);
-      early.applyTo(run);
-    }
+    task.takeEarlySteps()?.applyTo(run);
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
@@ -234,6 +280,9 @@ export class TaskRunner {
   #yield(task: RunningTask, value: unknown, control: boolean): void {
     if (task.wireId < 0 || !this.#isSound()) return;
     const { session, routine } = task;
+    // It has caught what its caller threw, if that was the step.
+    task.exception = undefined;
+    task.stages?.leave();
     try {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
@@ -253,13 +302,17 @@ export class TaskRunner {
         this.#raise(task, undumpable(task.routine, error));
         return;
       }
+      task.exception = undefined;
     }
+    task.stages?.completed("returned");
     this.#ended(task);
   }
 
   #raise(task: RunningTask, error: unknown): void {
     if (!this.#isSound()) return;
     task.exception = error;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed("threw", error);
     try {
       if (task.wireId >= 0) this.#sendError(task, error);
     } finally {
@@ -293,6 +346,7 @@ export class TaskRunner {
     this.#options.occupancy.ended(task);
     const held = task.state === "running";
     task.state = "ended";
+    task.dropEarly();
     this.#options.touched(session);
     if (held) this.#parking?.giveBack();
     this.#options.ended();
@@ -303,6 +357,15 @@ export class TaskRunner {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
     });
   }
+}
+
+/** Connects a task to the signals and weak collections among the arguments that have just been decoded. */
+function connect(task: RunningTask): void {
+  const { session, routine } = task;
+  const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
+  task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
+  const signals = takeArrivedSignals();
+  if (signals !== undefined) task.connectSignals(signals);
 }
 
 /** The arguments, if they are some: a serializer may make anything of bytes. */

@@ -89,7 +89,7 @@ describe("a value that a task needs", () => {
     const ready = announced.ready();
     shares.obey({ kind: "share", order: "fetch", hash: announced.hash });
     const store = {
-      read() {
+      open() {
         throw new Error("there is no such file");
       },
     } as unknown as PayloadStore;

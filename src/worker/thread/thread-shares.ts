@@ -156,8 +156,7 @@ export class ThreadShares {
     // Reading it takes a while, in which no progress shows.
     new Float64Array(pending.use)[0] = Date.now() + bytes / LEAST_BYTES_PER_MS;
     try {
-      payload =
-        "file" in answer ? answer.store.read(answer.file, length, readSharedPayload) : fromMemory(answer.payload);
+      payload = "file" in answer ? readFile(answer.store, answer.file, length) : fromMemory(answer.payload);
     } catch (error) {
       if ("file" in answer) announced.session.wantShared(announced.number, true);
       else this.#fails(hash, pending, announced, messageOf(error));
@@ -269,6 +268,16 @@ function withResolvers(): Pick<PendingShare, "promise" | "resolve" | "reject"> {
     reject = no;
   });
   return { promise, resolve, reject };
+}
+
+/** The file stays its owner's. */
+function readFile(store: PayloadStore, file: string, length: number): KeptShare["payload"] {
+  const source = store.open(file, length);
+  try {
+    return readSharedPayload(source);
+  } finally {
+    source.close(false);
+  }
 }
 
 function fromMemory(payload: Payload): KeptShare["payload"] {

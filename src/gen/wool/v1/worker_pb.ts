@@ -408,6 +408,8 @@ export type Dependency = Message<"wool.v1.Dependency"> & {
   number: number;
 
   /**
+   * The first 32 characters of the SHA-256 of `data` in base64url. Another one ends the session.
+   *
    * @generated from field: string hash = 2;
    */
   hash: string;
