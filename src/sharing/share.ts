@@ -128,8 +128,8 @@ registerTraveller(SHARED_VALUE, {
     return goesAlong(handle, port) ? [null, handle.value] : [handle.content.hash];
   },
   needs: (value, port) => {
-    const handle = handleIn(value);
-    return goesAlong(handle, port) ? [] : handle.content.needs;
+    // Who gets a result has the value, or gets it along.
+    return port.policy?.holds === undefined ? handleIn(value).content.needs : [];
   },
   way: (value) => {
     const { bytes } = handleIn(value).content;

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { asError } from "../checks/index.ts";
-import { contentHash, type Dependency, type PlainData } from "../functions/index.ts";
+import { contentHash, type Dependency, isRecord, type PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
@@ -114,7 +114,7 @@ export class ReceivedDependencies {
     }
     const value = this.#announce({ hash, data }, number);
     // The hash of a value is that of its content, which has not come.
-    if (value === undefined && contentHash(frame.view(DependencyField.data)) !== hash) {
+    if (value === undefined && isFoundByHash(data) && contentHash(frame.view(DependencyField.data)) !== hash) {
       throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
     }
     if (value !== undefined) this.#values.set(hash, size);
@@ -215,4 +215,10 @@ function isValue(known: object | undefined): known is AnnouncedValue {
 
 function isPromise<T>(value: T): value is Extract<T, Promise<unknown>> {
   return types.isPromise(value);
+}
+
+/** Whether others find it under its hash: code and modules. */
+function isFoundByHash(data: PlainData): boolean {
+  const kind = isRecord(data) ? data["kind"] : undefined;
+  return kind === "code" || kind === "module";
 }

@@ -29,7 +29,7 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
   });
 
   const open = (options: RedisDiscoveryOptions = {}) =>
-    new RedisDiscovery({ address: server.address, prefix, connectTimeout: 2000, ...options });
+    new RedisDiscovery({ address: server.address, prefix, connectTimeout: 20_000, ...options });
   const keys = async () => (await redisCli(server, "--scan", "--pattern", `{${prefix}}*`)).split("\n").filter(Boolean);
   const key = (uid: string) => `{${prefix}}:worker:${uid}`;
 
@@ -111,6 +111,23 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     expect(warnings).toHaveLength(2);
   }, 60_000);
 
+  test("keeps the workers that a server without its data does not know, for those who write them again", async () => {
+    await using own = await startRedis();
+    const lost = open({ address: own.address });
+    await using discovery = open({ address: own.address });
+    await using seen = follow(discovery);
+    await lost.publisher.publish("worker-added", someWorker("a"));
+    await until(() => seen.workers.size === 1, "it is found");
+    await own.kill();
+    await until(() => discovery.problem !== undefined, "it is noticed");
+    await lost.dispose();
+    await own.start();
+    await using other = open({ address: own.address });
+    await other.publisher.publish("worker-added", someWorker("b"));
+    await until(() => seen.workers.has("b"), "the server is read again");
+    expect(seen.events).toEqual(["added a", "added b"]);
+  }, 60_000);
+
   test("notices a server that stands still", async () => {
     await using own = await startRedis();
     await using discovery = open({ address: own.address, ttl: 1000 });
@@ -152,12 +169,23 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     const error = await reasonOf(discovery.publisher.publish("worker-added", someWorker("a")));
     expect(error).toBeInstanceOf(DiscoveryError);
     expect(error).toMatchObject({
-      message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ was out of reach for 300 ms/),
+      message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ did not accept it within 300 ms/),
     });
     const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 500 }));
     expect(start).toBeInstanceOf(NoWorkersAvailable);
     expect(start).toMatchObject({ message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ cannot be reached/) });
   });
+
+  test.each([0, 0.4, 1e6, 2 ** 31 + 0.5, 1e300, Number.POSITIVE_INFINITY])(
+    "takes %d ms for its times, or the next that Redis has",
+    async (ms) => {
+      await using publisher = open({ ttl: ms, connectTimeout: Math.max(ms, 20_000) });
+      await publisher.publisher.publish("worker-added", someWorker("a"));
+      await using reader = open({ connectTimeout: Math.max(ms, 20_000) });
+      await using seen = follow(reader);
+      await until(() => seen.workers.size === 1, "it is found");
+    },
+  );
 
   test("serves pools", async () => {
     const pid = routine(async () => process.pid);
@@ -202,6 +230,6 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
   test("refuses what makes no sense", () => {
     expect(() => new RedisDiscovery({ address: "nowhere" })).toThrow('the address "nowhere" is neither');
     expect(() => new RedisDiscovery({ username: "ada" })).toThrow("a username needs a password");
-    expect(() => new RedisDiscovery({ ttl: 10 })).toThrow('option "ttl"');
+    expect(() => new RedisDiscovery({ ttl: -10 })).toThrow('option "ttl"');
   });
 });

@@ -16,6 +16,8 @@ export interface LookupSettings {
   readonly search: readonly string[];
   /** A name with at least this many dots is looked up as it is first. */
   readonly ndots: number;
+  /** Aborted when nobody wants to know any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a look has found. */
@@ -119,12 +121,12 @@ async function lookup(
 async function lookupExactly(
   name: string,
   type: "SRV" | "A" | "AAAA",
-  { servers }: LookupSettings,
+  settings: LookupSettings,
   timeout: number,
 ): Promise<Answer> {
   let wanted = name;
   let ttl = Number.POSITIVE_INFINITY;
-  let message = await askAny(servers, wanted, type, timeout);
+  let message = await askAny(settings, wanted, type, timeout);
   for (let aliases = 0; aliases < MOST_ALIASES; aliases++) {
     const own = message.answers.filter((record) => nameKey(record.name) === nameKey(wanted));
     const records = own.filter((record) => record.type === type);
@@ -138,14 +140,14 @@ async function lookupExactly(
     ttl = Math.min(ttl, alias.ttl);
     // A server may say where an alias leads in the same answer.
     const isKnown = message.answers.some((record) => nameKey(record.name) === nameKey(wanted));
-    if (!isKnown) message = await askAny(servers, wanted, type, timeout);
+    if (!isKnown) message = await askAny(settings, wanted, type, timeout);
   }
   throw new DiscoveryError(`${name} leads through more than ${MOST_ALIASES} aliases`);
 }
 
 /** Asks one server after the other until one has a verdict. */
 async function askAny(
-  servers: readonly NameServer[],
+  { servers, signal }: LookupSettings,
   name: string,
   type: "SRV" | "A" | "AAAA",
   timeout: number,
@@ -153,7 +155,7 @@ async function askAny(
   const failures: string[] = [];
   for (const server of servers) {
     try {
-      const message = await askNameServer(server, { name, type }, timeout);
+      const message = await askNameServer(server, { name, type }, timeout, signal);
       if (message.verdict === "NOERROR" || message.verdict === "NXDOMAIN") return message;
       failures.push(`the name server ${joinAddress(server.host, server.port)} answers ${message.verdict}`);
     } catch (error) {

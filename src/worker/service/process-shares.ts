@@ -1,12 +1,12 @@
 import type { KeptShare, ShareNotice, ShareOrder } from "../shared/index.ts";
 
-/** How long the thread that gets a value may show no progress before another one that waits for it is asked, too. */
+/** How long the thread that gets a value may be held up by a task before another one that waits for it is asked, too. */
 const PATIENCE_MS = 1000;
 
 /** A shared value of the process: a thread is getting it, or it is here. */
 interface Share {
   readonly bytes: number;
-  /** When it was used last, or a piece of it came last, in milliseconds since the epoch. */
+  /** When it was used last, or its fetcher last showed that it is not held up, in milliseconds since the epoch. */
   use: Float64Array;
   kept: KeptShare | undefined;
   /** The thread that is getting it. */

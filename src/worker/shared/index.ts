@@ -14,7 +14,7 @@ export { readToEnd, within, written } from "./output-flush.ts";
 export { importModule, preload, preloadSpecifier } from "./preload.ts";
 export type { KeptShare, ShareNotice, ShareOrder } from "./share-messages.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
-export { ThreadBoard } from "./thread-board.ts";
+export { type TaskOfSession, ThreadBoard } from "./thread-board.ts";
 export {
   type FromThread,
   messageWeight,

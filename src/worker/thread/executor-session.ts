@@ -11,7 +11,6 @@ import {
   type WeakCollection,
 } from "../../values/index.ts";
 import {
-  ChunkField,
   type CompleteLimits,
   DEFAULT_LIMITS,
   type FrameReader,
@@ -62,6 +61,8 @@ export interface AnnouncedPool {
 
 /** The way to a pool that a session has announced, until the session gives it back. */
 export interface SessionPool extends CallCarrier {
+  /** How many bytes of what sessions have told of it are kept. */
+  readonly size: number;
   release(): void;
 }
 
@@ -97,6 +98,8 @@ export class ExecutorSession implements ShareSession {
   readonly routes = new Map<number, RemoteRoutine>();
   /** The ways to the pools that tasks come from, by number. */
   readonly pools = new Map<number, SessionPool>();
+  /** How many bytes they count for, and how many of those are of their balancers. */
+  readonly #poolBytes = new Map<number, { readonly all: number; readonly balancer: number }>();
   readonly tasks = new TaskTable();
   /** Tasks that have been started and have not ended, also those that are no longer the session's. */
   live = 0;
@@ -176,7 +179,6 @@ export class ExecutorSession implements ShareSession {
     const encoded = frame.has(PoolReferenceField.balancer)
       ? Uint8Array.from(frame.view(PoolReferenceField.balancer))
       : undefined;
-    this.announce(known === undefined ? 1 : 0, description.length + (encoded?.length ?? 0));
     const needs = this.received.needs(frame, PoolReferenceField.needs);
     const balancer =
       encoded === undefined
@@ -185,7 +187,13 @@ export class ExecutorSession implements ShareSession {
             await this.received.ready(needs);
             return this.decoder.decode(encoded);
           };
-    this.pools.set(number, open({ description, balancer }, known));
+    const pool = open({ description, balancer }, known);
+    this.pools.set(number, pool);
+    // Of a pool that changes all the time only what is kept counts.
+    const before = this.#poolBytes.get(number) ?? { all: 0, balancer: encoded?.length ?? 0 };
+    const all = pool.size + before.balancer;
+    this.#poolBytes.set(number, { all, balancer: before.balancer });
+    this.announce(known === undefined ? 1 : 0, all - before.all);
   }
 
   wantShared(number: number, withoutFile: boolean): void {
@@ -206,13 +214,6 @@ export class ExecutorSession implements ShareSession {
       const payload = this.payloads.take(frame, SHARED_CHUNKS + number, SharedField);
       this.#shares.answer(announced, { payload });
     }
-  }
-
-  /** Takes the chunk frame that the reader stands on. */
-  addChunk(frame: FrameReader): void {
-    this.payloads.addChunk(frame);
-    const id = frame.integer(ChunkField.id);
-    if (id >= SHARED_CHUNKS) this.#shares.progressed(this.received.valueOf(id - SHARED_CHUNKS));
   }
 
   /** The caller no longer has a shared value. */

@@ -113,7 +113,7 @@ export class RequestHandler {
       case RequestField.abort:
         return this.#abort(session, reader);
       case RequestField.chunk:
-        return session.addChunk(reader);
+        return session.payloads.addChunk(reader);
       case RequestField.route:
         return session.addRoute(reader);
       case RequestField.dependency:

@@ -10,6 +10,9 @@ import type { KeptShare, ShareNotice, ShareOrder } from "../shared/index.ts";
 /** A thread that reads a value is given as long as it would take at this pace, before another one does the same. */
 const LEAST_BYTES_PER_MS = 20_000;
 
+/** How often a thread shows that no task holds it up while it waits for a value, in milliseconds. */
+const PULSE_MS = 250;
+
 /** A session, as far as it sends shared values. */
 export interface ShareSession {
   /** Asks its caller for a value. */
@@ -53,6 +56,8 @@ interface PendingShare {
   readonly announced: AnnouncedShare[];
   /** Who has been asked. */
   asked: AnnouncedShare | undefined;
+  /** Shows, while somebody has been asked, that no task holds this thread up. */
+  pulse: NodeJS.Timeout | undefined;
   readonly use: SharedArrayBuffer;
   readonly promise: Promise<SharedContent>;
   readonly resolve: (content: SharedContent) => void;
@@ -154,7 +159,7 @@ export class ThreadShares {
     if (length !== bytes) throw new MalformedFrame(`a shared value has ${length} bytes, and ${bytes} were announced`);
     let payload: KeptShare["payload"];
     // Reading it takes a while, in which no progress shows.
-    new Float64Array(pending.use)[0] = Date.now() + bytes / LEAST_BYTES_PER_MS;
+    beat(pending, bytes / LEAST_BYTES_PER_MS);
     try {
       payload = "file" in answer ? readFile(answer.store, answer.file, length) : fromMemory(answer.payload);
     } catch (error) {
@@ -173,12 +178,6 @@ export class ThreadShares {
     const kept = { payload, file, use: pending.use };
     this.#options.tell({ kind: "share", notice: "have", hash, kept });
     this.#arrived(hash, content, kept);
-  }
-
-  /** A piece of a value has come. */
-  progressed(announced: AnnouncedValue | undefined): void {
-    const pending = announced === undefined ? undefined : this.#pending.get(announced.hash);
-    if (pending !== undefined && pending.asked === announced) new Float64Array(pending.use)[0] = Date.now();
   }
 
   /** The owner of a value has none any more. */
@@ -204,7 +203,8 @@ export class ThreadShares {
       return;
     }
     pending.asked = first;
-    new Float64Array(pending.use)[0] = Date.now();
+    beat(pending);
+    pending.pulse ??= setInterval(() => beat(pending), PULSE_MS).unref();
     first.session.wantShared(first.number, false);
   }
 
@@ -212,6 +212,7 @@ export class ThreadShares {
     const pending = this.#pending.get(hash);
     this.#pending.delete(hash);
     this.#keep(content, kept);
+    clearInterval(pending?.pulse);
     pending?.resolve(content);
   }
 
@@ -235,6 +236,7 @@ export class ThreadShares {
     if (wasAsked) pending.asked = undefined;
     if (pending.announced.length === 0) {
       this.#pending.delete(hash);
+      clearInterval(pending.pulse);
       pending.reject(unusable(reason));
     }
     if (!wasAsked) return;
@@ -258,7 +260,12 @@ function makePending(): PendingShare {
   const { promise, resolve, reject } = withResolvers();
   // Whoever waits for it gets the failure. Perhaps nobody does.
   promise.catch(() => undefined);
-  return { announced: [], asked: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+  return { announced: [], asked: undefined, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+}
+
+/** Shows that a thread is about to get a value, for `more` milliseconds ahead. */
+function beat({ use }: PendingShare, more = 0): void {
+  new Float64Array(use)[0] = Date.now() + more;
 }
 
 function withResolvers(): Pick<PendingShare, "promise" | "resolve" | "reject"> {
