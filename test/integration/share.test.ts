@@ -276,28 +276,14 @@ test("a value that cannot travel is refused at its first use, with the way to it
   try {
     const broken = share({ rows: [{ ok: 1, ref: new WeakRef({}) }] });
     const captured = routine(async () => broken.value);
-    expect(
-      await errorOf(
-        pool.dispatch(
-          ignore,
-          { deep: broken },
-        ),
-      ),
-    ).toMatchObject({
+    expect(await errorOf(pool.dispatch(ignore, { deep: broken }))).toMatchObject({
       name: "SerializationError",
       path: "args[0].deep -> value.rows[0].ref",
       message: expect.stringContaining("a WeakRef points into the memory of this process. Pass what deref() returns."),
     });
     expect(await errorOf(captured())).toMatchObject({ path: "captured -> broken -> value.rows[0].ref" });
     const signal = share({ signal: new AbortController().signal });
-    expect(
-      await errorOf(
-        pool.dispatch(
-          ignore,
-          signal,
-        ),
-      ),
-    ).toMatchObject({
+    expect(await errorOf(pool.dispatch(ignore, signal))).toMatchObject({
       path: "args[0] -> value.signal",
       message: expect.stringContaining("an AbortSignal stays live only among the arguments of a call"),
     });
