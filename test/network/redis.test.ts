@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     expect(error).toMatchObject({
       message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ did not accept it within 300 ms/),
     });
-    const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 500 }));
+    const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 2000 }));
     expect(start).toBeInstanceOf(NoWorkersAvailable);
     expect(start).toMatchObject({ message: expect.stringMatching(/Redis at 127\.0\.0\.1:\d+ cannot be reached/) });
   });
@@ -198,6 +198,31 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     expect(await pool.dispatch(pid)).toBe(worker.metadata.pid);
   });
 
+  test("a pool goes on while the server is down, and finds new workers when it is back", async () => {
+    const pid = routine(async () => process.pid);
+    await using own = await startRedis();
+    await using publisher = open({ address: own.address });
+    const start = async () => {
+      const worker = new LocalWorker({ host: "127.0.0.1" });
+      await worker.start();
+      if (worker.metadata === undefined) throw new Error("no metadata");
+      return { worker, metadata: worker.metadata };
+    };
+    const [first, second] = await Promise.all([start(), start()]);
+    await publisher.publisher.publish("worker-added", first.metadata);
+    await using pool = await WorkerPool.start({ discovery: `redis://${own.address}/${prefix}` });
+    await own.kill();
+    const told = () => warnings.filter((warning) => warning.includes("cannot be reached")).length;
+    await until(() => told() === 2, "pool and publisher notice");
+    expect(await pool.dispatch(pid)).toBe(first.metadata.pid);
+    await own.start();
+    await publisher.publisher.publish("worker-added", second.metadata);
+    await until(() => pool.workers.size === 2, "the new one is found");
+    expect(pool.workers.has(first.worker.uid)).toBe(true);
+    expect(told()).toBe(2);
+    await Promise.all([first.worker.stop(), second.worker.stop()]);
+  }, 60_000);
+
   test("speaks TLS, and refuses a server of another authority", async () => {
     let ca = "";
     await using secured = await startRedis({
@@ -217,12 +242,19 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
 
   test("signs in with a password", async () => {
     await using guarded = await startRedis({ password: "top secret" });
-    const url = (user: string) => `redis://${user}${guarded.address}/x?connectTimeout=500`;
+    const url = (user: string) => `redis://${user}${guarded.address}/x?connectTimeout=60000`;
     await using discovery = (await openDiscovery(url(":top%20secret@"))) as RedisDiscovery;
     await discovery.publisher.publish("worker-added", someWorker("a"));
-    for (const wrong of [url(":wrong@"), url("")]) {
+    for (const [wrong, reason] of [
+      [url(":wrong@"), "WRONGPASS"],
+      [url(""), "NOAUTH"],
+    ] as const) {
       await using other = (await openDiscovery(wrong)) as RedisDiscovery;
-      await expect(other.publisher.publish("worker-added", someWorker("b"))).rejects.toThrow(DiscoveryError);
+      const refused = reasonOf(other.publisher.publish("worker-added", someWorker("b")));
+      await until(() => other.problem !== undefined, "the server has said what is wrong");
+      expect(other.problem).toContain(reason);
+      await other.dispose();
+      expect(await refused).toBeInstanceOf(DiscoveryError);
     }
     expect(warnings.join()).not.toContain("top secret");
   });

@@ -74,7 +74,9 @@ export class TestServer implements AsyncDisposable {
 
   async start(): Promise<this> {
     const [program = "", ...args] = this.#command(this);
-    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], cwd: this.folder });
+    // Some are where only root looks.
+    const env = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], cwd: this.folder, env });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => (this.#output += text));

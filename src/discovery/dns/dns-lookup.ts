@@ -7,6 +7,8 @@ import { joinAddress } from "../network-addresses.ts";
 import { askNameServer, type NameServer } from "./dns-query.ts";
 
 const MOST_ALIASES = 8;
+/** Hosts of a service that are looked up at once: each takes a socket for IPv4 and one for IPv6. */
+const MOST_AT_ONCE = 32;
 const SYSTEM_SETTINGS = "/etc/resolv.conf";
 
 /** How names are looked up. */
@@ -51,15 +53,23 @@ export async function lookupServices(name: string, settings: LookupSettings, tim
   const { records, additionals, ttl, isEmpty } = await lookup(name, "SRV", settings, timeout);
   if (isEmpty) return { addresses: [], ttl };
   const lowest = Math.min(...records.map((record) => (record.type === "SRV" ? (record.data.priority ?? 0) : 0)));
-  const found = await Promise.all(
-    records.map(async (record): Promise<Found> => {
-      if (record.type !== "SRV" || (record.data.priority ?? 0) !== lowest) return { addresses: [], ttl: record.ttl };
-      const { target, port } = record.data;
-      const known = additionals.filter(({ name: of, type }) => nameKey(of) === nameKey(target) && isAddress(type));
-      if (known.length > 0) return addressesOf(known, port);
-      return await lookupAddresses(target, port, { ...settings, search: [], ndots: 0 }, timeout);
-    }),
-  );
+  const told = new Map<string, DnsRecord[]>();
+  for (const record of additionals) {
+    if (!isAddress(record.type)) continue;
+    const key = nameKey(record.name);
+    told.set(key, [...(told.get(key) ?? []), record]);
+  }
+  const locate = async (record: DnsRecord): Promise<Found> => {
+    if (record.type !== "SRV" || (record.data.priority ?? 0) !== lowest) return { addresses: [], ttl: record.ttl };
+    const { target, port } = record.data;
+    const known = told.get(nameKey(target));
+    if (known !== undefined) return addressesOf(known, port);
+    return await lookupAddresses(target, port, { ...settings, search: [], ndots: 0 }, timeout);
+  };
+  const found: Found[] = [];
+  for (let start = 0; start < records.length; start += MOST_AT_ONCE) {
+    found.push(...(await Promise.all(records.slice(start, start + MOST_AT_ONCE).map(locate))));
+  }
   return {
     addresses: found.flatMap(({ addresses }) => addresses),
     ttl: Math.min(ttl, ...found.map((each) => each.ttl)),
