@@ -2,6 +2,8 @@
 export const labels = {
   wool: "wool-ts",
   "wool-worker": "wool-ts, one worker",
+  "wool-observed": "observed by the caller",
+  "wool-observed-by-workers": "observed by the workers",
   "wool-reference": "imported by workers",
   "wool-tier-0": "wool-ts, constants",
   "wool-tier-1": "wool-ts, an object",
