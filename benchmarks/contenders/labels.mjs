@@ -10,6 +10,8 @@ export const labels = {
   "wool-tier-2": "wool-ts, a variable",
   "wool-map": "pool.map",
   "wool-promise-all": "Promise.all",
+  "wool-share": "wool-ts, share()",
+  "wool-argument": "as an argument",
   "python-pool": "Python's starmap",
   "wool-captures": "wool-ts",
   awaits: "never shipped anything",
