@@ -50,6 +50,7 @@ export {
   type Dismantled,
   IS_BUNDLED,
   isClass,
+  isRecord,
   type ModulePattern,
   OWN_URL,
   type PlainData,

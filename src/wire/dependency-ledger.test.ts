@@ -17,6 +17,8 @@ function dependencyFrame(number: number, data: string, hash = contentHash(data))
   return frameOf(request({ dependencies: [{ number, hash, data: Buffer.from(data) }] }));
 }
 
+const EVIL = '{"kind":"code","text":"evil"}';
+
 const taskThatNeeds = (...needs: number[]): FrameReader => frameOf(request({ tasks: [{ id: 1, needs }] }));
 
 describe("received dependencies", () => {
@@ -62,9 +64,10 @@ describe("received dependencies", () => {
 
   test("must be what their hash says, or others would use them for something else", () => {
     const received = new ReceivedDependencies(() => undefined);
-    expect(() => received.add(dependencyFrame(1, '{"text":"evil"}', contentHash('{"text":"good"}')))).toThrow(
+    expect(() => received.add(dependencyFrame(1, EVIL, contentHash('{"kind":"code","text":"good"}')))).toThrow(
       new MalformedFrame("dependency 1 has another content than its hash says"),
     );
+    expect(() => received.add(dependencyFrame(1, '{"kind":"module"}', "h"))).toThrow(MalformedFrame);
     expect(() => received.add(dependencyFrame(1, "{"))).toThrow(new MalformedFrame("dependency 1 is not readable"));
   });
 

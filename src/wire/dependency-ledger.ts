@@ -1,5 +1,6 @@
+import { types } from "node:util";
 import { asError } from "../checks/index.ts";
-import { contentHash, type Dependency, type PlainData } from "../functions/index.ts";
+import { contentHash, type Dependency, isRecord, type PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
@@ -72,14 +73,14 @@ export class ReceivedDependencies {
     }
     const number = frame.integer(DependencyField.number);
     const hash = frame.text(DependencyField.hash);
-    if (contentHash(frame.view(DependencyField.data)) !== hash) {
-      throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
-    }
     let data: PlainData;
     try {
       data = JSON.parse(frame.text(DependencyField.data)) as PlainData;
     } catch (cause) {
       throw new MalformedFrame(`dependency ${number} is not readable`, { cause });
+    }
+    if (isFoundByHash(data) && contentHash(frame.view(DependencyField.data)) !== hash) {
+      throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
     }
     this.#known.set(number, { hash, data });
   }
@@ -112,7 +113,7 @@ export class ReceivedDependencies {
 
   #load(number: number): Promise<void> | undefined {
     const known = this.#known.get(number);
-    if (known === undefined || known instanceof Promise) return known;
+    if (known === undefined || types.isPromise(known)) return known;
     let loading: void | Promise<void>;
     try {
       loading = this.#accept(known);
@@ -131,4 +132,10 @@ export class ReceivedDependencies {
     );
     return loading;
   }
+}
+
+/** Whether others find it under its hash: code and modules. */
+function isFoundByHash(data: PlainData): boolean {
+  const kind = isRecord(data) ? data["kind"] : undefined;
+  return kind === "code" || kind === "module";
 }

@@ -138,6 +138,18 @@ describe("a caller is not harmed by a worker that", () => {
     await expectUnharmed();
   });
 
+  test("gives calls back without end", async () => {
+    let messages = 0;
+    const address = await hostile(() => {
+      messages++;
+      return [response({ rejected: [{ id: 0, status: 10, message: "have it back" }] })];
+    });
+    await using proxy = proxyTo(address);
+    expect(String(await reasonOf(proxy.dispatch(add, 1, 2)))).toContain("have it back");
+    expect(messages).toBe(2);
+    await expectUnharmed();
+  });
+
   test("sends values that nobody asked for", async () => {
     const value = Buffer.from(encode(1));
     const flood = response({ yielded: Array.from({ length: 10_000 }, () => ({ id: 0, value })) });
@@ -177,7 +189,7 @@ describe("a caller is not harmed by a worker that", () => {
       "code under the hash of other code",
       {},
       () => [
-        response({ dependencies: [{ number: 1, hash: contentHash("{}"), data: Buffer.from('{"text":"evil"}') }] }),
+        response({ dependencies: [{ number: 1, hash: contentHash("{}"), data: Buffer.from('{"kind":"code"}') }] }),
       ],
     ],
     ["frames that cannot be read", {}, () => [Buffer.from("ffffffffffffffffffff", "hex")]],

@@ -130,6 +130,19 @@ describe("a caller that takes more than it may loses its connection, with the re
   });
 });
 
+test("changes of a pool do not count for ever", async () => {
+  const address = await workerWith({ maxAnnouncedBytes: 100_000 });
+  using session = new RawSession(address);
+  session.read();
+  const members = Array.from({ length: 20 }, (_, i) => ({ ...worker?.metadata, uid: `w${i}`, tags: [], extra: {} }));
+  await session.pour(100, (i) => {
+    const json = { id: "p", version: i + 1, isComplete: i === 0, members, removed: [] };
+    return request({ pools: [{ number: 1, description: Buffer.from(JSON.stringify(json)) }] });
+  });
+  session.send(request({ tasks: [{ id: 200, route: 77, sequence: 200n }] }));
+  await until(() => session.received.includes("unknown routine"), "everything was read");
+});
+
 test("what came too early for a task that was cancelled no longer counts", async () => {
   worker = new LocalWorker({ limits: { maxEarlyFrames: 20 }, maxConcurrency: 1 });
   await worker.start();

@@ -161,7 +161,12 @@ function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcur
     uid: "w-1",
     board,
     concurrency: maxConcurrency === 0 ? undefined : { permits, lane: 0, announce: () => expect.unreachable() },
-    announcePool: () => ({ call: () => Promise.resolve(), stream: async function* () {}, release: () => released++ }),
+    announcePool: () => ({
+      size: 0,
+      call: () => Promise.resolve(),
+      stream: async function* () {},
+      release: () => released++,
+    }),
     finished: (session) => finished.push(session),
     malformed: (...told) => malformed.push(told),
     exhausted: () => expect.unreachable(),
