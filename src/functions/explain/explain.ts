@@ -201,7 +201,9 @@ function describeFunction(fn: object, policy: ShippingPolicy): Description {
 function referenceReason(value: object, { head }: Dismantled): string {
   const kind = isRecord(head) ? head["kind"] : undefined;
   if (kind === "prototype") return "it comes with its class";
-  if (kind !== "module" && kind !== "live" && kind !== "interop") return "every process has it";
+  if (!(value instanceof SharedExport) && kind !== "module" && kind !== "live" && kind !== "interop") {
+    return "every process has it";
+  }
   const title =
     value instanceof SharedExport
       ? value.reference.title

@@ -119,6 +119,11 @@ export function storedModule(hash: string): StoredModule {
   return module;
 }
 
+/** The file of a module of the user's. Throws when it is not here. */
+export function moduleFile({ data }: Dependency): string {
+  return fileOf(moduleData(data));
+}
+
 /** What a module dependency says, checked. */
 interface ModuleData {
   readonly specifier: string | undefined;
