@@ -48,11 +48,21 @@ function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
   if (lines.length === 0) return;
   located.add(error);
   try {
-    const stack = typeof error.stack === "string" ? mapSources(error.stack) : `${error.name}: ${error.message}`;
-    setStack(error, `${stack}\n${lines.join("\n")}`);
+    mapSources(error);
+    const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
+    const remote = WoolError.isWoolError(error) ? withoutCallbacks(stack) : stack;
+    setStack(error, `${remote}\n${lines.join("\n")}`);
   } catch {
     // The stack or the name of an error may be unreadable. Such an error is thrown as it is.
   }
+}
+
+/** Errors of the runtime are made in callbacks of its own, which Node.js calls: such lines tell users nothing. */
+function withoutCallbacks(stack: string): string {
+  return stack
+    .split("\n")
+    .filter((line) => !isRuntimeLine(line) && !/^\s+at .*\(node:/.test(line))
+    .join("\n");
 }
 
 /** Removes the runtime's own lines from the stack of an error that is thrown during the call itself. */

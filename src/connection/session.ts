@@ -14,7 +14,7 @@ import {
   isSpoken,
   LANGUAGES,
   LAST_RESPONSE_FIELD,
-  LOST_REASON,
+  LostField,
   MINIMUM_PROTOCOL_VERSION,
   Outbox,
   OutcomeField,
@@ -292,12 +292,18 @@ export class Session implements TaskSession {
           this.window.pace(frame.integer(PACE_TASK_US));
           break;
         case ResponseField.executorLost:
-          this.close(new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LOST_REASON)}`));
+          this.close(this.#lostThread(frame));
           return;
       }
     }
     if (started > 0) this.window.started(started);
     this.#events.progressed(this);
+  }
+
+  #lostThread(frame: FrameReader): WorkerLost {
+    const culprit = this.#tasks[frame.integer(LostField.task) - 1]?.name;
+    const whose = culprit === undefined ? "" : ` (the task was ${culprit})`;
+    return new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LostField.reason)}${whose}`);
   }
 
   /** The first message must be a welcome of a version that this caller speaks, and nothing else. */

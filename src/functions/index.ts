@@ -3,6 +3,7 @@ export {
   countedFunctions,
   dismantle,
   functionState,
+  hurryAccessors,
   moduleConstant,
   noteConstructor,
   ownNameCalled,

@@ -7,6 +7,7 @@ import {
   LocalDiscovery,
   POOL_NAMESPACE,
   POOL_SCHEME,
+  tagUrl,
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
@@ -85,11 +86,11 @@ export class WorkerPool implements AsyncDisposable {
 
   /**
    * How a `WorkerProxy` in another process finds the workers of this pool: the URL of its discovery if it was given one,
-   * else a place that processes of this machine and user can look into.
+   * with the pool's `tags`, else a place that processes of this machine and user can look into.
    */
   get uri(): string {
-    const { discovery } = this.#options;
-    if (typeof discovery === "string") return discovery;
+    const { discovery, tags = [] } = this.#options;
+    if (typeof discovery === "string") return tagUrl(discovery, tags);
     return `${POOL_SCHEME}${this.#directory.path}`;
   }
 

@@ -13,7 +13,7 @@ import type { CallerLimits } from "../wire/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
-  /** The `uri` of a pool, or any discovery URL. */
+  /** The `uri` of a pool, or any discovery URL. With `?tag=gpu` only workers with one of the tags are used. */
   readonly poolUri?: string;
   /** The namespace of a `LocalDiscovery`. */
   readonly namespace?: string;

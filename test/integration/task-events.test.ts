@@ -16,6 +16,7 @@ import {
   TaskTimeout,
   WorkerPool,
 } from "wool-ts";
+import { killProcess } from "../support/processes.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf } from "../support/worker-notes.ts";
@@ -202,6 +203,44 @@ describe("a caller hears of its tasks", () => {
       expect(types(cancelled).slice(2, -1)).toEqual(step);
     },
   );
+
+  test("whatever becomes of them: each is completed, and has each stage once and in order", async () => {
+    await using other = await WorkerPool.start({ size: 2 });
+    await other.broadcast(add, 1, 2);
+    const seen: TaskEvent[] = [];
+    using _ = events.on("task", (event) => seen.push(event));
+    const abort = (i: number): AbortSignal => AbortSignal.timeout(i % 40);
+    const ways: ((i: number) => Promise<unknown>)[] = [
+      (i) => other.dispatch(add, i, 1),
+      () => other.dispatch(fail),
+      (i) => other.dispatch(wait.with({ timeout: i % 30 })),
+      (i) => other.dispatch(wait.with({ signal: abort(i) })),
+      (i) => other.dispatch(add.with({ signal: abort(i), idempotent: true }), i, 1),
+      (i) => other.dispatch(add.with({ dispatchTimeout: i % 5 }), i, 1),
+      async (i) => {
+        for await (const value of other.dispatch(endless.with({ prefetch: i % 3, signal: abort(i) }))) {
+          if (value > i % 7) break;
+        }
+      },
+      async (i) => await other.dispatch(count, i % 4).next(),
+    ];
+    const calls = Array.from({ length: 400 }, async (_each, i) => {
+      await new Promise((resolve) => setTimeout(resolve, i / 2));
+      if (i % 150 === 149) killProcess([...other.workers.values()][0]?.pid);
+      return await reasonOf((ways[i % ways.length] ?? fail)(i));
+    });
+    await Promise.all(calls);
+    // A stream that was left where it is ends with its pool.
+    await other.stop();
+    const completed = (): TaskEvent[] => seen.filter(({ type }) => type === "task-completed");
+    await until(() => completed().length === 400, "each call has been completed");
+    expectOnce(seen);
+    const outcomes = new Set(completed().map(({ outcome }) => outcome));
+    expect(outcomes).toContain("returned");
+    expect(outcomes).toContain("threw");
+    expect(outcomes).toContain("cancelled");
+    expect(outcomes).toContain("timed-out");
+  });
 
   test("that broadcast and map make", async () => {
     const seen = await eventsOf(4, async () => {

@@ -32,7 +32,7 @@ export class PendingLimit {
 
   /** Does not count a call: whoever made it bounds how many there are. */
   exempt(call: Call): void {
-    if (this.#most !== Number.POSITIVE_INFINITY) call.watch(new ExemptCall(this.#exempt));
+    call.watch(new ExemptCall(this.#exempt));
   }
 
   /** A worker that is not connected takes one call: it is connected when a call waits for it. */

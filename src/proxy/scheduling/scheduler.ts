@@ -61,7 +61,8 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly #connector = new Connector(this.members, (member, error) => this.#unreachable(member, error));
   readonly #prospects: Prospects;
   readonly #placements: Placements;
-  readonly #pending: PendingLimit;
+  /** Undefined where any number of calls may wait. */
+  readonly #pending: PendingLimit | undefined;
   #scheduled = false;
   /** `again`: there may be more room since handing out began. */
   #handingOut: "no" | "yes" | "again" = "no";
@@ -74,7 +75,8 @@ export class Scheduler implements CallOwner, LinkListener {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     const { members, eligible } = this;
-    this.#pending = new PendingLimit(options.maxPending, members);
+    const { maxPending } = options;
+    this.#pending = Number.isFinite(maxPending) ? new PendingLimit(maxPending, members) : undefined;
     this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
     this.#prospects = new Prospects(members, eligible, this.returning, options.absences ?? (() => []));
     this.#placements = new Placements({
@@ -137,8 +139,11 @@ export class Scheduler implements CallOwner, LinkListener {
   submit(call: Call, isBounded = false): void {
     const unfit = this.#state === "open" ? this.#prospects.ofNeeds(call) : undefined;
     if (unfit !== undefined) throw unfit;
-    if (isBounded) this.#pending.exempt(call);
-    else this.#pending.check(this.queued, this.#runs.isFull(this.#placements.progress), this.#state === "collecting");
+    const pending = this.#pending;
+    if (pending !== undefined) {
+      if (isBounded) pending.exempt(call);
+      else pending.check(this.queued, this.#runs.isFull(this.#placements.progress), this.#state === "collecting");
+    }
     call.waitAt(this);
     if (call.extras?.needs === undefined && call.route.language === undefined) this.#queue.push(call);
     else this.#keepApart(call);

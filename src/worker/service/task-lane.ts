@@ -1,5 +1,5 @@
 import { CancelField, FrameReader, LAST_REQUEST_FIELD, RequestField } from "../../wire/index.ts";
-import { SESSION_PREFIX_BYTES, type ThreadBoard, type ToThread } from "../shared/index.ts";
+import { SESSION_PREFIX_BYTES, type TaskOfSession, type ThreadBoard, type ToThread } from "../shared/index.ts";
 import type { TaskThread, TaskThreadEvents } from "./task-thread.ts";
 import { ThreadWatchdog } from "./thread-watchdog.ts";
 import { UntakenMessages } from "./untaken-messages.ts";
@@ -28,8 +28,9 @@ export interface TaskLaneEvents
    * The thread ended without being asked to. All sessions of the lane are over.
    *
    * @param untaken - ids of the tasks that it has not taken in and so certainly not run, by session
+   * @param culprit - the task whose code ended it, if that is certain
    */
-  lost(reason: string, untaken: ReadonlyMap<number, readonly number[]>): void;
+  lost(reason: string, untaken: ReadonlyMap<number, readonly number[]>, culprit: TaskOfSession | undefined): void;
 }
 
 /** A task thread and its successors, one at a time: hands messages over, watches the thread, and holds up callers. */
@@ -140,24 +141,24 @@ export class TaskLane {
       },
       settled: () => this.#settled(),
       caughtUp: () => this.#letGoOn(),
-      lost: (reason) => this.#lost(reason),
+      lost: (reason) => this.#lost(reason, this.board.occupying),
     });
   }
 
   #watch(): ThreadWatchdog {
     const thread = this.#thread;
-    return new ThreadWatchdog(thread, (reason) => {
+    return new ThreadWatchdog(thread, ({ reason, task }) => {
       // Only when it has ended is it certain what it has not taken in.
-      void thread.terminate().then(() => this.#lost(reason));
+      void thread.terminate().then(() => this.#lost(reason, task));
     });
   }
 
-  #lost(reason: string): void {
+  #lost(reason: string, culprit: TaskOfSession | undefined): void {
     this.#drained();
     this.#settled();
     this.#watchdog.close();
     this.#letGoOn();
-    this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed));
+    this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed), culprit);
   }
 
   /** Cancellations come first in a message, so that they can be seen without reading all of it. */

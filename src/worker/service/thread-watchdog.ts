@@ -1,4 +1,4 @@
-import type { ThreadBoard } from "../shared/index.ts";
+import type { TaskOfSession, ThreadBoard } from "../shared/index.ts";
 
 /** How long a task may go on in its thread after its time is over or it was cancelled, in milliseconds. */
 const GRACE_MS = 1000;
@@ -24,6 +24,12 @@ interface Unwanted {
   readonly at: number;
 }
 
+/** Why a thread is given up, and the task whose fault that is, if that is certain. */
+export interface Blockage {
+  readonly reason: string;
+  readonly task: TaskOfSession | undefined;
+}
+
 /**
  * Notices a task that blocks its thread although its time is over or nobody waits for it. Only such a task: a thread that is
  * busy for long with a task that is wanted goes on. A thread whose event loop turns takes care of its tasks itself.
@@ -32,7 +38,7 @@ interface Unwanted {
  */
 export class ThreadWatchdog {
   readonly #thread: WatchedThread;
-  readonly #blocked: (reason: string) => void;
+  readonly #blocked: (blockage: Blockage) => void;
   #state: "resting" | "looking" | "over" = "resting";
   #timer: NodeJS.Timeout | undefined;
   /** What the thread was told that nobody waits for, and may not know yet, in that order. By session and task. */
@@ -45,7 +51,7 @@ export class ThreadWatchdog {
   #suspectedAt: number | undefined;
 
   /** `blocked` is called at most once. */
-  constructor(thread: WatchedThread, blocked: (reason: string) => void) {
+  constructor(thread: WatchedThread, blocked: (blockage: Blockage) => void) {
     this.#thread = thread;
     this.#blocked = blocked;
   }
@@ -104,8 +110,8 @@ export class ThreadWatchdog {
       this.#forget(this.#pinged.notes);
       this.#pinged = undefined;
     }
-    const reason = this.#suspicion(Date.now());
-    if (reason !== undefined) this.#suspect(reason);
+    const blockage = this.#suspicion(Date.now());
+    if (blockage !== undefined) this.#suspect(blockage);
     else {
       this.#suspectedAt = undefined;
       if (board.live === 0 && board.consumed === posted) this.#rest();
@@ -113,13 +119,13 @@ export class ThreadWatchdog {
     }
   }
 
-  #suspect(reason: string): void {
+  #suspect(blockage: Blockage): void {
     const now = performance.now();
     this.#suspectedAt ??= now;
     const { at } = this.#ask();
     if (now - Math.max(at, this.#suspectedAt) < ANSWER_MS) return;
     this.close();
-    this.#blocked(reason);
+    this.#blocked(blockage);
   }
 
   /** Has the thread show that its event loop turns, and that it knows what it was told before. */
@@ -138,18 +144,20 @@ export class ThreadWatchdog {
   }
 
   /** Why the thread should have come back to its event loop by now. */
-  #suspicion(now: number): string | undefined {
+  #suspicion(now: number): Blockage | undefined {
     const { board } = this.#thread;
     const occupying = board.occupying;
     if (occupying !== undefined) {
       const { session, id, deadline } = occupying;
-      if (now > deadline + GRACE_MS) return "a task blocked it beyond its timeout";
+      if (now > deadline + GRACE_MS) return { reason: "a task blocked it beyond its timeout", task: occupying };
       const isUnwanted = this.#isUnwanted(now, session, id) || this.#isUnwanted(now, session, undefined);
-      return isUnwanted ? "a task that nobody waited for blocked it" : undefined;
+      return isUnwanted ? { reason: "a task that nobody waited for blocked it", task: occupying } : undefined;
     }
     if (board.live === 0) return undefined;
-    if (now > board.lastDeadline + GRACE_MS) return "tasks blocked it beyond their timeouts";
-    return this.#areAllUnwanted(now) ? "tasks that nobody waited for blocked it" : undefined;
+    const task = board.soleTask < 0 ? undefined : { session: board.soleSession, id: board.soleTask };
+    const [who, their] = task === undefined ? ["tasks", "their timeouts"] : ["a task", "its timeout"];
+    if (now > board.lastDeadline + GRACE_MS) return { reason: `${who} blocked it beyond ${their}`, task };
+    return this.#areAllUnwanted(now) ? { reason: `${who} that nobody waited for blocked it`, task } : undefined;
   }
 
   /** Whether that was noted so long ago that the thread should know. */

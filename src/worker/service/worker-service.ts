@@ -38,7 +38,7 @@ import {
   type ThreadConfig,
 } from "../shared/index.ts";
 import { readHello } from "./read-hello.ts";
-import { TaskLane } from "./task-lane.ts";
+import { TaskLane, type TaskLaneEvents } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
 
 /** How a service is set up. */
@@ -204,13 +204,13 @@ export class WorkerService {
           this.#lookAfter(number);
           this.#lanes[number]?.tell({ kind: "look" });
         },
-        lost: (reason, untaken) => this.#lostThread(number, reason, untaken),
+        lost: (...about) => this.#lostThread(number, ...about),
       },
     );
   }
 
   /** A task thread ended by itself: its sessions end with it, and another takes its place. */
-  #lostThread(number: number, reason: string, untaken: ReadonlyMap<number, readonly number[]>): void {
+  #lostThread(number: number, ...[reason, untaken, culprit]: Parameters<TaskLaneEvents["lost"]>): void {
     const lane = this.#lanes[number];
     this.#permits?.reclaim(number);
     this.#lookAfter(number);
@@ -222,7 +222,9 @@ export class WorkerService {
         writeRejected(writer, id, { status: StatusCode.ABORTED, message });
       }
       // In one message: a caller that read of the rejected tasks alone would send them to the same thread again.
-      writeExecutorLost(writer, reason);
+      if (culprit === undefined) writeExecutorLost(writer, reason);
+      else if (culprit.session === session.number) writeExecutorLost(writer, reason, culprit.id);
+      else writeExecutorLost(writer, `${reason} (a task of another caller)`);
       const cut = { limit: Number.POSITIVE_INFINITY, oneKind: session.oneKind };
       for (const part of splitMessage(writer.take(), PREFIX_BYTES, cut)) session.stream.send(part);
       session.stream.end({ code: StatusCode.UNAVAILABLE, message });
