@@ -487,11 +487,11 @@ describe("a caller that goes", () => {
     };
     for (let id = 0; id < 500; id++) caller.task(id, 1, ["held"]);
     caller.send();
-    await vi.waitFor(() => expect(signals).toHaveLength(500));
+    await vi.waitFor(() => expect(signals).toHaveLength(500), { timeout: 20_000 });
     executor.close(1);
     const told = (): number => signals.filter(({ aborted }) => aborted).length;
     expect(told()).toBeLessThan(500);
-    await vi.waitFor(() => expect(told()).toBe(500));
+    await vi.waitFor(() => expect(told()).toBe(500), { timeout: 20_000 });
   });
 
   it("has nothing run that had not been looked at", async () => {
