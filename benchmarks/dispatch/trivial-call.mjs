@@ -8,12 +8,14 @@ const loop = (concurrency, durationMs, contender) =>
     check: (result, i) => result === i + 1,
   });
 
-const point = (concurrency, targets) => ({
-  name: `dispatch/add-${concurrency}`,
+const OTHERS = ["piscina", "piscina-tuned", "grpc", "ipc"];
+
+const point = (concurrency, targets, others = OTHERS, name = "add") => ({
+  name: `dispatch/${name}-${concurrency}`,
   title: `add two numbers, ${concurrency} in flight`,
   unit: "calls/s",
   better: "more",
-  contenders: ["wool", "piscina", "piscina-tuned", "grpc", "ipc"],
+  contenders: ["wool", ...others],
   targets,
   warmUp: (contender, { durationMs }) => loop(concurrency, durationMs, contender),
   measure: (contender, { durationMs }) => loop(concurrency, durationMs, contender),
@@ -23,4 +25,5 @@ export const points = [
   point(1, { piscina: 0.9 }),
   point(100, { piscina: 8, "piscina-tuned": 4, grpc: 40, ipc: 1.5 }),
   point(1000, { piscina: 20, "piscina-tuned": 10 }),
+  point(100, {}, ["wool-observed", "wool-observed-by-workers"], "observed"),
 ];
