@@ -330,8 +330,8 @@ const attacks = {
       const stream = one.open();
       stream.read();
       await stream.pour(8, (i) => {
-        const data = codeWith(`${round} ${i} ${"u".repeat(25_000_000)}`);
-        bytes += 25_000_000;
+        const data = codeWith(`${round} ${i} ${"u".repeat(6_000_000)}`);
+        bytes += 6_000_000;
         return dependency(i + 1, data);
       });
       await pause(100);

@@ -18,8 +18,8 @@ const HELP = `Usage: npm run fuzz -- [--inputs N] [--seed N] [--quick] [--only s
   --quick      20,000 inputs, and floods a hundredth as long
   --only NAME  one kind of attack
 
-Fails when a process ends, a call of an innocent caller fails or takes longer than a second (five with --quick), or the
-worker takes more than 600 MB.`;
+Fails when a process ends, a call of an innocent caller fails or takes a second longer (five with --quick) than calls of a
+worker that nobody attacks, or the worker takes more than 600 MB (700 by greed).`;
 
 const { values } = parseArgs({
   options: {
@@ -36,9 +36,13 @@ if (values.help) {
 }
 
 const MOST_MB = 600;
+/** What the limits allow a greedy caller, and what is left of attacks before. */
+const MOST_GREEDY_MB = 700;
 /** Half of the machine's memory, the default, is more than the bound. */
 const UNFINISHED_MB = 256;
 const MOST_MS = values.quick ? 5000 : 1000;
+/** Messages after which there is a report. */
+const PIECE = 50_000;
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const inputs = Number(values.inputs ?? (values.quick ? 20_000 : 1_000_000));
 const random = new Random(seed);
@@ -50,16 +54,18 @@ function wants(name) {
   return values.only === undefined || values.only === name;
 }
 
-function note(name, { peak, worst, failures = [] }, text) {
-  console.log(`${name.padEnd(34)} ${text.padEnd(30)} peak ${peak.toFixed(0)} MB, worst ${worst.toFixed(0)} ms`);
-  if (peak > MOST_MB) faults.push(`${name}: ${peak.toFixed(0)} MB`);
-  if (worst > MOST_MS) faults.push(`${name}: a call, or a turn of the event loop, took ${worst.toFixed(0)} ms`);
+function note(name, { peak, worst, usual = 0, failures = [] }, text) {
+  const slowest = `worst ${worst.toFixed(0)} ms${usual === 0 ? "" : `, elsewhere ${usual.toFixed(0)} ms`}`;
+  console.log(`${name.padEnd(44)} ${text.padEnd(40)} peak ${peak.toFixed(0)} MB, ${slowest}`);
+  if (peak > (name.startsWith("greed") ? MOST_GREEDY_MB : MOST_MB)) faults.push(`${name}: ${peak.toFixed(0)} MB`);
+  if (worst - usual > MOST_MS) faults.push(`${name}: a call, or a turn of the event loop, took ${worst.toFixed(0)} ms`);
   for (const failure of new Set(failures)) faults.push(`${name}: a call of an innocent caller failed: ${failure}`);
 }
 
-async function report(victim, name, text) {
+async function report(victim, control, name, text) {
   const { worst, failures, calls } = await victim.latency();
-  note(name, { peak: victim.takePeak(), worst, failures }, `${text}, ${calls} calls served`);
+  const { worst: usual } = await control.latency();
+  note(name, { peak: victim.takePeak(), worst, usual, failures }, `${text}, ${calls} calls served`);
 }
 
 const recorded = await recordCaller();
@@ -73,32 +79,40 @@ const corpus = readdirSync(corpusFolder).map((file) => readFileSync(`${corpusFol
 
 if (values.only !== "caller") {
   const victim = await startVictim({ threads: 1, limits: { maxUnfinishedBytes: UNFINISHED_MB * 1024 * 1024 } });
+  // Nobody attacks this one: its calls show how busy the machine is.
+  const control = await startVictim({ threads: 1 });
   const { pid } = victim;
   await victim.watch();
+  await control.watch();
   console.log(`a worker of ${victim.baseline.toFixed(0)} MB`);
   await victim.latency();
+  await control.latency();
   if (wants("sessions")) {
-    const { sessions } = await fuzzSessions(victim, random, recorded, Math.floor(inputs * 0.8), corpus);
-    await report(victim, "messages that are nearly right", `${sessions} sessions`);
+    for (let left = Math.floor(inputs * 0.8); left > 0; left -= PIECE) {
+      const count = Math.min(left, PIECE);
+      const { sessions } = await fuzzSessions(victim, random, recorded, count, corpus);
+      await report(victim, control, "messages that are nearly right", `${count} in ${sessions} sessions`);
+    }
   }
   if (wants("sockets")) {
     const { inputs: connections } = await fuzzSockets(victim, random, Math.floor(inputs * 0.02));
-    await report(victim, "noise on sockets", `${connections} connections`);
+    await report(victim, control, "noise on sockets", `${connections} connections`);
   }
   if (wants("floods")) {
     for (const name of Object.keys(floods)) {
       const { sent, closed } = await flood(victim, name, values.quick ? 0.01 : 1);
-      await report(victim, `flood: ${name}`, `${sent} pieces${closed ? ", hung up" : ""}`);
+      await report(victim, control, `flood: ${name}`, `${sent} pieces${closed ? ", hung up" : ""}`);
     }
   }
   if (wants("greed")) {
     for (const name of greedyAttacks) {
       const { sent, status } = await beGreedy(victim, name, values.quick ? 0.01 : 1);
-      await report(victim, `greed: ${name}`, `${sent}${status === undefined ? "" : ", hung up"}`);
+      await report(victim, control, `greed: ${name}`, `${sent}${status === undefined ? "" : ", hung up"}`);
     }
   }
   if (victim.worker.metadata?.pid !== pid) faults.push("the worker was replaced");
   await victim.stop();
+  await control.stop();
 }
 if (wants("caller")) {
   const outcome = await fuzzCaller(random, Math.floor(inputs * 0.18));

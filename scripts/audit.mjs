@@ -1,15 +1,23 @@
-/** Asks the registry for known faults of dependencies. A registry that cannot be asked is told of, and is no fault. */
+/**
+ * Asks the registry for known faults of dependencies, and fails when there are some. A registry that cannot be asked is no
+ * fault, and is told of; with `--required` it is one.
+ */
 import { spawnSync } from "node:child_process";
 
+const isRequired = process.argv.includes("--required");
 const { stdout, error } = spawnSync("npm", ["audit", "--json"], { encoding: "utf8" });
 const report = read(stdout);
-if (report.metadata === undefined) {
-  const reason = error?.message ?? report.message ?? report.error?.summary ?? "it gave no answer that can be read";
-  console.warn(`The registry could not be asked, so known faults were not looked for: ${reason}`);
-} else {
-  const { total } = report.metadata.vulnerabilities;
-  console.log(`${total} known faults in ${report.metadata.dependencies.total} packages`);
+const total = report.metadata?.vulnerabilities?.total;
+if (typeof total === "number") {
+  console.log(`${total} known faults in ${report.metadata.dependencies?.total ?? "all"} packages`);
+  for (const [name, { severity = "of unknown severity" }] of Object.entries(report.vulnerabilities ?? {})) {
+    console.log(`  ${name}: ${severity}`);
+  }
   process.exitCode = total === 0 ? 0 : 1;
+} else {
+  const reason = error?.message ?? report.message ?? report.error?.summary ?? "it gave no answer that can be read";
+  console.warn(`NOT AUDITED: the registry could not be asked for known faults: ${withoutAddresses(reason)}`);
+  process.exitCode = isRequired ? 1 : 0;
 }
 
 /** npm writes what a registry or a proxy says, which need not be JSON. */
@@ -19,4 +27,9 @@ function read(text) {
   } catch {
     return {};
   }
+}
+
+/** Where packages come from here is nobody's business. */
+function withoutAddresses(text) {
+  return text.replaceAll(/\s*(?:- )?(?:[A-Z]+ )?https?:\/\/\S+/g, "");
 }

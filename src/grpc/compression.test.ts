@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { Client, credentials } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
 import { GrpcChannel } from "./channel.ts";
-import { COMPRESS_FROM_BYTES, expandMessage, MessageCompressor } from "./compression.ts";
+import { COMPRESS_FROM_BYTES, COMPRESS_UP_TO_BYTES, expandMessage, MessageCompressor } from "./compression.ts";
 import { frameMessage, PREFIX_BYTES } from "./frame-message.ts";
 import { GrpcServer } from "./server.ts";
 import { GrpcStatusError, StatusCode } from "./status.ts";
@@ -144,6 +144,46 @@ describe("a compressed message", () => {
     const bomb = Buffer.alloc(50_000_000);
     const { headers } = await raw(await serve("gzip", 100_000), { "grpc-encoding": "gzip" }, compressed(bomb));
     expect(headers).toMatchObject({ "grpc-status": String(StatusCode.RESOURCE_EXHAUSTED) });
+  });
+
+  it("is at most 4 MiB, however large others may be", () => {
+    const most = Buffer.alloc(COMPRESS_UP_TO_BYTES);
+    expect(expandMessage(gzipSync(most), 64_000_000)).toHaveLength(most.length);
+    const more = Buffer.concat([most, Buffer.alloc(1)]);
+    expect(() => expandMessage(gzipSync(more), 64_000_000)).toThrow(/limit of 4194304 bytes.*without compression/);
+    expect(new MessageCompressor().compress(frameMessage(most))).toBeDefined();
+    expect(new MessageCompressor().compress(frameMessage(more))).toBeUndefined();
+  });
+
+  it("of one stream is expanded in turn with those of others: a little message is not behind all of them", async () => {
+    const seen: string[] = [];
+    const server = new GrpcServer({ compression: "gzip" });
+    server.addStream("/test.Compression/Take", (stream) =>
+      stream.handle({
+        message: (_buffer, start, end) => void seen.push(end - start > 100 ? "large" : "small"),
+        halfClosed: () => stream.end(),
+      }),
+    );
+    const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
+    open.push(() => server.close());
+    const session = connect(`http://127.0.0.1:${port}`);
+    open.push(async () => session.destroy());
+    const call = {
+      ":method": "POST",
+      ":path": "/test.Compression/Take",
+      "content-type": "application/grpc",
+      "grpc-encoding": "gzip",
+    };
+    const greedy = session.request(call);
+    const polite = session.request(call);
+    const bombs = Buffer.concat(Array.from({ length: 10 }, () => compressed(Buffer.alloc(2_000_000))));
+    greedy.end(bombs);
+    polite.end(compressed(Buffer.from("small")));
+    greedy.resume();
+    polite.resume();
+    await Promise.all([greedy, polite].map((stream) => new Promise((resolve) => stream.once("close", resolve))));
+    expect(seen.filter((each) => each === "large")).toHaveLength(10);
+    expect(seen.indexOf("small")).toBeLessThan(5);
   });
 
   it("that is damaged is INTERNAL", () => {

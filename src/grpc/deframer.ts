@@ -24,6 +24,9 @@ export class Deframer {
   /** The compression that this side takes. */
   accepts: Compression | undefined;
 
+  /** Told of each message that was expanded, before it is delivered. */
+  expanded: (bytes: number) => void = () => undefined;
+
   readonly #sink: MessageSink;
   readonly #maxMessageBytes: number;
   /** The largest message that is taken now. */
@@ -148,6 +151,7 @@ export class Deframer {
   #deliver(buffer: Buffer, start: number, end: number): void {
     if (!this.#isCompressed) return this.#sink(buffer, start, end);
     const message = expandMessage(buffer.subarray(start, end), this.#limit);
+    this.expanded(message.length);
     this.#sink(message, 0, message.length);
   }
 

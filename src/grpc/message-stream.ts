@@ -1,5 +1,5 @@
 import type { Http2Stream } from "node:http2";
-import type { MessageCompressor } from "./compression.ts";
+import { expansionTurns, type MessageCompressor } from "./compression.ts";
 import { Deframer } from "./deframer.ts";
 import { HIGH_WATER_BYTES } from "./flow-control.ts";
 import { PREFIX_BYTES } from "./frame-message.ts";
@@ -36,6 +36,12 @@ export abstract class MessageStream {
       this.hasReceived = true;
       this.#handlers?.message(buffer, start, end);
     }, maxMessageBytes);
+    this.deframer.expanded = (bytes) =>
+      expansionTurns.expanded(
+        bytes,
+        () => this.pause(),
+        () => this.resume(),
+      );
     // Each cause arrives a second time, as the stream's close with its code.
     http2Stream.on("error", () => {});
     http2Stream.on("drain", () => this.#drained());

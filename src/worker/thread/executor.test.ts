@@ -473,6 +473,27 @@ describe("a caller that goes", () => {
     expect([caller.answers, executor.isIdle]).toEqual([[], true]);
   });
 
+  it("leaves others their turns, however many tasks it had", async () => {
+    const signals: AbortSignal[] = [];
+    hooks.executorTest.enter = () => {
+      const signal = currentTask()?.signal;
+      // Telling it takes a while.
+      signal?.addEventListener("abort", () => {
+        const until = performance.now() + 0.2;
+        while (performance.now() < until);
+      });
+      if (signal !== undefined) signals.push(signal);
+      return new Promise(() => undefined);
+    };
+    for (let id = 0; id < 500; id++) caller.task(id, 1, ["held"]);
+    caller.send();
+    await vi.waitFor(() => expect(signals).toHaveLength(500), { timeout: 20_000 });
+    executor.close(1);
+    const told = (): number => signals.filter(({ aborted }) => aborted).length;
+    expect(told()).toBeLessThan(500);
+    await vi.waitFor(() => expect(told()).toBe(500), { timeout: 20_000 });
+  });
+
   it("has nothing run that had not been looked at", async () => {
     hooks.executorTest.enter = (name) => {
       entered.push(name);

@@ -15,6 +15,7 @@ import { ExecutorSession } from "./executor-session.ts";
 import { FairInbox } from "./fair-inbox.ts";
 import { PaceMeter } from "./pace-meter.ts";
 import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
+import type { RunningTask } from "./running-task.ts";
 import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
@@ -23,6 +24,8 @@ import { ThreadShares } from "./thread-shares.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
+/** Tasks that are told so between two looks at the clock. */
+const TASKS_PER_LOOK = 64;
 /** Most readers that are kept for further messages. */
 const MOST_SPARE_READERS = 256;
 
@@ -163,9 +166,25 @@ export class Executor {
     for (const message of closed.inbox.messages) this.#last.delete(message);
     this.#inbox.drop(closed);
     closed.close();
-    for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
+    this.#abandon(closed.tasks.list(), new TaskCancelled("the caller is gone"));
     for (const pool of closed.pools.values()) pool.release();
     this.#reportIfDrained();
+  }
+
+  /** Tells tasks that nobody waits for them. There may be very many: others have their turns meanwhile. */
+  #abandon(tasks: readonly RunningTask[], reason: TaskCancelled): void {
+    const end = performance.now() + SLICE_MS;
+    for (const [index, task] of tasks.entries()) {
+      if (index % TASKS_PER_LOOK === TASKS_PER_LOOK - 1 && performance.now() > end) {
+        setImmediate(() => {
+          this.#abandon(tasks.slice(index), reason);
+          this.#reportIfDrained();
+        });
+        return;
+      }
+      // It may have ended by itself meanwhile.
+      if (task.wireId >= 0) this.runner.abandon(task, reason);
+    }
   }
 
   /** The caller sends nothing more: `finished` is called when everything that it asked for has been sent. */
