@@ -3,7 +3,7 @@ import { CodeUnavailable, RpcError, SerializationError, WorkerLost } from "../er
 import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
-import type { Route } from "../routine/index.ts";
+import type { Route, TaskCost } from "../routine/index.ts";
 import {
   type CallerLimits,
   ChunkField,
@@ -18,7 +18,7 @@ import {
   MINIMUM_PROTOCOL_VERSION,
   Outbox,
   OutcomeField,
-  PACE_TASK_US,
+  PaceField,
   PROTOCOL_VERSION,
   RejectedField,
   RequestField,
@@ -83,6 +83,8 @@ export class Session implements TaskSession {
   #resting = 0;
   #isWaitedFor = false;
   #willProgress = false;
+  /** The tasks that ended since the worker last told its pace, by routine. */
+  readonly #endedTasks = new Map<TaskCost, number>();
 
   constructor(
     channel: GrpcChannel,
@@ -287,7 +289,7 @@ export class Session implements TaskSession {
           this.#outcomes.received.add(frame);
           break;
         case ResponseField.pace:
-          this.window.pace(frame.integer(PACE_TASK_US));
+          this.#paced(frame.integer(PaceField.taskUs), frame.integer(PaceField.costUs));
           break;
         case ResponseField.executorLost:
           this.close(new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LOST_REASON)}`));
@@ -296,6 +298,13 @@ export class Session implements TaskSession {
     }
     if (started > 0) this.window.started(started);
     this.#events.progressed(this);
+  }
+
+  /** Tasks have kept the thread busy for so long each. Where they were of several routines, that counts for all of these. */
+  #paced(taskUs: number, costUs: number): void {
+    this.window.pace(taskUs);
+    for (const [cost, tasks] of this.#endedTasks) cost.add(tasks, costUs > 0 ? costUs : taskUs);
+    this.#endedTasks.clear();
   }
 
   /** The first message must be a welcome of a version that this caller speaks, and nothing else. */
@@ -355,7 +364,11 @@ export class Session implements TaskSession {
     if (task === undefined || task.state === "free") return 0;
     const started = this.#started(task);
     const { call } = task;
-    if (kind !== ResponseField.yielded) this.#release(task);
+    if (kind !== ResponseField.yielded) {
+      const cost = call?.route.cost;
+      if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + 1);
+      this.#release(task);
+    }
     if (call !== undefined) this.#outcomes.take(frame, kind, id, call);
     else this.#outcomes.drop(frame, id);
     return started;

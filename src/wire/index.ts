@@ -54,7 +54,7 @@ export {
   LOST_REASON,
   OutcomeField,
   type OutcomeFrame,
-  PACE_TASK_US,
+  PaceField,
   RejectedField,
   type Welcome,
   WelcomeField,

@@ -18,8 +18,8 @@ export const WelcomeField = {
   languages: 7,
   encodings: 8,
 } as const;
-/** Field number of the time in `Pace`. */
-export const PACE_TASK_US = 1;
+/** Field numbers of `Pace`. */
+export const PaceField = { taskUs: 1, costUs: 2 } as const;
 /** Field number of the reason in `ExecutorLost`. */
 export const LOST_REASON = 1;
 
@@ -108,12 +108,14 @@ export function writeExecutorLost(writer: BatchWriter, reason: string): void {
   writeFrame(writer, ResponseField.executorLost, [undefined, reason]);
 }
 
-/** Tells how long a task keeps the thread busy, in microseconds. */
-export function writePace(writer: BatchWriter, microseconds: number): void {
-  const inner = 1 + varintLength(microseconds);
+/** Tells how long a task keeps the thread busy, and what of that it costs itself, in microseconds. */
+export function writePace(writer: BatchWriter, taskUs: number, costUs: number): void {
+  const inner = 2 + varintLength(taskUs) + varintLength(costUs);
   writer.reserve(inner + 8);
   writer.byte((ResponseField.pace << 3) | 2);
   writer.varint(inner);
-  writer.byte(PACE_TASK_US << 3);
-  writer.varint(microseconds);
+  writer.byte(PaceField.taskUs << 3);
+  writer.varint(taskUs);
+  writer.byte(PaceField.costUs << 3);
+  writer.varint(costUs);
 }
