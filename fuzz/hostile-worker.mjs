@@ -5,7 +5,7 @@ import { createServer } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { message } from "./http2-frames.mjs";
-import { mutateMessage } from "./mutate.mjs";
+import { contentHash, mutateMessage } from "./mutate.mjs";
 import { bytesField, integerField } from "./protobuf.mjs";
 
 const welcome = bytesField(1, Buffer.concat([integerField(1, 1), bytesField(2, Buffer.from("w")), integerField(3, 1)]));
@@ -21,7 +21,11 @@ const frames = [
   bytesField(7, Buffer.concat([integerField(1, 0), bytesField(2, Buffer.alloc(100)), integerField(3, 1000)])),
   bytesField(
     8,
-    Buffer.concat([integerField(1, 1), bytesField(2, Buffer.from("hash")), bytesField(3, Buffer.from("{}"))]),
+    Buffer.concat([
+      integerField(1, 1),
+      bytesField(2, Buffer.from(contentHash("{}"))),
+      bytesField(3, Buffer.from("{}")),
+    ]),
   ),
   bytesField(9, bytesField(1, Buffer.from("gone"))),
   bytesField(10, integerField(1, 5)),

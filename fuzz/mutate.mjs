@@ -1,5 +1,9 @@
 /** Changes messages so that much of their structure stays: what is nearly right gets further than noise. */
+import { createHash } from "node:crypto";
 import { bytesField, integerField, putTogether, takeApart } from "./protobuf.mjs";
+
+/** The frame with a piece of code, in both directions. */
+const DEPENDENCY = 8;
 
 const NUMBERS = [
   0n,
@@ -61,8 +65,24 @@ function mutateFrame(random, frame, depth) {
     case 4:
       return Buffer.concat([frame, frame]);
     default:
-      return field.type === 2 ? bytesField(field.number, mutateBody(random, field.value, depth)) : frame;
+      if (field.type !== 2) return frame;
+      return bytesField(field.number, withHash(random, field.number, mutateBody(random, field.value, depth)));
   }
+}
+
+/** How code is addressed. */
+export function contentHash(bytes) {
+  return createHash("sha256").update(bytes).digest("base64url").slice(0, 32);
+}
+
+/** Changed code gets no further than its hash, so that is made right, as a rule. */
+function withHash(random, number, body) {
+  if (number !== DEPENDENCY || random.chance(4)) return body;
+  const fields = takeApart(body);
+  const data = fields?.find((field) => field.number === 3)?.value;
+  if (fields === undefined || data === undefined || typeof data === "bigint") return body;
+  const hash = { number: 2, type: 2, value: Buffer.from(contentHash(data)) };
+  return putTogether([...fields.filter((field) => field.number !== 2), hash]);
 }
 
 function mutateBody(random, body, depth) {

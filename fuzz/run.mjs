@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { flood, floods } from "./floods.mjs";
+import { beGreedy, greedyAttacks } from "./greed.mjs";
 import { fuzzCaller } from "./hostile-worker.mjs";
 import { Random } from "./random.mjs";
 import { recordCaller } from "./record.mjs";
@@ -10,7 +11,7 @@ import { fuzzSessions } from "./sessions.mjs";
 import { fuzzSockets } from "./sockets.mjs";
 import { startVictim } from "./victim.mjs";
 
-const HELP = `Usage: npm run fuzz -- [--inputs N] [--seed N] [--quick] [--only sessions|sockets|floods|caller]
+const HELP = `Usage: npm run fuzz -- [--inputs N] [--seed N] [--quick] [--only sessions|sockets|floods|greed|caller]
 
   --inputs N   messages in all, a million by default
   --seed N     repeats a run
@@ -35,6 +36,8 @@ if (values.help) {
 }
 
 const MOST_MB = 600;
+/** Half of the machine's memory, the default, is more than the bound. */
+const UNFINISHED_MB = 256;
 const MOST_MS = values.quick ? 5000 : 1000;
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const inputs = Number(values.inputs ?? (values.quick ? 20_000 : 1_000_000));
@@ -69,7 +72,7 @@ if (readdirSync(corpusFolder).length === 0) {
 const corpus = readdirSync(corpusFolder).map((file) => readFileSync(`${corpusFolder}/${file}`));
 
 if (values.only !== "caller") {
-  const victim = await startVictim({ threads: 1 });
+  const victim = await startVictim({ threads: 1, limits: { maxUnfinishedBytes: UNFINISHED_MB * 1024 * 1024 } });
   const { pid } = victim;
   await victim.watch();
   console.log(`a worker of ${victim.baseline.toFixed(0)} MB`);
@@ -86,6 +89,12 @@ if (values.only !== "caller") {
     for (const name of Object.keys(floods)) {
       const { sent, closed } = await flood(victim, name, values.quick ? 0.01 : 1);
       await report(victim, `flood: ${name}`, `${sent} pieces${closed ? ", hung up" : ""}`);
+    }
+  }
+  if (wants("greed")) {
+    for (const name of greedyAttacks) {
+      const { sent, status } = await beGreedy(victim, name, values.quick ? 0.01 : 1);
+      await report(victim, `greed: ${name}`, `${sent}${status === undefined ? "" : ", hung up"}`);
     }
   }
   if (victim.worker.metadata?.pid !== pid) faults.push("the worker was replaced");

@@ -79,8 +79,7 @@ if (wants("redis")) {
 }
 if (wants("lan")) {
   const port = await freePort();
-  const sizes = quick ? [10, 100] : [10, 100, 500];
-  await measure("lan", sizes, () => new LanDiscovery("scale", { interfaces: ["lo"], port }));
+  await measure("lan", SIZES, () => new LanDiscovery("scale", { interfaces: ["lo"], port }));
 }
 for (const [kind, title] of [
   ["latency", "microseconds until a subscriber knows one more worker, by workers in the registry"],

@@ -85,6 +85,8 @@ export interface CallWatcher {
   requeued?(call: Call, why: "rejected" | "lost"): void;
   /** The call is over. Its caller is told right after this. */
   ended?(call: Call, how: CallEnd, error: unknown): void;
+  /** The generator was asked for a step, after the first one, and has nothing else to do. */
+  asked?(call: Call): void;
   /** The generator yielded. */
   yielded?(call: Call): void;
 }
@@ -116,6 +118,11 @@ export type CallState = "created" | "waiting" | "sent" | "running" | "settling" 
 
 let lastSequence = 0;
 
+/** A number that names one call of this process. */
+export function nextSequence(): number {
+  return ++lastSequence;
+}
+
 /** The name of a task in the whole system. */
 export function taskId(caller: string, sequence: number): string {
   return `${caller}-${sequence.toString(36)}`;
@@ -124,7 +131,7 @@ export function taskId(caller: string, sequence: number): string {
 /** One call of a routine, from the moment it is made to its end. Every change of its state happens here. */
 export class Call {
   /** Names the call in this process. */
-  readonly sequence: number = ++lastSequence;
+  readonly sequence: number = nextSequence();
   /** The routine. Another one when the call was made anew for a worker without its code. */
   route: Route;
   pool: PoolReference | undefined;
@@ -230,6 +237,11 @@ export class Call {
     this.#state = "settling";
     this.#task = undefined;
     if (this.#recipient !== undefined) this.#recipient.tally.inFlight--;
+  }
+
+  /** The generator is to take a step. */
+  ask(): void {
+    if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.asked?.(this);
   }
 
   /** The generator yielded. Returns false when nobody asked for the value. */

@@ -4,6 +4,7 @@ export {
   type CallExtras,
   type CallOwner,
   type CallWatcher,
+  nextSequence,
   type PoolReference,
   type Recipient,
   type Tally,

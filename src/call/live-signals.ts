@@ -1,3 +1,4 @@
+import { isAbortSignal } from "../checks/index.ts";
 import { Refusal, registerTraveller } from "../values/index.ts";
 import { onAbort } from "./abort-listeners.ts";
 import type { Call } from "./call.ts";
@@ -49,9 +50,9 @@ export function takeArrivedSignals(): ReadonlyMap<number, AbortController> | und
 }
 
 registerTraveller("abort-signal", {
-  is: (value) => value instanceof AbortSignal,
+  is: isAbortSignal,
   take(value) {
-    if (!(value instanceof AbortSignal)) throw new TypeError("not a signal");
+    if (!isAbortSignal(value)) throw new TypeError("not a signal");
     const { aborted, reason } = value;
     if (!isCollecting) {
       if (aborted) return [true, reason, -1];

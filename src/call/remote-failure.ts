@@ -1,4 +1,4 @@
-import { isError } from "../checks/index.ts";
+import { isError, withStackLimit } from "../checks/index.ts";
 import { WoolError } from "../errors.ts";
 import { isRuntimeLine, mapSources, setStack } from "../routine/index.ts";
 
@@ -48,21 +48,29 @@ function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
   if (lines.length === 0) return;
   located.add(error);
   try {
-    const stack = typeof error.stack === "string" ? mapSources(error.stack) : `${error.name}: ${error.message}`;
-    setStack(error, `${stack}\n${lines.join("\n")}`);
+    mapSources(error);
+    const stack = typeof error.stack === "string" ? error.stack : `${error.name}: ${error.message}`;
+    const remote = WoolError.isWoolError(error) ? withoutCallbacks(stack) : stack;
+    setStack(error, `${remote}\n${lines.join("\n")}`);
   } catch {
     // The stack or the name of an error may be unreadable. Such an error is thrown as it is.
   }
+}
+
+/** Errors of the runtime are made in callbacks of its own, which Node.js calls: such lines tell users nothing. */
+function withoutCallbacks(stack: string): string {
+  return stack
+    .split("\n")
+    .filter((line) => !isRuntimeLine(line) && !/^\s+at .*\(node:/.test(line))
+    .join("\n");
 }
 
 /** Removes the runtime's own lines from the stack of an error that is thrown during the call itself. */
 export function fromCaller(error: unknown): unknown {
   if (!WoolError.isWoolError(error)) return error;
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = limit + OWN_DEPTH;
   const here: { stack?: string } = {};
-  Error.captureStackTrace(here, fromCaller);
-  Error.stackTraceLimit = limit;
+  withStackLimit(limit + OWN_DEPTH, () => Error.captureStackTrace(here, fromCaller));
   const lines = userLines(here.stack).slice(0, limit);
   setStack(error, [`${error.name}: ${error.message}`, ...lines].join("\n"));
   return error;

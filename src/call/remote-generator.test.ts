@@ -38,7 +38,7 @@ class FakeWorker {
 
   constructor(shape: () => AnyStream, prefetch: number, turns: () => number = () => 0) {
     const [there, back] = [new Way(turns), new Way(turns)];
-    const call: { task?: RemoteTask } = {};
+    const call: { task?: RemoteTask; ask(): void } = { ask: () => undefined };
     this.stream = new RemoteGenerator(prefetch, undefined, (stream) => {
       this.dispatches++;
       const run = new GeneratorRun(
@@ -335,7 +335,7 @@ describe("a remote generator", () => {
 
   it("tells its observer of each step once, however it ends", async () => {
     const observer = { made: vi.fn(), ended: vi.fn() };
-    const stream = new RemoteGenerator(0, observer, () => ({}) as Call);
+    const stream = new RemoteGenerator(0, observer, () => ({ ask: () => undefined }) as Call);
     const steps = [stream.next(), stream.next(), stream.next()];
     expect([observer.made.mock.calls.length, observer.ended.mock.calls.length]).toEqual([3, 0]);
     stream.yielded(1, false);
@@ -376,7 +376,7 @@ describe("a remote generator", () => {
       step: (_kind: StepKind, value: unknown) => sent.push([id, "step", value]),
       setWaitedFor: () => undefined,
     });
-    const call: { task?: unknown } = {};
+    const call: { task?: unknown; ask(): void } = { ask: () => undefined };
     const stream = new RemoteGenerator(0, undefined, () => call as Call);
     const steps = [stream.next(), stream.next()];
     call.task = taskOf(0);

@@ -109,6 +109,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     else if (this.#fetched.length > this.#mostFetched) return false;
     else this.#fetched.push(value);
     if (this.#requests.length === 0) this.#tellIfWaitedFor(false);
+    else this.#call?.ask();
     return true;
   }
 
@@ -178,6 +179,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
       this.#controls++;
     }
     this.#requests.push(request);
+    if (this.#requests.length === 1) this.#call?.ask();
     this.#tellIfWaitedFor(true);
     this.#sendStep(request);
     if (request.kind !== StepKind.next) this.#prefetch = 0;

@@ -27,3 +27,14 @@ export function stackOf(thrown: unknown): string {
 export function errorCode(error: unknown): string | undefined {
   return isError(error) && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
+
+/** Runs `body` while stacks have at most `limit` lines. Where a program has frozen `Error` they stay as long as they are. */
+export function withStackLimit<T>(limit: number, body: () => T): T {
+  const before = Error.stackTraceLimit;
+  if (!Reflect.set(Error, "stackTraceLimit", limit)) return body();
+  try {
+    return body();
+  } finally {
+    Error.stackTraceLimit = before;
+  }
+}

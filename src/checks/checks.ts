@@ -4,6 +4,20 @@ export type Check = (value: unknown) => string | undefined;
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/**
+ * Whether a value is an abort signal, of Node.js or of somebody else: test runners with a DOM replace the global class, and
+ * programs have both.
+ */
+export function isAbortSignal(value: unknown): value is AbortSignal {
+  if (value instanceof AbortSignal) return true;
+  if (!isObject(value) || !("aborted" in value)) return false;
+  for (let holder: unknown = value; isObject(holder); holder = Object.getPrototypeOf(holder)) {
+    const constructor: unknown = Object.getOwnPropertyDescriptor(holder, "constructor")?.value;
+    if (typeof constructor === "function" && constructor.name === "AbortSignal") return true;
+  }
+  return false;
+}
+
 export const anything: Check = () => undefined;
 export const flag: Check = (value) => (typeof value === "boolean" ? undefined : "true or false");
 export const text: Check = (value) => (typeof value === "string" ? undefined : "a string");
@@ -16,7 +30,7 @@ export const textRecord: Check = (value) =>
     ? undefined
     : "an object with strings for values";
 export const object: Check = (value) => (isObject(value) ? undefined : "an object");
-export const abortSignal: Check = (value) => (value instanceof AbortSignal ? undefined : "an AbortSignal");
+export const abortSignal: Check = (value) => (isAbortSignal(value) ? undefined : "an AbortSignal");
 
 /** A function, as its `role` says. */
 export const callable =

@@ -30,7 +30,9 @@ export interface Arguments {
   has(name: string): boolean;
   /** The value of an option, if it was given. */
   text(name: string): string | undefined;
-  /** All values of an option that may be given more than once; commas separate, too. */
+  /** All values of an option that may be given more than once. */
+  all(name: string): readonly string[];
+  /** The same where commas separate, too. */
   list(name: string): readonly string[];
   /** The value of an option as an integer within a range. */
   whole(name: string, least: number, most?: number): number | undefined;
@@ -44,6 +46,7 @@ export function readArguments(args: readonly string[], options: OptionTable, usa
     positionals,
     has: (name) => values[name] === true || valuesOf(name).length > 0,
     text: (name) => valuesOf(name).at(-1),
+    all: valuesOf,
     list: (name) => valuesOf(name).flatMap((value) => value.split(",").filter((part) => part !== "")),
     whole(name, least, most = Number.MAX_SAFE_INTEGER) {
       const value = valuesOf(name).at(-1);

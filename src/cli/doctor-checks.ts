@@ -1,6 +1,6 @@
 import { randomUUID, X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
 import { LanDiscovery, machineInterfaces, type WorkerMetadata } from "../discovery/index.ts";
 import { runtimeDirectory } from "../host/index.ts";
@@ -67,7 +67,12 @@ export function checkRuntimeDirectory(): Finding[] {
           `${bytes} bytes, and the system allows ${MAX_SOCKET_PATH_BYTES}`,
           "set XDG_RUNTIME_DIR, or TMPDIR, to a directory with a shorter path",
         );
-  return [good(subject, `${directory} can be written`), paths];
+  const session = process.env["XDG_RUNTIME_DIR"] ?? "";
+  const isUsed = session === "" || dirname(directory) === session.replace(/\/+$/, "");
+  const answer = `${directory} can be written`;
+  if (isUsed) return [good(subject, answer), paths];
+  const fix = `programs that use another one do not find each other: give ${session} mode 0700 and a short path, or unset XDG_RUNTIME_DIR`;
+  return [note(subject, `${answer}; XDG_RUNTIME_DIR is ${session}, which cannot be used`, fix), paths];
 }
 
 /** Can this process open enough files? */

@@ -80,7 +80,7 @@ function discoveryFinding(url: string, count: number, problem: string | undefine
     subject: url,
     verdict: "note",
     answer: "knows no workers",
-    fix: `start one: wool worker --discovery ${url}`,
+    fix: `start one: wool worker --discovery ${url}${/^(?:local|pool):/.test(url) ? "" : " --host 0.0.0.0"}`,
   };
 }
 

@@ -14,9 +14,10 @@ process.once("exit", () => {
   process.exitCode = EXIT.usage;
 });
 
-const status = await runCli(args, terminal);
+const status = await runCli(args, terminal).finally(() => {
+  state = "done";
+});
 await terminal.flushed();
-state = "done";
 // What the program opened at its top level must not keep this one running.
 process.exit(status);
 

@@ -1,4 +1,5 @@
 import { nearestName } from "../checks/index.ts";
+import { WoolError } from "../errors.ts";
 import { type CommandEntry, EXIT, type Terminal, UsageError } from "./command.ts";
 import { packageVersion } from "./package-version.ts";
 
@@ -7,9 +8,9 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   try {
     return await run(args, terminal);
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
+    if (!(error instanceof UsageError || error instanceof WoolError)) throw error;
     terminal.complain(`${terminal.tone("bad", "wool:")} ${error.message}`);
-    return EXIT.usage;
+    return error instanceof UsageError ? EXIT.usage : EXIT.negative;
   }
 }
 

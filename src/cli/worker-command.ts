@@ -154,7 +154,7 @@ function readSettings(given: Arguments): WorkerSettings {
     options: {
       tags: given.list("tag"),
       extra: { ...readExtra(given), ...(name === undefined ? {} : { name }) },
-      preload: given.list("preload"),
+      preload: given.all("preload"),
       ...(host === undefined ? {} : { host }),
       ...(threads === undefined ? {} : { threads }),
       ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
@@ -171,7 +171,7 @@ function readAdvertised(text: string | undefined): WorkerSettings["advertise"] {
 }
 
 function readExtra(given: Arguments): Record<string, string> {
-  const pairs = given.list("extra").map((pair): [string, string] => {
+  const pairs = given.all("extra").map((pair): [string, string] => {
     const at = pair.indexOf("=");
     if (at < 1) throw new UsageError(`--extra takes KEY=VALUE, not "${pair}"`);
     return [pair.slice(0, at), pair.slice(at + 1)];

@@ -59,7 +59,8 @@ export class OutcomeDelivery {
 
   #take(frame: FrameReader, kind: number, id: number, call: Call): void {
     const flag = frame.integer(OutcomeField.control) === 1;
-    const loading = frame.has(OutcomeField.needs) ? this.received.ready(frame.integers(OutcomeField.needs)) : undefined;
+    const needs = this.received.needs(frame, OutcomeField.needs);
+    const loading = needs.length === 0 ? undefined : this.received.ready(needs);
     const isNext = loading === undefined && this.#delayed === undefined;
     // Almost every outcome: it is read where it is.
     if (isNext && this.payloads.isInline(frame, OutcomeField)) {

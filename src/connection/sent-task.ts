@@ -23,6 +23,8 @@ export class SentTask implements RemoteTask {
   readonly id: number;
   state: "free" | "sent" | "started" | "abandoned" = "free";
   call: Call | undefined;
+  /** Of the last call, also when nobody waits for it any more. */
+  name = "";
   /** The task frame itself has been written; before that only chunks of its arguments have. */
   isWritten = false;
   /** Its arguments are going out in chunks. */
@@ -42,6 +44,7 @@ export class SentTask implements RemoteTask {
   begin(call: Call): void {
     this.state = "sent";
     this.call = call;
+    this.name = call.route.name;
     this.isWritten = false;
     this.isInTransfer = false;
     this.isCounted = false;

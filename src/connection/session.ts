@@ -14,7 +14,7 @@ import {
   isSpoken,
   LANGUAGES,
   LAST_RESPONSE_FIELD,
-  LOST_REASON,
+  LostField,
   MINIMUM_PROTOCOL_VERSION,
   Outbox,
   OutcomeField,
@@ -85,6 +85,8 @@ export class Session implements TaskSession {
   #willProgress = false;
   /** The tasks that ended since the worker last told its pace, by routine. */
   readonly #endedTasks = new Map<TaskCost, number>();
+  /** The number of the message in which calls came back that the worker has not run. */
+  #returning: number | undefined;
 
   constructor(
     channel: GrpcChannel,
@@ -292,7 +294,7 @@ export class Session implements TaskSession {
           this.#paced(frame.integer(PaceField.taskUs), frame.integer(PaceField.costUs));
           break;
         case ResponseField.executorLost:
-          this.close(new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LOST_REASON)}`));
+          this.close(this.#lostThread(frame));
           return;
       }
     }
@@ -305,6 +307,12 @@ export class Session implements TaskSession {
     this.window.pace(taskUs);
     for (const [cost, tasks] of this.#endedTasks) cost.add(tasks, costUs > 0 ? costUs : taskUs);
     this.#endedTasks.clear();
+  }
+
+  #lostThread(frame: FrameReader): WorkerLost {
+    const culprit = this.#tasks[frame.integer(LostField.task) - 1]?.name;
+    const whose = culprit === undefined ? "" : ` (the task was ${culprit})`;
+    return new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LostField.reason)}${whose}`);
   }
 
   /** The first message must be a welcome of a version that this caller speaks, and nothing else. */
@@ -386,10 +394,17 @@ export class Session implements TaskSession {
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
       const error = errorForStatus(status as GrpcStatus, this.#address);
-      if (status.code === StatusCode.ABORTED) call.owner?.returned(call, error);
+      // After that message its thread is gone. A worker that goes on like that refuses the calls.
+      if (status.code === StatusCode.ABORTED && this.#isReturning()) call.owner?.returned(call, error);
       else call.owner?.rejected(call, error);
     }
     return counts;
+  }
+
+  /** Whether calls come back in this message, and in none before. */
+  #isReturning(): boolean {
+    this.#returning ??= this.messages;
+    return this.#returning === this.messages;
   }
 
   #codeWanted(call: Call, hashes: readonly string[], message: string): void {

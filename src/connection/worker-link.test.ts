@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TransientRpcError, WoolError } from "../errors.ts";
 import { GrpcServer, GrpcStatusError, type ServerStream, StatusCode } from "../grpc/index.ts";
-import { BatchWriter, writeWelcome } from "../wire/index.ts";
+import { BatchWriter, writeExecutorLost, writeWelcome } from "../wire/index.ts";
 import { WorkerLink } from "./worker-link.ts";
 
 const HEADROOM = 5;
@@ -53,6 +53,24 @@ describe("a link to a worker that never welcomes anybody", () => {
       if (greeted++ === 0) welcome(stream, 2);
     }, 40);
     await expect(half.connect()).rejects.toThrow("did not welcome this caller within 40 ms");
+  });
+});
+
+describe("a link to a worker whose threads end all the time", () => {
+  it("opens sessions anew, ever less often", async () => {
+    const opened: number[] = [];
+    const restless = await linkTo((stream) => {
+      opened.push(performance.now());
+      welcome(stream);
+      const writer = new BatchWriter(HEADROOM);
+      writeExecutorLost(writer, "gone");
+      stream.send(writer.take());
+    });
+    await restless.connect();
+    await vi.waitFor(() => expect(opened.length).toBeGreaterThan(6), { timeout: 20_000 });
+    const [, second = 0] = opened;
+    // At once, and then after 10, 20, 40, 80 and 160 ms. Timers may be late and are never early.
+    expect((opened[6] ?? 0) - second).toBeGreaterThan(300);
   });
 });
 

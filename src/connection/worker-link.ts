@@ -8,6 +8,7 @@ import {
   StatusCode,
 } from "../grpc/index.ts";
 import { clientTls, credentialsText, type WorkerCredentialsProvider } from "../security/index.ts";
+import { Timer } from "../time/index.ts";
 import type { CallerLimits, Welcome } from "../wire/index.ts";
 import { errorForConnect, errorForCredentials, errorForStatus } from "./error-classes.ts";
 import { LinkWatchdog } from "./link-watchdog.ts";
@@ -15,6 +16,10 @@ import { Session } from "./session.ts";
 
 /** Task threads that a worker may say it has: for each one a session is opened. */
 const MOST_LANES = 1024;
+/** How soon a session that is lost again makes for a pause before the next one, and the first and longest pause, in milliseconds. */
+const SOON_MS = 1000;
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 1000;
 /** How long a worker that has accepted a connection has to welcome the caller, in milliseconds. */
 const WELCOME_TIMEOUT_MS = 10_000;
 
@@ -64,6 +69,8 @@ export class WorkerLink {
   /** Unary calls that have not ended. */
   #unaryCalls = 0;
   #sharesFiles = false;
+  /** When the session of a task thread was opened anew the last time, and after which pause. By thread. */
+  readonly #reopened = new Map<number, { readonly at: number; readonly pause: number; readonly timer?: Timer }>();
   /** Called when it is disconnected. */
   #onDisconnected: (() => void)[] = [];
   /** Why it is to be closed once it is idle. */
@@ -299,8 +306,27 @@ export class WorkerLink {
     else this.#disconnected(channel);
   }
 
-  /** The worker replaces a task thread that ended; its session is opened anew. */
+  /**
+   * The worker replaces a task thread that ended; its session is opened anew. At once, unless that happens again and again: a
+   * worker may say so all the time.
+   */
   #reopenSession(channel: GrpcChannel, lane: number): void {
+    const at = performance.now();
+    const last = this.#reopened.get(lane);
+    const isSoon = last !== undefined && at < last.at + last.pause + SOON_MS;
+    const pause = isSoon ? Math.min(Math.max(FIRST_PAUSE_MS, 2 * last.pause), LONGEST_PAUSE_MS) : 0;
+    if (pause === 0) {
+      this.#reopened.set(lane, { at, pause });
+      this.#openAnew(channel, lane);
+      return;
+    }
+    const timer = new Timer(pause, () => {
+      if (this.#channel === channel && this.#state === "ready") this.#openAnew(channel, lane);
+    });
+    this.#reopened.set(lane, { at, pause, timer });
+  }
+
+  #openAnew(channel: GrpcChannel, lane: number): void {
     let session: Session;
     try {
       session = this.#openSession(channel, lane);
@@ -333,6 +359,8 @@ export class WorkerLink {
   }
 
   #tellDisconnected(): void {
+    for (const { timer } of this.#reopened.values()) timer?.clear();
+    this.#reopened.clear();
     for (const tell of this.#onDisconnected.splice(0)) tell();
   }
 }

@@ -6,6 +6,7 @@ import { LanDiscovery } from "./lan/index.ts";
 import { LocalDiscovery } from "./local/index.ts";
 import { type RegistryTls, readRegistryTls } from "./registry-tls.ts";
 import { StaticDiscovery } from "./static-discovery.ts";
+import { TaggedDiscovery } from "./tagged-discovery.ts";
 import { addressProblem } from "./worker-address.ts";
 
 /** What follows the scheme of a discovery URL. */
@@ -33,6 +34,9 @@ export const POOL_SCHEME = "pool:";
 /** The namespace of such a pool's workers, in the pool's directory. */
 export const POOL_NAMESPACE = "pool";
 
+/** The parameter of every discovery URL that names a tag; there may be several. */
+const TAG = "tag";
+
 const SCHEMES: Readonly<Record<string, Scheme>> = {
   local: {
     form: "local:NAME",
@@ -58,7 +62,8 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
       const interfaces = params.getAll("interface");
       const discovery = new LanDiscovery(body === "" ? undefined : decoded(body, parts), {
         ...(interfaces.length === 0 ? {} : { interfaces }),
-        ...numbersOf(parts, "port", "ttl"),
+        ...numbersOf(parts, "port"),
+        ...durationsOf(parts, "ttl"),
       });
       return () => discovery;
     },
@@ -72,7 +77,7 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
       const options = {
         ...(port === undefined ? {} : { port: Number(port) }),
         ...(servers.length === 0 ? {} : { servers }),
-        ...numbersOf(parts, "minInterval", "maxInterval", "timeout"),
+        ...durationsOf(parts, "minInterval", "maxInterval", "timeout"),
         ...tlsOfWorkers(parts),
       };
       return async () => new (await import("./dns/index.ts")).DnsDiscovery(name, options);
@@ -149,14 +154,31 @@ function parseUrl(url: unknown, credentials?: CredentialsLike): () => DiscoveryL
   }
   const [body = "", query = ""] = rest.split(/\?(.*)/s);
   const parts: UrlParts = { shown: withoutPassword(url), body, params: new URLSearchParams(query), credentials };
+  const taken = [...scheme.params, TAG];
   for (const param of parts.params.keys()) {
-    if (scheme.params.includes(param)) continue;
-    const known = scheme.params.length === 0 ? "it takes none" : `it takes ${scheme.params.join(", ")}`;
+    if (taken.includes(param)) continue;
+    const known = `it takes ${taken.join(", ")}`;
     throw new InvalidArgument(
       `discovery URL ${JSON.stringify(parts.shown)} has the unknown parameter "${param}"; ${known}`,
     );
   }
-  return scheme.parse(parts);
+  return withTags(scheme.parse(parts), parts);
+}
+
+/** Has a discovery find only workers with one of the tags that the URL names, if it does. */
+function withTags(
+  open: () => DiscoveryLike | Promise<DiscoveryLike>,
+  { params, shown }: UrlParts,
+): () => DiscoveryLike | Promise<DiscoveryLike> {
+  const tags = params.getAll(TAG);
+  if (tags.includes("")) throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)} has an empty tag`);
+  return tags.length === 0 ? open : async () => new TaggedDiscovery(await open(), tags);
+}
+
+/** A discovery URL with tags, so that it finds only workers with one of them. */
+export function tagUrl(url: string, tags: readonly string[]): string {
+  const query = tags.map((tag) => `${TAG}=${encodeURIComponent(tag)}`).join("&");
+  return query === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${query}`;
 }
 
 function formsHint(): string {
@@ -192,7 +214,7 @@ function etcdUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike>
     endpoints: hosts,
     ...(prefix === "" ? {} : { prefix }),
     ...(username === "" ? {} : { username, password }),
-    ...numbersOf(parts, "ttl", "connectTimeout"),
+    ...durationsOf(parts, "ttl", "connectTimeout"),
     ...tlsOf(parts, secure),
   };
   return async () => new (await import("./etcd/index.ts")).EtcdDiscovery(options);
@@ -211,7 +233,8 @@ function redisUrl(parts: UrlParts, secure: boolean): () => Promise<DiscoveryLike
     ...(prefix === "" ? {} : { prefix }),
     ...(username === "" ? {} : { username }),
     ...(password === "" ? {} : { password }),
-    ...numbersOf(parts, "ttl", "connectTimeout", "database"),
+    ...durationsOf(parts, "ttl", "connectTimeout"),
+    ...numbersOf(parts, "database"),
     ...tlsOf(parts, secure),
   };
   return async () => new (await import("./redis/index.ts")).RedisDiscovery(options);
@@ -253,16 +276,28 @@ function tlsOf(parts: UrlParts, secure: boolean): { readonly tls?: RegistryTls }
   );
 }
 
-/** Those of these parameters that are given, as numbers. */
-function numbersOf<Name extends string>({ params, shown }: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+/** Those of these parameters that are given, as whole numbers. */
+function numbersOf<Name extends string>(parts: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+  return readNumbers(parts, names, /^\d+$/, "a whole number");
+}
+
+/** Those of these parameters that are given, as milliseconds. */
+function durationsOf<Name extends string>(parts: UrlParts, ...names: Name[]): { [K in Name]?: number } {
+  return readNumbers(parts, names, /^(?:\d+(?:\.\d+)?(?:e\d+)?|Infinity)$/, "a number of milliseconds");
+}
+
+function readNumbers<Name extends string>(
+  { params, shown }: UrlParts,
+  names: readonly Name[],
+  form: RegExp,
+  what: string,
+): { [K in Name]?: number } {
   const found: { [K in Name]?: number } = {};
   for (const name of names) {
     const value = params.get(name);
     if (value === null) continue;
-    if (!/^\d+$/.test(value)) {
-      throw new InvalidArgument(
-        `discovery URL ${JSON.stringify(shown)}: ${name} must be a whole number, not "${value}"`,
-      );
+    if (!form.test(value)) {
+      throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)}: ${name} must be ${what}, not "${value}"`);
     }
     found[name] = Number(value);
   }

@@ -2,6 +2,7 @@ import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { DiscoveryLike } from "./discovery.ts";
 import { type OpenDiscoveryOptions, openDiscovery } from "./discovery-url.ts";
+import { disposeOf, hasMethod, isObject } from "./dispose-of.ts";
 
 /**
  * An instance, a promise of one, or a function that returns either. What of those is `AsyncDisposable` or
@@ -86,28 +87,6 @@ async function disposeOfBoth(value: object, factory: object): Promise<void> {
   } finally {
     if (factory !== value) await disposeOf(factory);
   }
-}
-
-async function disposeOf(value: unknown): Promise<void> {
-  if (!isObject(value)) return;
-  if (isAsyncDisposable(value)) await value[Symbol.asyncDispose]();
-  else if (isDisposable(value)) value[Symbol.dispose]();
-}
-
-function isAsyncDisposable(value: object): value is AsyncDisposable {
-  return hasMethod(value, Symbol.asyncDispose);
-}
-
-function isDisposable(value: object): value is Disposable {
-  return hasMethod(value, Symbol.dispose);
-}
-
-function hasMethod(value: object, name: PropertyKey): boolean {
-  return typeof Reflect.get(value, name) === "function";
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 function isProducer<T extends object>(factory: Factory<T>): factory is () => T | PromiseLike<T> {

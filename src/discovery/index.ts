@@ -15,6 +15,7 @@ export {
   openDiscovery,
   POOL_NAMESPACE,
   POOL_SCHEME,
+  tagUrl,
 } from "./discovery-url.ts";
 export { EventQueue, type EventSink, type Release } from "./event-queue.ts";
 export { type Factory, isDiscoveryLike, type Resolved, resolveDiscovery, resolveFactory } from "./factory.ts";

@@ -65,14 +65,23 @@ export function isBehind({ addresses }: MachineInterface, address: string): bool
 }
 
 /**
- * An address of this machine that others are likely to reach it by: `preferred` if it is one, else the first of an interface
- * that leads to others. `undefined` when there is none.
+ * An address of this machine that others are likely to reach it by, for what listens on all addresses of `wildcard`'s kind:
+ * `preferred` if it is one of them, else the first of an interface that leads to others. `undefined` when there is none.
  */
-export function reachableAddress(preferred?: string): string | undefined {
-  if (preferred !== undefined && isIP(preferred) !== 0 && hostReach(preferred) === "address") return preferred;
-  const outside = machineInterfaces().flatMap(({ addresses }) => addresses.filter(({ internal }) => !internal));
-  const usable = outside.find(({ family }) => family === "IPv4") ?? outside.find(({ scopeid = 0 }) => scopeid === 0);
-  return usable?.address;
+export function reachableAddress(
+  wildcard: string,
+  preferred: string | undefined,
+  interfaces: readonly MachineInterface[] = machineInterfaces(),
+): string | undefined {
+  const usable = interfaces
+    .flatMap(({ addresses }) => addresses)
+    // Link-local addresses mean something else to each machine.
+    .filter(
+      ({ internal, family, scopeid = 0 }) => !internal && (family === "IPv4" || (isIPv6(wildcard) && scopeid === 0)),
+    );
+  // Behind NAT others may see an address that is not of this machine, and whose ports are not those of its workers.
+  const seen = usable.find(({ address }) => address === preferred?.replace(/^::ffff:/i, ""));
+  return (seen ?? usable.find(({ family }) => family === "IPv4") ?? usable[0])?.address;
 }
 
 /**
@@ -82,5 +91,5 @@ export function reachableAddress(preferred?: string): string | undefined {
 export function advertisedWorker(worker: WorkerMetadata, preferred?: string): WorkerMetadata {
   const parts = splitAddress(worker.address);
   if (parts === undefined || hostReach(parts.host) !== "any") return worker;
-  return { ...worker, address: joinAddress(reachableAddress(preferred) ?? "127.0.0.1", parts.port) };
+  return { ...worker, address: joinAddress(reachableAddress(parts.host, preferred) ?? "127.0.0.1", parts.port) };
 }

@@ -25,6 +25,7 @@ class FakeRegistry {
   isUp = true;
   events: RegistryEvents | undefined;
   sessions = 0;
+  data = "first";
 
   async connect(events: RegistryEvents): Promise<RegistrySession> {
     if (!this.isUp) throw new Error("connection refused");
@@ -39,7 +40,7 @@ class FakeRegistry {
         return before;
       },
       remove: async (uid) => void this.entries.delete(uid),
-      follow: async () => events.entries(new Map(this.entries)),
+      follow: async () => events.entries(new Map(this.entries), this.data),
       close: async () => undefined,
     };
   }
@@ -154,6 +155,63 @@ describe("RegistryDiscovery", () => {
     }
     await iterator.return?.();
     await discovery.dispose();
+  });
+
+  describe("whose registry is back after it was gone", () => {
+    /** A subscription that knows workers a and b, which others published, when its registry is lost. */
+    async function subscribed(): Promise<{ discovery: FakeDiscovery; known: Set<string>; lose: () => Promise<void> }> {
+      const text = (uid: string) => JSON.stringify({ ...worker(uid), tags: [] });
+      for (const uid of ["a", "b"]) registry.entries.set(uid, text(uid));
+      const discovery = new FakeDiscovery(registry);
+      const known = new Set<string>();
+      void (async () => {
+        for await (const { type, worker: of } of discovery.subscribe()) {
+          if (type === "worker-dropped") known.delete(of.uid);
+          else known.add(of.uid);
+        }
+      })();
+      await vi.waitFor(() => expect(known.size).toBe(2));
+      const lose = async () => {
+        registry.events?.lost(new Error("gone"));
+        await vi.advanceTimersByTimeAsync(12_000);
+      };
+      return { discovery, known, lose };
+    }
+
+    beforeEach(() => {
+      vi.useFakeTimers();
+      return () => vi.useRealTimers();
+    });
+
+    it("drops what was taken back meanwhile, at once", async () => {
+      const { discovery, known, lose } = await subscribed();
+      registry.entries.delete("a");
+      await lose();
+      expect([...known]).toEqual(["b"]);
+      await discovery.dispose();
+    });
+
+    it("keeps what the registry has lost until others have had the time to write it again", async () => {
+      const { discovery, known, lose } = await subscribed();
+      const text = registry.entries.get("a") ?? "";
+      registry.entries.clear();
+      registry.data = "second";
+      await lose();
+      expect([...known]).toEqual(["a", "b"]);
+      registry.events?.changed("a", text);
+      // Without a registry nobody can write anything.
+      registry.isUp = false;
+      await lose();
+      await lose();
+      expect([...known]).toEqual(["a", "b"]);
+      registry.isUp = true;
+      registry.entries.set("a", text);
+      await vi.advanceTimersByTimeAsync(12_000);
+      expect(discovery.problem).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(15_000);
+      expect([...known]).toEqual(["a"]);
+      await discovery.dispose();
+    });
   });
 
   it("leaves the registry when nobody needs it, and comes back", async () => {

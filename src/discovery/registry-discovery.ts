@@ -1,5 +1,6 @@
 import { asError, isError } from "../checks/index.ts";
 import { DiscoveryError } from "../errors.ts";
+import { Timer } from "../time/index.ts";
 import { Backoff } from "./backoff.ts";
 import {
   checkPublication,
@@ -11,13 +12,17 @@ import {
   type WorkerFilter,
 } from "./discovery.ts";
 import { advertisedWorker, hostReach, splitAddress } from "./network-addresses.ts";
-import { type WorkerMetadata, workerFromJson, workerToJson } from "./worker-metadata.ts";
+import { RegistryEntries } from "./registry-entries.ts";
+import { type WorkerMetadata, workerToJson } from "./worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "./worker-subscription.ts";
 
 /** What a session tells the discovery that it belongs to. */
 export interface RegistryEvents {
-  /** These are all entries: the text of each by its uid. */
-  entries(all: ReadonlyMap<string, string>): void;
+  /**
+   * These are all entries: the text of each by its uid. `data` names the data of the registry: as long as it has lost nothing,
+   * that is the same in all sessions.
+   */
+  entries(all: ReadonlyMap<string, string>, data: string): void;
   /** One entry has changed; `undefined` when it is gone. */
   changed(uid: string, text: string | undefined): void;
   /** The session has ended without being closed. */
@@ -58,8 +63,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly #options: RegistryOptions;
   /** Published here, as given. */
   readonly #own = new Map<string, WorkerMetadata>();
-  /** Found in the registry. */
-  readonly #found = new Map<string, { readonly text: string; readonly worker: WorkerMetadata | undefined }>();
+  readonly #found: RegistryEntries;
   readonly #sinks = new Set<WorkerSink>();
   readonly #turns = new Map<string, Promise<void>>();
   readonly #backoff = new Backoff();
@@ -70,17 +74,19 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   #retry: NodeJS.Timeout | undefined;
   readonly #waiters = new Set<() => void>();
   #failure: Error | undefined;
-  #ignored = 0;
 
   /** @internal */
   protected constructor(options: RegistryOptions) {
     this.#options = options;
-    this.publisher = { publish: (type, worker) => this.#publish(type, worker) };
+    this.#found = new RegistryEntries((uid) => {
+      for (const sink of this.#sinks) this.#tell(sink, uid);
+    });
+    this.publisher = { publish: (type, worker) => awaited(this.#publish(type, worker)) };
   }
 
   /** How many entries made no sense, and were ignored. */
   get ignored(): number {
-    return this.#ignored;
+    return this.#found.ignored;
   }
 
   /** Why the registry cannot be used at the moment; `undefined` while it can, or nobody has tried. */
@@ -99,7 +105,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
         return () => {};
       }
       this.#sinks.add(sink);
-      for (const { worker } of this.#found.values()) if (worker !== undefined) sink.change(worker);
+      for (const worker of this.#found.workers()) sink.change(worker);
       for (const worker of this.#own.values()) sink.change(this.#advertised(worker));
       this.#connect();
       void this.#follow();
@@ -119,8 +125,9 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     for (const sink of this.#sinks) sink.end();
     this.#sinks.clear();
     this.#own.clear();
+    this.#found.clear();
     this.#wakeWaiters();
-    await session?.close();
+    if (session !== undefined) await awaited(session.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -158,7 +165,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
         return;
       } catch (error) {
         // It failed with the session: the next one writes all entries.
-        if (this.#session === session) throw this.#error(worker, error);
+        if (this.#session === session) throw this.#error(worker, "refuses it", error);
       }
     }
   }
@@ -205,14 +212,14 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#connect();
     while (this.#session === undefined) {
       const left = deadline - performance.now();
-      if (left <= 0 || this.#state === "disposed") throw this.#error(worker, this.#failure);
+      if (left <= 0 || this.#state === "disposed") throw this.#notInTime(worker);
       await new Promise<void>((resolve) => {
         const wake = (): void => {
-          clearTimeout(timer);
+          timer.clear();
           this.#waiters.delete(wake);
           resolve();
         };
-        const timer = setTimeout(wake, left);
+        const timer = new Timer(left, wake);
         this.#waiters.add(wake);
       });
     }
@@ -227,11 +234,11 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#state = "connecting";
     let session: RegistrySession | undefined;
     const events: RegistryEvents = {
-      entries: (all) => {
-        if (this.#session === session) this.#replace(all);
+      entries: (all, data) => {
+        if (this.#session === session) this.#found.replace(all, data);
       },
       changed: (uid, text) => {
-        if (this.#session === session) this.#change(uid, text);
+        if (this.#session === session) this.#found.change(uid, text);
       },
       lost: (error) => {
         if (this.#session === session && session !== undefined) this.#lose(error);
@@ -290,6 +297,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
       );
     }
     this.#failure = error;
+    this.#found.pause();
     void session?.close();
     const pause = this.#backoff.next();
     const wait = this.#waiters.size > 0 ? Math.min(pause, LONGEST_PAUSE_MS) : pause;
@@ -307,36 +315,13 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#session = undefined;
     this.#failure = undefined;
     this.#found.clear();
-    await session?.close();
-  }
-
-  #replace(all: ReadonlyMap<string, string>): void {
-    for (const uid of Array.from(this.#found.keys())) if (!all.has(uid)) this.#change(uid, undefined);
-    for (const [uid, text] of all) this.#change(uid, text);
-  }
-
-  #change(uid: string, text: string | undefined): void {
-    if (text === undefined) this.#found.delete(uid);
-    else if (this.#found.get(uid)?.text === text) return;
-    else this.#found.set(uid, { text, worker: this.#parse(uid, text) });
-    for (const sink of this.#sinks) this.#tell(sink, uid);
-  }
-
-  #parse(uid: string, text: string): WorkerMetadata | undefined {
-    try {
-      const { worker } = workerFromJson(JSON.parse(text));
-      if (worker?.uid === uid) return worker;
-    } catch {
-      // Somebody else's data under our prefix.
-    }
-    this.#ignored++;
-    return undefined;
+    if (session !== undefined) await awaited(session.close());
   }
 
   /** Tells a subscriber what is known of a uid now. */
   #tell(sink: WorkerSink, uid: string): void {
     const own = this.#own.get(uid);
-    const worker = own === undefined ? this.#found.get(uid)?.worker : this.#advertised(own);
+    const worker = own === undefined ? this.#found.worker(uid) : this.#advertised(own);
     if (worker === undefined) sink.drop(uid);
     else sink.change(worker);
   }
@@ -363,7 +348,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   }
 
   #warnOfTwin(worker: WorkerMetadata, text: string, session: RegistrySession): void {
-    const other = this.#parse(worker.uid, text);
+    const other = this.#found.parse(worker.uid, text);
     const { address } = advertisedWorker(worker, session.localAddress);
     if (other === undefined || other.address === address) return;
     this.#warnOnce(
@@ -386,12 +371,25 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     return this.#state === "connecting";
   }
 
-  #error(worker: WorkerMetadata, cause: unknown): DiscoveryError {
-    const { what, connectTimeout } = this.#options;
+  #notInTime(worker: WorkerMetadata): DiscoveryError {
+    return this.#error(worker, `did not accept it within ${this.#options.connectTimeout} ms`, this.#failure);
+  }
+
+  #error({ uid }: WorkerMetadata, problem: string, cause: unknown): DiscoveryError {
     const reason = isError(cause) ? `: ${cause.message}` : "";
     return new DiscoveryError(
-      `worker ${worker.uid} cannot be announced: ${what} was out of reach for ${connectTimeout} ms${reason}`,
+      `worker ${uid} cannot be announced: ${this.#options.what} ${problem}${reason}`,
       cause === undefined ? {} : { cause },
     );
+  }
+}
+
+/** Sessions keep no program alive; whoever waits for one does. */
+async function awaited<T>(operation: Promise<T>): Promise<T> {
+  const timer = new Timer(Number.POSITIVE_INFINITY, () => undefined);
+  try {
+    return await operation;
+  } finally {
+    timer.clear();
   }
 }

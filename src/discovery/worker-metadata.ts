@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { DEFAULT_LANGUAGE } from "../wire/index.ts";
@@ -87,8 +88,7 @@ export function workerFromJson(value: unknown): ParsedWorker {
  * @throws InvalidArgument that says what is wrong with it.
  */
 export function checkWorker(worker: WorkerMetadata): WorkerMetadata {
-  const { reason } =
-    isRecord(worker) && worker.tags instanceof Set ? workerFromJson(workerToJson(worker)) : NOT_METADATA;
+  const { reason } = isRecord(worker) && types.isSet(worker.tags) ? workerFromJson(workerToJson(worker)) : NOT_METADATA;
   if (reason === undefined) return worker;
   throw new InvalidArgument(`${describeValue(worker)} is not the metadata of a worker: ${reason}.`);
 }

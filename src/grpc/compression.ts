@@ -1,5 +1,5 @@
 import { constants, gunzipSync, gzipSync } from "node:zlib";
-import { messageOf } from "../checks/index.ts";
+import { errorCode, messageOf } from "../checks/index.ts";
 import { PREFIX_BYTES } from "./frame-message.ts";
 import { GrpcStatusError, StatusCode } from "./status.ts";
 
@@ -59,7 +59,7 @@ export function expandMessage(message: Uint8Array, maxMessageBytes: number): Buf
   try {
     return gunzipSync(message, { maxOutputLength: maxMessageBytes });
   } catch (error) {
-    if (error instanceof RangeError) {
+    if (errorCode(error) === "ERR_BUFFER_TOO_LARGE") {
       throw new GrpcStatusError(
         StatusCode.RESOURCE_EXHAUSTED,
         `A compressed message is larger than the limit of ${maxMessageBytes} bytes (maxMessageBytes). Send it in parts or raise the limit.`,

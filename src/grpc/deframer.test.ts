@@ -106,6 +106,35 @@ describe("Deframer", () => {
     expect(received).toEqual([1]);
   });
 
+  it("delivers nothing while it is held, not even the rest of the chunk, and all of it in order afterwards", () => {
+    const received: number[] = [];
+    const deframer = new Deframer((buffer, start) => {
+      received.push(buffer[start] ?? -1);
+      deframer.hold();
+    });
+    const [begun = Buffer.alloc(0), rest = Buffer.alloc(0)] = cut(frame(Buffer.from([4])), [3]);
+    deframer.push(Buffer.concat([frame(Buffer.from([1])), frame(Buffer.from([2])), frame(Buffer.from([3])), begun]));
+    deframer.push(rest);
+    expect([received, deframer.holdsBytes]).toEqual([[1], true]);
+    for (let i = 2; i <= 4; i++) deframer.release();
+    expect([received, deframer.holdsBytes]).toEqual([[1, 2, 3, 4], false]);
+    deframer.push(frame(Buffer.from([5])));
+    deframer.stop();
+    deframer.release();
+    expect(received).toEqual([1, 2, 3, 4]);
+  });
+
+  it("takes smaller messages when told so, and never larger ones than it was made for", () => {
+    const received: Buffer[] = [];
+    const deframer = collect(received, 100);
+    deframer.limitMessages(10);
+    expect(() => deframer.push(frame(Buffer.alloc(11)))).toThrow("larger than the limit of 10 bytes");
+    deframer.limitMessages(Number.POSITIVE_INFINITY);
+    deframer.push(frame(Buffer.alloc(100)));
+    expect(received.map(({ length }) => length)).toEqual([100]);
+    expect(() => deframer.push(frame(Buffer.alloc(101)))).toThrow("larger than the limit of 100 bytes");
+  });
+
   it("says whether it is inside a message", () => {
     const deframer = collect([]);
     const [first, second, third] = cut(frame(Buffer.from("abc")), [3, 6]);

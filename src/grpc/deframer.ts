@@ -26,17 +26,23 @@ export class Deframer {
 
   readonly #sink: MessageSink;
   readonly #maxMessageBytes: number;
+  /** The largest message that is taken now. */
+  #limit: number;
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixFilled = 0;
   #message: Buffer | undefined;
   #messageFilled = 0;
   #messageBytes = 0;
   #isCompressed = false;
+  #isHeld = false;
+  /** What came with the message at which delivery was held. */
+  #rest: Buffer | undefined;
   #stopped = false;
 
   constructor(sink: MessageSink, maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES) {
     this.#sink = sink;
     this.#maxMessageBytes = maxMessageBytes;
+    this.#limit = maxMessageBytes;
   }
 
   /** True while a message has begun and is not complete. */
@@ -44,10 +50,34 @@ export class Deframer {
     return this.#prefixFilled > 0 || this.#message !== undefined;
   }
 
+  /** Takes messages up to this size from here on, and never larger ones than it was made for. */
+  limitMessages(bytes: number): void {
+    this.#limit = Math.min(bytes, this.#maxMessageBytes);
+  }
+
   /** Delivers nothing from here on, not even the rest of a chunk that is being pushed. */
   stop(): void {
     this.#stopped = true;
     this.#message = undefined;
+    this.#rest = undefined;
+  }
+
+  /** Delivers nothing until `release`, not even the rest of a chunk that is being pushed: a chunk can hold thousands. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** Goes on with what was held. It may be held again meanwhile. Throws like `push`. */
+  release(): void {
+    this.#isHeld = false;
+    const rest = this.#rest;
+    this.#rest = undefined;
+    if (rest !== undefined) this.push(rest);
+  }
+
+  /** Whether bytes wait for `release`. */
+  get holdsBytes(): boolean {
+    return this.#rest !== undefined;
   }
 
   /**
@@ -57,10 +87,14 @@ export class Deframer {
    */
   push(chunk: Buffer): void {
     if (this.#stopped) return;
+    if (this.#isHeld) {
+      this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+      return;
+    }
     let at = 0;
     if (this.#message !== undefined) at = this.#fill(this.#message, chunk, 0);
     else if (this.#prefixFilled > 0) at = this.#completePrefix(chunk);
-    while (!this.#stopped && chunk.length - at >= PREFIX_BYTES) {
+    while (!this.#stopped && !this.#isHeld && chunk.length - at >= PREFIX_BYTES) {
       const length = this.#readPrefix(chunk, at);
       const start = at + PREFIX_BYTES;
       if (chunk.length - start < length) {
@@ -71,6 +105,10 @@ export class Deframer {
       this.#deliver(chunk, start, at);
     }
     if (this.#stopped || at >= chunk.length) return;
+    if (this.#isHeld) {
+      this.#rest = chunk.subarray(at);
+      return;
+    }
     chunk.copy(this.#prefix, 0, at);
     this.#prefixFilled = chunk.length - at;
   }
@@ -109,7 +147,7 @@ export class Deframer {
 
   #deliver(buffer: Buffer, start: number, end: number): void {
     if (!this.#isCompressed) return this.#sink(buffer, start, end);
-    const message = expandMessage(buffer.subarray(start, end), this.#maxMessageBytes);
+    const message = expandMessage(buffer.subarray(start, end), this.#limit);
     this.#sink(message, 0, message.length);
   }
 
@@ -125,10 +163,10 @@ export class Deframer {
     this.#isCompressed = flag === 1 && this.accepts !== undefined && this.accepts === this.encoding;
     if (flag !== 0 && !this.#isCompressed) throw this.#refuseFlag(flag ?? 0);
     const length = bytes.readUInt32BE(at + 1);
-    if (length > this.#maxMessageBytes) {
+    if (length > this.#limit) {
       throw new GrpcStatusError(
         StatusCode.RESOURCE_EXHAUSTED,
-        `A message of ${length} bytes is larger than the limit of ${this.#maxMessageBytes} bytes (maxMessageBytes). Send it in parts or raise the limit.`,
+        `A message of ${length} bytes is larger than the limit of ${this.#limit} bytes (maxMessageBytes). Send it in parts or raise the limit.`,
       );
     }
     return length;

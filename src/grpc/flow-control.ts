@@ -6,3 +6,6 @@ export const DEFAULT_WINDOW_BYTES = 128 * 1024;
 
 /** Bytes queued on a stream from which on `send` returns false: 128 KiB. */
 export const HIGH_WATER_BYTES = 128 * 1024;
+
+/** Largest request of methods that carry no payloads: 64 KiB. A peer can have a hundred of them under way. */
+export const SMALL_REQUEST_BYTES = 64 * 1024;

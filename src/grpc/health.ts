@@ -1,3 +1,4 @@
+import { SMALL_REQUEST_BYTES } from "./flow-control.ts";
 import { frameMessage } from "./frame-message.ts";
 import type { GrpcServer } from "./server.ts";
 import type { ServerStream } from "./server-stream.ts";
@@ -22,7 +23,7 @@ export class Health {
 
   /** Serves the methods on a server. The server as a whole, the service of the empty name, starts as `serving`. */
   constructor(server: GrpcServer) {
-    server.addUnary("/grpc.health.v1.Health/Check", async (request) => {
+    const check = async (request: Uint8Array): Promise<Uint8Array> => {
       const messages = await import("./health-messages.ts");
       const service = messages.decodeHealthRequest(request);
       const status = this.#statuses.get(service);
@@ -30,7 +31,8 @@ export class Health {
         throw new GrpcStatusError(StatusCode.NOT_FOUND, `This server has no service "${service}".`);
       }
       return messages.encodeHealthResponse(status);
-    });
+    };
+    server.addUnary("/grpc.health.v1.Health/Check", check, SMALL_REQUEST_BYTES);
     server.addStream("/grpc.health.v1.Health/Watch", (stream) => void this.#accept(stream));
   }
 
@@ -54,6 +56,7 @@ export class Health {
   }
 
   async #accept(stream: ServerStream): Promise<void> {
+    stream.limitMessages(SMALL_REQUEST_BYTES);
     try {
       const messages = await import("./health-messages.ts");
       let service: string | undefined;

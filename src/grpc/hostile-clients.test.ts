@@ -1,7 +1,10 @@
-import { type ClientHttp2Session, connect } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { connect as connectNet, type Socket } from "node:net";
+import { create, createFileRegistry, type DescFile, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { afterEach, describe, expect, it } from "vitest";
-import { frameMessage, GrpcChannel, GrpcServer, type GrpcServerOptions, StatusCode } from "./index.ts";
+import { ServerReflectionRequestSchema } from "../gen/grpc/reflection/v1/reflection_pb.ts";
+import { addReflection, frameMessage, GrpcChannel, GrpcServer, type GrpcServerOptions, StatusCode } from "./index.ts";
 
 const ECHO = "/test.Hostile/Echo";
 const STREAM = "/test.Hostile/Stream";
@@ -43,8 +46,25 @@ function rawTo(port: number): Socket {
   return socket;
 }
 
-function closed(emitter: Socket | ClientHttp2Session): Promise<void> {
+function closed(emitter: Socket | ClientHttp2Session | ClientHttp2Stream): Promise<void> {
   return new Promise((resolve) => emitter.once("close", () => resolve()));
+}
+
+/** How a call ends whose client does nothing more after `begin`. */
+async function endOf(session: ClientHttp2Session, path: string, begin: (stream: ClientHttp2Stream) => void) {
+  const stream = session.request({ ...CALL, ":path": path });
+  stream.on("error", () => {});
+  stream.resume();
+  const ended = new Promise<string>((resolve) => {
+    const note = (fields: Record<string, unknown>): void => {
+      if (fields["grpc-status"] === undefined) return;
+      resolve(`${String(fields["grpc-status"])} ${decodeURIComponent(String(fields["grpc-message"]))}`);
+    };
+    stream.on("response", note);
+    stream.on("trailers", note);
+  });
+  begin(stream);
+  return await ended;
 }
 
 async function statusOf(session: ClientHttp2Session, headers: Record<string, string>, body = true): Promise<unknown> {
@@ -135,3 +155,83 @@ describe("calls", () => {
     expect(await statusOf(session, {})).toBe("0");
   });
 });
+
+describe("a client that wants much at once", () => {
+  it("cannot have more calls of a method open than it may", async () => {
+    const server = new GrpcServer();
+    server.addStream(STREAM, (stream) => stream.handle({ message: () => undefined }), 2);
+    const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
+    closers.push(() => server.close());
+    const session = sessionTo(port);
+    const open = Array.from({ length: 2 }, () => session.request({ ...CALL, ":path": STREAM }));
+    expect(await endOf(session, STREAM, () => undefined)).toBe(
+      `${StatusCode.RESOURCE_EXHAUSTED} This connection has 2 calls of ${STREAM} open, and may not have more.`,
+    );
+    open[0]?.close();
+    const again = endOf(session, STREAM, (stream) => stream.end());
+    const other = sessionTo(port).request({ ...CALL, ":path": STREAM });
+    other.end();
+    // Neither is refused: the stream has no other end.
+    const refused = await Promise.race([again, new Promise((resolve) => session.ping(() => resolve("not refused")))]);
+    expect(refused).toBe("not refused");
+  });
+
+  it("cannot send a large request where none is taken", async () => {
+    const server = new GrpcServer();
+    server.addUnary(ECHO, (request) => request, 1000);
+    const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
+    closers.push(() => server.close());
+    const header = Buffer.alloc(5);
+    header.writeUInt32BE(60_000_000, 1);
+    expect(await endOf(sessionTo(port), ECHO, (stream) => stream.write(header))).toContain(
+      "larger than the limit of 1000 bytes",
+    );
+  });
+
+  it("is asked no further about services while it does not read the answers", async () => {
+    const server = new GrpcServer();
+    const zoo = describeZoo();
+    addReflection(server, () => Promise.resolve(zoo));
+    const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
+    closers.push(() => server.close());
+    const stream = sessionTo(port).request({
+      ...CALL,
+      ":path": "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    });
+    stream.on("error", () => {});
+    const question = toBinary(
+      ServerReflectionRequestSchema,
+      create(ServerReflectionRequestSchema, { messageRequest: { case: "fileByFilename", value: "zoo.proto" } }),
+    );
+    const prefix = Buffer.from([0, 0, 0, 0, question.length]);
+    const bytes = Buffer.concat(Array.from({ length: 1000 }, () => [prefix, question]).flat());
+    let [asked, isHeldUp] = [0, false];
+    while (asked < 1_000_000 && !isHeldUp) {
+      asked += 1000;
+      if (stream.write(bytes)) continue;
+      isHeldUp = await new Promise<boolean>((resolve) => {
+        const timer = setTimeout(() => resolve(true), 1000);
+        stream.once("drain", () => {
+          clearTimeout(timer);
+          resolve(false);
+        });
+      });
+    }
+    // What the flow-control windows and buffers of both sides hold, and no more.
+    expect(asked).toBeLessThan(200_000);
+    let answers = 0;
+    stream.on("data", (chunk: Buffer) => (answers += chunk.length));
+    stream.end();
+    await closed(stream);
+    expect(answers).toBeGreaterThan(asked * 100);
+  });
+});
+
+/** A file with a long description. */
+function describeZoo(): DescFile[] {
+  const set = create(FileDescriptorSetSchema, {
+    file: [{ name: "zoo.proto", syntax: "proto3", messageType: [{ name: "Animal".repeat(50) }] }],
+  });
+  const file = createFileRegistry(set).getFile("zoo.proto");
+  return file === undefined ? [] : [file];
+}

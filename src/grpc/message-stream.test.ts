@@ -160,6 +160,58 @@ describe("the order of events", () => {
   });
 });
 
+describe("a stream that is paused", () => {
+  it("delivers no further message, not even those that came in one piece with the last, and then all before the end", async () => {
+    const received: string[] = [];
+    let paused: ServerStream | undefined;
+    accept = (stream) => {
+      paused = stream;
+      stream.handle({
+        message: (buffer, start, end) => {
+          received.push(buffer.toString("utf8", start, end));
+          stream.pause();
+        },
+        halfClosed: () => stream.end({ code: StatusCode.OK, message: received.join() }),
+      });
+    };
+    const status = new Promise<GrpcStatus>((resolve) => {
+      const stream = channel.openStream(PATH, { message: () => {}, status: resolve });
+      for (const text of ["a", "b", "c"]) stream.send(frameMessage(Buffer.from(text)));
+      stream.halfClose();
+    });
+    for (const expected of ["a", "a,b", "a,b,c"]) {
+      await vi.waitFor(() => expect(received.join()).toBe(expected));
+      // What was sent later has arrived, too, when the server has answered a PING.
+      await new Promise<void>((resolve) => channel.ping(() => resolve()));
+      expect(received.join()).toBe(expected);
+      paused?.resume();
+    }
+    expect(await status).toEqual({ code: StatusCode.OK, message: "a,b,c" });
+  });
+
+  it("ends with what is wrong with a message that it held back", async () => {
+    let count = 0;
+    let paused: ServerStream | undefined;
+    accept = (stream) => {
+      paused = stream;
+      stream.handle({
+        message: () => {
+          if (count++ > 0) throw new Error("bad frame");
+          stream.pause();
+        },
+      });
+    };
+    const status = new Promise<GrpcStatus>((resolve) => {
+      const stream = channel.openStream(PATH, { message: () => {}, status: resolve });
+      stream.send(frameMessage(Buffer.from("a")));
+      stream.send(frameMessage(Buffer.from("b")));
+    });
+    await vi.waitFor(() => expect(count).toBe(1));
+    paused?.resume();
+    expect(await status).toEqual({ code: StatusCode.INTERNAL, message: "bad frame" });
+  });
+});
+
 describe("faults in the server's code", () => {
   it("become the status of the stream, whether on accepting or on a message", async () => {
     accept = () => {

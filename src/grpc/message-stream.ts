@@ -83,14 +83,42 @@ export abstract class MessageStream {
     return this.http2Stream.writableLength;
   }
 
-  /** Stops reading, so that the peer can send no more than the flow-control window. Messages of a chunk already read still arrive. */
-  pause(): void {
-    if (this.#pauses++ === 0) this.http2Stream.pause();
+  /** Takes messages up to this size from here on, and never larger ones than the channel or server does. */
+  limitMessages(bytes: number): void {
+    this.deframer.limitMessages(bytes);
   }
 
-  /** Reads again when it was called as often as `pause`. */
+  /** Stops reading, so that the peer can send no more than the flow-control window. No further message arrives. */
+  pause(): void {
+    if (this.#pauses++ > 0) return;
+    this.http2Stream.pause();
+    this.deframer.hold();
+  }
+
+  /** Reads again when it was called as often as `pause`. Messages that had been read before arrive at once. */
   resume(): void {
-    if (this.#pauses > 0 && --this.#pauses === 0) this.http2Stream.resume();
+    if (this.#pauses === 0 || --this.#pauses > 0 || this.state === "closed") return;
+    this.#deliver(() => this.deframer.release());
+    // A message may have been the reason for another pause.
+    if (this.#isPaused()) return;
+    this.released();
+    this.http2Stream.resume();
+  }
+
+  /** What `pause` held back has arrived. */
+  protected released(): void {}
+
+  #isPaused(): boolean {
+    return this.#pauses > 0;
+  }
+
+  /** What goes wrong with the peer's messages ends the stream. */
+  #deliver(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      this.fail(statusFromError(error));
+    }
   }
 
   /** Ends the stream because of a fault on this side or in what the peer sent. */
@@ -100,12 +128,7 @@ export abstract class MessageStream {
   protected startReading(handlers: MessageHandlers): void {
     this.#handlers = handlers;
     this.http2Stream.on("data", (chunk: Buffer) => {
-      if (this.state === "closed") return;
-      try {
-        this.deframer.push(chunk);
-      } catch (error) {
-        this.fail(statusFromError(error));
-      }
+      if (this.state !== "closed") this.#deliver(() => this.deframer.push(chunk));
     });
   }
 

@@ -1,4 +1,5 @@
 import type { DescFile } from "@bufbuild/protobuf";
+import { SMALL_REQUEST_BYTES } from "./flow-control.ts";
 import { frameMessage } from "./frame-message.ts";
 import type { GrpcServer } from "./server.ts";
 import type { ServerStream } from "./server-stream.ts";
@@ -18,8 +19,13 @@ export function addReflection(server: GrpcServer, loadFiles: () => Promise<reado
     try {
       answering ??= load();
       const answer = await answering;
+      stream.limitMessages(SMALL_REQUEST_BYTES);
       stream.handle({
-        message: (buffer, start, end) => void stream.send(frameMessage(answer(buffer.subarray(start, end)))),
+        message: (buffer, start, end) => {
+          // An answer is a hundred times as long as its question: who does not read is asked no further.
+          if (!stream.send(frameMessage(answer(buffer.subarray(start, end))))) stream.pause();
+        },
+        drain: () => stream.resume(),
         halfClosed: () => stream.end(),
       });
     } catch (error) {

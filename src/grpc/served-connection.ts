@@ -25,7 +25,8 @@ export class ServedConnection {
   readonly #socket: Socket;
   readonly #idleTimeout: number;
   readonly #keepalive: Keepalive;
-  #calls = 0;
+  /** Calls that are not over, by the path of their method. */
+  readonly #calls = new Map<string, number>();
   #timer: Timer | undefined;
 
   constructor(session: ServerHttp2Session, socket: Socket, patience: ConnectionPatience) {
@@ -45,14 +46,21 @@ export class ServedConnection {
     });
   }
 
-  /** A call has begun; what is returned is to be called when it is over. */
-  call(): () => void {
-    this.#calls++;
+  /** A call of a method has begun; what is returned is to be called when it is over. */
+  call(path: string): () => void {
+    this.#calls.set(path, this.calls(path) + 1);
     this.#timer?.clear();
     return () => {
-      this.#calls--;
+      const left = this.calls(path) - 1;
+      if (left > 0) this.#calls.set(path, left);
+      else this.#calls.delete(path);
       this.#rest();
     };
+  }
+
+  /** How many calls of a method are not over. */
+  calls(path: string): number {
+    return this.#calls.get(path) ?? 0;
   }
 
   /** Ends the connection at once. */
@@ -63,7 +71,7 @@ export class ServedConnection {
   }
 
   #rest(): void {
-    if (this.#calls === 0) this.#dropIn(this.#idleTimeout);
+    if (this.#calls.size === 0) this.#dropIn(this.#idleTimeout);
   }
 
   #dropIn(ms: number): void {

@@ -34,6 +34,8 @@ export class ServerStream extends MessageStream {
   readonly #encoding: Compression | undefined;
   #handlers: ServerStreamHandlers | undefined;
   #halfClosed = false;
+  /** The client has ended its direction while messages of it are held back. */
+  #endsLater = false;
   #linger: NodeJS.Timeout | undefined;
   /** Until the first message, or a half-close without one. */
   #patience: Timer | undefined;
@@ -172,11 +174,17 @@ export class ServerStream extends MessageStream {
   #readAll(): void {
     // Node ends the readable side of a reset stream too; its close follows.
     if (this.#stream.closed || this.#stream.destroyed) return;
+    this.#endsLater = this.deframer.holdsBytes;
+    if (this.#endsLater) return;
     this.#halfClosed = true;
     if (this.state !== "open") return;
     const { truncation } = this;
     if (truncation !== undefined) this.fail(truncation);
     else this.#handlers?.halfClosed?.();
+  }
+
+  protected override released(): void {
+    if (this.#endsLater) this.#readAll();
   }
 
   #tooSlow(requestTimeout: number): void {

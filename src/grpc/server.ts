@@ -60,10 +60,15 @@ const TCP_KEEPALIVE_MS = 60_000;
 
 type StreamHandler = (stream: ServerStream) => void;
 
+interface Method {
+  readonly handler: StreamHandler;
+  readonly maxPerConnection: number;
+}
+
 /** A gRPC server on one address. */
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
-  readonly #handlers = new Map<string, StreamHandler>();
+  readonly #methods = new Map<string, Method>();
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   #state: "new" | "listening" | "closing" = "new";
@@ -75,14 +80,17 @@ export class GrpcServer {
     this.#options = options;
   }
 
-  /** Serves a method with a bidirectional stream. What the handler throws becomes the status. */
-  addStream(path: string, handler: StreamHandler): void {
-    this.#handlers.set(path, handler);
+  /**
+   * Serves a method with a bidirectional stream. What the handler throws becomes the status. `maxPerConnection`: how many of
+   * them a connection may have open; beyond it that call ends.
+   */
+  addStream(path: string, handler: StreamHandler, maxPerConnection = Number.POSITIVE_INFINITY): void {
+    this.#methods.set(path, { handler, maxPerConnection });
   }
 
-  /** Serves a method with one request and one response. */
-  addUnary(path: string, handler: UnaryHandler): void {
-    this.#handlers.set(path, (stream) => serveUnary(stream, handler));
+  /** Serves a method with one request of at most so many bytes, and one response. */
+  addUnary(path: string, handler: UnaryHandler, maxRequestBytes?: number): void {
+    this.addStream(path, (stream) => serveUnary(stream, handler, maxRequestBytes));
   }
 
   /**
@@ -204,14 +212,14 @@ export class GrpcServer {
       keepaliveTimeout: this.#options.keepaliveTimeout ?? 240_000,
     });
     session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-      stream.once("close", connection.call());
-      this.#route(stream, headers);
+      stream.once("close", connection.call(headers[":path"] ?? ""));
+      this.#route(stream, headers, connection);
     });
     session.once("close", () => this.#sessions.delete(session));
     if (this.#state === "closing") session.close();
   }
 
-  #route(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #route(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: ServedConnection): void {
     stream.on("error", () => {});
     // Node announces a stream on a later tick: it may be gone, and cannot be answered then.
     if (stream.destroyed || stream.closed) return;
@@ -232,13 +240,18 @@ export class GrpcServer {
       call.end({ code: StatusCode.RESOURCE_EXHAUSTED, message });
       return;
     }
-    const handler = this.#handlers.get(call.path);
-    if (handler === undefined) {
+    const method = this.#methods.get(call.path);
+    if (method === undefined) {
       call.end({ code: StatusCode.UNIMPLEMENTED, message: `This server has no method ${call.path}.` });
       return;
     }
+    if (connection.calls(call.path) > method.maxPerConnection) {
+      const message = `This connection has ${method.maxPerConnection} calls of ${call.path} open, and may not have more.`;
+      call.end({ code: StatusCode.RESOURCE_EXHAUSTED, message });
+      return;
+    }
     try {
-      handler(call);
+      method.handler(call);
     } catch (error) {
       call.end(statusFromError(error));
     }

@@ -22,8 +22,9 @@ export interface UnaryContext {
 /** Answers one request. A thrown `GrpcStatusError` is the call's status; anything else is INTERNAL with its message. */
 export type UnaryHandler = (request: Uint8Array, context: UnaryContext) => Uint8Array | Promise<Uint8Array>;
 
-/** Serves one unary call on a stream. */
-export function serveUnary(stream: ServerStream, handler: UnaryHandler): void {
+/** Serves one unary call on a stream. `maxRequestBytes`: the largest request; what the server takes if nothing is given. */
+export function serveUnary(stream: ServerStream, handler: UnaryHandler, maxRequestBytes?: number): void {
+  if (maxRequestBytes !== undefined) stream.limitMessages(maxRequestBytes);
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let request: Uint8Array | undefined;

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
 import { InvalidArgument, WoolError } from "../errors.ts";
@@ -38,6 +39,20 @@ export class PoolDirectory implements AsyncDisposable {
     this.#sharedMemory = options.sharedMemory ?? SHARED_MEMORY;
     this.path = createOwnedDirectory(makePrivateDirectory(ownedDirectoryName()));
     this.#cancelExitCleanup = cleanUpAtExit(() => this.disposeSync());
+  }
+
+  /**
+   * Makes again what somebody has removed: a cleaner of temporary files may. What was inside is lost.
+   * @throws WoolError when that is not possible
+   */
+  restore(): void {
+    if (this.#state === "disposed") return;
+    const lost = this.#paths().filter((path) => !existsSync(path));
+    for (const path of lost) {
+      ensurePrivateDirectory(dirname(path));
+      createOwnedDirectory(path);
+    }
+    if (this.#bulkDirectory !== undefined && !existsSync(this.#bulkDirectory)) makeBulkFolder(this.path);
   }
 
   /**

@@ -104,7 +104,7 @@ function findRuntimeRoot(paths: readonly string[]): string {
     try {
       return ensureRuntimeRoot(path);
     } catch (error) {
-      // The first place is the one that can be mended.
+      // The first place is the one that a user can do something about.
       first ??= error;
     }
   }
@@ -135,13 +135,19 @@ function ensureRuntimeRoot(path: string): string {
     return path;
   } catch (error) {
     if (error instanceof WoolError) throw error;
-    throw new WoolError(`The runtime directory ${path} cannot be ${failedUse(error)}. ${REMEDY}`, { cause: error });
+    const fix = errorCode(error) === "ERR_ACCESS_DENIED" ? allowing(path) : REMEDY;
+    throw new WoolError(`The runtime directory ${path} cannot be ${failedUse(error)}. ${fix}`, { cause: error });
   }
 }
 
 function failedUse(error: unknown): string {
   const code = errorCode(error);
+  if (code === "ERR_ACCESS_DENIED") return "created: the permission model of Node.js does not allow it";
   return code === "EROFS" ? "written to: its file system is read-only" : `created (${code})`;
+}
+
+function allowing(path: string): string {
+  return `Start the program with --allow-fs-read=${path} and --allow-fs-write=${path}, too.`;
 }
 
 function isPrivateDirectory(path: string): boolean {

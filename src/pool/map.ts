@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { errorOf, fromCaller, placed } from "../call/index.ts";
 import { checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
@@ -186,7 +187,7 @@ export async function* mapConcurrently<T, R>(
     source.state = "asked";
     try {
       const step = iterator.next();
-      if (step instanceof Promise) step.then(take, fail);
+      if (types.isPromise(step)) step.then(take, fail);
       else if ("then" in step) Promise.resolve(step).then(take, fail);
       else take(step);
     } catch (error) {

@@ -3,7 +3,7 @@ import { checkOptions, must } from "../checks/index.ts";
 import { checkDiscoveryUrl, type DiscoveryLike, type Factory, type WorkerFilter } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { availableCores } from "../host/index.ts";
-import { SHARED_CHECKS } from "../proxy/index.ts";
+import { checkLease, SHARED_CHECKS } from "../proxy/index.ts";
 import type { CredentialsLike } from "../security/index.ts";
 import type { CallerLimits } from "../wire/index.ts";
 import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../worker/index.ts";
@@ -59,7 +59,7 @@ const CHECKS = {
 /** Throws `InvalidArgument` for an option that is unknown or of the wrong kind, and for a pool that could never start. */
 export function checkPoolOptions(options: unknown): asserts options is PoolOptions {
   checkOptions(options, CHECKS, "WorkerPool.start()");
-  const { size, discovery, quorum = 0, workerOptions, credentials } = options as PoolOptions;
+  const { size, discovery, quorum = 1, lease, workerOptions, credentials } = options as PoolOptions;
   if (workerOptions !== undefined) checkWorkerOptions(workerOptions, "WorkerPool.start() workerOptions");
   if (workerOptions?.credentials !== undefined && credentials === undefined) {
     throw new InvalidArgument(
@@ -68,7 +68,16 @@ export function checkPoolOptions(options: unknown): asserts options is PoolOptio
     );
   }
   if (typeof discovery === "string") checkDiscoveryUrl(discovery);
-  if (discovery !== undefined) return;
+  if (discovery !== undefined) {
+    checkLease("WorkerPool.start()", quorum, lease, size ?? 0);
+    return;
+  }
+  if (lease !== undefined) {
+    throw new InvalidArgument(
+      "WorkerPool.start(): lease bounds the workers that a discovery finds, and there is no discovery: give one, or leave " +
+        "lease out",
+    );
+  }
   if (size === 0) {
     throw new InvalidArgument("a pool of size 0 has no workers: give it a size of 1 or more, or a discovery");
   }

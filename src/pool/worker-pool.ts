@@ -7,6 +7,7 @@ import {
   LocalDiscovery,
   POOL_NAMESPACE,
   POOL_SCHEME,
+  tagUrl,
   type WorkerMetadata,
 } from "../discovery/index.ts";
 import { NoWorkersAvailable, PoolClosed } from "../errors.ts";
@@ -85,11 +86,11 @@ export class WorkerPool implements AsyncDisposable {
 
   /**
    * How a `WorkerProxy` in another process finds the workers of this pool: the URL of its discovery if it was given one,
-   * else a place that processes of this machine and user can look into.
+   * with the pool's `tags`, else a place that processes of this machine and user can look into.
    */
   get uri(): string {
-    const { discovery } = this.#options;
-    if (typeof discovery === "string") return discovery;
+    const { discovery, tags = [] } = this.#options;
+    if (typeof discovery === "string") return tagUrl(discovery, tags);
     return `${POOL_SCHEME}${this.#directory.path}`;
   }
 
@@ -208,7 +209,7 @@ export class WorkerPool implements AsyncDisposable {
     PoolDirectory.sweepStale().catch(() => undefined);
     const { discovery } = this.#options;
     const size = this.#options.size ?? (discovery === undefined ? availableCores() : 0);
-    const proxy = new WorkerProxy(this.#proxyOptions(size));
+    const proxy = new WorkerProxy(this.#proxyOptions(size), size);
     this.#proxy = proxy;
     const { publisher } = await this.#prepared(proxy);
     const spawned = publisher !== undefined && size > 0 ? this.#spawn(size, proxy, publisher) : Promise.resolve([]);
@@ -285,9 +286,9 @@ export class WorkerPool implements AsyncDisposable {
       made: (worker) => proxy.reserve(worker.uid, worker.restarts === true),
       present: (worker) => proxy.adopt(worker),
       gone: (uid) => proxy.abandon(uid),
-      missed: (uid) => proxy.expect(uid, true),
+      missed: (uid) => proxy.expect(uid),
       lost: (uid, error) => {
-        proxy.expect(uid, false);
+        proxy.giveUp(uid, error);
         reject(error);
       },
     });

@@ -1,5 +1,5 @@
 export { Roster, RosterDiscovery, readRosterNews } from "./members/index.ts";
-export { SHARED_CHECKS, type WorkerProxyOptions } from "./proxy-options.ts";
+export { checkLease, SHARED_CHECKS, type WorkerProxyOptions } from "./proxy-options.ts";
 export { WorkerConnection, type WorkerConnectionOptions } from "./worker-connection.ts";
 export {
   type BroadcastResult,

@@ -13,7 +13,7 @@ import type { CallerLimits } from "../wire/index.ts";
 
 /** How a proxy finds and uses workers. Exactly one of `poolUri`, `namespace`, `discovery` and `workers` is given. */
 export interface WorkerProxyOptions {
-  /** The `uri` of a pool, or any discovery URL. */
+  /** The `uri` of a pool, or any discovery URL. With `?tag=gpu` only workers with one of the tags are used. */
   readonly poolUri?: string;
   /** The namespace of a `LocalDiscovery`. */
   readonly namespace?: string;
@@ -73,8 +73,8 @@ const CHECKS = {
   ...SHARED_CHECKS,
 };
 
-/** Throws `InvalidArgument` for options that are wrong or do not go together. */
-export function checkProxyOptions(options: WorkerProxyOptions): void {
+/** Throws `InvalidArgument` for options that are wrong or do not go together. `own`: workers that the pool itself starts. */
+export function checkProxyOptions(options: WorkerProxyOptions, own: number): void {
   checkOptions(options, CHECKS, "WorkerProxy");
   if (options.limits !== undefined) checkOptions(options.limits, CALLER_LIMIT_CHECKS, "WorkerProxy: limits");
   const sources = (["poolUri", "namespace", "discovery", "workers"] as const).filter(
@@ -86,7 +86,7 @@ export function checkProxyOptions(options: WorkerProxyOptions): void {
       `a WorkerProxy takes exactly one of poolUri, namespace, discovery and workers, not ${found}`,
     );
   }
-  const { poolUri, discovery, workers, quorum = 1 } = options;
+  const { poolUri, discovery, workers, quorum = 1, lease } = options;
   for (const url of [poolUri, discovery]) if (typeof url === "string") checkDiscoveryUrl(url);
   if (workers !== undefined && quorum > workers.length) {
     throw new InvalidArgument(
@@ -94,4 +94,14 @@ export function checkProxyOptions(options: WorkerProxyOptions): void {
         "list more of them, or give a smaller quorum",
     );
   }
+  checkLease("WorkerProxy", quorum, lease, own);
+}
+
+/** Throws `InvalidArgument` for a quorum that cannot be reached with a `lease` beyond `own` workers. */
+export function checkLease(what: string, quorum: number, lease: number | undefined, own: number): void {
+  if (lease === undefined || quorum <= own + lease) return;
+  const most = own === 0 ? `a lease of ${lease}` : `a size of ${own} and a lease of ${lease}`;
+  throw new InvalidArgument(
+    `${what}: a quorum of ${quorum} cannot be reached with ${most}: give a smaller quorum, or a lease of ${quorum - own}`,
+  );
 }

@@ -1,20 +1,6 @@
-import {
-  type DispatchingLoadBalancerLike,
-  isDispatchingLoadBalancer,
-  isLoadBalancer,
-  type LoadBalancerLike,
-} from "../balancing/index.ts";
-import { checkFunction, describeValue } from "../checks/index.ts";
-import {
-  type DiscoveryLike,
-  LocalDiscovery,
-  type Resolved,
-  resolveDiscovery,
-  resolveFactory,
-  StaticDiscovery,
-  type WorkerMetadata,
-} from "../discovery/index.ts";
-import { InvalidArgument, NoWorkersAvailable, PoolClosed, TaskCancelled } from "../errors.ts";
+import { checkFunction } from "../checks/index.ts";
+import type { DiscoveryLike, WorkerMetadata } from "../discovery/index.ts";
+import { NoWorkersAvailable, TaskCancelled } from "../errors.ts";
 import {
   argumentsOf,
   type CallOptions,
@@ -28,10 +14,10 @@ import { Timer } from "../time/index.ts";
 import { RoutineCaller } from "./calls/index.ts";
 import { enlistBalancer, Membership, Roster, RosterDiscovery } from "./members/index.ts";
 import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
+import { closedError, ProxyParts } from "./proxy-parts.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
-const DISPOSAL_LIMIT_MS = 5000;
 
 /** What became of the calls at one worker. */
 export interface WorkerStats {
@@ -83,10 +69,7 @@ export class WorkerProxy implements AsyncDisposable {
   readonly #unfollow: () => void;
   #isPassingOn = false;
   readonly #caller: RoutineCaller;
-  /** The workers that were given as a list. */
-  readonly #listed: StaticDiscovery | undefined;
-  #discovery: Resolved<DiscoveryLike> | undefined;
-  #balancer: Resolved<LoadBalancerLike | DispatchingLoadBalancerLike> | undefined;
+  readonly #parts: ProxyParts;
   #state: "idle" | "starting" | "open" | "closed" = "idle";
   #preparing: Promise<DiscoveryLike> | undefined;
   #starting: Promise<void> | undefined;
@@ -94,13 +77,14 @@ export class WorkerProxy implements AsyncDisposable {
   #membershipChanged: (() => void) | undefined;
 
   /** Throws `InvalidArgument` for options that are wrong or do not go together. */
-  constructor(options: WorkerProxyOptions) {
-    checkProxyOptions(options);
+  constructor(options: WorkerProxyOptions);
+  /** @internal `own`: how many workers the pool itself starts. */
+  constructor(options: WorkerProxyOptions, own: number);
+  constructor(options: WorkerProxyOptions, own = 0) {
+    checkProxyOptions(options, own);
     this.#options = options;
     const credentials = options.credentials === undefined ? undefined : providerOf(options.credentials);
-    // An address says nothing about security: what this proxy has decides, and the handshake.
-    const listed = credentials === undefined ? {} : { credentials };
-    this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers], listed);
+    this.#parts = new ProxyParts(options);
     this.#scheduler = new Scheduler({
       maxPending: options.maxPending ?? Number.POSITIVE_INFINITY,
       evict: (member, reason) => this.#membership.evict(member, reason),
@@ -154,9 +138,14 @@ export class WorkerProxy implements AsyncDisposable {
     this.#membership.abandon(uid);
   }
 
-  /** @internal Has calls wait for the worker of this uid, which has gone and will be `back`, or will not. */
-  expect(uid: string, back: boolean): void {
-    if (back) return this.#scheduler.returning.expect(uid);
+  /** @internal Has calls wait for the worker of this uid, which has gone and will be back. */
+  expect(uid: string): void {
+    this.#scheduler.returning.expect(uid);
+  }
+
+  /** @internal The worker of this uid will not be back, because of `reason`. */
+  giveUp(uid: string, reason: Error): void {
+    this.#membership.lose(uid, reason);
     this.#returning.delete(uid);
     this.#scheduler.returning.giveUp(uid);
   }
@@ -273,51 +262,24 @@ export class WorkerProxy implements AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#state = "closed";
+    this.#parts.close();
     this.#unfollow();
     this.close();
     this.#scheduler.cancelAll((name) => new TaskCancelled(`${name} was cancelled: its pool was stopped`));
     this.#membershipChanged?.();
     this.#membership.close(false);
-    // A discovery or balancer that is still being made is disposed of as soon as it is there.
-    await bounded(this.#preparing?.then(undefined, () => undefined));
-    const disposals = await Promise.allSettled([
-      bounded(this.#balancer?.dispose()),
-      bounded(this.#discovery?.dispose()),
-    ]);
-    for (const disposal of disposals) if (disposal.status === "rejected") throw disposal.reason;
+    await this.#parts.dispose();
   }
 
   async #prepare(): Promise<DiscoveryLike> {
-    const { loadBalancer } = this.#options;
-    // Both belong to the proxy, which disposes of each also when the other is wrong.
-    const [balancer, discovery] = await Promise.allSettled([
-      loadBalancer === undefined
-        ? undefined
-        : resolveFactory(loadBalancer).then((found) => this.#own((this.#balancer = found))),
-      this.#findDiscovery().then((found) => this.#own((this.#discovery = found))),
-    ]);
-    if (balancer.status === "rejected") throw balancer.reason;
-    if (discovery.status === "rejected") throw discovery.reason;
-    if (balancer.value !== undefined) {
-      if (!isLoadBalancer(balancer.value) && !isDispatchingLoadBalancer(balancer.value)) {
-        throw new InvalidArgument(
-          `loadBalancer must have a method delegate(task, context) or dispatch(task, options), ` +
-            `and ${describeValue(balancer.value)} has neither`,
-        );
-      }
-      this.#scheduler.balancer = balancer.value;
-      enlistBalancer(this.#roster, balancer.value);
+    const { discovery, balancer } = await this.#parts.find();
+    if (balancer !== undefined) {
+      this.#scheduler.balancer = balancer;
+      enlistBalancer(this.#roster, balancer);
     }
     if (this.#isFollower) this.#membership.followRoster(this.#roster);
-    else this.#membership.subscribe(discovery.value);
-    return discovery.value;
-  }
-
-  /** The value that was found; disposes of one that comes after the proxy was closed. */
-  async #own<T>(found: Resolved<T>): Promise<T> {
-    if (!this.#isClosed()) return found.value;
-    await found.dispose();
-    throw closedError();
+    else this.#membership.subscribe(discovery);
+    return discovery;
   }
 
   async #start(): Promise<void> {
@@ -363,14 +325,6 @@ export class WorkerProxy implements AsyncDisposable {
     }).unref();
   }
 
-  async #findDiscovery(): Promise<Resolved<DiscoveryLike>> {
-    const { poolUri, namespace, discovery, credentials } = this.#options;
-    if (discovery !== undefined) return await resolveDiscovery(discovery, { credentials });
-    if (this.#listed !== undefined) return await resolveDiscovery(this.#listed);
-    if (namespace !== undefined) return await resolveDiscovery(new LocalDiscovery(namespace));
-    return await resolveDiscovery(poolUri ?? "", { credentials });
-  }
-
   /** A proxy with credentials uses only workers with TLS, one without credentials only workers without TLS. */
   #isOfItsKind({ uid, secure }: WorkerMetadata): boolean {
     const fits = secure === (this.#options.credentials !== undefined);
@@ -400,7 +354,7 @@ export class WorkerProxy implements AsyncDisposable {
         reject(
           new NoWorkersAvailable(
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
-              (this.#discovery?.value.problem ??
+              (this.#parts.problem ??
                 "start workers, or check that they announce themselves where this discovery looks") +
               this.#describePassedOver(),
             this.#membership.absences(),
@@ -419,21 +373,4 @@ export class WorkerProxy implements AsyncDisposable {
   #isClosed(): boolean {
     return this.#state === "closed";
   }
-}
-
-/** Waits until a user's object is disposed of, but not for ever. */
-async function bounded(disposal: Promise<unknown> | undefined): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, DISPOSAL_LIMIT_MS);
-  });
-  try {
-    await Promise.race([disposal, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function closedError(): PoolClosed {
-  return new PoolClosed("the pool is closed: calls must be made, and awaited, before it is stopped");
 }

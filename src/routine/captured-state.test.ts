@@ -132,6 +132,43 @@ describe("isUnchanged", () => {
     }
   });
 
+  it("sees what is done to regular expressions, URLs and headers", () => {
+    const expression = /a/g;
+    const [url, params, headers] = [new URL("http://a/b"), new URLSearchParams("a=1"), new Headers({ a: "1" })];
+    const formats = [new Intl.NumberFormat("en"), new TextEncoder(), new String("a")];
+    const fn = () => [expression, url, params, headers, formats];
+    for (const change of [
+      () => expression.exec("a"),
+      () => expression.compile("b", "g"),
+      () => (url.pathname = "/c"),
+      () => params.append("b", "2"),
+      () => headers.set("b", "2"),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged()).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+  });
+
+  it("sees what is done to a prototype that is no class's, and to one with a tag", () => {
+    const parent = { area: () => 1 };
+    class Tagged {
+      size = 1;
+      get [Symbol.toStringTag]() {
+        return "Tagged";
+      }
+    }
+    const [child, tagged] = [Object.create(parent), new Tagged()];
+    const fn = () => [child, tagged];
+    for (const change of [() => replace(parent, "area", () => 2), () => (tagged.size = 2)]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged()).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+  });
+
   it("sees a method that a helper replaced, and a property that it gave to a function", () => {
     class Shape {
       area(): number {

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { Cell, functionState, isClass, privatesOf, referenceOf, type ShippingPolicy } from "../functions/index.ts";
-import { travellerKindOf, zodDefinition } from "../values/index.ts";
+import { stateSummary, travellerKindOf, zodDefinition } from "../values/index.ts";
 import { PER_WORKER } from "./per-worker.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 
@@ -128,7 +128,7 @@ class StateWalk {
       return;
     }
     const isUnknown = types.isProxy(value) || travellerKindOf(value) !== undefined;
-    if (isUnknown || (isPlain ? hasInternalState(value) : !this.#lookAtInstance(value, prototype))) {
+    if (isUnknown || !this.#lookAtState(value) || (!isPlain && !this.#lookAtClasses(value, prototype))) {
       this.isOpaque = true;
       this.isMutable = true;
       return;
@@ -147,21 +147,29 @@ class StateWalk {
     }
   }
 
-  /** False for an instance with state besides its properties, other than that of a Map, a Set or a Date. */
-  #lookAtInstance(value: object, prototype: object | null): boolean {
+  /** False for an object with state besides its properties that does not show whether it has changed. */
+  #lookAtState(value: object): boolean {
     if (types.isMap(value)) this.#watchEntries(value, () => [...Map.prototype.entries.call(value)].flat());
     else if (types.isSet(value)) this.#watchEntries(value, () => [...Set.prototype.values.call(value)]);
-    else if (types.isDate(value)) {
-      const time = Date.prototype.getTime.call(value);
-      this.checks.push(() => Object.is(Date.prototype.getTime.call(value), time));
-    } else if (hasInternalState(value)) return false;
-    for (let current = prototype; current !== null; current = Reflect.getPrototypeOf(current)) {
+    else {
+      const summary = types.isModuleNamespaceObject(value) ? undefined : stateSummary(value);
+      if (summary === undefined) return false;
+      const before = summary();
+      if (before !== undefined) this.checks.push(() => Object.is(summary(), before));
+    }
+    return true;
+  }
+
+  /** False for an instance with private fields, which only the engine shows. */
+  #lookAtClasses(value: object, prototype: object | null): boolean {
+    for (let current = prototype; current !== null && current !== Object.prototype; ) {
       const constructor: unknown = Reflect.getOwnPropertyDescriptor(current, "constructor")?.value;
-      if (typeof constructor !== "function") return false;
-      if (current === Object.prototype) break;
-      this.visit(constructor);
-      // What a class that the receiver has by itself inherits from is its own affair.
-      if (functionState(constructor, this.#policy).way === "reference") break;
+      if (typeof constructor === "function" && Reflect.get(constructor, "prototype") === current) {
+        this.visit(constructor);
+        // What a class that the receiver has by itself inherits from is its own affair.
+        if (functionState(constructor, this.#policy).way === "reference") break;
+      } else this.visit(current);
+      current = Reflect.getPrototypeOf(current);
     }
     return privatesOf(value, this.#policy).length === 0;
   }
@@ -206,9 +214,4 @@ function isSameProperty(now: PropertyDescriptor | undefined, before: PropertyDes
     now.enumerable === before.enumerable &&
     now.configurable === before.configurable
   );
-}
-
-/** True for an object with state that its properties do not show. */
-function hasInternalState(value: object): boolean {
-  return !Array.isArray(value) && Object.prototype.toString.call(value) !== "[object Object]";
 }

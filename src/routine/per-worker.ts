@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { checkFunction } from "../checks/index.ts";
 import { byReference, PortableIds } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
@@ -78,7 +79,7 @@ function valueOf(state: ThreadState): unknown {
   const own = { value: create() };
   state.made = own;
   made.add(state);
-  if (own.value instanceof Promise) {
+  if (types.isPromise(own.value)) {
     own.value.catch(() => {
       if (state.made === own) forget(state);
     });

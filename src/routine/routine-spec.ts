@@ -1,5 +1,13 @@
 import { types } from "node:util";
-import { beginCapture, type Dependency, endCapture, type ShippingPolicy, writtenName } from "../functions/index.ts";
+import {
+  beginCapture,
+  countedFunctions,
+  type Dependency,
+  endCapture,
+  hurryAccessors,
+  type ShippingPolicy,
+  writtenName,
+} from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
 import { warnOfLargeCapture, warnOfRecursion } from "./capture-warnings.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
@@ -22,7 +30,12 @@ interface Captured {
   readonly state: CapturedState;
   /** How often it was captured again and found to be the same. */
   readonly unchanged: number;
+  /** How many functions it consists of. */
+  readonly functions: number;
 }
+
+/** Capturing more functions than this for each call takes milliseconds. */
+const MANY_FUNCTIONS = 10;
 
 function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0;
@@ -140,12 +153,14 @@ export class RoutineSpec {
     const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
     const own = this.#ownPolicy(self, policy);
     const encoder = this.#encoderFor(policy, own);
+    if (previous !== undefined && previous.functions > MANY_FUNCTIONS) hurryAccessors();
     const encoded = encoder.encode(this.fn, this.name);
+    const functions = countedFunctions();
     if (previous !== undefined && Buffer.compare(previous.route.code, encoded) === 0) {
       const unchanged = previous.unchanged + 1;
       // After some calls the engine has made accessors, with which a change is seen without another capture.
       const state = isPowerOfTwo(unchanged) ? capturedState(this.fn, policy, own) : previous.state;
-      return { route: previous.route, state, unchanged };
+      return { route: previous.route, state, unchanged, functions };
     }
     const code = Uint8Array.from(encoded);
     let dependencies: readonly Dependency[] = encoder.dependencies;
@@ -174,7 +189,7 @@ export class RoutineSpec {
       replaces: previous?.route.number ?? 0,
       cost: this.#cost,
     };
-    return { route, state, unchanged: 0 };
+    return { route, state, unchanged: 0, functions };
   }
 
   /** Keeps the usual encoder, since a function whose captured values may change is encoded for each call. */

@@ -32,13 +32,22 @@ export function isRuntimeLine(line: string): boolean {
 
 /** Leaves only the user's own lines in the stack of an error, and in those of its causes. Takes anything. */
 export function trimStack(error: unknown): void {
+  changeStacks(error, (stack) =>
+    stack
+      .split("\n")
+      .filter((line) => !isRuntimeLine(line))
+      .join("\n"),
+  );
+}
+
+/** Changes the stack of an error, and those of its causes. */
+function changeStacks(error: unknown, change: (stack: string) => string): void {
   for (const reached of withCauses(error)) {
     try {
       const stack = readStack(reached);
       if (typeof stack !== "string") continue;
-      const lines = stack.split("\n");
-      const kept = lines.filter((line) => !isRuntimeLine(line));
-      if (kept.length < lines.length) setStack(reached, kept.join("\n"));
+      const changed = change(stack);
+      if (changed !== stack) setStack(reached, changed);
     } catch {
       // A proxy may refuse every operation.
     }
@@ -67,11 +76,14 @@ function withCauses(error: unknown): Set<Error> {
 const PLACE = /^(\s+at .*?)((?:file:\/\/)?\/[^()]*):(\d+):(\d+)(\)?)$/;
 
 /**
- * The stack of another process, with the places in files that this process has a source map for as those of their sources:
- * as the engine does with its own stacks where source maps are enabled, and only there.
+ * Gives the stacks of an error from another process, and of its causes, the places of sources, where this process has a
+ * source map for a file: as the engine does with its own stacks where source maps are enabled, and only there.
  */
-export function mapSources(stack: string): string {
-  if (!process.sourceMapsEnabled) return stack;
+export function mapSources(error: unknown): void {
+  if (process.sourceMapsEnabled) changeStacks(error, mapLines);
+}
+
+function mapLines(stack: string): string {
   return stack
     .split("\n")
     .map((line) => {

@@ -18,7 +18,10 @@ export interface Task {
   readonly signal: AbortSignal;
   /** Affinity key of the call, if it has one. */
   readonly key: string | undefined;
-  /** The error that the task threw, once it has. Not enumerable. */
+  /**
+   * Why the task ends with an error: what it threw, once its code has been left; in a `finally` also why it was cancelled,
+   * or what its caller threw into a generator. Not enumerable.
+   */
   readonly exception: unknown;
 }
 

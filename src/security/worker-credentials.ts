@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { types } from "node:util";
 import { describeValue, isError, messageOf } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { readNames } from "./certificates/index.ts";
@@ -101,8 +102,7 @@ export function credentialsText(credentials: WorkerCredentials): CredentialsText
 }
 
 function pemOf(value: unknown, part: string): string {
-  const text =
-    typeof value === "string" ? value : value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : "";
+  const text = typeof value === "string" ? value : types.isUint8Array(value) ? Buffer.from(value).toString("utf8") : "";
   if (text.includes("-----BEGIN ")) return text;
   const given =
     value === undefined ? "nothing" : typeof value === "string" ? "a text without it" : describeValue(value);

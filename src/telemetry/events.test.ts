@@ -55,12 +55,19 @@ describe("events", () => {
     expect(seen).toEqual([{ type: "worker-updated", worker, time: expect.any(Number), reason: undefined }]);
   });
 
-  it("of handlers that throw are reported once, and others get theirs", async () => {
+  it.each([
+    [
+      "throw",
+      () => {
+        throw new Error("bad handler");
+      },
+    ],
+    ["reject", () => Promise.reject(new Error("bad handler"))],
+  ])("of handlers that %s are reported once, and others get theirs", async (_how, handler) => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const seen: WorkerEvent[] = [];
-    const bad = events.on("worker-added", () => {
-      throw new Error("bad handler");
-    });
+    // oxlint-disable-next-line no-misused-promises -- users do that
+    const bad = events.on("worker-added", handler);
     const good = events.on("worker-added", (event) => seen.push(event));
     for (let i = 0; i < 3; i++) emitWorkerEvent("worker-added", worker);
     await turn();

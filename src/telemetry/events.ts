@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
 import { checkFunction, describeValue, stackOf } from "../checks/index.ts";
 import type { WorkerMetadata } from "../discovery/index.ts";
@@ -19,7 +20,8 @@ export interface WorkerEvent {
 /**
  * The stages of a task. `task-created`: the call was made. `task-scheduled`: a worker has it. `task-started` and
  * `task-stopped`: its code is entered and left, once for a call, once for each step of a stream. `task-completed`: the
- * caller has the outcome.
+ * caller has the outcome. The process that makes the call tells of all of them, a worker that runs the task for another
+ * process of those from `task-scheduled` on.
  */
 export type TaskEventType = "task-created" | "task-scheduled" | "task-started" | "task-stopped" | "task-completed";
 
@@ -34,6 +36,7 @@ export interface TaskEvent {
     /** Id of the task that made the call, if a task did. */
     readonly caller?: string;
     readonly name: string;
+    /** The routine's name, and from `task-scheduled` on the worker: `add@worker-7`. */
     readonly tag: string;
     readonly key?: string;
     readonly kind: "call" | "stream";
@@ -48,7 +51,7 @@ export interface TaskEvent {
   readonly error?: unknown;
   /** How long it waited before its code was entered, in milliseconds, in `task-completed`. */
   readonly queued?: number;
-  /** How long its code ran, in milliseconds, in `task-completed`. */
+  /** How long its code ran, in milliseconds, in `task-completed`; of a stream the sum of its steps. */
   readonly ran?: number;
   /** How long it took from the call to the outcome, in milliseconds, in `task-completed`. */
   readonly total?: number;
@@ -87,11 +90,14 @@ const TYPES: ReadonlyMap<string, readonly EventType[]> = new Map<string, readonl
 const subscriptions = new Map<EventType, Set<Subscription>>();
 const channels = new Map([...TASK_TYPES, ...WORKER_TYPES].map((type) => [type, channel(`wool:${type}`)] as const));
 const taskChannels = TASK_TYPES.map((type) => channel(`wool:${type}`));
+/** Handlers run outside of the tasks and scopes that the events come from: those of several are delivered together. */
+const outside = new AsyncResource("WOOL_EVENTS");
 let taskSubscriptions = 0;
 let waiting: AnyEvent[] = [];
 
 /**
- * Tells of the calls that this process makes, and of the workers of its pools and proxies. The same events are published on `node:diagnostics_channel`, as
+ * Tells of the calls that this process makes, of the tasks that this task thread of a worker runs, and of the workers of
+ * the pools and proxies of this process. The same events are published on `node:diagnostics_channel`, as
  * `wool:task-created` and so on.
  */
 export const events = {
@@ -160,7 +166,11 @@ function isWanted(type: EventType): boolean {
 
 function emit(event: AnyEvent): void {
   waiting.push(event);
-  if (waiting.length === 1) setImmediate(deliver);
+  if (waiting.length === 1) setImmediate(deliverOutside);
+}
+
+function deliverOutside(): void {
+  outside.runInAsyncScope(deliver);
 }
 
 function deliver(): void {
@@ -174,14 +184,19 @@ function deliver(): void {
 
 function call(subscription: Subscription, event: AnyEvent): void {
   try {
-    subscription.handler(event);
+    const outcome: unknown = subscription.handler(event);
+    if (outcome instanceof Promise) outcome.catch((error: unknown) => report(subscription, event, error));
   } catch (error) {
-    if (subscription.failed) return;
-    subscription.failed = true;
-    const reason = stackOf(error);
-    process.emitWarning(
-      `a handler of "${event.type}" events threw an error, which is reported only this once: ${reason}`,
-      "WoolWarning",
-    );
+    report(subscription, event, error);
   }
+}
+
+function report(subscription: Subscription, event: AnyEvent, error: unknown): void {
+  if (subscription.failed) return;
+  subscription.failed = true;
+  const reason = stackOf(error);
+  process.emitWarning(
+    `a handler of "${event.type}" events threw an error, which is reported only this once: ${reason}`,
+    "WoolWarning",
+  );
 }

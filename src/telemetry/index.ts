@@ -2,7 +2,6 @@ export {
   areTasksObserved,
   type EventOf,
   type EventSelector,
-  emitTaskEvent,
   emitWorkerEvent,
   events,
   type TaskEvent,
@@ -11,3 +10,4 @@ export {
   type WorkerEvent,
   type WorkerEventType,
 } from "./events.ts";
+export { TaskStages } from "./task-stages.ts";

@@ -7,7 +7,7 @@ export { type FunctionPort, functionPort } from "./function-port.ts";
 export { jsonSerializer, serializerOfThrown } from "./json-values.ts";
 export { Refusal } from "./refusal.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
-export { zodDefinition } from "./slots/index.ts";
+export { stateSummary, zodDefinition } from "./slots/index.ts";
 export { setTraps } from "./traps.ts";
 export { registerTraveller, type TravellerKind, type TravellerShell, traveller, travellerKindOf } from "./traveller.ts";
 export { type DecodeOptions, type DecoderOptions, ValueDecoder } from "./value-decoder.ts";

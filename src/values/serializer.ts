@@ -4,7 +4,7 @@ import { SerializationError } from "../errors.ts";
 import { dumpJson, jsonSerializer } from "./json-values.ts";
 
 /**
- * A way of one's own to turn values into bytes, for `RoutineOptions.serializer`. `undefined` and the errors of the runtime
+ * A custom way to turn values into bytes, for `RoutineOptions.serializer`. `undefined` and the errors of the runtime
  * do not go through it.
  */
 export interface Serializer {

@@ -1,5 +1,6 @@
+import { types } from "node:util";
 import { asError } from "../checks/index.ts";
-import type { Dependency, PlainData } from "../functions/index.ts";
+import { contentHash, type Dependency, isRecord, type PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
@@ -35,10 +36,17 @@ export class SentDependencies {
 /** Takes a dependency that has arrived. Returns a promise if it has to be loaded first. */
 export type Acceptance = (dependency: Dependency) => void | Promise<void>;
 
-/** Remembers the dependencies that a session has received, and those that are still being loaded. */
+/** Bytes of the longest number of a dependency. */
+const LONGEST_NUMBER_BYTES = 5;
+
+/**
+ * Remembers the dependencies that a session has received. They are loaded when something that needs them is used, and not
+ * before: a peer that may run nothing has nothing loaded.
+ */
 export class ReceivedDependencies {
   readonly #accept: Acceptance;
-  readonly #known = new Map<number, Promise<void> | undefined>();
+  /** What has not been asked for, or is being loaded; nothing for what is loaded. */
+  readonly #known = new Map<number, Dependency | Promise<void> | undefined>();
   readonly #limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes">;
   #bytes = 0;
 
@@ -50,7 +58,10 @@ export class ReceivedDependencies {
     this.#limits = limits;
   }
 
-  /** Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many. */
+  /**
+   * Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many, and
+   * `MalformedFrame` for one whose content is not what its hash says: others use what they find under that hash.
+   */
   add(frame: FrameReader): void {
     const { maxAnnouncements, maxAnnouncedBytes } = this.#limits;
     this.#bytes += frame.end(DependencyField.data) - frame.start(DependencyField.data);
@@ -68,31 +79,30 @@ export class ReceivedDependencies {
     } catch (cause) {
       throw new MalformedFrame(`dependency ${number} is not readable`, { cause });
     }
-    let loading: void | Promise<void>;
-    try {
-      loading = this.#accept({ hash, data });
-    } catch (error) {
-      loading = Promise.reject(asError(error));
+    if (isFoundByHash(data) && contentHash(frame.view(DependencyField.data)) !== hash) {
+      throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
     }
-    if (loading === undefined) {
-      this.#known.set(number, undefined);
-      return;
+    this.#known.set(number, { hash, data });
+  }
+
+  /** The numbers in a field of the frame that the reader stands on. Throws for one that was never sent. */
+  needs(frame: FrameReader, field: number): readonly number[] {
+    if (!frame.has(field)) return NONE;
+    if (frame.end(field) - frame.start(field) > this.#known.size * LONGEST_NUMBER_BYTES) {
+      throw new MalformedFrame("more dependencies are needed than were sent");
     }
-    // Whoever needs the dependency gets the failure. Perhaps nobody does.
-    loading.catch(() => undefined);
-    this.#known.set(number, loading);
-    loading.then(
-      () => this.#known.set(number, undefined),
-      () => undefined,
-    );
+    const numbers = frame.integers(field);
+    for (const number of numbers) {
+      if (!this.#known.has(number)) throw new MalformedFrame(`dependency ${number} was never sent`);
+    }
+    return numbers;
   }
 
   /** Nothing when all are loaded; otherwise a promise of that, which rejects when one of them cannot be loaded. */
   ready(numbers: readonly number[]): Promise<void> | undefined {
     let loading: Promise<void>[] | undefined;
     for (const number of numbers) {
-      if (!this.#known.has(number)) throw new MalformedFrame(`dependency ${number} was never sent`);
-      const pending = this.#known.get(number);
+      const pending = this.#load(number);
       if (pending !== undefined) {
         loading ??= [];
         loading.push(pending);
@@ -100,4 +110,32 @@ export class ReceivedDependencies {
     }
     return loading === undefined ? undefined : Promise.all(loading).then(() => undefined);
   }
+
+  #load(number: number): Promise<void> | undefined {
+    const known = this.#known.get(number);
+    if (known === undefined || types.isPromise(known)) return known;
+    let loading: void | Promise<void>;
+    try {
+      loading = this.#accept(known);
+    } catch (error) {
+      loading = Promise.reject(asError(error));
+    }
+    if (loading === undefined) {
+      this.#known.set(number, undefined);
+      return undefined;
+    }
+    this.#known.set(number, loading);
+    loading.then(
+      () => this.#known.set(number, undefined),
+      // Whoever needs the dependency gets the failure.
+      () => undefined,
+    );
+    return loading;
+  }
+}
+
+/** Whether others find it under its hash: code and modules. */
+function isFoundByHash(data: PlainData): boolean {
+  const kind = isRecord(data) ? data["kind"] : undefined;
+  return kind === "code" || kind === "module";
 }

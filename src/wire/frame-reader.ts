@@ -4,6 +4,12 @@ export class MalformedFrame extends Error {
 }
 
 const MAX_FIELDS = 16;
+/** Most fields of one frame, with those that are not known. Honest frames have two dozen. */
+const MOST_FIELDS_IN_FRAME = 10_000;
+/** Most frames that are passed over at a time. */
+const MOST_PASSED_OVER = 256;
+/** What `next` returns when it has passed over many frames that it does not know. */
+export const PASSED_OVER = -1;
 const NO_MESSAGE = Buffer.alloc(0);
 const NO_NUMBERS: readonly number[] = Object.freeze([]);
 
@@ -38,10 +44,14 @@ export class FrameReader {
     return this;
   }
 
-  /** Moves to the next frame and returns its field number, or 0 at the end of the batch. */
+  /**
+   * Moves to the next frame and returns its field number, or 0 at the end of the batch. `PASSED_OVER` when it has passed over
+   * so many unknown frames that whoever reads may want to take a break.
+   */
   next(): number {
     const limit = this.#limit;
-    while (this.#position < limit) {
+    for (let passed = 0; this.#position < limit; passed++) {
+      if (passed === MOST_PASSED_OVER) return PASSED_OVER;
       const tag = this.#varint(limit);
       const field = tag >>> 3;
       if ((tag & 7) !== 2) {
@@ -121,7 +131,9 @@ export class FrameReader {
   #fields(end: number): void {
     this.#present = 0;
     this.#frameStart = this.#position;
-    while (this.#position < end) {
+    for (let fields = 0; this.#position < end; fields++) {
+      if (fields === MOST_FIELDS_IN_FRAME)
+        throw new MalformedFrame(`more than ${MOST_FIELDS_IN_FRAME} fields in a frame`);
       const tag = this.#varint(end);
       const field = tag >>> 3;
       const type = tag & 7;

@@ -61,9 +61,14 @@ function encodeField(value: FieldValue): EncodedField {
   if (value === true) return 1;
   if (typeof value === "number") return value;
   if (typeof value === "string") return Buffer.from(value, "utf8");
-  if (value instanceof Uint8Array) return value.length === 0 ? undefined : value;
+  if (isBytes(value)) return value.length === 0 ? undefined : value;
   if (value.length === 0) return undefined;
   return isTexts(value) ? value.map((text) => Buffer.from(text, "utf8")) : packed(value);
+}
+
+/** Whatever realm they are of: those of Node.js are of the main one. */
+function isBytes(value: Uint8Array | readonly unknown[]): value is Uint8Array {
+  return ArrayBuffer.isView(value);
 }
 
 function isTexts(list: readonly number[] | readonly string[]): list is readonly string[] {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { StepKind as GeneratedStepKind, RequestSchema, ResponseSchema, TaskSchema } from "../gen/wool/v1/worker_pb.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { RequestField, ResponseField, StepKind } from "./fields.ts";
-import { FrameReader, MalformedFrame } from "./frame-reader.ts";
+import { FrameReader, MalformedFrame, PASSED_OVER } from "./frame-reader.ts";
 import { writePayloadFrame } from "./frame-writer.ts";
 import * as requests from "./request-frames.ts";
 import * as responses from "./response-frames.ts";
@@ -163,7 +163,7 @@ describe("responses written by hand are what the generated code reads", () => {
         });
         responses.writeAccepted(writer, 70_000);
         responses.writeRejected(writer, 3, { status: 14, message: "no" });
-        responses.writeExecutorLost(writer, "gone");
+        responses.writeExecutorLost(writer, "gone", 0);
         responses.writePace(writer, 1234, 300);
       }),
     );
@@ -179,7 +179,7 @@ describe("responses written by hand are what the generated code reads", () => {
     });
     expect(message.accepted[0]?.id).toBe(70_000);
     expect(message.rejected[0]).toMatchObject({ id: 3, status: 14, message: "no" });
-    expect(message.executorsLost[0]?.reason).toBe("gone");
+    expect(message.executorsLost[0]).toMatchObject({ reason: "gone", task: 1 });
     expect(message.paces).toMatchObject([{ taskUs: 1234, costUs: 300 }]);
   });
 });
@@ -236,6 +236,22 @@ describe("FrameReader", () => {
     expect(frame.next()).toBe(RequestField.task);
     expect(frame.integer(requests.TaskField.id)).toBe(3);
     expect(frame.next()).toBe(0);
+  });
+
+  it("lets its user take breaks from frames that it does not know", () => {
+    const unknown = Buffer.alloc(2 * 1000, Buffer.from([0x50, 0x05]));
+    const message = Buffer.concat([unknown, Buffer.from([0x12, 0x02, 0x08, 0x03])]);
+    const frame = new FrameReader(15).open(message, 0, message.length);
+    const kinds: number[] = [];
+    for (let kind = frame.next(); kind !== 0; kind = frame.next()) kinds.push(kind);
+    expect(kinds).toEqual([PASSED_OVER, PASSED_OVER, PASSED_OVER, RequestField.task]);
+  });
+
+  it("refuses a frame of very many fields", () => {
+    const fields = Buffer.alloc(2 * 20_000, Buffer.from([0x08, 0x03]));
+    const message = Buffer.concat([Buffer.from([0x12, 0xc0, 0xb8, 0x02]), fields]);
+    const frame = new FrameReader(15).open(message, 0, message.length);
+    expect(() => frame.next()).toThrow("more than 10000 fields in a frame");
   });
 
   it("reads any bytes without doing more than throwing MalformedFrame", () => {

@@ -51,7 +51,7 @@ export {
   writeTask,
 } from "./request-frames.ts";
 export {
-  LOST_REASON,
+  LostField,
   OutcomeField,
   type OutcomeFrame,
   PaceField,

@@ -20,8 +20,8 @@ export const WelcomeField = {
 } as const;
 /** Field numbers of `Pace`. */
 export const PaceField = { taskUs: 1, costUs: 2 } as const;
-/** Field number of the reason in `ExecutorLost`. */
-export const LOST_REASON = 1;
+/** Field numbers of `ExecutorLost`. */
+export const LostField = { reason: 1, task: 2 } as const;
 
 /** The frames that carry what came of a task or of one of its steps. */
 export type OutcomeFrame = typeof ResponseField.result | typeof ResponseField.yielded | typeof ResponseField.raised;
@@ -104,8 +104,9 @@ export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
   ]);
 }
 
-export function writeExecutorLost(writer: BatchWriter, reason: string): void {
-  writeFrame(writer, ResponseField.executorLost, [undefined, reason]);
+/** Tells that the task thread ended; `task`: the id of the task whose code ended it. */
+export function writeExecutorLost(writer: BatchWriter, reason: string, task?: number): void {
+  writeFrame(writer, ResponseField.executorLost, [undefined, reason, task === undefined ? 0 : task + 1]);
 }
 
 /** Tells how long a task keeps the thread busy, and what of that it costs itself, in microseconds. */

@@ -77,10 +77,11 @@ function withTsc(from: string, to: string): void {
 async function makeWorkspace(): Promise<void> {
   const packages = "workspace/packages";
   const named = (source: string): string =>
-    source.replaceAll('"./counter.ts"', '"lib"').replaceAll('"./facade.ts"', '"lib/facade"');
+    source.replaceAll('"./counter.ts"', '"lib"').replaceAll(/"\.\/(facade|data|emitter)\.ts"/g, '"lib/$1"');
   await rewrite("state", `${packages}/lib/src`, (source) => source);
   await rewrite("state", `${packages}/app/src`, named);
-  for (const file of ["counter.ts", "facade.ts"]) rmSync(join(folder, packages, "app", "src", file));
+  for (const file of readdirSync(join(folder, packages, "lib", "src")).filter((name) => name !== "main.ts"))
+    rmSync(join(folder, packages, "app", "src", file));
   rmSync(join(folder, packages, "lib", "src", "main.ts"));
   const links = join(folder, packages, "app", "node_modules");
   rmSync(links, { recursive: true, force: true });
@@ -93,16 +94,21 @@ describe("modules with state", () => {
     await withEsbuild("state", "made/plain", "esm");
     await withEsbuild("state", "made/esbuild", "cjs");
     withTsc("state", "made/tsc");
+    await rewrite("state", "made/typescript", (source) => source);
+    writeFileSync(join(folder, "made", "typescript", "package.json"), JSON.stringify({ type: "commonjs" }));
     await makeWorkspace();
   });
 
   const workspace = "workspace/packages/app/src/main.ts";
+  const commonJs = "made/typescript/main.ts";
   const setUps: Record<string, SetUp> = {
     "plain JavaScript": { program: "made/plain/main.js" },
     "plain JavaScript, elsewhere": { program: "made/plain/main.js", cwd: tmpdir() },
     tsx: { program: "state/main.ts", execArgv: tsx },
     "tsx, elsewhere": { program: "state/main.ts", execArgv: tsx, cwd: tmpdir() },
     "tsx on Node.js 24": { program: "state/main.ts", execArgv: tsx, node: node24 },
+    "tsx, as CommonJS": { program: commonJs, execArgv: tsx },
+    "tsx on Node.js 24, as CommonJS": { program: commonJs, execArgv: tsx, node: node24 },
     "stripped types": { program: "state/main.ts", node: node24 },
     "stripped types, elsewhere": { program: "state/main.ts", node: node24, cwd: tmpdir() },
     "a workspace with tsx": { program: workspace, execArgv: tsx, cwd: join(folder, "workspace") },
@@ -142,6 +148,16 @@ describe("modules with state", () => {
         [2, true],
       ],
       say: "4 m",
+      read: [5, "km", 6, 5, true],
+      readAlone: [5, "km", 6],
+      serve: [
+        [1, 2],
+        [1, 2],
+      ],
+      hear: [
+        [true, 1],
+        [true, 2],
+      ],
       load: [true, true],
       explained: ["reference", "reference"],
       here: [1, 0, 0, 0],

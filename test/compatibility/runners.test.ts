@@ -27,7 +27,9 @@ function makeProject(name: string, clock: keyof typeof CLOCKS, manifest: object)
   mkdirSync(project, { recursive: true });
   const write = (file: string, text: string): void =>
     writeFileSync(join(project, file), clock === "jest as CommonJS" ? asCommonJs(text) : text);
-  for (const file of readdirSync(join(folder, "tests"))) write(file, readFileSync(join(folder, "tests", file), "utf8"));
+  for (const from of ["tests", "dom"]) {
+    for (const file of readdirSync(join(folder, from))) write(file, readFileSync(join(folder, from, file), "utf8"));
+  }
   writeFileSync(join(project, "clock.js"), CLOCKS[clock]);
   const load = clock === "jest as CommonJS" ? 'require("wool-ts")' : 'import("wool-ts")';
   write("load.js", `export const load = async () => ${load};\n`);
@@ -54,17 +56,30 @@ async function expectPassed(project: string, args: string[], execArgv: string[] 
   expect(code, `${stdout}${stderr}`).toBe(0);
 }
 
-const JEST = ["jest", "bin/jest.js", "--runInBand", "--testTimeout", "60000"];
+const JEST = ["jest", "bin/jest.js", "--runInBand", "--testTimeout", "60000"] as const;
+/** All test files but the one for environments with a DOM. */
+const NODE_TESTS = ["calls", "fake-timers", "fresh-modules"] as const;
 const GLOBALLY = { fakeTimers: { enableGlobally: true } };
 
 describe("jest", () => {
   it("runs calls in its default mode", async () => {
-    await expectPassed(makeProject("jest-commonjs", "jest as CommonJS", {}), JEST);
+    await expectPassed(makeProject("jest-commonjs", "jest as CommonJS", {}), [...JEST, ...NODE_TESTS]);
+  });
+
+  it("runs calls in several processes, and measures coverage", async () => {
+    const [jest, bin, , ...rest] = JEST;
+    const project = makeProject("jest-coverage", "jest as CommonJS", {});
+    await expectPassed(project, [jest, bin, "--coverage", ...rest, ...NODE_TESTS]);
+  });
+
+  it("runs calls where there is a DOM", async () => {
+    const project = makeProject("jest-dom", "jest as CommonJS", { jest: { testEnvironment: "jsdom" } });
+    await expectPassed(project, [...JEST, "dom\\.test"]);
   });
 
   it("runs calls as ES modules", async () => {
     const project = makeProject("jest-modules", "jest", { type: "module", jest: { transform: {} } });
-    await expectPassed(project, JEST, ["--experimental-vm-modules"]);
+    await expectPassed(project, [...JEST, ...NODE_TESTS], ["--experimental-vm-modules"]);
   });
 
   it("runs calls where timers are fake from the start", async () => {
@@ -80,5 +95,14 @@ describe("vitest", () => {
     // It resets modules of the project only, not those of packages.
     const args = [...VITEST, `--pool=${pool}`, "calls", "fake-timers"];
     await expectPassed(makeProject("vitest", "vitest", { type: "module" }), args);
+  });
+
+  it.each([
+    ["jsdom", "forks"],
+    ["jsdom", "vmThreads"],
+    ["happy-dom", "threads"],
+  ])("runs calls in the environment %s with the pool %s", async (environment, pool) => {
+    const args = [...VITEST, `--environment=${environment}`, `--pool=${pool}`, "dom"];
+    await expectPassed(makeProject("vitest-dom", "vitest", { type: "module" }), args);
   });
 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   type BackpressureLike,
+  ContextVar,
   InvalidArgument,
   LocalWorker,
   NoWorkersAvailable,
@@ -70,6 +71,28 @@ describe("a backpressure hook", () => {
     expect(await reasonOf(pool.dispatch(add, 1, 1))).toBeInstanceOf(NoWorkersAvailable);
     await streams[0]?.return(undefined);
     await until(async () => (await pool.dispatch(add, 1, 1).catch(() => 0)) === 2, "there is room again");
+  });
+
+  test("sees the caller's context variables, also in nested calls, and nobody else's", async () => {
+    class Tenant {
+      readonly name: string;
+      constructor(name: string) {
+        this.name = name;
+      }
+      get isGuest(): boolean {
+        return this.name === "guest";
+      }
+    }
+    const tenant = new ContextVar<Tenant>("tenant", { default: new Tenant("nobody") });
+    await using pool = await poolWith(({ task }) => task.name === "own" && tenant.get().isGuest);
+    const own = routine(async () => tenant.get().name, { name: "own" });
+    const nested = routine(async () => await own());
+    const guest = new Tenant("guest");
+    expect(await pool.dispatch(own)).toBe("nobody");
+    expect(await tenant.run(new Tenant("ada"), () => pool.dispatch(own))).toBe("ada");
+    expect(await reasonOf(tenant.run(guest, () => pool.dispatch(own)))).toBeInstanceOf(NoWorkersAvailable);
+    expect(await reasonOf(tenant.run(guest, () => pool.dispatch(nested)))).toBeInstanceOf(NoWorkersAvailable);
+    expect(await pool.dispatch(nested)).toBe("nobody");
   });
 
   test("makes a call go to a worker that takes it", async () => {

@@ -127,6 +127,18 @@ describe("WorkerPool.start()", () => {
     ["a quorum that is negative", { quorum: -1 }, /quorum/],
     ["a quorum beyond all workers", { size: 1, quorum: 5 }, /quorum of 5 .*pool of 1 workers.*or a discovery/],
     ["a quorum beyond all cores", { quorum: 1_000_000 }, /quorum of 1000000 .*or a discovery/],
+    ["a lease and no discovery", { size: 2, lease: 1 }, /lease bounds.*no discovery: give one, or leave lease out/],
+    ["a lease of 0 and nothing else", { discovery: "local:x", lease: 0 }, /quorum of 1 .*a lease of 0.*a lease of 1/],
+    [
+      "a quorum beyond its lease",
+      { discovery: "local:x", lease: 2, quorum: 3 },
+      /quorum of 3 .*with a lease of 2: give a smaller quorum, or a lease of 3/,
+    ],
+    [
+      "a quorum beyond its workers and its lease",
+      { size: 1, discovery: "local:x", lease: 1, quorum: 3 },
+      /quorum of 3 .*with a size of 1 and a lease of 1: .*a lease of 2/,
+    ],
     ["a filter that is no function", { filter: true }, /filter/],
     ["a worker that is no function", { worker: {} }, /worker/],
     ["a maxPending that is negative", { maxPending: -5 }, /maxPending/],

@@ -1,17 +1,31 @@
-import { describe, expect, test } from "vitest";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, TaskTimeout, WorkerLost, WorkerPool } from "wool-ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
 
-/** Never lets go of its thread. */
-const loopForever = routine(async () => {
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "wool-blocking-"));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Never lets go of its thread. Makes a file just before that. */
+const loopForever = routine(async (file?: string) => {
+  if (file !== undefined) writeFileSync(file, "");
   for (;;);
 });
 
-const loopLater = routine(async () => {
+const loopLater = routine(async (file?: string) => {
   await new Promise((resolve) => setImmediate(resolve));
+  if (file !== undefined) writeFileSync(file, "");
   for (;;);
 });
 
@@ -40,13 +54,14 @@ describe("a task that blocks its thread", () => {
   test.each([
     ["at once", loopForever],
     ["after an await", loopLater],
-  ])("%s after it was cancelled ends with its thread, and the worker goes on", async (_when, loop) => {
+  ])("%s after it was cancelled ends with its thread, and the worker goes on", async (when, loop) => {
     await using pool = await WorkerPool.start({ size: 1 });
     const before = await pool.dispatch(pid);
     const controller = new AbortController();
     const reason = new Error("enough");
-    const result = reasonOf(pool.dispatch(loop.with({ signal: controller.signal })));
-    await until(() => pool.stats().inFlight === 1, "the task is handed out");
+    const file = join(folder, when);
+    const result = reasonOf(pool.dispatch(loop.with({ signal: controller.signal }), file));
+    await until(() => existsSync(file), "the task blocks its thread");
     controller.abort(reason);
     expect(await result).toBe(reason);
     expect(await pool.dispatch(pid)).toBe(before);
@@ -81,7 +96,8 @@ describe("a task that blocks its thread", () => {
     expect(await blocked).toBeInstanceOf(TaskTimeout);
     const [index, lost] = await Promise.race(ends.map(async (end, i) => [i, await end] as const));
     expect(lost).toBeInstanceOf(WorkerLost);
-    expect(lost).toMatchObject({ message: expect.stringContaining("blocked") });
+    const fault = "a task blocked it beyond its timeout (the task was loopForever)";
+    expect(lost).toMatchObject({ message: expect.stringContaining(fault) });
     const gone = threads[index];
     const same = ends.filter((_, i) => threads[i] === gone);
     for (const error of await Promise.all(same)) expect(error).toBeInstanceOf(WorkerLost);

@@ -68,7 +68,7 @@ describe("a program bundled with its packages", () => {
 interface Given { readonly item: string }
 
 function sellNothing({ item }: Given): never {
-  throw new Error("no " + item); // line 6
+  throw new Error("no " + item, { cause: new Error("never had any") }); // line 6
 }
 const sell = routine(async (given: Given) => sellNothing(given)); // line 8
 
@@ -76,7 +76,8 @@ async function main(): Promise<void> {
   const pool = await WorkerPool.start({ size: 1 });
   const error: Error = await sell({ item: "tea" }).then(() => new Error("sold"), (reason) => reason); // line 12
   await pool.stop();
-  console.log(JSON.stringify(error.stack?.split("\\n").slice(0, 4)));
+  const { cause } = error as { cause: Error };
+  console.log(JSON.stringify([...error.stack?.split("\\n").slice(0, 3) ?? [], cause.stack?.split("\\n")[1]]));
 }
 void main();
 `,
@@ -86,6 +87,7 @@ void main();
     expect(stack[0]).toBe("Error: no tea");
     expect(stack[1]).toMatch(/sellNothing \(\S*\/throws\.ts:6:9\)$/);
     expect(stack[2]).toMatch(/throws\.ts:8:\d+\)?$/);
+    expect(stack[3]).toMatch(/sellNothing \(\S*\/throws\.ts:6:\d+\)$/);
   });
 
   test("leaves nothing behind when it is killed", async () => {

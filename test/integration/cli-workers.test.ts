@@ -25,7 +25,9 @@ describe("wool worker", () => {
   test("runs workers that pools find, with what they were told to be", async () => {
     await using command = await startWorkers([
       ...DISCOVERY,
-      ..."--workers 2 --tag gpu --tag big,fast --name render --extra rack=7 --threads 2 --max-concurrency 3".split(" "),
+      ..."--workers 2 --tag gpu --tag big,fast --name render --extra rack=7 --extra zones=a,b --threads 2 --max-concurrency 3".split(
+        " ",
+      ),
     ]);
     await using pool = await WorkerPool.start({ discovery: "local:cli", quorum: 2, tags: ["gpu"] });
     const workers = [...pool.workers.values()];
@@ -36,8 +38,37 @@ describe("wool worker", () => {
         .sort(),
     );
     expect(workers[0]?.tags).toEqual(new Set(["gpu", "big", "fast"]));
-    expect(workers[0]?.extra).toEqual({ name: "render", rack: "7" });
+    expect(workers[0]?.extra).toEqual({ name: "render", rack: "7", zones: "a,b" });
+    expect(workers[0]?.channel).toMatchObject({ threads: 2, maxConcurrency: 3 });
     expect(workers.map((worker) => worker.pid)).toContain(await pool.dispatch(pid));
+  });
+
+  test("imports what it is told to before the first task", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "preload-"));
+    // A comma is as good a character as any in the name of a file.
+    const modules = ["one", "two,three"].map((name) => join(folder, `${name}.mjs`));
+    for (const [index, file] of modules.entries()) {
+      writeFileSync(file, `globalThis.loaded = [...(globalThis.loaded ?? []), ${index}];`);
+    }
+    await using command = await startWorkers([...DISCOVERY, ...modules.flatMap((file) => ["--preload", file])]);
+    await using pool = await WorkerPool.start({ discovery: "local:cli" });
+    const loaded = routine(async () => Reflect.get(globalThis, "loaded") as unknown);
+    expect(await pool.dispatch(loaded)).toEqual([0, 1]);
+    expect(command.workers()).toHaveLength(1);
+    rmSync(folder, { recursive: true });
+  });
+
+  test("goes on when nobody reads its log any more", async () => {
+    await using command = await startWorkers(DISCOVERY);
+    await using pool = await WorkerPool.start({ discovery: "local:cli" });
+    const [worker] = pool.workers.values();
+    command.program.child.stdout?.destroy();
+    // What it logs of this nobody reads.
+    killProcess(worker?.pid);
+    await until(() => [...pool.workers.values()].some((each) => each.pid !== worker?.pid), "it is started again");
+    expect(await pool.dispatch(pid)).not.toBe(worker?.pid);
+    command.program.child.kill("SIGTERM");
+    expect((await command.program.ended).code).toBe(0);
   });
 
   test("starts a worker again that crashes", async () => {

@@ -108,6 +108,57 @@ describe("currentTask", () => {
     expect(await exception()).toEqual(new RangeError("kept"));
   });
 
+  test("tells a finally why its task ends: cancelled, out of time, or by an error that its caller threw into it", async () => {
+    const patient = routine(async (key: string) => {
+      const signal = currentTask()?.signal;
+      try {
+        note(key, currentTask()?.exception);
+        await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(new Error("aborted"))));
+      } finally {
+        note(key, currentTask()?.exception);
+      }
+    });
+    const stream = routine(async function* (key: string): AsyncGenerator<string, void, void> {
+      try {
+        for (;;) {
+          try {
+            yield "step";
+          } catch (error) {
+            if (!(error instanceof TypeError)) throw error;
+            note(key, currentTask()?.exception);
+            yield "caught";
+            note(key, currentTask()?.exception);
+          }
+        }
+      } finally {
+        note(key, currentTask()?.exception);
+      }
+    });
+    const notesFor = async (key: string, count: number): Promise<unknown[]> => {
+      await until(async () => (await readNotes(key)).length === count, "the task has noted it");
+      return await readNotes(key);
+    };
+    await patient
+      .with({ timeout: 50 })("late task")
+      .catch(() => undefined);
+    expect(await notesFor("late task", 2)).toEqual([undefined, expect.any(TaskTimeout)]);
+    const cancelled = new AbortController();
+    const running = stream.with({ signal: cancelled.signal })("cancelled stream");
+    await running.next();
+    cancelled.abort(new RangeError("no longer wanted"));
+    expect(await notesFor("cancelled stream", 1)).toEqual([new RangeError("no longer wanted")]);
+    const thrown = stream("thrown into");
+    await thrown.next();
+    expect(await thrown.throw(new TypeError("to be caught"))).toEqual({ done: false, value: "caught" });
+    await thrown.next();
+    await thrown.throw(new RangeError("to end it")).catch(() => undefined);
+    expect(await notesFor("thrown into", 3)).toEqual([
+      new TypeError("to be caught"),
+      undefined,
+      new RangeError("to end it"),
+    ]);
+  });
+
   test("is one for each of the tasks that run at once", async () => {
     const slow = routine(async (key: string) => {
       const before = currentTask()?.id;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   currentTask,
   InvalidArgument,
+  LanDiscovery,
   LocalDiscovery,
   LocalWorker,
   NoWorkersAvailable,
@@ -20,6 +21,9 @@ import {
   WorkerProxy,
   WorkerStartError,
 } from "wool-ts";
+import { DnsDiscovery } from "wool-ts/dns";
+import { EtcdDiscovery } from "wool-ts/etcd";
+import { RedisDiscovery } from "wool-ts/redis";
 import { TestAuthority } from "../support/certificates.ts";
 import { expectNothingLeft } from "../support/nothing-left.ts";
 import { reasonOf } from "../support/reason-of.ts";
@@ -63,6 +67,17 @@ const uses: readonly [string, (ms: never) => unknown][] = [
   ["longestDelay", (longestDelay) => new ResilientWorker({}, { longestDelay })],
   ["window", (window) => new ResilientWorker({}, { window })],
   ["pollInterval", (pollInterval) => new LocalDiscovery("x", { pollInterval })],
+  ["ttl of LanDiscovery", (ttl) => new LanDiscovery("x", { ttl })],
+  ["ttl of EtcdDiscovery", (ttl) => new EtcdDiscovery({ ttl })],
+  ["connectTimeout of EtcdDiscovery", (connectTimeout) => new EtcdDiscovery({ connectTimeout })],
+  ["ttl of RedisDiscovery", (ttl) => new RedisDiscovery({ ttl })],
+  ["connectTimeout of RedisDiscovery", (connectTimeout) => new RedisDiscovery({ connectTimeout })],
+  ["timeout of DnsDiscovery", (timeout) => new DnsDiscovery("x", { timeout })],
+  [
+    "minInterval of DnsDiscovery",
+    (ms) => new DnsDiscovery("x", { minInterval: ms, maxInterval: Number.POSITIVE_INFINITY }),
+  ],
+  ["maxInterval of DnsDiscovery", (ms) => new DnsDiscovery("x", { minInterval: 0, maxInterval: ms })],
   ...LIMITS.map((limit): [string, (ms: never) => unknown] => [
     limit,
     (ms) => new LocalWorker({ limits: { [limit]: ms } }),

@@ -64,6 +64,39 @@ describe("a process with few descriptors", () => {
   });
 });
 
+describe("the permission model of Node.js", () => {
+  const flag = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
+  const start = (allowed: string): string => {
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ["--no-warnings", flag, "--allow-fs-read=*", ...allowed.split(" "), fixture("quick-start.cjs")],
+      { encoding: "utf8", timeout: 25_000 },
+    );
+    expect(status).toBe(1);
+    return stderr;
+  };
+
+  it("that forbids processes is a WorkerStartError", () => {
+    expect(start("--allow-fs-write=*")).toMatch(
+      /WorkerStartError: a worker process cannot be started: the permission model .* with --allow-child-process, too/,
+    );
+  });
+
+  it("that forbids files is named with what to allow", () => {
+    expect(start("--allow-child-process")).toMatch(
+      /WoolError: The runtime directory (\S+) cannot be created: the permission model .* with --allow-fs-read=\1 and --allow-fs-write=\1, too\./,
+    );
+  });
+});
+
+describe("a program that has replaced globals", () => {
+  it("makes calls", () => {
+    const { status, stdout, stderr } = run("", {}, ["sh"], "replaced-globals.mjs");
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toBe("true everything\n");
+  });
+});
+
 describe("a file system that is read-only", () => {
   it.runIf(canMount)("is named with what to set", () => {
     const { status, stderr } = run("mount -o remount,bind,ro / &&", {}, NAMESPACE);

@@ -14,6 +14,7 @@ import {
   WorkerProxy,
   type WorkerProxyOptions,
 } from "wool-ts";
+import { contentHash } from "../../src/functions/index.ts";
 import { ResponseSchema } from "../../src/gen/wool/v1/worker_pb.ts";
 import { frameMessage, GrpcServer, type ServerStream } from "../../src/grpc/index.ts";
 import { encode } from "../../src/values/index.ts";
@@ -81,7 +82,7 @@ async function expectUnharmed(): Promise<void> {
 /** More code than a caller takes that takes a thousand pieces, and then an answer. */
 function* manyPieces(): Iterable<Uint8Array> {
   for (let i = 0; i < 1500; i++) {
-    yield response({ dependencies: [{ number: i, hash: `h${i}`, data: Buffer.from("{}") }] });
+    yield response({ dependencies: [{ number: i, hash: contentHash("{}"), data: Buffer.from("{}") }] });
   }
   yield response({ results: [{ id: 0, value: Buffer.from(encode(3)) }] });
 }
@@ -137,6 +138,18 @@ describe("a caller is not harmed by a worker that", () => {
     await expectUnharmed();
   });
 
+  test("gives calls back without end", async () => {
+    let messages = 0;
+    const address = await hostile(() => {
+      messages++;
+      return [response({ rejected: [{ id: 0, status: 10, message: "have it back" }] })];
+    });
+    await using proxy = proxyTo(address);
+    expect(String(await reasonOf(proxy.dispatch(add, 1, 2)))).toContain("have it back");
+    expect(messages).toBe(2);
+    await expectUnharmed();
+  });
+
   test("sends values that nobody asked for", async () => {
     const value = Buffer.from(encode(1));
     const flood = response({ yielded: Array.from({ length: 10_000 }, () => ({ id: 0, value })) });
@@ -169,8 +182,15 @@ describe("a caller is not harmed by a worker that", () => {
       { maxAnnouncements: 1000 },
       () =>
         Array.from({ length: 2000 }, (_, i) =>
-          response({ dependencies: [{ number: i, hash: `h${i}`, data: Buffer.from("{}") }] }),
+          response({ dependencies: [{ number: i, hash: contentHash("{}"), data: Buffer.from("{}") }] }),
         ),
+    ],
+    [
+      "code under the hash of other code",
+      {},
+      () => [
+        response({ dependencies: [{ number: 1, hash: contentHash("{}"), data: Buffer.from('{"kind":"code"}') }] }),
+      ],
     ],
     ["frames that cannot be read", {}, () => [Buffer.from("ffffffffffffffffffff", "hex")]],
     [

@@ -45,6 +45,57 @@ function makeProgram(name: string): { readonly folder: string; readonly program:
   return { folder, program: join(folder, "main.mjs") };
 }
 
+const KIND = `
+import { routine, WorkerPool } from "wool-ts";
+import { kindOf, Odd } from "./kind.mjs";
+const pool = await WorkerPool.start({ size: 1 });
+try {
+  const error = await routine(kindOf)(1).catch((reason) => reason);
+  console.log(JSON.stringify([await kindOf(2), await routine(kindOf)(2), error instanceof Odd]));
+} finally {
+  await pool.stop();
+}
+`;
+
+describe("options of Node.js that decide where modules are found", () => {
+  function makeKinds(name: string): string {
+    const { folder } = makeProgram(name);
+    installRuntime(join(folder, "node_modules", "wool-ts"));
+    installDependencies(join(folder, "node_modules"));
+    const imports = { "#kind": { development: "./development.mjs", default: "./default.mjs" } };
+    const kind =
+      'import { kind } from "#kind";\nexport class Odd extends Error {}\n' +
+      "export async function kindOf(n) {\n  if (n % 2 === 1) throw new Odd();\n  return kind;\n}\n";
+    const files = {
+      "package.json": JSON.stringify({ name, type: "module", imports }),
+      "development.mjs": 'export const kind = "development";\n',
+      "default.mjs": 'export const kind = "default";\n',
+      "kind.mjs": kind,
+      "main.mjs": KIND,
+    };
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+    return folder;
+  }
+
+  test.each([
+    ["--conditions=development", []],
+    ["--conditions", ["development"]],
+    ["-C", ["development"]],
+  ])("%s %s holds for workers, too", async (option, more) => {
+    const folder = makeKinds("conditions");
+    const found = await outputOf(join(folder, "main.mjs"), { execArgv: [option, ...more] });
+    expect(found).toEqual(["development", "development", true]);
+  });
+
+  test("--preserve-symlinks holds for workers, too", async () => {
+    const folder = makeKinds("linked");
+    const link = join(project.elsewhere, "link");
+    symlinkSync(folder, link);
+    const execArgv = ["--preserve-symlinks", "--preserve-symlinks-main"];
+    expect(await outputOf(join(link, "main.mjs"), { execArgv })).toEqual(["default", "default", true]);
+  });
+});
+
 describe("an installation", () => {
   test("by pnpm, of links into a store, is run from the store", async () => {
     const { folder, program } = makeProgram("pnpm");

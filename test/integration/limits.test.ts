@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
+import { contentHash } from "../../src/functions/index.ts";
 import { announce, task } from "../support/announce.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
@@ -84,7 +85,9 @@ describe("a caller that takes more than it may loses its connection, with the re
       "code",
       { maxAnnouncements: 50 },
       (session) =>
-        session.pour(60, (i) => request({ dependencies: [{ number: i, hash: `h${i}`, data: Buffer.from("{}") }] })),
+        session.pour(60, (i) =>
+          request({ dependencies: [{ number: i, hash: contentHash("{}"), data: Buffer.from("{}") }] }),
+        ),
       "more than 50 routines",
     ],
     [
@@ -125,6 +128,85 @@ describe("a caller that takes more than it may loses its connection, with the re
     expect(message).toContain(reason);
     await expectUnharmed(address);
   });
+});
+
+test("changes of a pool do not count for ever", async () => {
+  const address = await workerWith({ maxAnnouncedBytes: 100_000 });
+  using session = new RawSession(address);
+  session.read();
+  const members = Array.from({ length: 20 }, (_, i) => ({ ...worker?.metadata, uid: `w${i}`, tags: [], extra: {} }));
+  await session.pour(100, (i) => {
+    const json = { id: "p", version: i + 1, isComplete: i === 0, members, removed: [] };
+    return request({ pools: [{ number: 1, description: Buffer.from(JSON.stringify(json)) }] });
+  });
+  session.send(request({ tasks: [{ id: 200, route: 77, sequence: 200n }] }));
+  await until(() => session.received.includes("unknown routine"), "everything was read");
+});
+
+test("what came too early for a task that was cancelled no longer counts", async () => {
+  worker = new LocalWorker({ limits: { maxEarlyFrames: 20 }, maxConcurrency: 1 });
+  await worker.start();
+  using session = new RawSession(worker.address ?? "");
+  session.read();
+  session.send(announce(never));
+  session.send(task(0, []));
+  session.send(announce(stuck, 2));
+  for (let id = 1; id <= 100; id++) {
+    session.send(task(id, [], 2));
+    session.send(request({ credits: [{ id, steps: 1 }], aborts: [{ id }] }));
+    session.send(request({ cancels: [{ id }] }));
+  }
+  session.send(request({ tasks: [{ id: 200, route: 77, sequence: 200n }] }));
+  await until(() => session.received.includes("unknown routine"), "everything was read");
+});
+
+describe("a caller that sends much of little", () => {
+  const cancel = request({ cancels: [{ id: 9 }] });
+  const cases: [string, (session: RawSession) => Promise<unknown>][] = [
+    ["cancellations", (session) => session.pour(1, () => Buffer.alloc(5_000_000 * cancel.length, cancel))],
+    ["frames that nobody knows", (session) => session.pour(1, () => Buffer.alloc(20_000_000, Buffer.from([0x78, 1])))],
+    ["messages with nothing in them", (session) => session.pour(300_000, () => Buffer.alloc(0))],
+    ["messages with nothing useful in them", (session) => session.pour(100_000, () => Buffer.from([0x78, 1]))],
+  ];
+
+  test.each(cases)("takes little memory: %s", async (_name, attack) => {
+    const address = await workerWith();
+    using session = new RawSession(address);
+    session.read();
+    const before = memoryOf(worker?.metadata?.pid);
+    await attack(session);
+    await until(() => session.isFlushed, "the worker has taken everything");
+    await expectUnharmed(address);
+    expect(memoryOf(worker?.metadata?.pid) - before).toBeLessThan(250);
+  });
+
+  test("names no more dependencies than there are", async () => {
+    const address = await workerWith();
+    using session = new RawSession(address);
+    session.read();
+    const data = Buffer.from("{}");
+    session.send(request({ dependencies: [{ number: 1, hash: contentHash(data), data }] }));
+    session.send(announce(never));
+    session.send(request({ tasks: [{ id: 1, route: 1, needs: Array.from({ length: 10_000 }, () => 1) }] }));
+    expect((await session.ended).message).toContain("more dependencies are needed than were sent");
+    await expectUnharmed(address);
+  });
+});
+
+test("a connection has no more sessions than it may, and others have theirs", async () => {
+  const address = await workerWith({ maxSessions: 2 });
+  using first = new RawSession(address);
+  first.read();
+  using second = first.another();
+  second.read();
+  using third = first.another();
+  expect(await third.refused).toMatchObject({
+    status: RESOURCE_EXHAUSTED,
+    message: expect.stringContaining("2 calls of /wool.v1.Worker/Dispatch open"),
+  });
+  await expectUnharmed(address);
+  second.send(request({ tasks: [{ id: 1, route: 77, sequence: 1n }] }));
+  await until(() => second.received.includes("unknown routine"), "the sessions that there are go on");
 });
 
 describe("a caller that does not read", () => {

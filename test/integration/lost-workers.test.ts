@@ -89,7 +89,8 @@ describe("a worker that dies while it runs a task", () => {
     await until(() => pool.workers.size === 0, "the pool knows");
     const error = await reasonOf(pool.dispatch(pid));
     expect(error).toBeInstanceOf(NoWorkersAvailable);
-    expect(error).toMatchObject({ code: "WOOL_NO_WORKERS_AVAILABLE", errors: [] });
+    const lost = expect.stringMatching(/was lost: it was ended by SIGKILL$/);
+    expect(error).toMatchObject({ code: "WOOL_NO_WORKERS_AVAILABLE", errors: [{ message: lost }] });
   });
 });
 
@@ -112,11 +113,15 @@ describe("a task that does harm to its thread", () => {
     const other = pool.dispatch(routine(async () => await new Promise<never>(() => undefined)));
     other.catch(() => undefined);
     await until(() => pool.stats().inFlight === 1, "another task is there");
-    const said = expect.stringMatching(/task thread .* ended: process\.exit\(3\) was called in it/);
+    const said = expect.stringMatching(
+      /task thread .* ended: process\.exit\(3\) was called in it \(the task was exit\)/,
+    );
     for (const call of [pool.dispatch(exit), other]) {
       const error = await reasonOf(call);
       expect(error).toBeInstanceOf(WorkerLost);
       expect(error).toMatchObject({ message: said });
+      const [, ...lines] = (error as Error).stack?.split("\n") ?? [];
+      expect(lines.filter((line) => /wool-ts\/(?:src|dist)|node:/.test(line))).toEqual([]);
     }
     expect(await pool.dispatch(pid)).toBe(worker);
     expect(isRunning(worker)).toBe(true);

@@ -1,20 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   ConsistentHashLoadBalancer,
   currentTask,
   type DiscoveryLike,
+  type DispatchableTask,
+  type DispatchingLoadBalancerLike,
+  type DispatchOptions,
   type LoadBalancerContextView,
   type LoadBalancerLike,
   LocalDiscovery,
   LocalWorker,
   NoWorkersAvailable,
   PoolSaturated,
+  type ResultStream,
   routine,
   SerializationError,
+  StaticDiscovery,
   type TaskInfo,
   type WorkerMetadata,
   WorkerPool,
 } from "wool-ts";
+import { TestAuthority } from "../support/certificates.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
@@ -141,6 +147,77 @@ describe("calls made inside of tasks", () => {
     }
     await using pool = await WorkerPool.start({ discovery, loadBalancer: new Chooser(chosen), quorum: 4 });
     expect(await seenBelow(pool)).toEqual(new Set([chosen]));
+  });
+
+  test("use a balancer of the user's own that dispatches by itself", async () => {
+    const chosen = gpus[0] ?? "";
+    class Dispatcher implements DispatchingLoadBalancerLike {
+      readonly #uid: string;
+      constructor(uid: string) {
+        this.#uid = uid;
+      }
+      async dispatch(task: DispatchableTask, { context }: DispatchOptions): Promise<ResultStream> {
+        const [first = ""] = context.workers.keys();
+        return await task.sendTo(task.caller === undefined ? first : this.#uid);
+      }
+    }
+    await using pool = await WorkerPool.start({ discovery, loadBalancer: new Dispatcher(chosen), quorum: 4 });
+    expect(await seenBelow(pool)).toEqual(new Set([chosen]));
+  });
+
+  test("stay with the workers that have the pool's kind of security, whatever a discovery says", async () => {
+    const authority = new TestAuthority();
+    const credentials = authority.worker();
+    await using secure = await WorkerPool.start({ size: 2, credentials });
+    const members = [...secure.workers.values()];
+    // Workers without TLS that pretend to have it, and those that say that they have none.
+    const strangers = workers.flatMap(({ metadata }) => (metadata === undefined ? [] : [metadata]));
+    const careless = new StaticDiscovery([
+      ...members,
+      ...strangers.slice(0, 1).map((each) => ({ ...each, secure: true })),
+      ...strangers.slice(1),
+    ]);
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+    await using pool = await WorkerPool.start({ discovery: careless, credentials, quorum: 3 });
+    const seen = await seenBelow(pool);
+    expect(warn.mock.calls.every(([text]) => String(text).includes("TLS"))).toBe(true);
+    warn.mockRestore();
+    for (const uid of seen) expect(members.map((member) => member.uid)).toContain(uid);
+  });
+
+  test("ask for tags at every level, also in streams", async () => {
+    await using pool = await WorkerPool.start({ discovery, tags: ["gpu", "cpu"], quorum: 4 });
+    const onGpu = where.with({ needs: ["gpu"] });
+    const onCpu = below.with({ needs: ["cpu"] });
+    const levels = routine(async function* () {
+      for (let i = 0; i < 5; i++) yield [await onGpu(), (await onCpu(1))[0]] as const;
+    });
+    for await (const [direct] of pool.dispatch(levels)) expect(gpus).toContain(direct);
+    const twice = routine(async () => await onlyGpuBelow.with({ needs: ["cpu"] })(20));
+    const onlyGpuBelow = routine(async (amount: number) => [
+      currentTask()?.worker,
+      ...(await Promise.all(Array.from({ length: amount }, () => onGpu()))),
+    ]);
+    const [at, ...inner] = await pool.dispatch(twice);
+    expect(cpus).toContain(at);
+    expect(new Set(inner)).toEqual(new Set(gpus));
+  });
+
+  test("of a durable pool with a filter follow workers whose tags change", async () => {
+    const changing = await startWorker("may-change");
+    const stays = await startWorker("may-change", "stays");
+    const filter = ({ tags }: WorkerMetadata): boolean => !tags.has("retired");
+    await using pool = await WorkerPool.start({ discovery, tags: ["may-change"], filter, quorum: 2 });
+    expect(await seenBelow(pool, 100)).toEqual(new Set([changing.uid, stays.uid]));
+    const { metadata } = changing;
+    if (metadata === undefined) throw new Error("it was not started");
+    const retired = { ...metadata, tags: new Set([...metadata.tags, "retired"]) };
+    await announced.publisher.publish("worker-updated", retired);
+    await until(() => pool.workers.size === 1, "the pool knows");
+    await until(async () => (await seenBelow(pool, 100)).size === 1, "so do its workers");
+    expect(await seenBelow(pool, 100)).toEqual(new Set([stays.uid]));
+    await announced.publisher.publish("worker-updated", metadata);
+    await until(async () => (await seenBelow(pool, 100)).size === 2, "it is used again");
   });
 
   test("fail with the reason when the balancer cannot travel; others do not need it to", async () => {

@@ -20,6 +20,9 @@ const wait = routine(async () => {
   if (signal !== undefined) await once(signal, "abort");
 });
 
+const one = routine(async () => 1);
+const double = routine(async (x: number) => 2 * x);
+
 /** A port that nobody listens on. */
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -48,6 +51,35 @@ describe("with a worker that has no room", () => {
     await expect(caller.dispatch(endless)).rejects.toThrow(PoolSaturated);
     cancel.abort(new RangeError("enough"));
     expect(new Set(await Promise.all(calls))).toEqual(new Set([new RangeError("enough")]));
+  });
+
+  test("maxPending 0 lets none wait but the one that a first connection takes", async () => {
+    await using pool = await WorkerPool.start({ size: 1, maxPending: 0, workerOptions: { maxConcurrency: 1 } });
+    await using proxy = new WorkerProxy({ workers: [...pool.workers.values()], maxPending: 0 });
+    for (const caller of [pool, proxy]) {
+      const first = caller.dispatch(one);
+      await expect(caller.dispatch(one)).rejects.toThrow(PoolSaturated);
+      expect(await first).toBe(1);
+      expect(await caller.dispatch(one)).toBe(1);
+    }
+  });
+
+  test("maxPending bounds calls that are made at once, and leaves out those of map, which bounds them itself", async () => {
+    await using pool = await WorkerPool.start({ size: 1, maxPending: 3, workerOptions: { maxConcurrency: 1 } });
+    const cancel = new AbortController();
+    const mapped = pool.map(wait, Array(50).keys(), { signal: cancel.signal, concurrency: 20 })[Symbol.asyncIterator]();
+    const ended = mapped.next().catch((error: unknown) => error);
+    await until(() => pool.stats().queued > 10, "calls of the map wait");
+    const calls = Array.from({ length: 100 }, () => pool.dispatch(wait.with({ signal: cancel.signal })));
+    const outcomes = Promise.allSettled(calls);
+    const saturated = calls.slice(10).map((call) => call.catch((error: unknown) => error));
+    for (const error of await Promise.all(saturated)) expect(error).toBeInstanceOf(PoolSaturated);
+    cancel.abort(new RangeError("enough"));
+    await outcomes;
+    expect(await ended).toEqual(new RangeError("enough"));
+    const doubled: number[] = [];
+    for await (const value of pool.map(double, Array(50).keys(), { concurrency: 20 })) doubled.push(value);
+    expect(doubled).toEqual(Array.from({ length: 50 }, (_, i) => 2 * i));
   });
 
   test("dispatchTimeout bounds the wait for it, and not the execution", async () => {

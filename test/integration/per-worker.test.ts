@@ -37,7 +37,7 @@ test("is made once in each task thread, by the first task that asks, and dispose
     return counter.get().count;
   });
   const passed = routine(async (handle: typeof counter) => handle.get().count);
-  const pool = await WorkerPool.start({ size: 1 });
+  const pool = await WorkerPool.start({ size: 1, workerOptions: { shutdownGracePeriod: 20_000 } });
   try {
     const counts: number[] = [];
     for (let calls = 0; calls < 3; calls += 1) counts.push(await up());

@@ -93,7 +93,12 @@ describe("modes", () => {
       size: 1,
       workerOptions: { env: { WOOL_TEST_COLOUR: "blue" }, execArgv: ["--no-deprecation"], preload },
     });
-    expect(await own.dispatch(surroundings)).toEqual(["blue", ["--no-deprecation"], "preloaded"]);
+    // The conditions that vitest starts its processes with are passed on.
+    const conditions = process.execArgv.flatMap((option, at, all) =>
+      option === "--conditions" ? [`--conditions=${all[at + 1]}`] : [],
+    );
+    const execArgv = [...conditions, "--no-deprecation"];
+    expect(await own.dispatch(surroundings)).toEqual(["blue", execArgv, "preloaded"]);
   });
 });
 

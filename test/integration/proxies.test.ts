@@ -29,6 +29,7 @@ afterAll(async () => {
 });
 
 const pid = routine(async () => process.pid);
+const nestedPid = routine(async () => await pid());
 const letters = routine(async function* () {
   yield "a";
   yield "b";
@@ -98,6 +99,24 @@ describe("a WorkerProxy", () => {
     expect(await user.dispatch(pid)).toBe([...small.workers.values()][0]?.pid);
     await using both = await WorkerPool.start({ discovery: new LocalDiscovery(namespace), quorum: 2 });
     expect(both.workers.size).toBe(2);
+  });
+
+  test("from a pool's uri uses the workers with its tags, and no others of its discovery", async () => {
+    const url = `local:test-${randomUUID()}`;
+    await using both = await WorkerPool.start({ discovery: url, size: 1, tags: ["large & fast", "b"], quorum: 1 });
+    await using small = await WorkerPool.start({ discovery: url, size: 1, tags: ["small"] });
+    const [own] = both.workers.keys();
+    expect(both.uri).toBe(`${url}?tag=large%20%26%20fast&tag=b`);
+    await using all = new WorkerProxy({ poolUri: url, quorum: 2 });
+    await all.start();
+    await using tagged = new WorkerProxy({ poolUri: both.uri });
+    expect(await tagged.dispatch(pid)).toBe(both.workers.get(own ?? "")?.pid);
+    expect([...tagged.workers.keys()]).toEqual([own]);
+    await using durable = await WorkerPool.start({ discovery: `${url}?tag=small` });
+    expect([...durable.workers.keys()]).toEqual([...small.workers.keys()].filter((uid) => uid !== own));
+    expect(new Set(await Promise.all(Array.from({ length: 10 }, () => durable.dispatch(nestedPid))))).toEqual(
+      new Set([...durable.workers.values()].map((worker) => worker.pid)),
+    );
   });
 
   test("in another process reaches the pool by its uri", async () => {
@@ -175,6 +194,9 @@ describe("a WorkerProxy", () => {
     expect(() => new WorkerProxy({ poolUri: "http://somewhere" })).toThrow(/there is no discovery "http:"/);
     expect(() => new WorkerProxy({ workers: "a" as unknown as string[] })).toThrow(/workers/);
     expect(() => new WorkerProxy({ workers: [] })).toThrow(/quorum of 1 cannot be reached with a list of 0 workers/);
+    expect(() => new WorkerProxy({ namespace: "a", lease: 1, quorum: 2 })).toThrow(
+      /WorkerProxy: a quorum of 2 cannot be reached with a lease of 1/,
+    );
   });
 });
 

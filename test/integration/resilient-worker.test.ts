@@ -131,7 +131,10 @@ describe("a pool of ResilientWorkers", () => {
       crash(true);
       killProcess(first);
       await until(() => !pidsOf(pool).includes(first ?? 0), "the pool knows");
-      expect(await reasonOf(pool.dispatch(pid))).toBeInstanceOf(NoWorkersAvailable);
+      const reason = (await reasonOf(pool.dispatch(pid))) as NoWorkersAvailable;
+      expect(reason).toBeInstanceOf(NoWorkersAvailable);
+      expect(reason.message).toMatch(/none of the workers that were found or started is left.*crashed 3 times/s);
+      expect(reason.errors.map(String)).toEqual([expect.stringContaining("the disk is full")]);
       await until(() => warnings.length > 0, "there is a warning");
       const [{ message } = new Error("no warning")] = warnings;
       expect(message).toContain(`worker ${uid} crashed 3 times within 60000 ms and is not started again`);

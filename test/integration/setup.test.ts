@@ -74,7 +74,7 @@ describe("setup", () => {
       inner.get();
       return () => note(file, "setup");
     };
-    const pool = await WorkerPool.start({ size: 1, workerOptions: { setup } });
+    const pool = await WorkerPool.start({ size: 1, workerOptions: { setup, shutdownGracePeriod: 20_000 } });
     await pool.dispatch(routine(async () => outer.get()));
     await pool.stop({ timeout: 10_000 });
     expect(wordsIn(file)).toEqual(["outer", "setup", "inner"]);
@@ -127,7 +127,8 @@ describe("setup", () => {
       () => 1,
       async () => await note(file, "other"),
     );
-    const pool = await WorkerPool.start({ size: 1, workerOptions: { setup: () => failing } });
+    const workerOptions = { setup: () => failing, shutdownGracePeriod: 20_000 };
+    const pool = await WorkerPool.start({ size: 1, workerOptions });
     await pool.dispatch(routine(async () => made.get()));
     await pool.stop();
     expect(wordsIn(file)).toEqual(["other"]);

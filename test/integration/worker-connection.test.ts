@@ -1,6 +1,12 @@
 import { execFile } from "node:child_process";
+import { createServer as createHttpServer } from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { LocalWorker, routine, WoolError, WorkerConnection } from "wool-ts";
+import { isRunning, killProcess } from "../support/processes.ts";
+import { reasonOf } from "../support/reason-of.ts";
+import { until } from "../support/until.ts";
 
 const run = promisify(execFile);
 
@@ -53,5 +59,70 @@ describe("a WorkerConnection keeps the program alive", () => {
 
   test("until the worker is gone", async () => {
     expect(await printed("await connection.stop(); console.log('stopped');")).toBe("stopped");
+  });
+});
+
+describe("a WorkerConnection throws only errors of this package", () => {
+  const one = routine(async () => 1);
+  const uses: readonly ((connection: WorkerConnection) => Promise<unknown>)[] = [
+    (connection) => connection.idleTime(),
+    (connection) => connection.stop(),
+    (connection) => connection.dispatch(one),
+  ];
+
+  async function expectWoolErrors(address: string): Promise<void> {
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+    await using connection = new WorkerConnection(address);
+    for (const use of uses) {
+      const reason = await reasonOf(use(connection));
+      expect(reason).toBeInstanceOf(WoolError);
+      expect((reason as WoolError).code).toMatch(/^WOOL_/);
+    }
+    warn.mockRestore();
+  }
+
+  test.each<[string, () => Server]>([
+    ["hangs up", () => createServer((socket) => socket.destroy())],
+    [
+      "sends noise",
+      () =>
+        createServer((socket: Socket) => {
+          socket.on("error", () => undefined);
+          socket.write(Buffer.alloc(1000, 7));
+        }),
+    ],
+    ["speaks HTTP/1", () => createHttpServer((_request, response) => response.end("hello"))],
+  ])("to a peer that %s", async (_what, make) => {
+    const server = make();
+    const sockets = new Set<Socket>();
+    server.on("connection", (socket: Socket) => sockets.add(socket));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (typeof address !== "object" || address === null) throw new Error("it does not listen");
+    try {
+      await expectWoolErrors(`127.0.0.1:${address.port}`);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+
+  test.each(["127.0.0.1:1", "unix:/nowhere/at/all.sock"])("to %s", async (address) => {
+    await expectWoolErrors(address);
+  });
+
+  test("to a worker that has been killed, and after it was given back", async () => {
+    const worker = new LocalWorker();
+    await worker.start();
+    const { metadata } = worker;
+    if (metadata === undefined) throw new Error("it was not started");
+    const connection = new WorkerConnection(metadata);
+    expect(await connection.dispatch(one)).toBe(1);
+    killProcess(metadata.pid);
+    await until(() => !isRunning(metadata.pid), "it is gone");
+    for (const use of uses) expect(await reasonOf(use(connection))).toBeInstanceOf(WoolError);
+    await connection[Symbol.asyncDispose]();
+    for (const use of uses) expect(await reasonOf(use(connection))).toBeInstanceOf(WoolError);
+    await worker.stop();
   });
 });

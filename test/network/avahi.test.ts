@@ -127,4 +127,21 @@ describe.skipIf(missing !== undefined)("LAN discovery and avahi", () => {
     await until(() => /;w-1-2;/.test(browser.output()), "ours has another one");
     expect(publisher.output()).not.toContain("collision");
   });
+
+  test("both work on one host", async () => {
+    const [one, two] = network.hosts;
+    const [here, there] = [one?.agent(), two?.agent()];
+    const worker = { address: "0.0.0.0:7001", pid: 4, version: "1", tags: [], extra: {}, secure: false, channel: {} };
+    for (const agent of [here, there]) await agent?.do("subscribe", URL);
+    // The second one is announced on the host of avahi, which has the port, too.
+    await here?.do("publish", URL, "worker-added", { ...worker, uid: "w-1" });
+    await there?.do("publish", URL, "worker-added", { ...worker, uid: "w-2" });
+    for (const agent of [here, there]) await until(() => agent?.uids(URL).length === 2, "both find both");
+    const browser = avahi.run("avahi-browse", "-p", "-k", "_wool._tcp");
+    for (const uid of ["w-1", "w-2"]) {
+      await until(() => new RegExp(`^\\+;net-a;IPv4;${uid};`, "m").test(browser.output()), `avahi finds ${uid}`);
+    }
+    await there?.do("publish", URL, "worker-dropped", { ...worker, uid: "w-2" });
+    await until(() => here?.uids(URL).length === 1, "the goodbye is heard");
+  });
 });

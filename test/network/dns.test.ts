@@ -96,7 +96,7 @@ describe.skipIf(missing !== undefined)("DNS discovery", () => {
   test("drops all workers when the name has none, and says so where they are waited for", async () => {
     await using dns = await startDns("host-record=other.test,127.0.0.1");
     const url = `dns:nobody.test:9000?server=${dns.address}`;
-    const error = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 500 }));
+    const error = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 2000 }));
     expect(error).toBeInstanceOf(NoWorkersAvailable);
     expect(error).toMatchObject({ message: expect.stringContaining("nobody.test has no records") });
     expect(warnings).toEqual([]);

@@ -1,4 +1,6 @@
+import { rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DiscoveryError, LocalWorker, NoWorkersAvailable, openDiscovery, routine, WorkerPool } from "wool-ts";
 import { EtcdDiscovery, type EtcdDiscoveryOptions } from "wool-ts/etcd";
@@ -9,6 +11,7 @@ import {
   etcdctl,
   makeCertificates,
   startEtcd,
+  startEtcdCluster,
   type TestCertificates,
   type TestServer,
 } from "../support/registry-servers.ts";
@@ -36,7 +39,7 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
   });
 
   const open = (options: EtcdDiscoveryOptions = {}) =>
-    new EtcdDiscovery({ endpoints: [server.address], prefix, connectTimeout: 2000, ...options });
+    new EtcdDiscovery({ endpoints: [server.address], prefix, connectTimeout: 20_000, ...options });
   const keys = async () =>
     (await etcdctl(server, ["get", "--prefix", `${prefix}/`, "--keys-only"])).split(/\n+/).filter(Boolean);
 
@@ -66,6 +69,16 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await until(() => seenOne.workers.size === 1 && seenTwo.workers.size === 1, "each has its own");
     expect([...seenOne.workers.keys(), ...seenTwo.workers.keys()]).toEqual(["a", "b"]);
   });
+
+  test.each([0, 0.4, 1e6, 2 ** 31 + 0.5, 1e300, Number.POSITIVE_INFINITY])(
+    "takes %d ms for its times, or the next that etcd has",
+    async (ms) => {
+      await using publisher = open({ ttl: ms, connectTimeout: Math.max(ms, 20_000) });
+      await publisher.publisher.publish("worker-added", someWorker("a"));
+      await using seen = follow(open({ connectTimeout: Math.max(ms, 20_000) }));
+      await until(() => seen.workers.size === 1, "it is found");
+    },
+  );
 
   test("takes back what it published when it is disposed of, at once", async () => {
     const publisher = open({ ttl: 3_600_000 });
@@ -107,6 +120,26 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await publisher.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", "back"));
     await until(() => seen.workers.get("a")?.tags.has("back") === true, "the change is seen");
     expect(warnings).toHaveLength(3);
+    expect(seen.events).not.toContain("dropped a");
+  }, 60_000);
+
+  test("keeps the workers that a server without its data does not know, for those who write them again", async () => {
+    await using own = await startEtcd();
+    const lost = open({ endpoints: [own.address] });
+    const discovery = open({ endpoints: [own.address] });
+    await using seen = follow(discovery);
+    await lost.publisher.publish("worker-added", someWorker("a"));
+    for (const tag of ["b", "c"]) await lost.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", tag));
+    await until(() => seen.workers.get("a")?.tags.has("c") === true, "it is found");
+    await own.kill();
+    await until(() => discovery.problem !== undefined, "it is noticed");
+    await lost.dispose();
+    rmSync(join(own.folder, "data"), { recursive: true });
+    await own.start();
+    await using other = open({ endpoints: [own.address] });
+    await other.publisher.publish("worker-added", someWorker("b"));
+    await until(() => seen.workers.has("b"), "the server is read again");
+    expect([...seen.workers.keys()]).toEqual(["a", "b"]);
     expect(seen.events).not.toContain("dropped a");
   }, 60_000);
 
@@ -172,9 +205,9 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     const error = await reasonOf(discovery.publisher.publish("worker-added", someWorker("a")));
     expect(error).toBeInstanceOf(DiscoveryError);
     expect(error).toMatchObject({
-      message: expect.stringMatching(/etcd at 127\.0\.0\.1:\d+ was out of reach for 300 ms/),
+      message: expect.stringMatching(/etcd at 127\.0\.0\.1:\d+ did not accept it within 300 ms/),
     });
-    const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 500 }));
+    const start = await reasonOf(WorkerPool.start({ discovery: url, quorumTimeout: 2000 }));
     expect(start).toBeInstanceOf(NoWorkersAvailable);
     expect(start).toMatchObject({
       message: expect.stringMatching(/etcd at 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/),
@@ -186,6 +219,32 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await discovery.publisher.publish("worker-added", someWorker("a"));
     expect(await keys()).toEqual([`${prefix}/a`]);
   });
+
+  test("goes on with another server of a cluster, and says so when the majority is gone", async () => {
+    const members = await startEtcdCluster();
+    try {
+      const endpoints = members.map(({ address }) => address);
+      const [first, second, third] = members;
+      await using publisher = open({ endpoints, ttl: 60_000, connectTimeout: 20_000 });
+      await publisher.publisher.publish("worker-added", someWorker("a"));
+      const alone = open({ endpoints: [third?.address ?? ""] });
+      await using seen = follow(alone);
+      await until(() => seen.workers.size === 1, "it is found through another server");
+      await first?.kill();
+      await publisher.publisher.publish("worker-added", someWorker("b"));
+      await until(() => seen.workers.size === 2, "it is announced through another server");
+      await second?.kill();
+      await until(() => alone.problem !== undefined, "a server without a cluster says so");
+      expect(alone.problem).toMatch(/^etcd at 127\.0\.0\.1:\d+ cannot be reached: .*no leader/);
+      expect([...seen.workers.keys()]).toEqual(["a", "b"]);
+      await first?.start();
+      await publisher.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", "back"));
+      await until(() => seen.workers.get("a")?.tags.has("back") === true, "the change is seen");
+      expect(seen.events).toEqual(["added a", "added b", "updated a"]);
+    } finally {
+      await Promise.all(members.map((member) => member[Symbol.asyncDispose]()));
+    }
+  }, 120_000);
 
   test("serves pools: one spawns, the other finds", async () => {
     const pid = routine(async () => process.pid);
@@ -200,7 +259,7 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
 
   test("speaks TLS with certificates, and refuses a server of another authority", async () => {
     let made: TestCertificates | undefined;
-    await using secured = await startEtcd((folder) => (made = makeCertificates(folder)));
+    await using secured = await startEtcd({ certificates: (folder) => (made = makeCertificates(folder)) });
     const { ca, cert, key } = made ?? { ca: "", cert: "", key: "" };
     const url = `etcds://${secured.address}/x?ca=${ca}&cert=${cert}&key=${key}&connectTimeout=1000`;
     await using discovery = (await openDiscovery(url)) as EtcdDiscovery;
@@ -216,24 +275,55 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await etcdctl(guarded, ["user", "add", "root:top secret"]);
     await etcdctl(guarded, ["user", "grant-role", "root", "root"]);
     await etcdctl(guarded, ["auth", "enable"]);
-    const url = (password: string) =>
-      `etcd://root:${encodeURIComponent(password)}@${guarded.address}/x?connectTimeout=500`;
-    await using discovery = (await openDiscovery(url("top secret"))) as EtcdDiscovery;
+    const url = (user: string) => `etcd://${user}${guarded.address}/x?connectTimeout=60000`;
+    await using discovery = (await openDiscovery(url("root:top%20secret@"))) as EtcdDiscovery;
     await discovery.publisher.publish("worker-added", someWorker("a"));
     await using seen = follow(discovery);
     await until(() => seen.workers.size === 1, "it is found");
-    for (const wrong of [url("wrong"), `etcd://${guarded.address}/x?connectTimeout=500`]) {
+    for (const [wrong, reason] of [
+      [url("root:wrong@"), "etcdserver: authentication failed"],
+      [url(""), "etcdserver: user name is empty"],
+    ] as const) {
       await using other = (await openDiscovery(wrong)) as EtcdDiscovery;
-      await expect(other.publisher.publish("worker-added", someWorker("b"))).rejects.toThrow(DiscoveryError);
+      const refused = reasonOf(other.publisher.publish("worker-added", someWorker("b")));
+      await until(() => other.problem !== undefined, "the server has said what is wrong");
+      expect(other.problem).toContain(reason);
+      await other.dispose();
+      expect(await refused).toBeInstanceOf(DiscoveryError);
+      expect(await refused).toMatchObject({ message: expect.stringContaining(reason) });
     }
     expect(warnings.join()).not.toContain("wrong");
+  }, 60_000);
+
+  test("signs in again when its token does not hold any more", async () => {
+    await using guarded = await startEtcd();
+    await etcdctl(guarded, ["user", "add", "root:secret"]);
+    await etcdctl(guarded, ["user", "grant-role", "root", "root"]);
+    await etcdctl(guarded, ["auth", "enable"]);
+    const user = { endpoints: [guarded.address], username: "root", password: "secret" };
+    const publisher = open({ ...user, ttl: 60_000 });
+    await using seen = follow(open(user));
+    await publisher.publisher.publish("worker-added", someWorker("a"));
+    await until(() => seen.workers.size === 1, "it is found");
+    // As it happens to every token some minutes after its last use, by default.
+    const endTokens = async () => {
+      await etcdctl(guarded, ["--user", "root:secret", "auth", "disable"]);
+      await etcdctl(guarded, ["auth", "enable"]);
+    };
+    await endTokens();
+    await publisher.publisher.publish("worker-updated", someWorker("a", "10.0.0.1:7001", "later"));
+    await until(() => seen.workers.get("a")?.tags.has("later") === true, "the change is seen");
+    await endTokens();
+    await publisher.dispose();
+    await until(() => seen.workers.size === 0, "it was taken back");
+    expect(warnings).toEqual([]);
   }, 60_000);
 
   test("refuses what makes no sense", () => {
     expect(() => new EtcdDiscovery({ endpoints: [] })).toThrow('"endpoints.length" must be a whole number, 1 or more');
     expect(() => new EtcdDiscovery({ endpoints: ["nowhere"] })).toThrow('the endpoint "nowhere" is neither');
     expect(() => new EtcdDiscovery({ username: "ada" })).toThrow("username and password go together");
-    expect(() => new EtcdDiscovery({ ttl: 10 })).toThrow('option "ttl"');
+    expect(() => new EtcdDiscovery({ ttl: -10 })).toThrow('option "ttl"');
   });
 });
 

@@ -47,9 +47,9 @@ describe("docs/errors.md", () => {
     );
 
   it("has a row for every error, with its code", () => {
-    const errors = Object.entries(wool).flatMap(([name, value]) =>
-      typeof value === "function" && value.prototype instanceof wool.WoolError ? [name] : [],
-    );
+    const isError = (value: unknown): boolean =>
+      typeof value === "function" && (value === wool.WoolError || value.prototype instanceof wool.WoolError);
+    const errors = Object.entries(wool).flatMap(([name, value]) => (isError(value) ? [name] : []));
     expect(rows.map(([name]) => name?.replaceAll("`", "")).sort()).toEqual(errors.sort());
     const codes = rows.map(([, code]) => code);
     const sources = readFileSync(join(root, "src/errors.ts"), "utf8");

@@ -2,7 +2,8 @@ import { fileURLToPath } from "node:url";
 import { type Program, type ProgramEnd, type ProgramOptions, runProgram, startProgram } from "./run-program.ts";
 import { until } from "./until.ts";
 
-const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+/** The file of the command line. */
+export const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 /** Runs a command of the command line to its end. */
 export async function wool(...args: string[]): Promise<ProgramEnd> {

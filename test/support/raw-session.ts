@@ -12,14 +12,20 @@ export interface SessionEnd {
 export class RawSession implements Disposable {
   /** Resolves when the stream or its connection is over. */
   readonly ended: Promise<SessionEnd>;
+  /** Resolves when the worker has ended the stream with a status. */
+  readonly refused: Promise<SessionEnd>;
   receivedBytes = 0;
+  /** The last of what was received, as text. */
+  received = "";
   readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
+  readonly #isShared: boolean;
 
-  /** `address`: that of the worker, on a unix socket. */
-  constructor(address: string, lane = 0) {
+  /** `address`: that of the worker, on a unix socket. `shared`: the connection to use, if not one of its own. */
+  constructor(address: string, lane = 0, shared?: ClientHttp2Session) {
     const path = address.slice("unix:".length);
-    this.#session = connect("http://localhost", { createConnection: () => createConnection(path) });
+    this.#isShared = shared !== undefined;
+    this.#session = shared ?? connect("http://localhost", { createConnection: () => createConnection(path) });
     this.#session.on("error", () => undefined);
     this.#stream = this.#session.request({
       ":method": "POST",
@@ -39,8 +45,22 @@ export class RawSession implements Disposable {
     this.#stream.on("response", note);
     this.#stream.on("trailers", note);
     this.ended = new Promise((resolve) => this.#session.once("close", () => resolve(end)));
-    this.#stream.once("close", () => this.#session.close());
+    this.refused = new Promise((resolve) => {
+      const tell = (): void => void (end.status !== undefined && resolve(end));
+      this.#stream.on("response", tell).on("trailers", tell);
+    });
+    if (!this.#isShared) this.#stream.once("close", () => this.#session.close());
     this.send(hello(1, 1, lane));
+  }
+
+  /** Another session on the same connection, which ends with this one. */
+  another(): RawSession {
+    return new RawSession("", 0, this.#session);
+  }
+
+  /** Whether everything that was sent has been taken, or never will be. */
+  get isFlushed(): boolean {
+    return this.#stream.writableLength === 0 || this.#stream.destroyed;
   }
 
   /** Sends a message. False when it has to be waited for `drained`. */
@@ -75,10 +95,14 @@ export class RawSession implements Disposable {
 
   /** Reads what comes from now on. */
   read(): void {
-    this.#stream.on("data", (chunk: Buffer) => (this.receivedBytes += chunk.length));
+    this.#stream.on("data", (chunk: Buffer) => {
+      this.receivedBytes += chunk.length;
+      this.received = (this.received + chunk.toString("latin1")).slice(-10_000);
+    });
   }
 
   [Symbol.dispose](): void {
-    this.#session.destroy();
+    if (this.#isShared) this.#stream.destroy();
+    else this.#session.destroy();
   }
 }

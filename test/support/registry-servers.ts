@@ -74,7 +74,9 @@ export class TestServer implements AsyncDisposable {
 
   async start(): Promise<this> {
     const [program = "", ...args] = this.#command(this);
-    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], cwd: this.folder });
+    // Some are where only root looks.
+    const env = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], cwd: this.folder, env });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => (this.#output += text));
@@ -118,9 +120,17 @@ async function isListening({ port }: TestServer): Promise<boolean> {
   });
 }
 
-/** An etcd server; with `certificates` it speaks TLS and asks for a certificate. */
-export async function startEtcd(certificates?: (folder: string) => TestCertificates): Promise<TestServer> {
-  const peerPort = await freePort();
+/** How an etcd server is started. */
+export interface EtcdSettings {
+  /** It speaks TLS, and asks for a certificate. */
+  readonly certificates?: (folder: string) => TestCertificates;
+  /** More of its options, without the dashes. */
+  readonly options?: Readonly<Record<string, string>>;
+}
+
+/** An etcd server. */
+export async function startEtcd({ certificates, options = {} }: EtcdSettings = {}): Promise<TestServer> {
+  const peers = `http://127.0.0.1:${await freePort()}`;
   let made: TestCertificates | undefined;
   const server = await TestServer.prepare(
     ({ folder, address }) => {
@@ -130,22 +140,49 @@ export async function startEtcd(certificates?: (folder: string) => TestCertifica
         made === undefined
           ? []
           : ["--cert-file", made.cert, "--key-file", made.key, "--trusted-ca-file", made.ca, "--client-cert-auth"];
-      const [clients, peers] = [`${scheme}://${address}`, `http://127.0.0.1:${peerPort}`];
-      const settings = {
-        "data-dir": join(folder, "data"),
-        name: "test",
-        "log-level": "error",
-        "listen-client-urls": clients,
-        "advertise-client-urls": clients,
-        "listen-peer-urls": peers,
-        "initial-advertise-peer-urls": peers,
-        "initial-cluster": `test=${peers}`,
-      };
-      return ["etcd", ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]), ...tls];
+      return [...etcdCommand(folder, "test", `${scheme}://${address}`, peers, `test=${peers}`, options), ...tls];
     },
     async (each) => await etcdctl(each, ["endpoint", "health"], made).then(succeeded, failed),
   );
   return await server.start();
+}
+
+/** An etcd cluster of three servers. */
+export async function startEtcdCluster(): Promise<TestServer[]> {
+  const peers = await Promise.all(["a", "b", "c"].map(async (name) => ({ name, port: await freePort() })));
+  const url = (port: number) => `http://127.0.0.1:${port}`;
+  const cluster = peers.map(({ name, port }) => `${name}=${url(port)}`).join(",");
+  const members = await Promise.all(
+    peers.map(({ name, port }) =>
+      TestServer.prepare(
+        ({ folder, address }) => etcdCommand(folder, name, `http://${address}`, url(port), cluster),
+        async (each) => await etcdctl(each, ["endpoint", "health"]).then(succeeded, failed),
+      ),
+    ),
+  );
+  return await Promise.all(members.map((member) => member.start()));
+}
+
+function etcdCommand(
+  folder: string,
+  name: string,
+  clients: string,
+  peers: string,
+  cluster: string,
+  options: Readonly<Record<string, string>> = {},
+): string[] {
+  const settings = {
+    "data-dir": join(folder, "data"),
+    name,
+    "log-level": "error",
+    "listen-client-urls": clients,
+    "advertise-client-urls": clients,
+    "listen-peer-urls": peers,
+    "initial-advertise-peer-urls": peers,
+    "initial-cluster": cluster,
+    ...options,
+  };
+  return ["etcd", ...Object.entries(settings).flatMap(([option, value]) => [`--${option}`, value])];
 }
 
 /** Runs etcdctl against a server and returns what it printed. */

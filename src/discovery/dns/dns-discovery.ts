@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { checkOption, checkOptions, messageOf, must } from "../../checks/index.ts";
 import { InvalidArgument } from "../../errors.ts";
 import { type CredentialsLike, credentialsProblem } from "../../security/index.ts";
+import { Timer } from "../../time/index.ts";
 import { AddressedWorkers } from "../addressed-workers.ts";
 import { Backoff } from "../backoff.ts";
 import type { DiscoveryLike, DiscoverySubscriberLike, WorkerFilter } from "../discovery.ts";
@@ -32,9 +33,9 @@ export interface DnsDiscoveryOptions {
 const CHECKS = {
   port: must.wholeNumber(1, 65_535),
   servers: must.texts,
-  minInterval: must.wholeNumber(1, 2 ** 31 - 1),
-  maxInterval: must.wholeNumber(1, 2 ** 31 - 1),
-  timeout: must.wholeNumber(1, 2 ** 31 - 1),
+  minInterval: must.duration,
+  maxInterval: must.duration,
+  timeout: must.duration,
   secure: must.flag,
   credentials: credentialsProblem,
 };
@@ -85,13 +86,13 @@ export class DnsDiscovery implements DiscoveryLike {
     const { secure = credentials !== undefined } = this.#options;
     const workers = new AddressedWorkers(sink, { secure, credentials });
     const backoff = new Backoff();
-    let state: "open" | "closed" = "open";
-    let timer: NodeJS.Timeout | undefined;
-    const isOpen = (): boolean => state === "open";
+    const closed = new AbortController();
+    let timer: Timer | undefined;
+    const isOpen = (): boolean => !closed.signal.aborted;
     const look = async (): Promise<void> => {
       let wait: number;
       try {
-        const { addresses, ttl } = await this.#lookup();
+        const { addresses, ttl } = await this.#lookup(closed.signal);
         if (!isOpen()) return;
         this.#problem = addresses.length === 0 ? `${this.name} has no records` : undefined;
         backoff.reset();
@@ -102,20 +103,21 @@ export class DnsDiscovery implements DiscoveryLike {
         wait = Math.max(backoff.next(), minInterval);
         this.#report(error);
       }
-      timer = setTimeout(() => void look(), wait).unref();
+      timer = new Timer(wait, () => void look()).unref();
     };
     void look();
     return () => {
-      state = "closed";
-      clearTimeout(timer);
+      closed.abort();
+      timer?.clear();
       workers.close();
     };
   }
 
-  async #lookup(): Promise<Found> {
+  async #lookup(signal: AbortSignal): Promise<Found> {
     const { port, timeout = 5000 } = this.#options;
     const system = systemSettings();
-    const settings = this.#servers === undefined ? system : { servers: this.#servers, search: [], ndots: 0 };
+    const chosen = this.#servers === undefined ? system : { servers: this.#servers, search: [], ndots: 0 };
+    const settings: LookupSettings = { ...chosen, signal };
     if (port === undefined) return await lookupServices(this.name, settings, timeout);
     return await lookupAddresses(this.name, port, settings, timeout);
   }

@@ -7,6 +7,8 @@ import { joinAddress } from "../network-addresses.ts";
 import { askNameServer, type NameServer } from "./dns-query.ts";
 
 const MOST_ALIASES = 8;
+/** Hosts of a service that are looked up at once: each takes a socket for IPv4 and one for IPv6. */
+const MOST_AT_ONCE = 32;
 const SYSTEM_SETTINGS = "/etc/resolv.conf";
 
 /** How names are looked up. */
@@ -16,6 +18,8 @@ export interface LookupSettings {
   readonly search: readonly string[];
   /** A name with at least this many dots is looked up as it is first. */
   readonly ndots: number;
+  /** Aborted when nobody wants to know any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a look has found. */
@@ -49,15 +53,23 @@ export async function lookupServices(name: string, settings: LookupSettings, tim
   const { records, additionals, ttl, isEmpty } = await lookup(name, "SRV", settings, timeout);
   if (isEmpty) return { addresses: [], ttl };
   const lowest = Math.min(...records.map((record) => (record.type === "SRV" ? (record.data.priority ?? 0) : 0)));
-  const found = await Promise.all(
-    records.map(async (record): Promise<Found> => {
-      if (record.type !== "SRV" || (record.data.priority ?? 0) !== lowest) return { addresses: [], ttl: record.ttl };
-      const { target, port } = record.data;
-      const known = additionals.filter(({ name: of, type }) => nameKey(of) === nameKey(target) && isAddress(type));
-      if (known.length > 0) return addressesOf(known, port);
-      return await lookupAddresses(target, port, { ...settings, search: [], ndots: 0 }, timeout);
-    }),
-  );
+  const told = new Map<string, DnsRecord[]>();
+  for (const record of additionals) {
+    if (!isAddress(record.type)) continue;
+    const key = nameKey(record.name);
+    told.set(key, [...(told.get(key) ?? []), record]);
+  }
+  const locate = async (record: DnsRecord): Promise<Found> => {
+    if (record.type !== "SRV" || (record.data.priority ?? 0) !== lowest) return { addresses: [], ttl: record.ttl };
+    const { target, port } = record.data;
+    const known = told.get(nameKey(target));
+    if (known !== undefined) return addressesOf(known, port);
+    return await lookupAddresses(target, port, { ...settings, search: [], ndots: 0 }, timeout);
+  };
+  const found: Found[] = [];
+  for (let start = 0; start < records.length; start += MOST_AT_ONCE) {
+    found.push(...(await Promise.all(records.slice(start, start + MOST_AT_ONCE).map(locate))));
+  }
   return {
     addresses: found.flatMap(({ addresses }) => addresses),
     ttl: Math.min(ttl, ...found.map((each) => each.ttl)),
@@ -119,12 +131,12 @@ async function lookup(
 async function lookupExactly(
   name: string,
   type: "SRV" | "A" | "AAAA",
-  { servers }: LookupSettings,
+  settings: LookupSettings,
   timeout: number,
 ): Promise<Answer> {
   let wanted = name;
   let ttl = Number.POSITIVE_INFINITY;
-  let message = await askAny(servers, wanted, type, timeout);
+  let message = await askAny(settings, wanted, type, timeout);
   for (let aliases = 0; aliases < MOST_ALIASES; aliases++) {
     const own = message.answers.filter((record) => nameKey(record.name) === nameKey(wanted));
     const records = own.filter((record) => record.type === type);
@@ -138,14 +150,14 @@ async function lookupExactly(
     ttl = Math.min(ttl, alias.ttl);
     // A server may say where an alias leads in the same answer.
     const isKnown = message.answers.some((record) => nameKey(record.name) === nameKey(wanted));
-    if (!isKnown) message = await askAny(servers, wanted, type, timeout);
+    if (!isKnown) message = await askAny(settings, wanted, type, timeout);
   }
   throw new DiscoveryError(`${name} leads through more than ${MOST_ALIASES} aliases`);
 }
 
 /** Asks one server after the other until one has a verdict. */
 async function askAny(
-  servers: readonly NameServer[],
+  { servers, signal }: LookupSettings,
   name: string,
   type: "SRV" | "A" | "AAAA",
   timeout: number,
@@ -153,7 +165,7 @@ async function askAny(
   const failures: string[] = [];
   for (const server of servers) {
     try {
-      const message = await askNameServer(server, { name, type }, timeout);
+      const message = await askNameServer(server, { name, type }, timeout, signal);
       if (message.verdict === "NOERROR" || message.verdict === "NXDOMAIN") return message;
       failures.push(`the name server ${joinAddress(server.host, server.port)} answers ${message.verdict}`);
     } catch (error) {

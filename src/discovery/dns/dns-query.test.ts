@@ -43,6 +43,34 @@ describe("askNameServer", () => {
     expect(message.answers).toEqual([{ type: "A", name: question.name, ttl: 5, flush: false, data: "10.0.0.1" }]);
   });
 
+  it.each([2 ** 31, 1e300, Number.POSITIVE_INFINITY])(
+    "waits %d ms for an answer, unless it is aborted",
+    async (timeout) => {
+      using server = await startServer((query) => [answerTo(query)]);
+      const { answers } = await askNameServer({ host: "127.0.0.1", port: server.port }, question, timeout);
+      expect(answers).toHaveLength(1);
+      let isAsked: () => void = () => undefined;
+      const asked = new Promise<void>((resolve) => {
+        isAsked = resolve;
+      });
+      using silent = await startServer(() => {
+        isAsked();
+        return [];
+      });
+      const abort = new AbortController();
+      const waiting = askNameServer({ host: "127.0.0.1", port: silent.port }, question, timeout, abort.signal);
+      await asked;
+      abort.abort();
+      await expect(waiting).rejects.toThrow("it is no longer asked");
+    },
+  );
+
+  it.each([0, 0.4])("gives up at once with a timeout of %d ms", async (timeout) => {
+    using silent = await startServer(() => []);
+    const asked = askNameServer({ host: "127.0.0.1", port: silent.port }, question, timeout);
+    await expect(asked).rejects.toThrow("does not answer");
+  });
+
   it("gives up on a server that talks nonsense only, and names it", async () => {
     using server = await startServer(() => [Buffer.from("nonsense"), Buffer.alloc(12, 0xff)]);
     const asked = askNameServer({ host: "127.0.0.1", port: server.port }, question, 100);

@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { connect, isIPv6 } from "node:net";
 import { DiscoveryError } from "../../errors.ts";
+import { Timer } from "../../time/index.ts";
 import { type DnsMessage, type DnsQuestion, decodeMessage, encodeMessage, nameKey } from "../dns-message.ts";
 import { joinAddress } from "../network-addresses.ts";
 
@@ -11,14 +12,21 @@ export interface NameServer {
   readonly port: number;
 }
 
-/** Times that a question is sent before the server counts as silent. */
+/** Times that a server is asked before it counts as silent. */
 const ATTEMPTS = 2;
+/** Longest time before a question is sent again, in milliseconds: packets are lost. */
+const REPEAT_MS = 5000;
 
 /**
  * Asks a name server, by UDP, and by TCP where the answer does not fit. Throws `DiscoveryError` when it does not answer
- * within `timeout` milliseconds.
+ * within `timeout` milliseconds, or `signal` is aborted before.
  */
-export async function askNameServer(server: NameServer, question: DnsQuestion, timeout: number): Promise<DnsMessage> {
+export async function askNameServer(
+  server: NameServer,
+  question: DnsQuestion,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<DnsMessage> {
   const id = randomInt(1, 65_536);
   const query = encodeMessage({ kind: "query", id, questions: [question], answers: [] });
   const isAnswer = (bytes: Buffer): DnsMessage | undefined => {
@@ -28,10 +36,10 @@ export async function askNameServer(server: NameServer, question: DnsQuestion, t
     return fits && nameKey(asked.name) === nameKey(question.name) && asked.type === question.type ? message : undefined;
   };
   let failure: unknown;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS && signal?.aborted !== true; attempt++) {
     try {
-      const answer = await askByUdp(server, query, isAnswer, timeout / ATTEMPTS);
-      return answer.isTruncated === true ? await askByTcp(server, query, isAnswer, timeout) : answer;
+      const answer = await askByUdp(server, query, isAnswer, timeout / ATTEMPTS, signal);
+      return answer.isTruncated === true ? await askByTcp(server, query, isAnswer, timeout, signal) : answer;
     } catch (error) {
       failure = error;
     }
@@ -42,12 +50,23 @@ export async function askNameServer(server: NameServer, question: DnsQuestion, t
 
 type Reader = (bytes: Buffer) => DnsMessage | undefined;
 
-function askByUdp({ host, port }: NameServer, query: Buffer, read: Reader, timeout: number): Promise<DnsMessage> {
+function askByUdp(
+  { host, port }: NameServer,
+  query: Buffer,
+  read: Reader,
+  timeout: number,
+  signal: AbortSignal | undefined,
+): Promise<DnsMessage> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
-    const timer = setTimeout(() => end(() => reject(new Error(`no answer within ${timeout} ms`))), timeout);
+    const timer = new Timer(timeout, () => end(() => reject(new Error(`no answer within ${timeout} ms`))));
+    const repeat = setInterval(() => socket.send(query), REPEAT_MS);
+    const aborted = (): void => end(() => reject(new Error("it is no longer asked")));
+    signal?.addEventListener("abort", aborted);
     const end = (settle: () => void): void => {
-      clearTimeout(timer);
+      timer.clear();
+      clearInterval(repeat);
+      signal?.removeEventListener("abort", aborted);
       socket.removeAllListeners();
       socket.on("error", () => undefined);
       socket.close();
@@ -63,13 +82,22 @@ function askByUdp({ host, port }: NameServer, query: Buffer, read: Reader, timeo
   });
 }
 
-function askByTcp({ host, port }: NameServer, query: Buffer, read: Reader, timeout: number): Promise<DnsMessage> {
+function askByTcp(
+  { host, port }: NameServer,
+  query: Buffer,
+  read: Reader,
+  timeout: number,
+  signal: AbortSignal | undefined,
+): Promise<DnsMessage> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
     let received = Buffer.alloc(0);
-    const timer = setTimeout(() => end(() => reject(new Error(`no answer within ${timeout} ms`))), timeout);
+    const timer = new Timer(timeout, () => end(() => reject(new Error(`no answer within ${timeout} ms`))));
+    const aborted = (): void => end(() => reject(new Error("it is no longer asked")));
+    signal?.addEventListener("abort", aborted);
     const end = (settle: () => void): void => {
-      clearTimeout(timer);
+      timer.clear();
+      signal?.removeEventListener("abort", aborted);
       socket.destroy();
       settle();
     };

@@ -3,7 +3,7 @@ import { InvalidArgument } from "../../errors.ts";
 import { RegistryDiscovery, type RegistryEvents, type RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 import { addressProblem } from "../worker-address.ts";
-import { EtcdSession } from "./etcd-session.ts";
+import { EtcdHistory, EtcdSession } from "./etcd-session.ts";
 
 /** Options of `EtcdDiscovery`. */
 export interface EtcdDiscoveryOptions {
@@ -11,7 +11,7 @@ export interface EtcdDiscoveryOptions {
   readonly endpoints?: readonly string[];
   /** What the keys of the workers begin with: programs with the same one find each other. `wool` by default. */
   readonly prefix?: string;
-  /** How long an entry stays when its publisher falls silent, in milliseconds; 15,000 by default. etcd counts in seconds. */
+  /** How long an entry stays when its publisher falls silent, in milliseconds; 15,000 by default. etcd counts in seconds, from 1. */
   readonly ttl?: number;
   /** Milliseconds that connecting may take, and that publishing waits for the server; 5,000 by default. */
   readonly connectTimeout?: number;
@@ -24,8 +24,8 @@ export interface EtcdDiscoveryOptions {
 const CHECKS = {
   endpoints: must.texts,
   prefix: must.filledText,
-  ttl: must.wholeNumber(1000, 24 * 3600 * 1000),
-  connectTimeout: must.wholeNumber(1, 2 ** 31 - 1),
+  ttl: must.duration,
+  connectTimeout: must.duration,
   username: must.filledText,
   password: must.text,
   tls: must.object,
@@ -47,6 +47,7 @@ export class EtcdDiscovery extends RegistryDiscovery {
     if ((username === undefined) !== (password === undefined)) {
       throw new InvalidArgument("EtcdDiscovery: username and password go together, and only one of them is given");
     }
+    const history = new EtcdHistory();
     let next = 0;
     /** One server after the other, beginning with the one after that of the last try. */
     const connect = async (events: RegistryEvents): Promise<RegistrySession> => {
@@ -54,7 +55,8 @@ export class EtcdDiscovery extends RegistryDiscovery {
       for (let i = 0; i < endpoints.length; i++) {
         const endpoint = endpoints[next++ % endpoints.length] ?? "";
         try {
-          const settings = { endpoint, prefix: `${prefix}/`, ttl: Math.ceil(ttl / 1000), connectTimeout, tls };
+          const lease = { prefix: `${prefix}/`, ttl: leaseSeconds(ttl) };
+          const settings = { ...lease, endpoint, connectTimeout, tls, history };
           const user = username === undefined || password === undefined ? undefined : { name: username, password };
           return await EtcdSession.open({ ...settings, user }, events);
         } catch (error) {
@@ -66,4 +68,9 @@ export class EtcdDiscovery extends RegistryDiscovery {
     };
     super({ what: `etcd at ${endpoints.join(", ")}`, connectTimeout, connect });
   }
+}
+
+/** A lease of etcd in seconds, which it takes from 1 on and up to this. */
+function leaseSeconds(ttl: number): number {
+  return Math.min(Math.max(1, Math.ceil(ttl / 1000)), 9_000_000_000);
 }

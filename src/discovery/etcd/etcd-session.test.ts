@@ -1,8 +1,14 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RangeResponseSchema, WatchRequestSchema, WatchResponseSchema } from "../../gen/etcdserverpb/rpc_pb.ts";
-import { frameMessage, GrpcServer, type ServerStream } from "../../grpc/index.ts";
-import { EtcdSession } from "./etcd-session.ts";
+import {
+  AuthenticateResponseSchema,
+  DeleteRangeResponseSchema,
+  RangeResponseSchema,
+  WatchRequestSchema,
+  WatchResponseSchema,
+} from "../../gen/etcdserverpb/rpc_pb.ts";
+import { frameMessage, GrpcServer, GrpcStatusError, type ServerStream, StatusCode } from "../../grpc/index.ts";
+import { EtcdHistory, EtcdSession } from "./etcd-session.ts";
 
 /** A server that answers as a test wants. */
 class FakeEtcd {
@@ -13,7 +19,21 @@ class FakeEtcd {
   /** The revisions from which it was watched, and the streams. */
   readonly watched: { readonly from: bigint; readonly stream: ServerStream }[] = [];
 
+  /** The token that it takes at present, and how many it has given. */
+  token = "";
+  tokens = 0;
+  /** What it says of another one. */
+  refusal = new GrpcStatusError(StatusCode.UNAUTHENTICATED, "etcdserver: invalid auth token");
+
   constructor() {
+    this.server.addUnary("/etcdserverpb.Auth/Authenticate", () => {
+      this.token = `token ${++this.tokens}`;
+      return toBinary(AuthenticateResponseSchema, create(AuthenticateResponseSchema, { token: this.token }));
+    });
+    this.server.addUnary("/etcdserverpb.KV/DeleteRange", (_request, { headers }) => {
+      if (headers["token"] !== this.token) throw this.refusal;
+      return toBinary(DeleteRangeResponseSchema, create(DeleteRangeResponseSchema, {}));
+    });
     this.server.addUnary("/etcdserverpb.KV/Range", () =>
       toBinary(
         RangeResponseSchema,
@@ -58,8 +78,11 @@ beforeEach(async () => {
 });
 afterEach(() => etcd.server.close());
 
-const open = () =>
-  EtcdSession.open({ endpoint, prefix: "p/", ttl: 10, connectTimeout: 5000, user: undefined, tls: undefined }, events);
+const open = (user?: { readonly name: string; readonly password: string }) =>
+  EtcdSession.open(
+    { endpoint, prefix: "p/", ttl: 10, connectTimeout: 5000, user, tls: undefined, history: new EtcdHistory() },
+    events,
+  );
 
 describe("a watch", () => {
   it("begins right after what was read", async () => {
@@ -98,10 +121,47 @@ describe("a watch", () => {
   });
 });
 
+describe("a session with a user", () => {
+  it("signs in again when its token has expired, once for all that waits for it", async () => {
+    const session = await open({ name: "ada", password: "secret" });
+    await session.remove("a");
+    expect(etcd.tokens).toBe(1);
+    etcd.token = "another";
+    await Promise.all([session.remove("a"), session.remove("b"), session.remove("c")]);
+    expect(etcd.tokens).toBe(2);
+    etcd.token = "another";
+    etcd.refusal = new GrpcStatusError(StatusCode.INVALID_ARGUMENT, "etcdserver: revision of auth store is old");
+    await session.remove("a");
+    expect(etcd.tokens).toBe(3);
+    await session.close();
+  });
+
+  it("does not try again what is refused for another reason", async () => {
+    const session = await open({ name: "ada", password: "secret" });
+    etcd.token = "another";
+    etcd.refusal = new GrpcStatusError(StatusCode.PERMISSION_DENIED, "etcdserver: permission denied");
+    await expect(session.remove("a")).rejects.toThrow("permission denied");
+    expect(etcd.tokens).toBe(1);
+    await session.close();
+  });
+});
+
 it("a server that goes ends the session, once", async () => {
   const session = await open();
   await session.follow();
   await etcd.server.close();
   await vi.waitFor(() => expect(told).toHaveLength(2));
   await session.close();
+});
+
+it("the data of a cluster is another one when its revisions begin anew, whoever heard of them", () => {
+  const history = new EtcdHistory();
+  const first = history.dataAt(5n);
+  expect(history.dataAt(5n)).toBe(first);
+  expect(history.dataAt(8n)).toBe(first);
+  history.heard(900n);
+  history.heard(7n);
+  const second = history.dataAt(12n);
+  expect(second).not.toBe(first);
+  expect(history.dataAt(13n)).toBe(second);
 });

@@ -1,6 +1,6 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { asError } from "../../checks/index.ts";
+import { asError, isError } from "../../checks/index.ts";
 import {
   AuthenticateRequestSchema,
   AuthenticateResponseSchema,
@@ -21,13 +21,43 @@ import {
   type WatchResponse,
   WatchResponseSchema,
 } from "../../gen/etcdserverpb/rpc_pb.ts";
-import { frameMessage, GrpcChannel, type GrpcHeaders, type GrpcStream } from "../../grpc/index.ts";
+import {
+  ChannelError,
+  frameMessage,
+  GrpcChannel,
+  type GrpcHeaders,
+  GrpcStatusError,
+  type GrpcStream,
+  StatusCode,
+} from "../../grpc/index.ts";
+import { LONGEST_DELAY_MS } from "../../time/index.ts";
 import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 
 /** Milliseconds that the server has for an answer, and for ending the lease when the session ends. */
 const ANSWER_MS = 5000;
 const REVOKE_MS = 1000;
+
+/** A server that has lost its cluster says so, instead of standing still. */
+const NEEDS_LEADER: GrpcHeaders = { hasleader: "true" };
+
+/** What is known of the data of a cluster, for all sessions with it. */
+export class EtcdHistory {
+  #revision = 0n;
+  #losses = 0;
+
+  /** The data that an answer with this revision is about: revisions count up, unless everything was lost. */
+  dataAt(revision: bigint): string {
+    if (revision < this.#revision) this.#losses++;
+    this.#revision = revision;
+    return `data ${this.#losses}`;
+  }
+
+  /** Somebody has heard of this revision. */
+  heard(revision: bigint): void {
+    if (revision > this.#revision) this.#revision = revision;
+  }
+}
 
 /** How a session is opened. */
 export interface EtcdSessionOptions {
@@ -39,6 +69,7 @@ export interface EtcdSessionOptions {
   readonly connectTimeout: number;
   readonly user: { readonly name: string; readonly password: string } | undefined;
   readonly tls: RegistryTls | undefined;
+  readonly history: EtcdHistory;
 }
 
 /** A connection to an etcd server, a lease for what is put, and a watch. */
@@ -46,7 +77,8 @@ export class EtcdSession implements RegistrySession {
   readonly #options: EtcdSessionOptions;
   readonly #events: RegistryEvents;
   readonly #channel: GrpcChannel;
-  #headers: GrpcHeaders = {};
+  #headers = NEEDS_LEADER;
+  #signingIn: Promise<void> | undefined;
   #lease: Promise<bigint> | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
   #watch: GrpcStream | undefined;
@@ -75,7 +107,8 @@ export class EtcdSession implements RegistrySession {
     } catch (error) {
       session.#state = "closed";
       void session.#channel.close();
-      throw error;
+      // The channel speaks of workers.
+      throw error instanceof ChannelError && isError(error.cause) ? error.cause : error;
     }
   }
 
@@ -98,10 +131,12 @@ export class EtcdSession implements RegistrySession {
   }
 
   async follow(): Promise<void> {
-    const { prefix } = this.#options;
+    const { prefix, history } = this.#options;
     const range = { key: Buffer.from(prefix), rangeEnd: prefixEnd(prefix) };
     const { header, kvs } = await this.#ask("KV/Range", RangeRequestSchema, range, RangeResponseSchema);
-    this.#events.entries(new Map(kvs.map(({ key, value }) => [this.#uid(key), Buffer.from(value).toString()])));
+    const revision = header?.revision ?? 0n;
+    const entries = kvs.map(({ key, value }): [string, string] => [this.#uid(key), Buffer.from(value).toString()]);
+    this.#events.entries(new Map(entries), history.dataAt(revision));
     if (this.#state === "closed") return;
     this.#watch?.cancel();
     const watch = this.#channel.openStream(
@@ -117,8 +152,8 @@ export class EtcdSession implements RegistrySession {
       this.#headers,
     );
     this.#watch = watch;
-    const startRevision = (header?.revision ?? 0n) + 1n;
-    send(watch, WatchRequestSchema, { request: { case: "createRequest", value: { ...range, startRevision } } });
+    const wanted = { ...range, startRevision: revision + 1n };
+    send(watch, WatchRequestSchema, { request: { case: "createRequest", value: wanted } });
   }
 
   async close(): Promise<void> {
@@ -140,8 +175,18 @@ export class EtcdSession implements RegistrySession {
   async #signIn(): Promise<void> {
     const { user } = this.#options;
     if (user === undefined) return;
-    const { token } = await this.#ask("Auth/Authenticate", AuthenticateRequestSchema, user, AuthenticateResponseSchema);
-    this.#headers = { token };
+    const bytes = toBinary(AuthenticateRequestSchema, create(AuthenticateRequestSchema, user));
+    const response = await this.#send("Auth/Authenticate", bytes, ANSWER_MS, NEEDS_LEADER);
+    const { token } = fromBinary(AuthenticateResponseSchema, response);
+    this.#headers = { ...NEEDS_LEADER, token };
+  }
+
+  /** Signs in once for all requests whose token was refused. */
+  async #signInAgain(): Promise<void> {
+    this.#signingIn ??= this.#signIn().finally(() => {
+      this.#signingIn = undefined;
+    });
+    await this.#signingIn;
   }
 
   async #grantLease(): Promise<bigint> {
@@ -160,11 +205,12 @@ export class EtcdSession implements RegistrySession {
       this.#headers,
     );
     const keep = (): void => send(stream, LeaseKeepAliveRequestSchema, { id });
-    this.#keepAlive = setInterval(keep, (Number(ttl) * 1000) / 3).unref();
+    this.#keepAlive = setInterval(keep, Math.min((Number(ttl) * 1000) / 3, LONGEST_DELAY_MS)).unref();
     return id;
   }
 
-  #watched({ canceled, cancelReason, compactRevision, events }: WatchResponse): void {
+  #watched({ header, canceled, cancelReason, compactRevision, events }: WatchResponse): void {
+    this.#options.history.heard(header?.revision ?? 0n);
     if (canceled && compactRevision > 0n) {
       // What happened in between is not there any more: look at everything, and go on from there.
       this.follow().catch((error: unknown) => this.#lose(asError(error)));
@@ -194,8 +240,17 @@ export class EtcdSession implements RegistrySession {
     timeout = ANSWER_MS,
   ): Promise<MessageShape<O>> {
     const bytes = toBinary(input, create(input, request));
-    const response = await this.#channel.unary(`/etcdserverpb.${method}`, bytes, { timeout, headers: this.#headers });
-    return fromBinary(output, response);
+    try {
+      return fromBinary(output, await this.#send(method, bytes, timeout, this.#headers));
+    } catch (error) {
+      if (this.#options.user === undefined || !isTokenRefused(error)) throw error;
+      await this.#signInAgain();
+      return fromBinary(output, await this.#send(method, bytes, timeout, this.#headers));
+    }
+  }
+
+  async #send(method: string, bytes: Uint8Array, timeout: number, headers: GrpcHeaders): Promise<Uint8Array> {
+    return await this.#channel.unary(`/etcdserverpb.${method}`, bytes, { timeout, headers });
   }
 
   #key(uid: string): Buffer {
@@ -211,6 +266,12 @@ export class EtcdSession implements RegistrySession {
       return name;
     }
   }
+}
+
+/** Whether a request needs another token: they expire, by default after five minutes, and when users or roles change. */
+function isTokenRefused(error: unknown): boolean {
+  if (!(error instanceof GrpcStatusError)) return false;
+  return error.code === StatusCode.UNAUTHENTICATED || error.message.includes("revision of auth store is old");
 }
 
 /** The first key that does not begin with `prefix`. */

@@ -1,7 +1,7 @@
 import type { RemoteInfo } from "node:dgram";
 import { isIPv6 } from "node:net";
 import { type DnsMessage, type DnsQuestion, type DnsRecord, nameKey } from "../dns-message.ts";
-import { isBehind, joinAddress, type MachineInterface } from "../network-addresses.ts";
+import { isBehind, joinAddress } from "../network-addresses.ts";
 import type { WorkerMetadata } from "../worker-metadata.ts";
 import type { LanLink } from "./lan-link.ts";
 import { packQuery } from "./lan-packets.ts";
@@ -70,7 +70,7 @@ export class LanBrowser {
   /** Takes an answer from the network. */
   heard(message: DnsMessage, from: RemoteInfo): void {
     const now = performance.now();
-    const source = this.#sourceOf(from);
+    const source = this.#link.sourceOf(from) ?? "";
     const touched = new Set<string>();
     let wait = Number.POSITIVE_INFINITY;
     for (const record of [...message.answers, ...(message.additionals ?? [])]) {
@@ -147,14 +147,6 @@ export class LanBrowser {
     if (where?.isLoopback === true) return 4;
     const isNear = where !== undefined && isBehind(where, address);
     return (isNear ? 0 : 2) + (isIPv6(address) ? 1 : 0);
-  }
-
-  /** The interface that a packet has come in by, as far as its sender's address tells. */
-  #sourceOf({ address }: RemoteInfo): string {
-    const scope = address.split("%")[1];
-    if (scope !== undefined) return scope;
-    const where = this.#link.interfaces.find((each: MachineInterface) => isBehind(each, address));
-    return where?.name ?? "";
   }
 
   #queryIn(ms: number, next: number): void {

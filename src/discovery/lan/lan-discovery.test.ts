@@ -192,6 +192,16 @@ describe("LanDiscovery", () => {
     expect(stranger.questions(`w-1-2.${TYPE}`)).toBeGreaterThanOrEqual(3);
   });
 
+  it("keeps a name that it has just announced from one who probes for it", async () => {
+    await open().publisher.publish("worker-added", worker("w-1"));
+    await open().publisher.publish("worker-added", worker("w-1", "127.0.0.1:7002"));
+    await eventually(() => expect(stranger.announced()).toContain(`w-1-2.${TYPE}`));
+    const ports = stranger.heard
+      .flatMap(({ kind, answers }) => (kind === "response" ? answers : []))
+      .flatMap((record) => (record.type === "SRV" && record.name === `w-1.${TYPE}` ? [record.data.port] : []));
+    expect(new Set(ports)).toEqual(new Set([7001]));
+  });
+
   it("gives way when its name turns out to be somebody else's", async () => {
     await open().publisher.publish("worker-added", worker("w-1"));
     stranger.heard.length = 0;
@@ -228,6 +238,7 @@ describe("LanDiscovery", () => {
     socket.send(encodeMessage(query), port, GROUP);
     const message = decodeMessage(await answered);
     socket.close();
+    expect(message?.isTruncated).toBe(false);
     expect(message).toMatchObject({ kind: "response", id: 77, questions: [{ name: TYPE, type: "PTR" }] });
     expect(message?.answers.every(({ ttl, flush }) => ttl <= 10 && flush === false)).toBe(true);
   });
@@ -265,12 +276,16 @@ describe("LanDiscovery", () => {
     const events = follow(discovery);
     await discovery.publisher.publish("worker-added", worker("w-1", "0.0.0.0:1"));
     await eventually(() => expect(events).toEqual(["added w-1"]));
-    expect(warnings).toEqual([expect.stringContaining("there is no network interface that is up")]);
+    const problem = expect.stringMatching(/^there is no network interface none that is up; there are: .*\blo\b/);
+    expect(discovery.problem).toEqual(problem);
+    expect(warnings).toEqual([
+      `workers cannot be looked for on the network, and are not announced there: ${discovery.problem}`,
+    ]);
   });
 
   it("refuses what makes no sense", async () => {
     expect(() => new LanDiscovery("")).toThrow(InvalidArgument);
-    expect(() => new LanDiscovery("x", { ttl: 5 })).toThrow('option "ttl" must be a whole number from 1000');
+    expect(() => new LanDiscovery("x", { ttl: -5 })).toThrow('option "ttl" must be');
     const misspelt: object = { interface: "eth0" };
     expect(() => new LanDiscovery("x", misspelt)).toThrow('did you mean "interfaces"?');
     const large = { ...worker("w-1"), extra: { note: "x".repeat(5000) } };

@@ -13,6 +13,7 @@ import type { WorkerMetadata } from "../worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "../worker-subscription.ts";
 import type { LanNode } from "./lan-node.ts";
 import { encodeText } from "./lan-service.ts";
+import { LONGEST_TTL } from "./record-cache.ts";
 
 const DEFAULT_NAMESPACE = "default";
 const TTL_MS = 60_000;
@@ -22,7 +23,7 @@ const MDNS_PORT = 5353;
 export interface LanDiscoveryOptions {
   /** Names of the network interfaces to use, such as `eth0`; all of them by default. */
   readonly interfaces?: readonly string[];
-  /** How long others believe in a worker that falls silent without a goodbye, in milliseconds; 60,000 by default. */
+  /** How long others believe in a worker that falls silent without a goodbye, in milliseconds; 60,000 by default. Records have whole seconds, from 1; nobody believes for more than a day. */
   readonly ttl?: number;
   /** The UDP port; by default 5353, which multicast DNS has. */
   readonly port?: number;
@@ -30,7 +31,7 @@ export interface LanDiscoveryOptions {
 
 const CHECKS = {
   interfaces: must.texts,
-  ttl: must.wholeNumber(1000, 24 * 3600 * 1000),
+  ttl: must.duration,
   port: must.wholeNumber(1, 65_535),
 };
 
@@ -51,6 +52,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly #sinks = new Set<WorkerSink>();
   readonly #warned = new Set<string>();
   #node: Promise<LanNode> | undefined;
+  #opened: LanNode | undefined;
   #ignored = 0;
   #state: "open" | "disposed" = "open";
 
@@ -66,6 +68,11 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   /** How many packets and records of others made no sense, and were ignored. */
   get ignored(): number {
     return this.#ignored;
+  }
+
+  /** Why nobody can be found or told at the moment; `undefined` while that works, or nobody has tried. */
+  get problem(): string | undefined {
+    return this.#opened?.problem;
   }
 
   /** Changes of the workers in the namespace, beginning with those that are known. */
@@ -146,9 +153,11 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     return true;
   }
 
-  #open(): Promise<LanNode> {
-    this.#node ??= this.#openNode();
-    return this.#node;
+  async #open(): Promise<LanNode> {
+    const opening = (this.#node ??= this.#openNode());
+    const node = await opening;
+    if (this.#node === opening) this.#opened = node;
+    return node;
   }
 
   async #openNode(): Promise<LanNode> {
@@ -156,7 +165,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     // Loaded when it is needed: most programs do not look around on the network.
     const { LanNode } = await import("./lan-node.ts");
     const node = await LanNode.open(
-      { namespace: this.namespace, ttl: Math.ceil(ttl / 1000), port, interfaces },
+      { namespace: this.namespace, ttl: Math.min(Math.max(1, Math.ceil(ttl / 1000)), LONGEST_TTL), port, interfaces },
       {
         found: (name, worker) => this.#find(name, worker),
         lost: (name) => this.#lose(name),
@@ -183,6 +192,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   async #close(): Promise<void> {
     const node = this.#node;
     this.#node = undefined;
+    this.#opened = undefined;
     this.#forgetFound();
     await (await node)?.close();
   }

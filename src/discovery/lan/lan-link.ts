@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { asError, errorCode } from "../../checks/index.ts";
-import { type MachineInterface, machineInterfaces } from "../network-addresses.ts";
+import { isBehind, type MachineInterface, machineInterfaces } from "../network-addresses.ts";
 
 const GROUPS = { IPv4: "224.0.0.251", IPv6: "ff02::fb" } as const;
 /** The port of multicast DNS. */
@@ -43,14 +43,14 @@ export class LanLink {
   #timer: NodeJS.Timeout | undefined;
   #state: "open" | "closed" = "open";
   /** Why an interface cannot be used, by interface and family. */
-  readonly problems = new Map<string, Error>();
+  readonly #problems = new Map<string, Error>();
 
   constructor(options: LinkOptions, events: LinkEvents) {
     this.#options = options;
     this.#events = events;
   }
 
-  /** Opens the sockets. Interfaces that cannot be used are left out; `problems` says why. */
+  /** Opens the sockets. Interfaces that cannot be used are left out. */
   async open(): Promise<void> {
     await this.#refresh();
     if (this.#state === "closed") return;
@@ -64,6 +64,23 @@ export class LanLink {
   /** The interfaces that packets can be sent on. */
   get interfaces(): MachineInterface[] {
     return Array.from(new Map(Array.from(this.#senders.values(), ({ where }) => [where.name, where])).values());
+  }
+
+  /** Why no packet can be sent, if that is so. */
+  get problem(): string | undefined {
+    if (this.#senders.size > 0) return undefined;
+    if (this.#problems.size > 0)
+      return Array.from(this.#problems, ([key, { message }]) => `${key}: ${message}`).join("; ");
+    const { interfaces: wanted } = this.#options;
+    if (wanted === undefined) return "there is no network interface that is up";
+    const there = machineInterfaces().map(({ name }) => name);
+    return `there is no network interface ${wanted.join(" or ")} that is up; there are: ${there.join(", ") || "none"}`;
+  }
+
+  /** The name of the interface that a packet has come in by, as far as its sender's address tells. */
+  sourceOf({ address }: RemoteInfo): string | undefined {
+    const [, scope] = address.split("%");
+    return scope ?? this.interfaces.find((each) => isBehind(each, address))?.name;
   }
 
   /** Sends packets to everybody, those that `packetsFor` gives for each interface. */
@@ -108,7 +125,7 @@ export class LanLink {
       this.#senders.delete(key);
       socket.close();
     }
-    for (const key of this.problems.keys()) if (!wanted.has(key)) this.problems.delete(key);
+    for (const key of this.#problems.keys()) if (!wanted.has(key)) this.#problems.delete(key);
     const missing = Array.from(wanted).filter(([key]) => !this.#senders.has(key));
     const added = await Promise.all(missing.map(([key, { where, address }]) => this.#add(key, where, address)));
     if (this.#isOpen() && added.includes(true)) this.#events.interfacesAdded();
@@ -134,10 +151,10 @@ export class LanLink {
         return false;
       }
       this.#senders.set(key, { socket, address, where });
-      this.problems.delete(key);
+      this.#problems.delete(key);
       return true;
     } catch (error) {
-      this.problems.set(key, asError(error));
+      this.#problems.set(key, asError(error));
       return false;
     }
   }

@@ -55,12 +55,9 @@ export class LanNode {
     return node;
   }
 
-  /** Why nobody can be reached, if that is so: each interface with what is wrong. */
+  /** Why nobody can be reached, if that is so. */
   get problem(): string | undefined {
-    const { interfaces, problems } = this.#link;
-    if (interfaces.length > 0) return undefined;
-    const reasons = Array.from(problems, ([key, { message }]) => `${key}: ${message}`);
-    return reasons.length === 0 ? "there is no network interface that is up" : reasons.join("; ");
+    return this.#link.problem;
   }
 
   /** Begins to look for workers, unless that has begun. */

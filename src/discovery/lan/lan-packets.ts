@@ -24,6 +24,23 @@ export function packResponses(services: readonly ServiceRecords[]): Buffer[] {
   return packets;
 }
 
+/** One packet for whoever asked from a port of its own, with as many of these services as it holds. */
+export function packReply({ id = 0, questions }: DnsMessage, services: readonly ServiceRecords[]): Buffer {
+  // Its kind of program keeps no cache that a record could flush.
+  const plain = (records: readonly DnsRecord[]) => records.map((record) => ({ ...record, flush: false }));
+  let message: DnsMessage = { kind: "response", id, questions, answers: [], isTruncated: true };
+  let [answers, additionals]: [DnsRecord[], DnsRecord[]] = [[], []];
+  for (const [index, service] of services.entries()) {
+    answers = [...answers, ...plain(service.answers)];
+    additionals = [...additionals, ...plain(service.additionals)];
+    const isTruncated = index < services.length - 1;
+    const longer: DnsMessage = { ...message, answers, additionals, isTruncated };
+    if (messageLength(longer) > MAX_PACKET_BYTES) break;
+    message = longer;
+  }
+  return encodeMessage(message);
+}
+
 /** A query with the answers that are known already, in more packets where they do not fit into one. */
 export function packQuery(questions: readonly DnsQuestion[], known: readonly DnsRecord[]): Buffer[] {
   const messages: DnsMessage[] = [];

@@ -4,7 +4,7 @@ import { uniqueName } from "../../host/index.ts";
 import { type DnsMessage, type DnsRecord, encodeMessage, nameKey } from "../dns-message.ts";
 import type { MachineInterface } from "../network-addresses.ts";
 import type { LanLink } from "./lan-link.ts";
-import { packProbes, packResponses } from "./lan-packets.ts";
+import { packProbes, packReply, packResponses } from "./lan-packets.ts";
 import {
   hostName,
   instanceName,
@@ -25,8 +25,9 @@ const SECOND_ANNOUNCEMENT_MS = 1000;
 const [SHORTEST_JITTER_MS, LONGEST_JITTER_MS] = [20, 120];
 /** A query with more known answers to come is answered after this long. */
 const [SHORTEST_TRUNCATED_MS, LONGEST_TRUNCATED_MS] = [400, 500];
-/** No record is sent more often than this, in milliseconds. */
+/** No record is sent more often than this, in milliseconds; to one who probes for its name, this. */
 const RATE_MS = 1000;
+const DEFENCE_RATE_MS = 250;
 /** An answer to one who asks from another port than multicast DNS uses, who has no cache to keep right, in seconds. */
 const LEGACY_TTL = 10;
 
@@ -135,6 +136,7 @@ export class LanResponder {
     if (from.port !== this.#link.port) return this.#answerDirectly(message, services, asksForTypes, from);
     if (asksForTypes && this.#services.size > 0) this.#tellTypes();
     if (services.length === 0) return;
+    if ((message.authorities ?? []).length > 0) return this.#defend(services);
     if (message.isTruncated !== true) return this.#answer(services, known ?? message.answers);
     if (known !== undefined) return;
     const answers = [...message.answers];
@@ -174,6 +176,13 @@ export class LanResponder {
     }
   }
 
+  /** Somebody probes for names that are ours: it takes them unless it hears of us before its last probe. */
+  #defend(services: readonly Announced[]): void {
+    const now = performance.now();
+    const silent = services.filter(({ lastSent }) => lastSent + DEFENCE_RATE_MS <= now);
+    if (silent.length > 0) void this.#tell(silent, this.#ttl);
+  }
+
   #answer(services: readonly Announced[], known: readonly DnsRecord[]): void {
     const fresh = new Set(
       known
@@ -196,17 +205,15 @@ export class LanResponder {
     if (this.#due.size > 0) this.#flushing = setTimeout(() => this.#flush(), RATE_MS).unref();
   }
 
-  /** Whoever asks from another port is no multicast DNS program and gets an answer of its own. */
+  /** Whoever asks from another port is no multicast DNS program and gets an answer of its own, as much as one packet holds. */
   #answerDirectly(query: DnsMessage, services: readonly Announced[], types: boolean, from: RemoteInfo): void {
-    const records: DnsRecord[] = types ? [typesRecord(LEGACY_TTL)] : [];
-    for (const announced of services) {
-      const found = firstDefined(this.#link.interfaces, (where) => recordsFor(announced.service, where, LEGACY_TTL));
-      if (found !== undefined) records.push(...found.answers, ...found.additionals);
-    }
-    const answers = records.map((record) => ({ ...record, flush: false }));
-    if (answers.length === 0) return;
-    const { id = 0, questions } = query;
-    this.#link.reply(encodeMessage({ kind: "response", id, questions, answers }), from);
+    const source = this.#link.sourceOf(from);
+    const interfaces = this.#link.interfaces.filter(({ name }) => source === undefined || name === source);
+    const found = services.flatMap(
+      ({ service }) => firstDefined(interfaces, (where) => recordsFor(service, where, LEGACY_TTL)) ?? [],
+    );
+    if (types) found.unshift({ answers: [typesRecord(LEGACY_TTL)], additionals: [] });
+    if (found.length > 0) this.#link.reply(packReply(query, found), from);
   }
 
   #tellTypes(): void {

@@ -4,7 +4,7 @@ import { InvalidArgument } from "../../errors.ts";
 import { decodeMessage, encodeMessage, messageLength } from "../dns-message.ts";
 import type { MachineInterface } from "../network-addresses.ts";
 import type { WorkerMetadata } from "../worker-metadata.ts";
-import { packProbes, packQuery, packResponses } from "./lan-packets.ts";
+import { packProbes, packQuery, packReply, packResponses } from "./lan-packets.ts";
 import { decodeText, encodeText, type LanService, labelFor, recordsFor } from "./lan-service.ts";
 
 const shortText = fc.string({ unit: "grapheme", maxLength: 10 });
@@ -142,6 +142,22 @@ describe("packets", () => {
     for (const { length } of packets) expect(length).toBeLessThanOrEqual(1400);
     expect(packets.length).toBeLessThan(records.length / 2);
     expect(names(packets)).toHaveLength(100);
+  });
+
+  it("answer whoever asks by itself with as much as one holds, and say if that is not all", () => {
+    const query = {
+      kind: "query" as const,
+      id: 7,
+      questions: [{ name: "_wool._tcp.local", type: "PTR" as const }],
+      answers: [],
+    };
+    const [part, all] = [packReply(query, records), packReply(query, records.slice(0, 2))];
+    expect(part.length).toBeLessThanOrEqual(1400);
+    expect(names([part]).length).toBeGreaterThan(1);
+    expect([part, all].map((packet) => decodeMessage(packet)?.isTruncated)).toEqual([true, false]);
+    expect(decodeMessage(all)).toMatchObject({ id: 7, questions: query.questions });
+    expect(names([all])).toHaveLength(2);
+    expect(decodeMessage(all)?.answers.some(({ flush }) => flush)).toBe(false);
   });
 
   it("carry known answers in as many packets as they need, all but the last marked", () => {

@@ -6,7 +6,7 @@ export const GOODBYE_MS = 1000;
 /** Records that came within this time of each other belong together, in milliseconds. */
 const FLUSH_MS = 1000;
 /** Nobody is believed to know for longer than this, in seconds. */
-const LONGEST_TTL = 24 * 3600;
+export const LONGEST_TTL = 24 * 3600;
 /** At these parts of its time a record is asked for again. */
 export const FIRST_RENEWAL = 0.8;
 const RENEWALS = [FIRST_RENEWAL, 0.85, 0.9, 0.95];

@@ -137,6 +137,33 @@ describe("LocalDiscovery across processes", () => {
     expect(readdirSync(join(runtimeDirectory(), namespaceFolder("shared")))).toHaveLength(1);
   });
 
+  it("loses and leaves nothing when many workers come at once, and are killed at once", async () => {
+    const present = new Set<string>();
+    const iterator = open("shared").subscribe()[Symbol.asyncIterator]();
+    const following = (async () => {
+      for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
+        if (step.value.type === "worker-dropped") present.delete(step.value.worker.uid);
+        else present.add(step.value.worker.uid);
+      }
+    })();
+    const survivor = await startPublisher("shared", "survivor");
+    const crowd = Array.from({ length: 40 }, () => spawn("sleep", ["1000"]));
+    children.push(...crowd);
+    await Promise.all(crowd.map((child) => once(child, "spawn")));
+    const publishers = crowd.map(() => open("shared").publisher);
+    await Promise.all(
+      publishers.map((publisher, index) => publisher.publish("worker-added", worker(`w-${index}`, crowd[index]?.pid))),
+    );
+    await vi.waitFor(() => expect(present.size).toBe(41), { timeout: 20_000 });
+    await Promise.all(crowd.map((child) => end(child)));
+    await vi.waitFor(() => expect([...present]).toEqual(["survivor"]), { timeout: 20_000 });
+    expect(readdirSync(join(runtimeDirectory(), namespaceFolder("shared")))).toHaveLength(1);
+    await end(survivor);
+    await vi.waitFor(() => expect(present.size).toBe(0), { timeout: 20_000 });
+    await iterator.return?.();
+    await following;
+  });
+
   it("drops a worker whose own process is killed while its publisher lives", async () => {
     const process = spawn("sleep", ["1000"]);
     children.push(process);

@@ -77,7 +77,14 @@ export class LocalNamespace {
 
   /** Removes the directory if nothing is in it. */
   removeIfEmpty(): void {
-    removeEmptyDirectory(this.#path());
+    let path: string;
+    try {
+      path = this.#path();
+    } catch {
+      // There is no place for a runtime directory, and so nothing in it.
+      return;
+    }
+    removeEmptyDirectory(path);
   }
 
   /** A reader that tells what has changed since it last looked. */

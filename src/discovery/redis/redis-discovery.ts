@@ -14,7 +14,7 @@ export interface RedisDiscoveryOptions {
   readonly prefix?: string;
   /** The number of the database; 0 by default. */
   readonly database?: number;
-  /** How long an entry stays when its publisher falls silent, in milliseconds; 15,000 by default. */
+  /** How long an entry stays when its publisher falls silent, in milliseconds; 15,000 by default, and no less than 100. */
   readonly ttl?: number;
   /** Milliseconds that connecting may take, and that publishing waits for the server; 5,000 by default. */
   readonly connectTimeout?: number;
@@ -28,8 +28,8 @@ const CHECKS = {
   address: must.filledText,
   prefix: must.filledText,
   database: must.wholeNumber(0),
-  ttl: must.wholeNumber(100, 24 * 3600 * 1000),
-  connectTimeout: must.wholeNumber(1, 2 ** 31 - 1),
+  ttl: must.duration,
+  connectTimeout: must.duration,
   username: must.filledText,
   password: must.text,
   tls: must.object,
@@ -53,11 +53,16 @@ export class RedisDiscovery extends RegistryDiscovery {
     if (username !== undefined && password === undefined) {
       throw new InvalidArgument("RedisDiscovery: a username needs a password, and none is given");
     }
-    const settings = { ...server, prefix, database, ttl, connectTimeout, username, password, tls };
+    const settings = { ...server, prefix, database, ttl: keptFor(ttl), connectTimeout, username, password, tls };
     super({
       what: `Redis at ${address}`,
       connectTimeout,
       connect: (events) => RedisSession.open(settings, events),
     });
   }
+}
+
+/** How long Redis keeps a key, in whole milliseconds: often enough renewed, and within what it can add to its clock. */
+function keptFor(ttl: number): number {
+  return Math.min(Math.max(100, Math.ceil(ttl)), 1e15);
 }

@@ -1,5 +1,7 @@
 import { asError } from "../../checks/index.ts";
 import { DiscoveryError } from "../../errors.ts";
+import { uniqueName } from "../../host/index.ts";
+import { LONGEST_DELAY_MS } from "../../time/index.ts";
 import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
 import type { RegistryTls } from "../registry-tls.ts";
 
@@ -57,12 +59,14 @@ export class RedisSession implements RegistrySession {
   #subscriber: Client | undefined;
   /** What was put, by uid. */
   readonly #own = new Map<string, string>();
-  /** Entries that have changed and are to be read. */
+  /** Entries that have changed and are to be read, or all of them. */
   readonly #dirty = new Set<string>();
+  #isAllDirty = false;
   #reading: Promise<void> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #refresh: NodeJS.Timeout | undefined;
   #localAddress: string | undefined;
+  #data = "";
   #state: "open" | "closed" = "open";
 
   private constructor(options: RedisSessionOptions, events: RegistryEvents, client: Client) {
@@ -76,6 +80,7 @@ export class RedisSession implements RegistrySession {
     try {
       await session.#connect(session.#client);
       session.#localAddress = await session.#addressSeen();
+      session.#data = await session.#serverRun();
       return session;
     } catch (error) {
       session.#state = "closed";
@@ -93,7 +98,7 @@ export class RedisSession implements RegistrySession {
     const isOwn = this.#own.has(uid);
     const before = await this.#run(PUT, uid, text, String(ttl), uid);
     this.#own.set(uid, text);
-    this.#heartbeat ??= setInterval(() => this.#guard(this.#beat()), ttl / 3).unref();
+    this.#heartbeat ??= setInterval(() => this.#guard(this.#beat()), Math.min(ttl / 3, LONGEST_DELAY_MS)).unref();
     return isOwn || typeof before !== "string" ? undefined : before;
   }
 
@@ -108,9 +113,10 @@ export class RedisSession implements RegistrySession {
       await this.#connect(this.#subscriber);
       await this.#within(this.#subscriber.subscribe(this.#channel, (uid) => this.#changed(uid)));
     }
-    await this.#readAll();
+    await this.#refreshAll();
     // An entry that expires is not told of.
-    this.#refresh ??= setInterval(() => this.#guard(this.#readAll()), this.#options.ttl / 3).unref();
+    const refreshIn = Math.min(this.#options.ttl / 3, LONGEST_DELAY_MS);
+    this.#refresh ??= setInterval(() => this.#guard(this.#refreshAll()), refreshIn).unref();
   }
 
   async close(): Promise<void> {
@@ -142,6 +148,17 @@ export class RedisSession implements RegistrySession {
     }
   }
 
+  /** The run of the server: another one may have lost its data. */
+  async #serverRun(): Promise<string> {
+    try {
+      const [, run] = /^run_id:(\w+)/m.exec(String(await this.#ask("INFO", "server"))) ?? [];
+      return run ?? uniqueName();
+    } catch {
+      // Not allowed to ask: it may be another one each time.
+      return uniqueName();
+    }
+  }
+
   /** Lets what was put live on, and writes again what is gone. */
   async #beat(): Promise<void> {
     const { ttl } = this.#options;
@@ -158,7 +175,7 @@ export class RedisSession implements RegistrySession {
     if (!Array.isArray(uids)) throw new DiscoveryError(`${this.#index} is no set of workers`);
     const entries = await this.#read(uids.map(String));
     if (this.#state === "closed") return;
-    this.#events.entries(entries);
+    this.#events.entries(entries, this.#data);
     const expired = uids.map(String).filter((uid) => !entries.has(uid));
     await Promise.all(expired.map((uid) => this.#run(TIDY, uid, uid)));
   }
@@ -181,14 +198,29 @@ export class RedisSession implements RegistrySession {
   /** Reads an entry that was told to have changed, together with others. */
   #changed(uid: string): void {
     this.#dirty.add(uid);
+    this.#guard(this.#catchUp());
+  }
+
+  #refreshAll(): Promise<void> {
+    this.#isAllDirty = true;
+    return this.#catchUp();
+  }
+
+  /** One after the other: what was told while everything was read is read after that, since that may have missed it. */
+  #catchUp(): Promise<void> {
     this.#reading ??= this.#readDirty().finally(() => {
       this.#reading = undefined;
     });
-    this.#guard(this.#reading);
+    return this.#reading;
   }
 
   async #readDirty(): Promise<void> {
-    while (this.#dirty.size > 0 && this.#state === "open") {
+    while (this.#state === "open" && (this.#isAllDirty || this.#dirty.size > 0)) {
+      if (this.#isAllDirty) {
+        this.#isAllDirty = false;
+        await this.#readAll();
+        continue;
+      }
       const uids = [...this.#dirty];
       this.#dirty.clear();
       const entries = await this.#read(uids);
@@ -260,7 +292,9 @@ export class RedisSession implements RegistrySession {
 
 async function makeClient(options: RedisSessionOptions): Promise<Client> {
   const { host, port, database, username, password, tls, connectTimeout } = options;
-  const socket = { host, port, connectTimeout, reconnectStrategy: false as const };
+  // The client takes 0 for no limit.
+  const limit = Math.min(Math.max(1, Math.ceil(connectTimeout)), LONGEST_DELAY_MS);
+  const socket = { host, port, connectTimeout: limit, reconnectStrategy: false as const };
   const { createClient } = await loadPackage();
   return createClient({
     // The newer version of the protocol changes what answers look like.

@@ -17,7 +17,7 @@ let isRefused = false;
 
 /**
  * Counts a function that travels by value in the capture that is under way. Throws `ShippingError` when there are too
- * many of them, and for each one after that: how the user gets there is found among those that were taken before.
+ * many of them: how the user gets there is found among those that were taken before.
  */
 export function countFunction(fn: object, site: CodeSite | undefined): void {
   const capture = captureNumber();
@@ -32,11 +32,20 @@ export function countFunction(fn: object, site: CodeSite | undefined): void {
   taken += 1;
   const name = packageOf(site);
   if (name !== undefined) ofPackages += site !== undefined && usesOuterThis(site) ? ENTERING : 1;
-  if (!isRefused && taken <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES) return;
+  if (taken <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES) return;
   isRefused = true;
+  throw refusalOf(fn, name);
+}
+
+/** Throws for a function that the capture under way has no room for, before anything is found out about it. */
+export function refuseBeyondBudget(fn: object): void {
+  if (isRefused && captureNumber() === counted) throw refusalOf(fn, undefined);
+}
+
+function refusalOf(fn: object, name: string | undefined): ShippingError {
   const most = taken > MOST_FUNCTIONS ? MOST_FUNCTIONS : MOST_OF_PACKAGES;
   const origin = name === undefined ? "" : ` of the package "${name}"`;
-  throw new ShippingError(
+  return new ShippingError(
     `${titleOfFunction(fn)}${origin} is one of ${origin === "" ? `more than ${most.toLocaleString("en")}` : "many"} functions ` +
       "that would have to travel along, which would hold up this process for seconds",
     [],

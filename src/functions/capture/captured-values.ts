@@ -4,6 +4,7 @@ import type { CodeSite } from "../engine/index.ts";
 import {
   builtinExports,
   exportFrom,
+  importedAs,
   liveImport,
   noteImport,
   noteRequired,
@@ -17,7 +18,7 @@ import { cellOf, globalCell, moduleCell } from "./binding-cells.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { moduleVariable, usesCodeOf } from "./module-use.ts";
-import { Borrowed, isAllowed, isUserModule, referenceOf, SharedExport } from "./references.ts";
+import { Borrowed, isAllowed, isBeyondReach, isUserModule, referenceOf, SharedExport } from "./references.ts";
 
 /** A captured variable, and what stands for it on its way. */
 export interface CapturedValue {
@@ -176,6 +177,15 @@ function isInterop(value: object | null, exports: object): boolean {
   return isCompiled && Object.keys(value).every((key) => Object.hasOwn(exports, key));
 }
 
+/** True for the namespace of a module of the user's of which only data is used: it is what it is now. */
+function isOnlyData(site: CodeSite, { scopes }: CapturedVariable, specifier: string, namespace: object): boolean {
+  const reference = importedAs(namespace);
+  const importer = pathOf(site.file.script.url);
+  if (reference === undefined || isBeyondReach(reference) || importer === undefined) return false;
+  const target = resolveUserModule(specifier, importer);
+  return target !== undefined && !usesCodeOf(target, site, scopes);
+}
+
 function moduleValue(
   site: CodeSite,
   variable: CapturedVariable,
@@ -186,7 +196,9 @@ function moduleValue(
   const { script } = site.file;
   const isNamespace = types.isModuleNamespaceObject(value);
   if (isNamespace) noteImport(value, specifier, "*", script.url);
-  if (referenceOf(value, policy) !== undefined) return { value: Borrowed.of(value), isFixed: true };
+  if (referenceOf(value, policy) !== undefined && !isOnlyData(site, variable, specifier, value)) {
+    return { value: Borrowed.of(value), isFixed: true };
+  }
   const required = isNamespace ? undefined : requiredValue(site, variable, specifier, policy);
   if (required !== undefined) return { value: required, isFixed: true };
   const copy = copyOfModule(value, variable.free, specifier, script.url);

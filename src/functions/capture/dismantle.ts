@@ -26,7 +26,7 @@ import {
   type ShippingPolicy,
   titleOfFunction,
 } from "../shipment/index.ts";
-import { countAgain, countFunction } from "./capture-budget.ts";
+import { countAgain, countFunction, refuseBeyondBudget } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
@@ -134,14 +134,19 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): DismantledWithReas
   return { ...takeByValue(fn, site, source, policy), way: "value", reason: "it uses nothing from outside" };
 }
 
+/** What a function is bound to never changes. */
+const boundViews = new WeakMap<object, NonNullable<FunctionView["bound"]>>();
+
 function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {
+  refuseBeyondBudget(fn);
   let view: FunctionView | undefined;
   const source = (): FunctionView => {
     view ??= viewFunction(fn);
     return view;
   };
-  const bound = hasFacts(fn) ? undefined : source().bound;
+  const bound = boundViews.get(fn) ?? (hasFacts(fn) ? undefined : source().bound);
   if (bound !== undefined) {
+    boundViews.set(fn, bound);
     countFunction(fn, undefined);
     return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
   }

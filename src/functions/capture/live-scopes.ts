@@ -1,4 +1,4 @@
-import { type CodeSite, type FunctionView, liveVariables, type ScopeView } from "../engine/index.ts";
+import { type CodeSite, captureNumber, type FunctionView, liveVariables, type ScopeView } from "../engine/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 
@@ -18,6 +18,13 @@ const readBefore = new WeakMap<object, ReadBefore>();
  * function that is sent now and then is not worth that.
  */
 const TIMES_BEFORE_ACCESSORS = 50;
+
+let hurried: number | undefined;
+
+/** Has variables read by accessors from now on in the capture that is under way: one that takes long is worth them at once. */
+export function hurryAccessors(): void {
+  hurried = captureNumber();
+}
 
 /** Remembers what the scopes of a function hold, for the next time. */
 export function noteRead(
@@ -44,7 +51,8 @@ export function noteRead(
  */
 export function scopesOf(fn: object, site: CodeSite, source: () => FunctionView): readonly ScopeView[] {
   const known = readBefore.get(fn);
-  if (known === undefined || known.times < TIMES_BEFORE_ACCESSORS) return source().scopes;
+  const isHurried = hurried !== undefined && hurried === captureNumber();
+  if (known === undefined || (known.times < TIMES_BEFORE_ACCESSORS && !isHurried)) return source().scopes;
   const live = liveVariables(fn, site, known.changing);
   if (live === undefined) {
     known.times = Number.NEGATIVE_INFINITY;

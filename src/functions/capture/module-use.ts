@@ -2,9 +2,10 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
 import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
-import { isWholeModule, liveImport, moduleFactsOf, pathOf, resolveUserModule } from "../modules/index.ts";
+import { isReader, isWholeModule, liveImport, moduleFactsOf, pathOf, resolveUserModule } from "../modules/index.ts";
 import type { Binding, Reference } from "../syntax/index.ts";
 import { loadedSpecifier, moduleObjectOf } from "./module-copies.ts";
+import { isReceiversOwn } from "./references.ts";
 
 /** What a variable holds of another module: one of its exports, or `*`, an object with all of them. */
 export interface ModuleVariable {
@@ -71,20 +72,28 @@ function leadsTo(target: string, reference: Reference, site: CodeSite, scopes: r
 }
 
 function isCode(value: unknown, { imported }: ModuleVariable, { position }: Reference): boolean {
-  if (imported !== "*" || typeof value !== "object" || value === null) return typeof value === "function";
+  if (typeof value !== "object" || value === null) return typeof value === "function";
+  if (imported !== "*") return isOtherModule(value) || isReceiversOwn(value);
   const members = position.type === "member" ? [position.property] : Object.keys(value);
   return members.some((name) => {
     const member = readMember(value, name);
     if (typeof member !== "object" || member === null) return typeof member === "function";
-    return types.isModuleNamespaceObject(member) || isWholeModule(member);
+    return isOtherModule(member) || isReceiversOwn(member);
   });
+}
+
+/** True for a namespace that a module exports, also as what a transpiler makes of one. */
+function isOtherModule(value: object): boolean {
+  if (types.isModuleNamespaceObject(value) || isWholeModule(value)) return true;
+  if (types.isProxy(value)) return false;
+  return Object.values(Object.getOwnPropertyDescriptors(value)).some(({ get }) => isReader(get));
 }
 
 function readMember(object: object, member: string): unknown {
   if (types.isProxy(object)) return undefined;
   const descriptor = Reflect.getOwnPropertyDescriptor(object, member);
-  // What a getter gives, the module makes.
-  return descriptor?.get ?? descriptor?.value;
+  // What a getter gives, the module makes, unless a transpiler made the getter of an export.
+  return isReader(descriptor?.get) ? Reflect.get(object, member) : (descriptor?.get ?? descriptor?.value);
 }
 
 function readVariable(scopes: readonly ScopeView[], name: string): unknown {

@@ -173,7 +173,7 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
   const reference = importReference(value, policy);
   if (
     reference !== undefined &&
-    (types.isModuleNamespaceObject(value) || isForeign(value, reference) || byReference in value)
+    (types.isModuleNamespaceObject(value) || isBeyondReach(reference) || isReceiversOwn(value))
   ) {
     return byModule(value, reference);
   }
@@ -222,9 +222,12 @@ function borrowedReference({ value, member }: Borrowed, policy: ShippingPolicy):
   return byName({ kind: "builtin-value", module: place.module, name: member });
 }
 
-/** What a package made is its own affair; data of the user's own modules travels as it is now, unless asked otherwise. */
-function isForeign(value: object, reference: ModuleReference): boolean {
-  return isBeyondReach(reference) || hasForeignClass(value);
+/**
+ * True for an object that is the receiver's own where a module of the user's exports it: its insides are those of a
+ * package or of Node itself. Other data of such a module travels as it is now, unless asked otherwise.
+ */
+export function isReceiversOwn(value: object): boolean {
+  return !types.isProxy(value) && (hasForeignClass(value) || byReference in value);
 }
 
 /** The first class of an instance's chain that is that of a package, or of a module that goes by name on request. */
@@ -246,7 +249,8 @@ function ownReference(fn: object, policy: ShippingPolicy): ModuleReference | und
   return exported !== undefined && isAllowed(exported, policy) ? exported : undefined;
 }
 
-function isBeyondReach({ module, title }: ModuleReference): boolean {
+/** True for what is the receiver's own on any account: an export of a package, or of a module that goes by name on request. */
+export function isBeyondReach({ module, title }: ModuleReference): boolean {
   return !isUserModule(module.data) || overrideFor(title) === "reference";
 }
 

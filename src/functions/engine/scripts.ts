@@ -1,6 +1,6 @@
 import type inspector from "node:inspector";
 import type { Program } from "acorn";
-import { inspect, listening, withFreshDebugger } from "./inspector-session.ts";
+import { inspect, listening, withDebugger, withFreshDebugger } from "./inspector-session.ts";
 import { readSurveyed, type SurveyedScript, surveyScripts } from "./script-survey.ts";
 import { captureNumber } from "./variable-marks.ts";
 
@@ -50,8 +50,14 @@ function remember(parameters: inspector.Debugger.ScriptParsedEventDataType): voi
   newest.set(script.url, script);
 }
 
-/** The sources of the user's own files are read along, since the next function will most likely come from one of them. */
-function readScripts(wanted: string, maxReadAlong = MAX_READ_ALONG): void {
+let announced: number | undefined;
+
+/**
+ * Has V8 announce every script, which takes a hundred milliseconds where thousands are loaded, and reads the source of
+ * one. The sources of the user's own files are read along, since the next function will most likely come from one of them.
+ */
+function readScripts(wanted: string | undefined, maxReadAlong = MAX_READ_ALONG): void {
+  announced = captureNumber();
   listening<inspector.Debugger.ScriptParsedEventDataType>("Debugger.scriptParsed", remember, () => {
     withFreshDebugger(() => {
       let readAlong = 0;
@@ -65,6 +71,17 @@ function readScripts(wanted: string, maxReadAlong = MAX_READ_ALONG): void {
       }
     });
   });
+}
+
+/** Reads the source of a script that V8 has announced before; false when there is none. */
+function readAnnounced(script: KnownScript | undefined): boolean {
+  if (script !== undefined) script.source = withDebugger(() => readSource(script.id));
+  return script?.source !== undefined;
+}
+
+/** Nothing of the user's is compiled while a capture is under way. */
+function isStillAnnounced(): boolean {
+  return announced !== undefined && announced === captureNumber();
 }
 
 function isLikelyNext({ url }: KnownScript): boolean {
@@ -109,7 +126,7 @@ function ownToNode({ id, url }: SurveyedScript): KnownScript {
 export function scriptOf(id: string): Script | undefined {
   const script = known.get(id);
   if (script !== undefined && (script.source !== undefined || isOwnToNode(script.url))) return script;
-  if (!findQuietly((candidate) => candidate.id === id)) readScripts(id);
+  if (!readAnnounced(script) && !findQuietly((candidate) => candidate.id === id)) readScripts(id);
   return known.get(id);
 }
 
@@ -117,8 +134,9 @@ export function scriptOf(id: string): Script | undefined {
 export function scriptFrom(url: string): Script | undefined {
   const script = newest.get(url);
   if (script !== undefined && (script.source !== undefined || isOwnToNode(url))) return script;
+  if (readAnnounced(script) || findQuietly((candidate) => candidate.url === url)) return newest.get(url);
   // Who asks for a module by its url goes on to ask for what it imports.
-  if (!findQuietly((candidate) => candidate.url === url)) readScripts(script?.id ?? "", Number.POSITIVE_INFINITY);
+  if (!isStillAnnounced()) readScripts(script?.id, Number.POSITIVE_INFINITY);
   return newest.get(url);
 }
 

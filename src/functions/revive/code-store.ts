@@ -44,18 +44,21 @@ export class ModuleUnavailable extends Error {
 interface StoredCode {
   readonly dependency: Dependency;
   readonly data: CodeData;
+  /** Characters that it takes. */
+  readonly size: number;
   factory: CodeFactory | undefined;
 }
 
 /** A module that was asked for: its namespace, or what it exports as CommonJS, or why there is none. */
-export type StoredModule =
-  | { readonly state: "loaded"; readonly namespace: object; readonly dependency: Dependency }
-  | { readonly state: "unknown"; readonly dependency: Dependency };
+export type StoredModule = { readonly dependency: Dependency; readonly size: number } & (
+  | { readonly state: "loaded"; readonly namespace: object }
+  | { readonly state: "unknown" }
+);
 
-const MAX_CODES = 8192;
-const MAX_CHARACTERS = 64_000_000;
-const codes = new Map<string, StoredCode>();
-const modules = new BoundedMap<string, StoredModule>(10_000);
+/** Peers decide how much there is of it. */
+const MAX_CHARACTERS = { most: 64_000_000, weigh: ({ size }: { readonly size: number }): number => size };
+const codes = new BoundedMap<string, StoredCode>(8192, MAX_CHARACTERS);
+const modules = new BoundedMap<string, StoredModule>(10_000, MAX_CHARACTERS);
 const loading = new Map<string, Promise<void>>();
 
 /** True when the receiver side has what a hash stands for, so that it need not be sent again. */
@@ -73,7 +76,9 @@ export function acceptDependency(dependency: Dependency, options: { importing?: 
   const { hash, data } = dependency;
   if (!isRecord(data)) throw new TypeError("a dependency is malformed");
   if (data["kind"] === "code") {
-    if (!codes.has(hash)) storeCode(hash, { dependency, data: toCodeData(data), factory: undefined });
+    if (!codes.has(hash)) {
+      codes.set(hash, { dependency, data: toCodeData(data), size: sizeOf(dependency), factory: undefined });
+    }
     return undefined;
   }
   if (data["kind"] !== "module") throw new TypeError("a dependency is of an unknown kind");
@@ -87,16 +92,9 @@ export function acceptDependency(dependency: Dependency, options: { importing?: 
   return started;
 }
 
-let characters = 0;
-
-function storeCode(hash: string, code: StoredCode): void {
-  codes.set(hash, code);
-  characters += code.data.text.length;
-  for (const [oldest, { data }] of codes) {
-    if (oldest === hash || (codes.size <= MAX_CODES && characters <= MAX_CHARACTERS)) break;
-    codes.delete(oldest);
-    characters -= data.text.length;
-  }
+/** The characters of a dependency as it travels. */
+function sizeOf({ data }: Dependency): number {
+  return JSON.stringify(data).length;
 }
 
 /** The code of that hash, compiled. Throws when it was not accepted before, or is no longer kept. */
@@ -160,7 +158,7 @@ async function load(dependency: Dependency): Promise<void> {
   try {
     const namespace = await importModule(data);
     if (data.content === undefined) indexExports(namespace, dependency, data.specifier ?? data.packageName ?? "");
-    modules.set(dependency.hash, { state: "loaded", namespace, dependency });
+    modules.set(dependency.hash, { state: "loaded", namespace, dependency, size: sizeOf(dependency) });
   } catch (error) {
     if (error instanceof ModuleUnavailable) throw error;
     const reason = messageOf(error);
@@ -247,7 +245,7 @@ async function recognise(dependency: Dependency): Promise<void> {
       () => false,
     );
   }
-  if (!isKnown) modules.set(dependency.hash, { state: "unknown", dependency });
+  if (!isKnown) modules.set(dependency.hash, { state: "unknown", dependency, size: sizeOf(dependency) });
 }
 
 function isLoadedFile(data: ModuleData): boolean {

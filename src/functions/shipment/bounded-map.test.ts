@@ -9,3 +9,19 @@ test("forgets the oldest", () => {
     ["c", 4],
   ]);
 });
+
+test("forgets the oldest when all weigh too much, and keeps the last", () => {
+  const map = new BoundedMap<string, string>(10, { most: 5, weigh: ({ length }) => length });
+  map.set("a", "xx").set("b", "xx").set("a", "x").set("c", "xx");
+  expect([...map.keys()]).toEqual(["a", "b", "c"]);
+  map.set("d", "x");
+  expect([...map.keys()]).toEqual(["b", "c", "d"]);
+  map.delete("c");
+  map.set("e", "xx");
+  expect([...map.keys()]).toEqual(["b", "d", "e"]);
+  map.set("f", "x".repeat(100));
+  expect([...map.keys()]).toEqual(["f"]);
+  map.clear();
+  map.set("g", "xxxxx");
+  expect([...map.keys()]).toEqual(["g"]);
+});

@@ -1,20 +1,56 @@
-/** A map that forgets what was put into it first when it holds more than `limit` entries. */
+/** How much the entries of a map may weigh together. */
+export interface WeightLimit<V> {
+  readonly most: number;
+  readonly weigh: (value: V) => number;
+}
+
+/**
+ * A map that forgets what was put into it first when it holds more than `limit` entries, or entries that weigh too much. The
+ * entry that was put into it last stays.
+ */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number;
+  readonly #weight: WeightLimit<V> | undefined;
+  #weighs = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, weight?: WeightLimit<V>) {
     super();
     this.#limit = limit;
+    this.#weight = weight;
   }
 
   override set(key: K, value: V): this {
+    if (this.#weight !== undefined) {
+      this.#forget(key);
+      this.#weighs += this.#weight.weigh(value);
+    }
     super.set(key, value);
-    if (this.size > this.#limit) {
+    if (this.#isOverfull()) {
       for (const oldest of this.keys()) {
+        if (oldest === key || !this.#isOverfull()) break;
         this.delete(oldest);
-        break;
       }
     }
     return this;
+  }
+
+  override delete(key: K): boolean {
+    if (this.#weight !== undefined) this.#forget(key);
+    return super.delete(key);
+  }
+
+  override clear(): void {
+    this.#weighs = 0;
+    super.clear();
+  }
+
+  #isOverfull(): boolean {
+    return this.size > this.#limit || (this.#weight !== undefined && this.#weighs > this.#weight.most);
+  }
+
+  /** An entry that is there weighs nothing any more. */
+  #forget(key: K): void {
+    const value = this.get(key);
+    if (value !== undefined) this.#weighs -= this.#weight?.weigh(value) ?? 0;
   }
 }

@@ -22,7 +22,15 @@ import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { DirectCall } from "./direct-call.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
-import { TaskReport } from "./task-report.ts";
+import { reportRefusal, TaskReport } from "./task-report.ts";
+
+/** How a call gets to a worker. */
+interface Way {
+  /** To this one and no other. */
+  readonly member?: Member;
+  /** Its maker bounds how many such calls there are. */
+  readonly isBounded?: boolean;
+}
 
 /** Calls routines through a scheduler: encodes arguments and context, applies options. */
 export class RoutineCaller {
@@ -42,12 +50,12 @@ export class RoutineCaller {
   }
 
   call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined): Promise<unknown> {
-    return this.#call(spec, args, options, undefined);
+    return this.#call(spec, args, options, {});
   }
 
   /**
-   * Calls a routine for somebody who has many calls under way: the end is told to a function, without a promise. Returns
-   * what cancels the call, if it was made.
+   * Calls a routine for somebody who has many calls under way, and bounds them: the end is told to a function, without a
+   * promise. Returns what cancels the call, if it was made.
    */
   begin(
     spec: RoutineSpec,
@@ -57,7 +65,7 @@ export class RoutineCaller {
     resolve: (value: unknown) => void,
     reject: (failure: unknown) => void,
   ): Call | undefined {
-    return this.#begin(spec, args, context, options, undefined, resolve, reject);
+    return this.#begin(spec, args, context, options, { isBounded: true }, resolve, reject);
   }
 
   /** Calls a routine on one worker and no other. */
@@ -67,7 +75,7 @@ export class RoutineCaller {
     args: readonly unknown[],
     options: CallOptions | undefined,
   ): Promise<unknown> {
-    return this.#call(spec, args, options, member);
+    return this.#call(spec, args, options, { member });
   }
 
   stream(
@@ -80,33 +88,35 @@ export class RoutineCaller {
     return new RemoteGenerator(prefetch, context?.calls, (generator) => {
       const effective = effectiveOptions(spec, context, options);
       if (effective?.signal?.aborted === true) {
+        reportRefusal(spec, context, effective, "cancelled", effective.signal.reason);
         generator.failed(effective.signal.reason);
         return undefined;
       }
-      const call = this.#make(
-        spec,
-        args,
-        context,
-        effective,
-        (value) => generator.returned(value),
-        (failure) => generator.failed(failure),
-      );
-      call.stream = generator;
-      this.#submit(call, undefined);
+      let call: Call;
+      try {
+        call = this.#make(
+          spec,
+          args,
+          context,
+          effective,
+          (value) => generator.returned(value),
+          (failure) => generator.failed(failure),
+        );
+        call.stream = generator;
+        this.#submit(call, {});
+      } catch (error) {
+        reportRefusal(spec, context, effective, "threw", error);
+        throw error;
+      }
       // A generator's steps are observed one by one.
       attend(call, undefined, effective);
       return call;
     });
   }
 
-  #call(
-    spec: RoutineSpec,
-    args: readonly unknown[],
-    options: CallOptions | undefined,
-    member: Member | undefined,
-  ): Promise<unknown> {
+  #call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined, way: Way): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      this.#begin(spec, args, currentCallContext(), options, member, resolve, reject);
+      this.#begin(spec, args, currentCallContext(), options, way, resolve, reject);
     }).then(undefined, throwAtCallSite);
   }
 
@@ -115,30 +125,32 @@ export class RoutineCaller {
     args: readonly unknown[],
     context: CallContext | undefined,
     options: CallOptions | undefined,
-    member: Member | undefined,
+    way: Way,
     resolve: (value: unknown) => void,
     reject: (failure: unknown) => void,
   ): Call | undefined {
+    const effective = effectiveOptions(spec, context, options);
     try {
-      const effective = effectiveOptions(spec, context, options);
       if (effective?.signal?.aborted === true) {
+        reportRefusal(spec, context, effective, "cancelled", effective.signal.reason);
         reject(effective.signal.reason);
         return undefined;
       }
       const call = this.#make(spec, args, context, effective, resolve, reject);
-      this.#submit(call, member);
+      this.#submit(call, way);
       attend(call, context, effective);
       return call;
     } catch (error) {
+      reportRefusal(spec, context, effective, "threw", error);
       reject(fromCaller(error));
       return undefined;
     }
   }
 
   /** A call that nobody takes ends, and leaves nothing behind. */
-  #submit(call: Call, member: Member | undefined): void {
+  #submit(call: Call, { member, isBounded }: Way): void {
     try {
-      if (member === undefined) this.#scheduler.submit(call);
+      if (member === undefined) this.#scheduler.submit(call, isBounded);
       else void new DirectCall(member).send(call);
     } catch (error) {
       call.discard();

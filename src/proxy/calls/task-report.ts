@@ -1,79 +1,93 @@
-import { type Call, type CallEnd, type CallWatcher, taskId } from "../../call/index.ts";
+import { type Call, type CallEnd, type CallWatcher, nextSequence, taskId } from "../../call/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { processId } from "../../functions/index.ts";
-import { emitTaskEvent, type TaskEvent, type TaskEventType, type TaskOutcome } from "../../telemetry/index.ts";
+import type { CallContext, CallOptions, RoutineSpec } from "../../routine/index.ts";
+import { areTasksObserved, type TaskOutcome, TaskStages } from "../../telemetry/index.ts";
 
-/**
- * Tells those who observe tasks of the stages of one call, each that applies once and in order. Times are those of this
- * process: when it made the call, and when it learnt of the rest.
- */
+/** A worker may report that time is over before this process does. */
+const TIMER_SLACK_MS = 2;
+
+/** Tells those who observe tasks of the stages of one call, as this process learns of them. */
 export class TaskReport implements CallWatcher {
-  readonly #task: TaskEvent["task"];
-  readonly #created = performance.now();
-  #worker: string | undefined;
-  #started: number | undefined;
-  /** The code is in a step, as far as is known here. */
-  #isInside = false;
+  readonly #stages: TaskStages;
+  readonly #isStream: boolean;
+  readonly #timeout: number | undefined;
 
   constructor({ sequence, route, extras, stream }: Call) {
-    this.#task = Object.freeze({
-      id: taskId(processId, sequence),
-      ...(extras?.caller === undefined ? {} : { caller: extras.caller }),
-      name: route.name,
-      tag: route.name,
-      ...(extras?.key === undefined ? {} : { key: extras.key }),
-      kind: stream === undefined ? "call" : "stream",
-    });
-    this.#emit("task-created");
+    this.#isStream = stream !== undefined;
+    this.#timeout = extras?.timeout;
+    this.#stages = stagesOf(sequence, route.name, this.#isStream, extras?.caller, extras?.key);
+    this.#stages.created();
   }
 
   started({ recipient }: Call): void {
-    if (this.#started !== undefined) return;
-    this.#worker = recipient?.uid;
-    this.#started = performance.now();
-    this.#emit("task-scheduled");
-    this.#enter();
+    const stages = this.#stages;
+    if (recipient === undefined) return;
+    stages.scheduled(recipient.uid);
+    stages.enter();
+  }
+
+  asked(): void {
+    if (this.#stages.startedAt !== undefined) this.#stages.enter();
   }
 
   yielded(): void {
-    this.#enter();
-    this.#leave();
+    this.#stages.enter();
+    this.#stages.leave();
   }
 
   ended(_call: Call, how: CallEnd, error: unknown): void {
-    const ended = performance.now();
-    const started = this.#started;
-    if (how === "done" && this.#task.kind === "stream") this.#enter();
-    this.#leave();
-    this.#emit("task-completed", {
-      outcome: outcomeOf(how, error),
-      ...(how === "done" ? {} : { error }),
-      queued: (started ?? ended) - this.#created,
-      ran: started === undefined ? 0 : ended - started,
-      total: ended - this.#created,
-    });
+    const stages = this.#stages;
+    const outcome = this.#outcomeOf(how, error);
+    // The end of a generator is the answer to a step.
+    if (this.#isStream && stages.startedAt !== undefined && (outcome === "returned" || outcome === "threw")) {
+      stages.enter();
+    }
+    stages.completed(outcome, error);
   }
 
-  #enter(): void {
-    if (this.#isInside) return;
-    this.#isInside = true;
-    this.#emit("task-started");
+  #outcomeOf(how: CallEnd, error: unknown): TaskOutcome {
+    if (how === "done") return "returned";
+    if (how === "lost") return "lost";
+    if (!(error instanceof TaskTimeout)) return how === "failed" ? "threw" : "cancelled";
+    return how === "cancelled" || this.#isOutOfTime() ? "timed-out" : "threw";
   }
 
-  #leave(): void {
-    if (!this.#isInside) return;
-    this.#isInside = false;
-    this.#emit("task-stopped");
-  }
-
-  #emit(type: TaskEventType, more: Partial<TaskEvent> = {}): void {
-    const worker = this.#worker;
-    emitTaskEvent({ type, task: this.#task, ...(worker === undefined ? {} : { worker }), time: Date.now(), ...more });
+  /** A task that threw a `TaskTimeout`, of a call that it made itself, may have had time left. */
+  #isOutOfTime(): boolean {
+    const { startedAt } = this.#stages;
+    if (this.#timeout === undefined || startedAt === undefined) return false;
+    return performance.now() - startedAt > this.#timeout - TIMER_SLACK_MS;
   }
 }
 
-function outcomeOf(how: CallEnd, error: unknown): TaskOutcome {
-  if (how === "done") return "returned";
-  if (error instanceof TaskTimeout) return "timed-out";
-  return how === "failed" ? "threw" : how;
+/** Tells those who observe tasks of a call that ended where it was made: no worker ever had it. */
+export function reportRefusal(
+  spec: RoutineSpec,
+  context: CallContext | undefined,
+  options: CallOptions | undefined,
+  outcome: "threw" | "cancelled",
+  error: unknown,
+): void {
+  if (!areTasksObserved()) return;
+  const stages = stagesOf(nextSequence(), spec.name, spec.streams, context?.task?.id, options?.key);
+  stages.created();
+  stages.completed(outcome, error);
+}
+
+function stagesOf(
+  sequence: number,
+  name: string,
+  isStream: boolean,
+  caller: string | undefined,
+  key: string | undefined,
+): TaskStages {
+  return new TaskStages({
+    id: taskId(processId, sequence),
+    ...(caller === undefined ? {} : { caller }),
+    name,
+    tag: name,
+    ...(key === undefined ? {} : { key }),
+    kind: isStream ? "stream" : "call",
+  });
 }

@@ -47,6 +47,8 @@ export class Membership {
   readonly #evictions = new Evictions((worker) => this.#admit(worker));
   /** Versions of workers that were left out because this one cannot talk to them, by uid. */
   readonly #incompatible = new Map<string, string>();
+  /** Why workers that the pool itself started are lost for good, by uid. */
+  readonly #lost = new Map<string, Error>();
   /** Uids of workers whose life the pool itself follows. */
   readonly #own = new Set<string>();
   /** Uids of members that count towards the lease. */
@@ -86,14 +88,14 @@ export class Membership {
     emitWorkerEvent("worker-evicted", member.metadata, reason);
   }
 
-  /** Why workers that were found are no members: because of what they answered, or of the version that they have. */
+  /** Why workers are no members: because of what they answered, of the version that they have, or of how they ended. */
   absences(): Error[] {
     const versions = Array.from(
       this.#incompatible,
       ([uid, version]) =>
         new VersionMismatch(`worker ${uid} was left out: ${versionProblem(version)}`, StatusCode.FAILED_PRECONDITION),
     );
-    return [...this.#evictions.reasons(), ...versions];
+    return [...this.#evictions.reasons(), ...versions, ...this.#lost.values()];
   }
 
   /** A member as other processes should know it: with the address that it is announced under, if it is. */
@@ -112,6 +114,11 @@ export class Membership {
   abandon(uid: string): void {
     this.#announced.delete(uid);
     this.remove(uid, true);
+  }
+
+  /** A worker that the pool itself started is lost for good. */
+  lose(uid: string, reason: Error): void {
+    this.#lost.set(uid, reason);
   }
 
   /** Takes a worker out. `gone`: it no longer exists, so its connection is closed at once. */

@@ -64,6 +64,28 @@ describe("a roster", () => {
     expect(readRosterNews(pool.describe(known) ?? Buffer.alloc(0))).toMatchObject({ isComplete: true });
   });
 
+  it("counts in a copy what is kept of what it was told", () => {
+    const pool = new Roster();
+    const copy = new Roster(pool.id);
+    const empty = copy.size;
+    pool.admit(worker("a"));
+    let known = tell(pool, copy, 0);
+    const one = copy.size;
+    expect(one).toBeGreaterThan(empty + 50);
+    for (let i = 0; i < 100; i++) {
+      pool.admit(worker("b"));
+      pool.admit(worker("a", "x"));
+      known = tell(pool, copy, known);
+      pool.dismiss("b");
+      pool.admit(worker("a"));
+      known = tell(pool, copy, known);
+    }
+    expect(copy.size).toBe(one);
+    pool.dismiss("a");
+    tell(pool, copy, known);
+    expect(copy.size).toBe(empty);
+  });
+
   it("is not set back by news that are older", () => {
     const pool = new Roster();
     pool.admit(worker("a"));

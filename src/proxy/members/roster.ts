@@ -29,6 +29,8 @@ export interface RosterNews {
   /** The list names every member; members that are not in it are none. */
   readonly isComplete: boolean;
   readonly members: readonly WorkerMetadata[];
+  /** How many characters the members take as they travel, by uid. */
+  readonly sizes: ReadonlyMap<string, number>;
   /** Uids of workers that are no longer members. */
   readonly removed: readonly string[];
   /** Most calls that may wait for room. */
@@ -59,6 +61,9 @@ export class Roster implements PoolReference {
   /** Told of each change. */
   changed: (() => void) | undefined;
   readonly #members = new Map<string, WorkerMetadata>();
+  /** Of a copy: the sizes of the members that it was told of. */
+  readonly #sizes = new Map<string, number>();
+  #size = 0;
   /** Uids in the order in which they changed; the last one made the current version. */
   readonly #changes: string[] = [];
   readonly #listeners = new Set<RosterListener>();
@@ -83,6 +88,11 @@ export class Roster implements PoolReference {
     return this.#members;
   }
 
+  /** Of a copy: how many characters it was told that still count. */
+  get size(): number {
+    return this.#size + this.id.length + (this.refusal?.length ?? 0);
+  }
+
   /** Adds a member, or replaces what is known of it. */
   admit(worker: WorkerMetadata): void {
     this.#members.set(worker.uid, worker);
@@ -102,14 +112,18 @@ export class Roster implements PoolReference {
   }
 
   /** Follows what another process says, unless this roster is as new. */
-  apply({ version, isComplete, members, removed, maxPending, refusal }: RosterNews): void {
+  apply({ version, isComplete, members, sizes, removed, maxPending, refusal }: RosterNews): void {
     if (version <= this.#version) return;
     const present = new Set(members.map(({ uid }) => uid));
     const gone = isComplete ? [...this.#members.keys()].filter((uid) => !present.has(uid)) : removed;
     this.maxPending = maxPending;
     this.refusal = refusal;
-    for (const uid of gone) if (this.#members.delete(uid)) this.#tell(uid, undefined);
+    for (const uid of gone) {
+      this.#resize(uid, 0);
+      if (this.#members.delete(uid)) this.#tell(uid, undefined);
+    }
     for (const worker of members) {
+      this.#resize(worker.uid, sizes.get(worker.uid) ?? 0);
       this.#members.set(worker.uid, worker);
       this.#tell(worker.uid, worker);
     }
@@ -149,6 +163,12 @@ export class Roster implements PoolReference {
     const maxPending = Number.isFinite(this.maxPending) ? this.maxPending : undefined;
     const json = { id, version, isComplete, members: members.map(workerToJson), removed, maxPending, refusal };
     return Buffer.from(JSON.stringify(json), "utf8");
+  }
+
+  #resize(uid: string, size: number): void {
+    this.#size += size - (this.#sizes.get(uid) ?? 0);
+    if (size === 0) this.#sizes.delete(uid);
+    else this.#sizes.set(uid, size);
   }
 
   #note(uid: string): void {
@@ -201,11 +221,19 @@ export function readRosterNews(bytes: Uint8Array): RosterNews {
   ) {
     throw new UnexpectedResponse("a task came with a list of workers that this version does not understand");
   }
+  const sizes = new Map<string, number>();
+  const read = members.flatMap((member: unknown) => {
+    const { worker } = workerFromJson(member);
+    if (worker === undefined) return [];
+    sizes.set(worker.uid, JSON.stringify(member).length);
+    return [worker];
+  });
   return {
     id,
     version,
     isComplete,
-    members: members.flatMap((member: unknown) => workerFromJson(member).worker ?? []),
+    members: read,
+    sizes,
     removed: removed.filter((uid): uid is string => typeof uid === "string"),
     maxPending: maxPending ?? Number.POSITIVE_INFINITY,
     refusal,

@@ -134,7 +134,7 @@ function nobodyLeft({ refusals, lostBefore }: Call, absences: readonly Error[]):
     refusals !== undefined
       ? "every worker refused it"
       : absences.length > 0
-        ? "every worker that was found was put out"
+        ? "none of the workers that were found or started is left"
         : "no workers are known";
   return noWorkers(reason, [...errors]);
 }

@@ -6,13 +6,14 @@ import {
 } from "../../balancing/index.ts";
 import { type Call, CallGroup, type CallOwner, type Tally } from "../../call/index.ts";
 import type { LinkListener } from "../../connection/index.ts";
-import { PoolSaturated, TransientRpcError } from "../../errors.ts";
+import { TransientRpcError } from "../../errors.ts";
 import { Connector, DepartedWorkers, type Member, type MemberLink, ReturningWorkers } from "../members/index.ts";
 import { reportAttempts } from "./attempt-report.ts";
 import { CallQueue } from "./call-queue.ts";
 import { DelegatedPlacement } from "./delegated-placement.ts";
 import { DispatchedPlacement } from "./dispatched-placement.ts";
 import { EligibleWorkers } from "./eligible-workers.ts";
+import { PendingLimit } from "./pending-limit.ts";
 import type { Placement } from "./placement.ts";
 import { Placements } from "./placements.ts";
 import { Prospects } from "./prospects.ts";
@@ -60,6 +61,8 @@ export class Scheduler implements CallOwner, LinkListener {
   readonly #connector = new Connector(this.members, (member, error) => this.#unreachable(member, error));
   readonly #prospects: Prospects;
   readonly #placements: Placements;
+  /** Undefined where any number of calls may wait. */
+  readonly #pending: PendingLimit | undefined;
   #scheduled = false;
   /** `again`: there may be more room since handing out began. */
   #handingOut: "no" | "yes" | "again" = "no";
@@ -72,6 +75,8 @@ export class Scheduler implements CallOwner, LinkListener {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     const { members, eligible } = this;
+    const { maxPending } = options;
+    this.#pending = Number.isFinite(maxPending) ? new PendingLimit(maxPending, members) : undefined;
     this.returning = new ReturningWorkers(options.returns ?? (() => false), () => this.#missed());
     this.#prospects = new Prospects(members, eligible, this.returning, options.absences ?? (() => []));
     this.#placements = new Placements({
@@ -127,16 +132,17 @@ export class Scheduler implements CallOwner, LinkListener {
     this.#failIfHopeless();
   }
 
-  /** Takes a call. Throws `PoolSaturated` when too many wait already, and `NoWorkersAvailable` when it needs tags that no worker has. */
-  submit(call: Call): void {
+  /**
+   * Takes a call. Throws `PoolSaturated` when too many wait already, and `NoWorkersAvailable` when it needs tags that no
+   * worker has. `isBounded`: whoever makes it bounds how many there are, and any number may wait.
+   */
+  submit(call: Call, isBounded = false): void {
     const unfit = this.#state === "open" ? this.#prospects.ofNeeds(call) : undefined;
     if (unfit !== undefined) throw unfit;
-    const { queued } = this;
-    if (queued >= this.#options.maxPending && !this.#hasRoom()) {
-      throw new PoolSaturated(
-        `${queued} calls wait for a worker and maxPending is ${this.#options.maxPending}: ` +
-          "await some before making more, or use pool.map, which bounds what is in flight",
-      );
+    const pending = this.#pending;
+    if (pending !== undefined) {
+      if (isBounded) pending.exempt(call);
+      else pending.check(this.queued, this.#runs.isFull(this.#placements.progress), this.#state === "collecting");
     }
     call.waitAt(this);
     if (call.extras?.needs === undefined && call.route.language === undefined) this.#queue.push(call);
@@ -319,12 +325,6 @@ export class Scheduler implements CallOwner, LinkListener {
     if (this.#scheduled) return;
     this.#scheduled = true;
     process.nextTick(this.#distributeNow);
-  }
-
-  #hasRoom(): boolean {
-    if (this.#runs.isFull(this.#placements.progress)) return false;
-    for (const member of this.members.values()) if (member.roomiest() !== undefined) return true;
-    return false;
   }
 
   #unreachable(member: Member, error: Error): void {

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { ALIGNMENT } from "./binary-layout.ts";
 import type { BinaryData } from "./binary-reader.ts";
 
@@ -38,7 +39,7 @@ export class DataInMemory implements BinaryData {
     if (!this.#owned || length < SHARED_SIZE) return undefined;
     const { buffer, byteOffset } = this.#bytes;
     const offset = byteOffset + this.#start + at;
-    return offset % ALIGNMENT === 0 && buffer instanceof ArrayBuffer ? { buffer, offset } : undefined;
+    return offset % ALIGNMENT === 0 && types.isArrayBuffer(buffer) ? { buffer, offset } : undefined;
   }
 }
 

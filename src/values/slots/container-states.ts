@@ -18,6 +18,7 @@ export const ordinaryState: InternalState = {
   prototype: (variant) => (variant === 0 ? Object.prototype : undefined),
   writeShell: () => {},
   readShell: () => ({}),
+  summary: () => undefined,
 };
 
 /** Arrays that are sparse, closed, or have more than elements. */
@@ -28,6 +29,8 @@ export const arrayState: InternalState<unknown[]> = {
   prototype: (variant) => (variant === 0 ? Array.prototype : undefined),
   writeShell: () => {},
   readShell: () => [],
+  // All that an array has are properties.
+  summary: () => undefined,
   writeBody(writer, array) {
     const integrity = integrityOf(array);
     const keys = Reflect.ownKeys(array).filter((key) => isOpenElement(array, key, integrity));

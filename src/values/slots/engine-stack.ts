@@ -1,3 +1,4 @@
+import { withStackLimit } from "../../checks/index.ts";
 import { ownProperty, type Property } from "../own-property.ts";
 
 const sample = {};
@@ -12,12 +13,6 @@ export function isEngineStack(property: Property): boolean {
 
 /** Gives an object a `stack` as the engine does, of whatever kind that is here. */
 export function setEngineStack(object: object, stack: unknown): void {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0;
-  try {
-    Error.captureStackTrace(object);
-  } finally {
-    Error.stackTraceLimit = limit;
-  }
+  withStackLimit(0, () => Error.captureStackTrace(object));
   Reflect.set(object, "stack", stack);
 }

@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { withStackLimit } from "../../checks/index.ts";
 import { MalformedPayload } from "../bytes/index.ts";
 import { type FunctionPort, ShippingError } from "../function-port.ts";
 import { builtInGetter, constructorOf, ownProperty } from "../own-property.ts";
@@ -109,16 +110,10 @@ function isDomException(value: object): value is DOMException {
 
 /** An object with no own properties, and no time spent on a stack that would be replaced. */
 function bare<T extends object>(make: () => T): T {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0;
-  try {
-    const error = make();
-    for (const key of Reflect.ownKeys(error)) {
-      if (!Reflect.deleteProperty(error, key))
-        throw new MalformedPayload("an error has a property that cannot be removed");
-    }
-    return error;
-  } finally {
-    Error.stackTraceLimit = limit;
+  const error = withStackLimit(0, make);
+  for (const key of Reflect.ownKeys(error)) {
+    if (!Reflect.deleteProperty(error, key))
+      throw new MalformedPayload("an error has a property that cannot be removed");
   }
+  return error;
 }

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
 import { Refusal } from "../refusal.ts";
@@ -87,7 +88,7 @@ function piecesOf(blob: Blob): ArrayBuffer[] | undefined {
     let answer: number | undefined;
     call(reader, "pull", (status: number, piece: unknown) => {
       answer = status;
-      if (piece instanceof ArrayBuffer) pieces.push(piece);
+      if (types.isArrayBuffer(piece)) pieces.push(piece);
     });
     if (answer === 0) return pieces;
     if (answer === undefined || answer < 0) return undefined;

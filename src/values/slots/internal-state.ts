@@ -27,6 +27,8 @@ export interface InternalState<T extends object = object> {
   present?(port: FunctionPort, value: T, key: string | symbol, property: Property): Property;
   /** What the state refers to, with how to say so in the path to it; for those that no other part of the codec knows. */
   leads?(value: T): readonly { readonly label: string; readonly value: unknown }[];
+  /** The state as one value, which is another one when the state has changed; for those that can be compared so. */
+  summary?(value: T): unknown;
   /** An object that comes with `value` of that variant and may be referred to as well. */
   companion?(value: T, variant: number): object | undefined;
 }

@@ -52,6 +52,15 @@ export function internalStateOf(value: object): InternalState {
   return states.find((state) => state.is(value)) ?? platformStateOf(value) ?? ordinaryState;
 }
 
+/**
+ * Tells what the internal state of an object is at any time, as one value to compare; undefined when it has a state that
+ * cannot be compared so.
+ */
+export function stateSummary(value: object): (() => unknown) | undefined {
+  const state = internalStateOf(value);
+  return state.summary === undefined ? undefined : () => state.summary?.(value);
+}
+
 /** The internal state with this number; undefined when there is none. */
 export function internalStateNumbered(number: number): InternalState | undefined {
   return statesByNumber.get(number);

@@ -55,6 +55,7 @@ export const intlState: InternalState = {
     }
     return made;
   },
+  summary: () => undefined,
 };
 
 /** `Intl.Locale`s. */

@@ -21,6 +21,7 @@ export const textEncoderState: InternalState<TextEncoder> = {
   prototype: (variant) => (variant === 0 ? TextEncoder.prototype : undefined),
   writeShell: () => {},
   readShell: () => new TextEncoder(),
+  summary: () => undefined,
   implies: (_encoder, key) => isKeyOfEncoder(key),
 };
 

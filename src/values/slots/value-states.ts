@@ -12,6 +12,7 @@ export const dateState: InternalState<Date> = {
   prototype: (variant) => (variant === 0 ? Date.prototype : undefined),
   writeShell: (writer, date) => writer.float64(Date.prototype.getTime.call(date)),
   readShell: (reader) => new Date(reader.float64()),
+  summary: (date) => Date.prototype.getTime.call(date),
 };
 
 /** Regular expressions. `lastIndex` is a property and travels as one unless it is 0. */
@@ -38,6 +39,7 @@ export const regExpState: InternalState<RegExp> = {
       );
     }
   },
+  summary: (expression) => `/${String(sourceOf(expression))}/${flagsOf(expression)}`,
   implies: (_expression, key, property) => key === "lastIndex" && property.value === 0 && property.writable === true,
 };
 
@@ -62,6 +64,7 @@ export const boxState: InternalState = {
       throw new MalformedPayload("a boxed primitive in the payload is of another type");
     return value;
   },
+  summary: () => undefined,
   implies(value, key) {
     if (!types.isStringObject(value)) return false;
     const index = arrayIndex(key);

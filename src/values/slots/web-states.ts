@@ -52,6 +52,7 @@ export const urlState: InternalState<URL> = {
       throw new MalformedPayload(`the payload holds an invalid URL: ${href}`, { cause: error });
     }
   },
+  summary: (url) => hrefOf(url),
   companion: (url, variant) => (variant === PARAMS_WITH_IT ? paramsOf(url) : undefined),
 };
 
@@ -62,6 +63,7 @@ export const searchParamsState: InternalState<URLSearchParams> = {
   variant: () => 0,
   prototype: (variant) => (variant === 0 ? URLSearchParams.prototype : undefined),
   writeShell: (writer, params) => writer.string(stringOf(params)),
+  summary: stringOf,
   readShell(reader) {
     const carrier = new URL("carrier:");
     carrier.search = reader.text();
@@ -97,6 +99,7 @@ export const headersState: InternalState<Headers> = {
     }
     return headers;
   },
+  summary: (headers) => JSON.stringify(entriesOf(headers)),
 };
 
 function carrierOf(params: unknown): URL {

@@ -181,9 +181,9 @@ export class LocalWorker extends Worker {
   }
 
   #directory(): PoolDirectory {
-    if (this.#placement.directory !== undefined) return this.#placement.directory;
-    this.#own ??= new PoolDirectory();
-    return this.#own;
+    const directory = this.#placement.directory ?? (this.#own ??= new PoolDirectory());
+    directory.restore();
+    return directory;
   }
 
   #listenAddress(directory: PoolDirectory): ListenAddress {

@@ -98,12 +98,10 @@ export class ResilientWorker extends LocalWorker {
   #giveUp(reason: string, lastWords: string): void {
     this.#state = "over";
     const { crashLimit, window } = this.#policy;
-    process.emitWarning(
-      `worker ${this.uid} crashed ${crashLimit} times within ${window} ms and is not started again: ${reason}\n${lastWords}`,
-      "WoolWarning",
-    );
+    const story = `crashed ${crashLimit} times within ${window} ms and is not started again: ${reason}\n${lastWords}`;
+    process.emitWarning(`worker ${this.uid} ${story}`, "WoolWarning");
     const { metadata } = this;
-    if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason, final: true });
+    if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason: `it ${story}`, final: true });
   }
 
   #isOver(): boolean {

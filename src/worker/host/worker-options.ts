@@ -39,7 +39,10 @@ export interface WorkerOptions {
   readonly setup?: () => unknown;
   /** Added to the environment of the process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Options for the Node.js executable. Default: none; those of this process are not passed on. */
+  /**
+   * Options for the Node.js executable. Default: none. Of those of this process only `--conditions` and
+   * `--preserve-symlinks` are passed on, so that modules are found in the same files.
+   */
   readonly execArgv?: readonly string[];
   /** Limits of each task thread, as for `node:worker_threads`. */
   readonly resourceLimits?: ResourceLimits;

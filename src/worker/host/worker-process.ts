@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
+import { errorCode, messageOf } from "../../checks/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import { cleanUpAtExit } from "../../host/index.ts";
@@ -62,17 +63,7 @@ export class WorkerProcess {
   #watchdog: ProcessWatchdog | undefined;
 
   constructor(options: SpawnOptions) {
-    const child = spawn(process.execPath, [...options.execArgv, options.file], {
-      stdio: ["ignore", "pipe", "pipe", "pipe"],
-      env: { ...process.env, ...options.env },
-      // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not on
-      // Linux, which gives each session its own share of the processor: that costs a third of the calls per second. There
-      // workers ignore such signals: see terminal.ts.
-      detached: process.platform !== "win32" && process.platform !== "linux",
-      windowsHide: true,
-    });
-    // Node.js makes no streams when the process has no descriptors left for them, and emits the error later.
-    if ((child.stdio as unknown) === undefined) throw outOfFiles(child);
+    const child = spawnWorker(options);
     this.#child = child;
     this.#cancelGrace = options.cancelGrace;
     this.pid = child.pid;
@@ -227,6 +218,43 @@ export class ProcessWatchdog {
   close(): void {
     clearInterval(this.#timer);
   }
+}
+
+/**
+ * The options of Node.js that decide which files modules are found in: with others a worker would run other code than the
+ * program. Nothing else is passed on.
+ */
+export function moduleOptions(execArgv: readonly string[]): string[] {
+  return execArgv.flatMap((option, at) => {
+    if (/^(?:--conditions=|-C=|--preserve-symlinks$)/.test(option)) return [option];
+    const value = execArgv[at + 1];
+    return /^(?:--conditions|-C)$/.test(option) && value !== undefined ? [`--conditions=${value}`] : [];
+  });
+}
+
+/** @throws WorkerStartError when this process may not start another one */
+function spawnWorker(options: SpawnOptions): ChildProcess {
+  let child: ChildProcess;
+  try {
+    child = spawn(process.execPath, [...moduleOptions(process.execArgv), ...options.execArgv, options.file], {
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+      env: { ...process.env, ...options.env },
+      // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not on
+      // Linux, which gives each session its own share of the processor: that costs a third of the calls per second. There
+      // workers ignore such signals: see terminal.ts.
+      detached: process.platform !== "win32" && process.platform !== "linux",
+      windowsHide: true,
+    });
+  } catch (error) {
+    const isForbidden = errorCode(error) === "ERR_ACCESS_DENIED";
+    const reason = isForbidden
+      ? "the permission model of Node.js does not allow it. Start the program with --allow-child-process, too"
+      : messageOf(error);
+    throw new WorkerStartError(`a worker process cannot be started: ${reason}`, { cause: error });
+  }
+  // Node.js makes no streams when the process has no descriptors left for them, and emits the error later.
+  if ((child.stdio as unknown) === undefined) throw outOfFiles(child);
+  return child;
 }
 
 function outOfFiles(child: ChildProcess): WorkerStartError {

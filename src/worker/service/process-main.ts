@@ -65,6 +65,7 @@ async function start(config: ProcessConfig): Promise<void> {
       about: config.about,
       threads: config.threads,
       maxConcurrency: config.maxConcurrency,
+      maxSessions: limits.maxSessions,
       resourceLimits: config.resourceLimits,
       credentials,
       thread: {

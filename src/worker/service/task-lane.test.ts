@@ -123,7 +123,7 @@ describe("TaskLane", () => {
     thread().keepsUp = false;
     lane.hand(session, second, 0, second.length);
     thread().events.lost("it crashed");
-    expect(lost).toEqual([["it crashed", new Map([[1, [2]]])]]);
+    expect(lost).toEqual([["it crashed", new Map([[1, [2]]]), undefined]]);
     expect(session.isRead).toBe(true);
   });
 
@@ -134,8 +134,10 @@ describe("TaskLane", () => {
     const message = task(1);
     lane.hand(new FakeSession(1), message, 0, message.length);
     expect(threads.map(({ handed }) => handed.length)).toEqual([0, 1]);
+    thread().board.occupy(1, 7, Number.POSITIVE_INFINITY);
     thread().events.lost("it crashed, too");
-    expect(lost.at(-1)).toEqual(["it crashed, too", new Map([[1, [1]]])]);
+    const culprit = expect.objectContaining({ session: 1, id: 7 });
+    expect(lost.at(-1)).toEqual(["it crashed, too", new Map([[1, [1]]]), culprit]);
   });
 
   it.each([

@@ -1,11 +1,13 @@
 import { CancelField, FrameReader, LAST_REQUEST_FIELD, RequestField } from "../../wire/index.ts";
-import { SESSION_PREFIX_BYTES, type ThreadBoard, type ToThread } from "../shared/index.ts";
+import { SESSION_PREFIX_BYTES, type TaskOfSession, type ThreadBoard, type ToThread } from "../shared/index.ts";
 import type { TaskThread, TaskThreadEvents } from "./task-thread.ts";
 import { ThreadWatchdog } from "./thread-watchdog.ts";
 import { UntakenMessages } from "./untaken-messages.ts";
 
 /** The first byte of a message that begins with a cancellation. */
 const CANCEL_TAG = (RequestField.cancel << 3) | 2;
+/** Most cancellations in a message that are looked at: this thread has others to answer. */
+const MOST_NOTED = 100_000;
 /** How long the output of a task thread is waited for when it ends, in milliseconds. */
 const LAST_OUTPUT_MS = 1000;
 /** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
@@ -26,8 +28,9 @@ export interface TaskLaneEvents
    * The thread ended without being asked to. All sessions of the lane are over.
    *
    * @param untaken - ids of the tasks that it has not taken in and so certainly not run, by session
+   * @param culprit - the task whose code ended it, if that is certain
    */
-  lost(reason: string, untaken: ReadonlyMap<number, readonly number[]>): void;
+  lost(reason: string, untaken: ReadonlyMap<number, readonly number[]>, culprit: TaskOfSession | undefined): void;
 }
 
 /** A task thread and its successors, one at a time: hands messages over, watches the thread, and holds up callers. */
@@ -138,31 +141,31 @@ export class TaskLane {
       },
       settled: () => this.#settled(),
       caughtUp: () => this.#letGoOn(),
-      lost: (reason) => this.#lost(reason),
+      lost: (reason) => this.#lost(reason, this.board.occupying),
     });
   }
 
   #watch(): ThreadWatchdog {
     const thread = this.#thread;
-    return new ThreadWatchdog(thread, (reason) => {
+    return new ThreadWatchdog(thread, ({ reason, task }) => {
       // Only when it has ended is it certain what it has not taken in.
-      void thread.terminate().then(() => this.#lost(reason));
+      void thread.terminate().then(() => this.#lost(reason, task));
     });
   }
 
-  #lost(reason: string): void {
+  #lost(reason: string, culprit: TaskOfSession | undefined): void {
     this.#drained();
     this.#settled();
     this.#watchdog.close();
     this.#letGoOn();
-    this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed));
+    this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed), culprit);
   }
 
   /** Cancellations come first in a message, so that they can be seen without reading all of it. */
   #noteCancelled(session: LaneSession, buffer: Buffer, start: number, end: number): void {
     const frame = this.#reader.open(buffer, start, end);
     try {
-      while (frame.next() === RequestField.cancel) {
+      for (let noted = 0; noted < MOST_NOTED && frame.next() === RequestField.cancel; noted++) {
         this.#watchdog.cancelled(session.number, frame.integer(CancelField.id));
       }
     } catch {
@@ -179,7 +182,9 @@ export class TaskLane {
   }
 
   #letGoOn(): void {
-    for (const { stream } of this.#heldUp) stream.resume();
+    const sessions = [...this.#heldUp];
     this.#heldUp.clear();
+    // Each may be held up again at once, by messages of it that had been read before.
+    for (const { stream } of sessions) stream.resume();
   }
 }

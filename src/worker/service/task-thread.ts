@@ -4,6 +4,7 @@ import { asError } from "../../checks/index.ts";
 import { threadEntry } from "../host/index.ts";
 import {
   type FromThread,
+  messageWeight,
   readToEnd,
   type ShippedValue,
   ThreadBoard,
@@ -12,7 +13,7 @@ import {
   within,
 } from "../shared/index.ts";
 
-/** Bytes handed to the thread and not yet taken in, above which reading from callers stops. */
+/** Weight of messages handed to the thread and not yet taken in, above which reading from callers stops. */
 const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /** What the owner of a task thread is told. */
@@ -110,7 +111,7 @@ export class TaskThread {
     return ((this.#posted - this.board.consumed) | 0) < INCOMING_LIMIT_BYTES;
   }
 
-  /** Bytes handed to the thread so far. Wraps around. */
+  /** Weight of the messages handed to the thread so far. Wraps around. */
   get posted(): number {
     return this.#posted;
   }
@@ -128,7 +129,7 @@ export class TaskThread {
   /** Hands over a message of a caller. The memory is the thread's then. */
   hand(memory: ArrayBuffer): void {
     // A thread that has ended does not take this in, and the count shows that.
-    this.#posted = (this.#posted + memory.byteLength) | 0;
+    this.#posted = (this.#posted + messageWeight(memory.byteLength)) | 0;
     if (this.#state === "ended") return;
     this.#port.postMessage(memory, [memory]);
     this.board.ring();

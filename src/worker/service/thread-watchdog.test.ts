@@ -14,6 +14,7 @@ afterEach(() => {
 function setUp() {
   const board = new ThreadBoard();
   const reasons: string[] = [];
+  const culprits: unknown[] = [];
   const thread = {
     board,
     posted: 0,
@@ -23,13 +24,16 @@ function setUp() {
       if (thread.responds) board.answered = ping;
     },
   };
-  const watchdog = new ThreadWatchdog(thread, (reason) => reasons.push(reason));
-  return { board, reasons, thread, watchdog };
+  const watchdog = new ThreadWatchdog(thread, ({ reason, task }) => {
+    reasons.push(reason);
+    culprits.push(task);
+  });
+  return { board, culprits, reasons, thread, watchdog };
 }
 
 describe("a thread that does not respond", () => {
   it("is given up when the task that it is in is beyond its timeout", () => {
-    const { board, reasons, watchdog } = setUp();
+    const { board, culprits, reasons, watchdog } = setUp();
     board.live = 1;
     board.occupy(1, 5, Date.now() + 3000);
     board.lastDeadline = Date.now() + 3000;
@@ -38,6 +42,7 @@ describe("a thread that does not respond", () => {
     expect(reasons).toEqual([]);
     vi.advanceTimersByTime(LONG_MS);
     expect(reasons).toEqual(["a task blocked it beyond its timeout"]);
+    expect(culprits).toMatchObject([{ session: 1, id: 5 }]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -49,6 +54,17 @@ describe("a thread that does not respond", () => {
     watchdog.cancelled(1, 5);
     vi.advanceTimersByTime(900);
     expect(reasons).toEqual([]);
+    vi.advanceTimersByTime(LONG_MS);
+    expect(reasons).toEqual(["a task that nobody waited for blocked it"]);
+  });
+
+  it("is given up for a cancelled task, however much a greedy caller has cancelled before", () => {
+    const { board, reasons, watchdog } = setUp();
+    board.live = 2;
+    board.occupy(2, 5, Number.POSITIVE_INFINITY);
+    board.lastDeadline = Number.POSITIVE_INFINITY;
+    for (let id = 0; id < 150_000; id++) watchdog.cancelled(1, id);
+    watchdog.cancelled(2, 5);
     vi.advanceTimersByTime(LONG_MS);
     expect(reasons).toEqual(["a task that nobody waited for blocked it"]);
   });
@@ -84,7 +100,7 @@ describe("a thread that does not respond", () => {
       "tasks that nobody waited for blocked it",
     ],
   ] as const)("somewhere in its tasks is given up when %s", (_when, set, reason) => {
-    const { board, reasons, watchdog } = setUp();
+    const { board, culprits, reasons, watchdog } = setUp();
     board.live = 2;
     board.soleSession = 1;
     board.soleTask = -1;
@@ -93,6 +109,7 @@ describe("a thread that does not respond", () => {
     watchdog.wake();
     vi.advanceTimersByTime(LONG_MS);
     expect(reasons).toEqual([reason]);
+    expect(culprits).toEqual([undefined]);
   });
 
   it("is let be while it is in a task that is not overdue, whatever happened to others", () => {
@@ -135,14 +152,15 @@ describe("a thread that does not respond", () => {
   });
 
   it("in its only task is given up when that was cancelled", () => {
-    const { board, reasons, watchdog } = setUp();
+    const { board, culprits, reasons, watchdog } = setUp();
     board.live = 1;
     board.soleSession = 1;
     board.soleTask = 5;
     board.lastDeadline = Number.POSITIVE_INFINITY;
     watchdog.cancelled(1, 5);
     vi.advanceTimersByTime(LONG_MS);
-    expect(reasons).toEqual(["tasks that nobody waited for blocked it"]);
+    expect(reasons).toEqual(["a task that nobody waited for blocked it"]);
+    expect(culprits).toEqual([{ session: 1, id: 5 }]);
   });
 });
 

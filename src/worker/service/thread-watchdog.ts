@@ -1,15 +1,17 @@
-import type { ThreadBoard } from "../shared/index.ts";
+import type { TaskOfSession, ThreadBoard } from "../shared/index.ts";
 
 /** How long a task may go on in its thread after its time is over or it was cancelled, in milliseconds. */
 const GRACE_MS = 1000;
 /** How long a thread that is suspected may take to show that its event loop turns, in milliseconds. */
 const ANSWER_MS = 500;
 const LOOK_MS = 100;
+/** Most notes on one session: a caller has no more tasks than that. */
+const MOST_NOTES = 100_000;
 
 /** A task thread as its watchdog sees it. */
 export interface WatchedThread {
   readonly board: ThreadBoard;
-  /** Bytes handed to the thread so far. Wraps around. */
+  /** Weight of the messages handed to the thread so far. Wraps around. */
   readonly posted: number;
   /** Asks the thread to show `ping` on its board. */
   ping(ping: number): void;
@@ -22,6 +24,12 @@ interface Unwanted {
   readonly at: number;
 }
 
+/** Why a thread is given up, and the task whose fault that is, if that is certain. */
+export interface Blockage {
+  readonly reason: string;
+  readonly task: TaskOfSession | undefined;
+}
+
 /**
  * Notices a task that blocks its thread although its time is over or nobody waits for it. Only such a task: a thread that is
  * busy for long with a task that is wanted goes on. A thread whose event loop turns takes care of its tasks itself.
@@ -30,18 +38,20 @@ interface Unwanted {
  */
 export class ThreadWatchdog {
   readonly #thread: WatchedThread;
-  readonly #blocked: (reason: string) => void;
+  readonly #blocked: (blockage: Blockage) => void;
   #state: "resting" | "looking" | "over" = "resting";
   #timer: NodeJS.Timeout | undefined;
-  /** What the thread was told that nobody waits for, and may not know yet, in that order. */
-  #unwanted: Unwanted[] = [];
+  /** What the thread was told that nobody waits for, and may not know yet, in that order. By session and task. */
+  readonly #unwanted = new Map<string, Unwanted>();
+  /** How many there are of each session. */
+  readonly #noted = new Map<number, number>();
   #pings = 0;
   /** The ping that the thread has not answered: when it was sent, and how many notes it was sent after. */
   #pinged: { readonly at: number; readonly notes: number } | undefined;
   #suspectedAt: number | undefined;
 
   /** `blocked` is called at most once. */
-  constructor(thread: WatchedThread, blocked: (reason: string) => void) {
+  constructor(thread: WatchedThread, blocked: (blockage: Blockage) => void) {
     this.#thread = thread;
     this.#blocked = blocked;
   }
@@ -67,44 +77,61 @@ export class ThreadWatchdog {
   close(): void {
     clearInterval(this.#timer);
     this.#state = "over";
-    this.#unwanted = [];
+    this.#forget();
   }
 
   #note(unwanted: Unwanted): void {
     if (this.#state === "over") return;
-    this.#unwanted.push(unwanted);
     this.wake();
+    const { session, id } = unwanted;
+    const key = keyOf(session, id);
+    const noted = this.#noted.get(session) ?? 0;
+    if (this.#unwanted.has(key) || (noted >= MOST_NOTES && id !== undefined)) return;
+    this.#unwanted.set(key, unwanted);
+    this.#noted.set(session, noted + 1);
+  }
+
+  /** Forgets the oldest notes. */
+  #forget(count = Number.POSITIVE_INFINITY): void {
+    let left = count;
+    for (const [key, { session }] of this.#unwanted) {
+      if (left-- <= 0) return;
+      this.#unwanted.delete(key);
+      const noted = (this.#noted.get(session) ?? 0) - 1;
+      if (noted > 0) this.#noted.set(session, noted);
+      else this.#noted.delete(session);
+    }
   }
 
   #look(): void {
     const { board, posted } = this.#thread;
     if (this.#pinged !== undefined && board.answered === this.#pings) {
       // What it was told before the ping it knows, and takes care of.
-      this.#unwanted.splice(0, this.#pinged.notes);
+      this.#forget(this.#pinged.notes);
       this.#pinged = undefined;
     }
-    const reason = this.#suspicion(Date.now());
-    if (reason !== undefined) this.#suspect(reason);
+    const blockage = this.#suspicion(Date.now());
+    if (blockage !== undefined) this.#suspect(blockage);
     else {
       this.#suspectedAt = undefined;
       if (board.live === 0 && board.consumed === posted) this.#rest();
-      else if (this.#unwanted.length > 0) this.#ask();
+      else if (this.#unwanted.size > 0) this.#ask();
     }
   }
 
-  #suspect(reason: string): void {
+  #suspect(blockage: Blockage): void {
     const now = performance.now();
     this.#suspectedAt ??= now;
     const { at } = this.#ask();
     if (now - Math.max(at, this.#suspectedAt) < ANSWER_MS) return;
     this.close();
-    this.#blocked(reason);
+    this.#blocked(blockage);
   }
 
   /** Has the thread show that its event loop turns, and that it knows what it was told before. */
   #ask(): { readonly at: number } {
     if (this.#pinged !== undefined) return this.#pinged;
-    this.#pinged = { at: performance.now(), notes: this.#unwanted.length };
+    this.#pinged = { at: performance.now(), notes: this.#unwanted.size };
     this.#thread.ping(++this.#pings);
     return this.#pinged;
   }
@@ -112,32 +139,48 @@ export class ThreadWatchdog {
   #rest(): void {
     clearInterval(this.#timer);
     this.#state = "resting";
-    this.#unwanted = [];
+    this.#forget();
     this.#pinged = undefined;
   }
 
   /** Why the thread should have come back to its event loop by now. */
-  #suspicion(now: number): string | undefined {
+  #suspicion(now: number): Blockage | undefined {
     const { board } = this.#thread;
-    const old = this.#unwanted.filter(({ at }) => now > at + GRACE_MS);
     const occupying = board.occupying;
     if (occupying !== undefined) {
       const { session, id, deadline } = occupying;
-      if (now > deadline + GRACE_MS) return "a task blocked it beyond its timeout";
-      const isUnwanted = old.some((each) => each.session === session && (each.id === undefined || each.id === id));
-      if (isUnwanted) return "a task that nobody waited for blocked it";
-      return undefined;
+      if (now > deadline + GRACE_MS) return { reason: "a task blocked it beyond its timeout", task: occupying };
+      const isUnwanted = this.#isUnwanted(now, session, id) || this.#isUnwanted(now, session, undefined);
+      return isUnwanted ? { reason: "a task that nobody waited for blocked it", task: occupying } : undefined;
     }
     if (board.live === 0) return undefined;
-    if (now > board.lastDeadline + GRACE_MS) return "tasks blocked it beyond their timeouts";
-    return this.#areAllUnwanted(old) ? "tasks that nobody waited for blocked it" : undefined;
+    const task = board.soleTask < 0 ? undefined : { session: board.soleSession, id: board.soleTask };
+    const [who, their] = task === undefined ? ["tasks", "their timeouts"] : ["a task", "its timeout"];
+    if (now > board.lastDeadline + GRACE_MS) return { reason: `${who} blocked it beyond ${their}`, task };
+    return this.#areAllUnwanted(now) ? { reason: `${who} that nobody waited for blocked it`, task } : undefined;
+  }
+
+  /** Whether that was noted so long ago that the thread should know. */
+  #isUnwanted(now: number, session: number, id: number | undefined): boolean {
+    const noted = this.#unwanted.get(keyOf(session, id));
+    return noted !== undefined && now > noted.at + GRACE_MS;
   }
 
   /** Whether that is certain of all live tasks. It never is of tasks of several sessions. */
-  #areAllUnwanted(unwanted: readonly Unwanted[]): boolean {
+  #areAllUnwanted(now: number): boolean {
     const { live, soleSession, soleTask } = this.#thread.board;
-    const ids = new Set(unwanted.filter(({ session }) => session === soleSession).map(({ id }) => id));
-    if (ids.has(undefined)) return true;
-    return soleTask < 0 ? ids.size >= live : ids.has(soleTask);
+    if (this.#isUnwanted(now, soleSession, undefined)) return true;
+    if (soleTask >= 0) return this.#isUnwanted(now, soleSession, soleTask);
+    if ((this.#noted.get(soleSession) ?? 0) < live) return false;
+    let count = 0;
+    for (const { session, id } of this.#unwanted.values()) {
+      if (session === soleSession && this.#isUnwanted(now, session, id)) count++;
+    }
+    return count >= live;
   }
+}
+
+/** Without an id: all tasks of the session. */
+function keyOf(session: number, id: number | undefined): string {
+  return `${session} ${id ?? "all"}`;
 }

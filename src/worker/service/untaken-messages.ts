@@ -5,7 +5,7 @@ interface UntakenMessage {
   readonly buffer: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Bytes that the thread had been handed then, this message included. */
+  /** Weight of what the thread had been handed then, this message included. */
   readonly posted: number;
 }
 
@@ -14,8 +14,8 @@ export class UntakenMessages {
   readonly #messages: UntakenMessage[] = [];
 
   /**
-   * @param posted - bytes that the thread has been handed so far, this message included; wraps around
-   * @param consumed - bytes that it has taken in; wraps around
+   * @param posted - weight of what the thread has been handed so far, this message included; wraps around
+   * @param consumed - weight of what it has taken in; wraps around
    */
   add(session: number, buffer: Buffer, start: number, end: number, posted: number, consumed: number): void {
     this.#forget(consumed);

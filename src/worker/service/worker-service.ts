@@ -9,7 +9,9 @@ import {
   type ListenAddress,
   PREFIX_BYTES,
   type ServerStream,
+  SMALL_REQUEST_BYTES,
   StatusCode,
+  type UnaryHandler,
 } from "../../grpc/index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import { peerIdentity } from "../../security/index.ts";
@@ -36,7 +38,7 @@ import {
   type ThreadConfig,
 } from "../shared/index.ts";
 import { readHello } from "./read-hello.ts";
-import { TaskLane } from "./task-lane.ts";
+import { TaskLane, type TaskLaneEvents } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
 
 /** How a service is set up. */
@@ -47,6 +49,8 @@ export interface WorkerServiceOptions {
   readonly threads: number;
   /** Tasks that may run at once in all threads; 0 for no limit. */
   readonly maxConcurrency: number;
+  /** Sessions that one connection may have at once, for each task thread. */
+  readonly maxSessions: number;
   readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits">;
   readonly resourceLimits: ResourceLimits | undefined;
   /** What tasks call other workers with; nothing if those use no TLS. */
@@ -90,11 +94,14 @@ export class WorkerService {
     this.#credentials = options.credentials;
     const { maxConcurrency } = options;
     this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
-    server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream));
-    server.addUnary("/wool.v1.Worker/Idle", () => encodeIdleResponse(this.idleSeconds()));
+    const maxSessions = options.maxSessions * laneCount(options);
+    server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream), maxSessions);
+    const addUnary = (method: string, handler: UnaryHandler): void =>
+      server.addUnary(`/wool.v1.Worker/${method}`, handler, SMALL_REQUEST_BYTES);
+    addUnary("Idle", () => encodeIdleResponse(this.idleSeconds()));
     const metadata = JSON.stringify({ uid: options.uid, pid: process.pid, ...options.about });
-    server.addUnary("/wool.v1.Worker/Describe", () => encodeDescribeResponse(metadata));
-    server.addUnary("/wool.v1.Worker/Stop", async (request) => {
+    addUnary("Describe", () => encodeDescribeResponse(metadata));
+    addUnary("Stop", async (request) => {
       let timeout: number;
       try {
         timeout = readStopRequest(request);
@@ -197,13 +204,13 @@ export class WorkerService {
           this.#lookAfter(number);
           this.#lanes[number]?.tell({ kind: "look" });
         },
-        lost: (reason, untaken) => this.#lostThread(number, reason, untaken),
+        lost: (...about) => this.#lostThread(number, ...about),
       },
     );
   }
 
   /** A task thread ended by itself: its sessions end with it, and another takes its place. */
-  #lostThread(number: number, reason: string, untaken: ReadonlyMap<number, readonly number[]>): void {
+  #lostThread(number: number, ...[reason, untaken, culprit]: Parameters<TaskLaneEvents["lost"]>): void {
     const lane = this.#lanes[number];
     this.#permits?.reclaim(number);
     this.#lookAfter(number);
@@ -215,7 +222,9 @@ export class WorkerService {
         writeRejected(writer, id, { status: StatusCode.ABORTED, message });
       }
       // In one message: a caller that read of the rejected tasks alone would send them to the same thread again.
-      writeExecutorLost(writer, reason);
+      if (culprit === undefined) writeExecutorLost(writer, reason);
+      else if (culprit.session === session.number) writeExecutorLost(writer, reason, culprit.id);
+      else writeExecutorLost(writer, `${reason} (a task of another caller)`);
       const cut = { limit: Number.POSITIVE_INFINITY, oneKind: session.oneKind };
       for (const part of splitMessage(writer.take(), PREFIX_BYTES, cut)) session.stream.send(part);
       session.stream.end({ code: StatusCode.UNAVAILABLE, message });
@@ -234,11 +243,14 @@ export class WorkerService {
 
   #accept(stream: ServerStream): void {
     let session: ServedSession | undefined;
+    // A hello needs no more.
+    stream.limitMessages(SMALL_REQUEST_BYTES);
     stream.handle({
       message: (buffer, start, end) => {
-        if (session === undefined)
+        if (session === undefined) {
           session = this.#welcome(stream, new FrameReader(LAST_REQUEST_FIELD).open(buffer, start, end));
-        else session.lane.hand(session, buffer, start, end);
+          stream.limitMessages(Number.POSITIVE_INFINITY);
+        } else if (end > start) session.lane.hand(session, buffer, start, end);
       },
       drain: () => {
         if (session !== undefined) this.#reportSent(session);

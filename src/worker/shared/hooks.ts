@@ -1,6 +1,6 @@
 import { acceptDependency, type Dependency } from "../../functions/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
-import { decode, ValueEncoder } from "../../values/index.ts";
+import { decode, PayloadParts, ValueEncoder } from "../../values/index.ts";
 
 /** A hook on its way to a worker, or an error on its way back, as plain data. */
 export interface ShippedValue {
@@ -21,7 +21,7 @@ export function shipThrown(error: unknown): ShippedValue | undefined {
   const encoder = new ValueEncoder();
   try {
     const encoded = encoder.encodeThrown(error);
-    const parts = encoded instanceof Uint8Array ? [encoded] : encoded.parts;
+    const parts = encoded instanceof PayloadParts ? encoded.parts : [encoded];
     return { payload: Buffer.concat(parts).toString("base64"), dependencies: encoder.dependencies };
   } catch {
     return undefined;

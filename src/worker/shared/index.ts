@@ -13,9 +13,10 @@ export { receiveValue, type ShippedValue, shipHook, shipThrown } from "./hooks.t
 export { readToEnd, within, written } from "./output-flush.ts";
 export { importModule, preload, preloadSpecifier } from "./preload.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
-export { ThreadBoard } from "./thread-board.ts";
+export { type TaskOfSession, ThreadBoard } from "./thread-board.ts";
 export {
   type FromThread,
+  messageWeight,
   SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
   type ThreadConfig,

@@ -13,11 +13,15 @@ const OCCUPIED_DEADLINE = 1;
 const LAST_DEADLINE = 2;
 const TIMES = 3;
 
-/** The task whose code a thread is in right now, without having returned to its event loop. */
-export interface OccupyingTask {
+/** Which task of a thread. */
+export interface TaskOfSession {
   readonly session: number;
   /** The task's id in its session. */
   readonly id: number;
+}
+
+/** The task whose code a thread is in right now, without having returned to its event loop. */
+export interface OccupyingTask extends TaskOfSession {
   /** In milliseconds since the epoch; Infinity for none. */
   readonly deadline: number;
 }
@@ -84,9 +88,9 @@ export class ThreadBoard {
     return Atomics.load(this.#integers, BELL);
   }
 
-  /** Adds to the bytes that the thread has taken in. Wraps around. */
-  consume(bytes: number): void {
-    Atomics.add(this.#integers, CONSUMED, bytes);
+  /** Adds to the weight of the messages that the thread has taken in. Wraps around. */
+  consume(weight: number): void {
+    Atomics.add(this.#integers, CONSUMED, weight);
   }
 
   get consumed(): number {

@@ -92,3 +92,11 @@ export interface ThreadConfig {
   /** The thread may poll for messages for a moment before it sleeps. */
   readonly spin: boolean;
 }
+
+/** What a message takes besides its bytes while it waits: small ones take as much memory as this, or more. */
+const MESSAGE_OVERHEAD_BYTES = 1024;
+
+/** How much a message of so many bytes counts for while it waits. */
+export function messageWeight(bytes: number): number {
+  return bytes + MESSAGE_OVERHEAD_BYTES;
+}

@@ -8,6 +8,8 @@ import { type CompleteLimits, type ConnectionLimits, DEFAULT_LIMITS } from "../.
 export interface WorkerLimits extends ConnectionLimits {
   /** Connections at once, beyond which new ones are dropped. Default: 1,000. */
   readonly maxConnections?: number;
+  /** Sessions that one connection may have at once, for each task thread; a caller needs one. Beyond it that call ends. Default: 4. */
+  readonly maxSessions?: number;
   /** Bytes of metadata of a call, 32 for each field besides its text. Beyond it that call ends. Default: 16 KiB. */
   readonly maxMetadataBytes?: number;
   /** Milliseconds in which a new connection must speak TLS and HTTP/2. Default: 10,000. */
@@ -30,6 +32,7 @@ export type CompleteWorkerLimits = CompleteLimits & Required<WorkerLimits>;
 const DEFAULTS: CompleteWorkerLimits = {
   ...DEFAULT_LIMITS,
   maxConnections: 1000,
+  maxSessions: 4,
   maxMetadataBytes: 16 * 1024,
   handshakeTimeout: 10_000,
   requestTimeout: 10_000,
@@ -49,6 +52,7 @@ export const LIMIT_CHECKS: Readonly<Record<keyof WorkerLimits, Check>> = {
   maxEarlyFrames: must.limit(1),
   maxCredit: must.limit(1),
   maxConnections: must.limit(1),
+  maxSessions: must.limit(1),
   maxMetadataBytes: must.limit(1),
   handshakeTimeout: must.duration,
   requestTimeout: must.duration,

@@ -57,6 +57,8 @@ export interface AnnouncedPool {
 
 /** The way to a pool that a session has announced, until the session gives it back. */
 export interface SessionPool extends CallCarrier {
+  /** How many bytes of what sessions have told of it are kept. */
+  readonly size: number;
   release(): void;
 }
 
@@ -88,6 +90,8 @@ export class ExecutorSession {
   readonly routes = new Map<number, RemoteRoutine>();
   /** The ways to the pools that tasks come from, by number. */
   readonly pools = new Map<number, SessionPool>();
+  /** How many bytes they count for, and how many of those are of their balancers. */
+  readonly #poolBytes = new Map<number, { readonly all: number; readonly balancer: number }>();
   readonly tasks = new TaskTable();
   /** Tasks that have been started and have not ended, also those that are no longer the session's. */
   live = 0;
@@ -105,7 +109,7 @@ export class ExecutorSession {
   #earlyFrames = 0;
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
   readonly #encoder: ValueEncoder;
-  readonly received = new ReceivedDependencies((dependency) => acceptDependency(dependency));
+  readonly received: ReceivedDependencies;
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
   #announcements = 0;
@@ -120,6 +124,7 @@ export class ExecutorSession {
     this.callerId = callerId;
     this.limits = limits;
     this.payloads = new IncomingPayloads(limits);
+    this.received = new ReceivedDependencies((dependency) => acceptDependency(dependency), limits);
     this.unread = new UnreadOutput({
       maxUnreadBytes: limits.maxUnreadBytes,
       stallTimeout: limits.stallTimeout,
@@ -157,18 +162,21 @@ export class ExecutorSession {
     const encoded = frame.has(PoolReferenceField.balancer)
       ? Uint8Array.from(frame.view(PoolReferenceField.balancer))
       : undefined;
-    this.announce(known === undefined ? 1 : 0, description.length + (encoded?.length ?? 0));
-    const loading = this.received.ready(frame.integers(PoolReferenceField.needs));
-    // Whoever uses the balancer is told that its code could not be loaded.
-    loading?.catch(() => undefined);
+    const needs = this.received.needs(frame, PoolReferenceField.needs);
     const balancer =
       encoded === undefined
         ? undefined
         : async (): Promise<unknown> => {
-            await loading;
+            await this.received.ready(needs);
             return this.decoder.decode(encoded);
           };
-    this.pools.set(number, open({ description, balancer }, known));
+    const pool = open({ description, balancer }, known);
+    this.pools.set(number, pool);
+    // Of a pool that changes all the time only what is kept counts.
+    const before = this.#poolBytes.get(number) ?? { all: 0, balancer: encoded?.length ?? 0 };
+    const all = pool.size + before.balancer;
+    this.#poolBytes.set(number, { all, balancer: before.balancer });
+    this.announce(known === undefined ? 1 : 0, all - before.all);
   }
 
   /** A signal among the arguments of a task was aborted before the task came. */

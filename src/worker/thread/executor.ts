@@ -22,6 +22,8 @@ import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
+/** Most readers that are kept for further messages. */
+const MOST_SPARE_READERS = 256;
 
 /** How an executor is set up. */
 export interface ExecutorOptions
@@ -213,7 +215,7 @@ export class Executor {
       if (this.#last.delete(message)) this.#reportIfDrained();
       // It is not when its session was closed meanwhile.
       if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
-      this.#readers.push(message);
+      if (this.#readers.length < MOST_SPARE_READERS) this.#readers.push(message);
       if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
   }

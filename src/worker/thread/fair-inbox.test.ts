@@ -60,6 +60,12 @@ describe("FairInbox", () => {
     ]);
   });
 
+  it("has a session held that has sent thousands of messages with nothing in them", () => {
+    const { inbox, held, greedy } = setUp();
+    for (let i = 0; i < 5000; i++) inbox.add(greedy, message(0));
+    expect(held).toEqual([["greedy", true]]);
+  });
+
   it("forgets the messages of a session", () => {
     const { inbox, greedy, polite } = setUp();
     inbox.add(greedy, message());

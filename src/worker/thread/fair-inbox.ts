@@ -1,13 +1,14 @@
 import type { FrameReader } from "../../wire/index.ts";
+import { messageWeight } from "../shared/index.ts";
 
-/** Bytes of messages of one session from which on nothing more is read from its caller, and below which it is again. */
-const HOLD_BYTES = 4 * 1024 * 1024;
-const RESUME_BYTES = 1024 * 1024;
+/** Weight of messages of one session from which on nothing more is read from its caller, and below which it is again. */
+const HOLD_WEIGHT = 4 * 1024 * 1024;
+const RESUME_WEIGHT = 1024 * 1024;
 
 /** The messages of one session that have not been worked off. */
 export class SessionInbox {
   readonly messages: FrameReader[] = [];
-  bytes = 0;
+  weight = 0;
   /** Whether the session takes its turns. */
   isInRing = false;
   /** Whether its caller has been stopped from sending. */
@@ -47,9 +48,9 @@ export class FairInbox<S extends InboxOwner> {
   add(session: S, message: FrameReader): void {
     const { inbox } = session;
     inbox.messages.push(message);
-    inbox.bytes += message.buffer.length;
+    inbox.weight += messageWeight(message.buffer.length);
     this.wake(session);
-    if (inbox.bytes > HOLD_BYTES) this.#setHeld(session, true);
+    if (inbox.weight > HOLD_WEIGHT) this.#setHeld(session, true);
   }
 
   /** The message whose turn it was has been worked off, and is returned: the next session has its turn. */
@@ -58,10 +59,10 @@ export class FairInbox<S extends InboxOwner> {
     const message = session?.inbox.messages.shift();
     if (session === undefined || message === undefined) return undefined;
     const { inbox } = session;
-    inbox.bytes -= message.buffer.length;
+    inbox.weight -= messageWeight(message.buffer.length);
     if (inbox.messages.length > 0) this.#ring.push(session);
     else inbox.isInRing = false;
-    if (inbox.bytes < RESUME_BYTES) this.#setHeld(session, false);
+    if (inbox.weight < RESUME_WEIGHT) this.#setHeld(session, false);
     return message;
   }
 

@@ -3,6 +3,8 @@ import { StepKind } from "../../wire/index.ts";
 
 /** Takes what comes out of a generator. */
 export interface GeneratorOutput {
+  /** The error of its caller is about to be thrown into it. */
+  throwing?(error: unknown): void;
   yielded(value: unknown, control: boolean): void;
   returned(value: unknown): void;
   threw(error: unknown): void;
@@ -132,6 +134,7 @@ export class GeneratorRun {
         this.#credit--;
         this.#plain++;
       } else break;
+      if (kind === StepKind.throw) this.#output.throwing?.(value);
       try {
         const result = await this.#advance(kind, value);
         // Asynchronous generators have awaited what they give already.

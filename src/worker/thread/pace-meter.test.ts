@@ -31,11 +31,15 @@ describe("PaceMeter", () => {
     expect(meter.read(4)).toEqual({ taskUs: 2000, costUs: 2000 });
   });
 
-  it("does not count the time in which others had the core", () => {
-    cost = (microseconds) => microseconds / 2;
+  it("does not count the time in which others had the core against short tasks", () => {
+    cost = (microseconds) => microseconds / 4;
     const meter = new PaceMeter();
     work(8);
-    expect(meter.read(4)).toEqual({ taskUs: 1000, costUs: 1000 });
+    expect(meter.read(4)).toEqual({ taskUs: 500, costUs: 500 });
+    // Of tasks that take long, it does.
+    const other = new PaceMeter();
+    work(8);
+    expect(other.read(1)).toEqual({ taskUs: 8000, costUs: 2000 });
   });
 
   it("does not count what was before", () => {

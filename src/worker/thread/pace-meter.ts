@@ -3,10 +3,15 @@ import { ThreadTimes } from "./thread-times.ts";
 
 /** How much a new reading counts against the ones before it. */
 const WEIGHT = 0.5;
+/**
+ * For tasks that cost less than this, in microseconds, it does not count that others had the core: with 40 workers on two
+ * cores none would be allowed more than a handful of trivial tasks. Longer ones go to whoever is done with them soonest.
+ */
+const SHORT_US = 1000;
 
 /** What a task takes, in microseconds. */
 export interface Pace {
-  /** How long it keeps its thread busy, smoothed. */
+  /** How long it keeps its thread busy, smoothed; without the time in which others had the core if it is short. */
   readonly taskUs: number;
   /** The same for the last ones, without the time in which others had the core. */
   readonly costUs: number;
@@ -31,7 +36,8 @@ export class PaceMeter {
     const active = this.#active;
     this.#active = 0;
     const costUs = this.#times.cost(active) / ended;
-    this.#taskUs = this.#taskUs === 0 ? costUs : this.#taskUs + (costUs - this.#taskUs) * WEIGHT;
+    const reading = costUs < SHORT_US ? costUs : active / ended;
+    this.#taskUs = this.#taskUs === 0 ? reading : this.#taskUs + (reading - this.#taskUs) * WEIGHT;
     return { taskUs: Math.max(1, Math.round(this.#taskUs)), costUs: Math.max(1, Math.round(costUs)) };
   }
 }

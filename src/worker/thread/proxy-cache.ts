@@ -103,6 +103,10 @@ class PoolCarrier implements SessionPool {
     this.#unused = unused;
   }
 
+  get size(): number {
+    return this.roster.size;
+  }
+
   retain(): void {
     this.#sessions++;
   }

@@ -24,6 +24,9 @@ export class RemoteRoutine {
   readonly isForeign: boolean;
   /** Why this worker cannot run it. */
   readonly refusal: string | undefined;
+  readonly #received: ReceivedDependencies;
+  /** What the code needs and nobody has asked for. */
+  #needs: readonly number[] | undefined;
   #loading: Promise<void> | undefined;
   #fn: AnyFunction | undefined;
   /** The weak collections that the function captured, once it has been made. */
@@ -45,19 +48,26 @@ export class RemoteRoutine {
     const encoding = frame.text(RouteField.encoding);
     this.isForeign = encoding === "json";
     this.refusal = refusalOf(this.#target, encoding);
-    this.#loading = received.ready(frame.integers(RouteField.needs));
+    this.#received = received;
+    this.#needs = received.needs(frame, RouteField.needs);
+  }
+
+  /** Set while modules that the code needs are being loaded, which begins when this is read first. */
+  get loading(): Promise<void> | undefined {
+    if (this.#needs !== undefined) this.#loadNeeds(this.#needs);
+    if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  #loadNeeds(needs: readonly number[]): void {
+    this.#needs = undefined;
+    this.#loading = this.#received.ready(needs);
     this.#loading?.then(
       () => {
         this.#loading = undefined;
       },
       () => undefined,
     );
-  }
-
-  /** Set while modules that the code needs are being loaded. */
-  get loading(): Promise<void> | undefined {
-    if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
-    return this.#loading;
   }
 
   /** Loads the function that the target names. The next task tries again after a failure. */

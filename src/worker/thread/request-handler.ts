@@ -159,7 +159,7 @@ export class RequestHandler {
       args,
       pool: session.pools.get(frame.integer(TaskField.pool)),
       context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
-      loading: frame.has(TaskField.needs) ? session.received.ready(frame.integers(TaskField.needs)) : undefined,
+      needs: session.received.needs(frame, TaskField.needs),
       timeout,
     };
     if (this.#admission === undefined) this.#options.runner.take(ready);
@@ -171,7 +171,7 @@ export class RequestHandler {
     const kind = frame.integer(StepField.kind) as StepKind;
     const after = frame.integer(StepField.after);
     const value = session.payloads.take(frame, id, StepField);
-    const needs = frame.integers(StepField.needs);
+    const needs = session.received.needs(frame, StepField.needs);
     const task = session.tasks.get(id);
     if (task === undefined) return value.drop();
     toGenerator(task, (run) => {
@@ -217,7 +217,8 @@ export class RequestHandler {
     session.payloads.dropChunks(id);
     const task = session.tasks.get(id);
     if (task === undefined) return;
-    const reason = readReason(session, frame, CancelField);
+    // A task that was not started sees no reason, and perhaps was not let in: nothing of its caller's is put together.
+    const reason = task.state === "parked" ? undefined : readReason(session, frame, CancelField)();
     this.#options.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
     this.#options.dismissed();
   }
@@ -238,19 +239,22 @@ export class RequestHandler {
   }
 }
 
-/** A reason that cannot be read is left out: the cancellation or abort counts without it. */
+/** Reads a reason when it is needed. One that cannot be read is left out: the cancellation or abort counts without it. */
 function readReason(
   session: ExecutorSession,
   frame: FrameReader,
   fields: { readonly reason: number; readonly needs: number },
-): unknown {
-  try {
-    if (session.received.ready(frame.integers(fields.needs)) !== undefined || !frame.has(fields.reason))
+): () => unknown {
+  if (!frame.has(fields.reason)) return () => undefined;
+  const encoded = Buffer.from(frame.view(fields.reason));
+  const needs = session.received.needs(frame, fields.needs);
+  return () => {
+    try {
+      return session.received.ready(needs) === undefined ? session.decoder.decode(encoded) : undefined;
+    } catch {
       return undefined;
-    return session.decoder.decode(frame.view(fields.reason));
-  } catch {
-    return undefined;
-  }
+    }
+  };
 }
 
 function toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void {

@@ -1,6 +1,8 @@
 import { taskId } from "../../call/index.ts";
 import { TaskCancelled } from "../../errors.ts";
+import { processId } from "../../functions/index.ts";
 import type { TaskRecord } from "../../routine/index.ts";
+import { TaskStages } from "../../telemetry/index.ts";
 import type { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS } from "../../values/index.ts";
 import type { EarlySteps } from "./early-steps.ts";
@@ -15,10 +17,11 @@ import type { RemoteRoutine } from "./remote-routine.ts";
  */
 export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
 
-/** A signal among the arguments of a task that its caller aborted, by its number, and why. */
+/** A signal among the arguments of a task that its caller aborted, by its number. */
 export interface AbortedSignal {
   readonly number: number;
-  readonly reason: unknown;
+  /** Reads why. What is read may hold code, so it is not before the task has been let in. */
+  readonly reason: () => unknown;
 }
 
 /** A task on its worker, from its arrival to its end. */
@@ -36,6 +39,8 @@ export class RunningTask implements TaskRecord {
   /** Calls that the task has made and that have not ended. */
   nested = 0;
   exception: unknown;
+  /** Tells those who observe tasks in this thread; nothing while nobody does. */
+  stages: TaskStages | undefined;
   /** The weak collections that its routine captured or that are among its arguments. */
   weak = NO_COLLECTIONS;
   /** Ends the task's time. */
@@ -82,6 +87,20 @@ export class RunningTask implements TaskRecord {
     return `${this.name}@${this.worker}`;
   }
 
+  /** Has those who observe tasks in this thread told of it. They hear of the calls of this thread where those are made. */
+  observe(): void {
+    const { session, routine, id, name, caller, key } = this;
+    if (session.callerId === processId) return;
+    this.stages = new TaskStages({
+      id,
+      ...(caller === undefined ? {} : { caller }),
+      name,
+      tag: name,
+      ...(key === undefined ? {} : { key }),
+      kind: routine.streams ? "stream" : "call",
+    });
+  }
+
   /** Made when someone asks for it: most tasks never do. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -94,17 +113,38 @@ export class RunningTask implements TaskRecord {
   /** The arguments have been read; these abort the signals among them. */
   connectSignals(signals: ReadonlyMap<number, AbortController>): void {
     this.#signals = signals;
-    for (const aborted of this.#abortedEarly ?? []) this.abortSignal(aborted);
-    this.#abortedEarly = undefined;
+    for (const aborted of this.#takeEarlyAborts()) this.abortSignal(aborted);
   }
 
-  /** A signal among the arguments was aborted by the caller. */
+  /** A signal among the arguments was aborted by the caller. Throws `LimitExceeded` when too much comes too early. */
   abortSignal(aborted: AbortedSignal): void {
-    if (this.#signals !== undefined) this.#signals.get(aborted.number)?.abort(aborted.reason);
+    if (this.#signals !== undefined) this.#signals.get(aborted.number)?.abort(aborted.reason());
     else {
+      this.session.addEarlyFrame();
       this.#abortedEarly ??= [];
       this.#abortedEarly.push(aborted);
     }
+  }
+
+  /** The generator is there, or never will be: the steps that arrived before, once. */
+  takeEarlySteps(): EarlySteps | undefined {
+    const { early } = this;
+    this.early = undefined;
+    if (early !== undefined) this.session.dropEarlyFrames(early.size);
+    return early;
+  }
+
+  /** It ends, and what came too early for it is of no use. */
+  dropEarly(): void {
+    this.takeEarlySteps();
+    this.#takeEarlyAborts();
+  }
+
+  #takeEarlyAborts(): readonly AbortedSignal[] {
+    const aborted = this.#abortedEarly ?? [];
+    this.#abortedEarly = undefined;
+    this.session.dropEarlyFrames(aborted.length);
+    return aborted;
   }
 
   /** Tells the task that nobody waits for it. */

@@ -1,6 +1,8 @@
 import { inspect } from "node:util";
 import { messageOf } from "../../checks/index.ts";
+import { decodeContext } from "../../context/index.ts";
 import { StatusCode } from "../../grpc/index.ts";
+import { type CallContext, runInCallContext } from "../../routine/index.ts";
 import { describePeer } from "../../security/index.ts";
 import type { AuthorizeLike, BackpressureLike } from "../shared/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
@@ -101,6 +103,7 @@ export class TaskAdmission {
     session.tasks.delete(wireId);
     task.wireId = -1;
     task.state = "ended";
+    task.dropEarly();
     this.#owner.refuse(session, wireId, status, message);
   }
 }
@@ -121,10 +124,32 @@ function authorization(hook: AuthorizeLike): Gate {
 function pressure(hook: BackpressureLike, { runner }: AdmissionOwner): Gate {
   return {
     name: "backpressure",
-    ask: ({ task: { id, name, caller } }) =>
-      hook({ task: { id, name, caller }, running: runner.live, waiting: runner.waiting }),
+    ask: (ready) => {
+      const { id, name, caller } = ready.task;
+      return asCaller(ready, () => hook({ task: { id, name, caller }, running: runner.live, waiting: runner.waiting }));
+    },
     passes: false,
     status: StatusCode.RESOURCE_EXHAUSTED,
     refusal: () => "its backpressure hook refused the task",
   };
+}
+
+/**
+ * Runs a hook with the context variables of the caller. Where they cannot be read the hook is not asked: neither can the
+ * task, whose caller is told why.
+ */
+function asCaller(ready: ReadyTask, hook: () => unknown): unknown {
+  const { context, needs, task } = ready;
+  if (context === undefined) return hook();
+  const loading = task.session.received.ready(needs);
+  const ask = (): unknown => {
+    let known: CallContext;
+    try {
+      known = decodeContext(task.session.decoder, context, 0, context.length);
+    } catch {
+      return false;
+    }
+    return runInCallContext(known, hook);
+  };
+  return loading === undefined ? ask() : loading.then(ask, () => false);
 }

@@ -9,6 +9,7 @@ import { PoolDirectory, payloadFiles } from "../../host/index.ts";
 import { currentCallContext } from "../../routine/call-context.ts";
 import type { CallCarrier } from "../../routine/index.ts";
 import { currentTask } from "../../routine/task.ts";
+import { events, type TaskEvent } from "../../telemetry/index.ts";
 import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
@@ -62,8 +63,10 @@ function setUp(maxConcurrency = 0) {
     leave: () => void shown.left++,
   };
   const carrier = { call: () => Promise.resolve(), stream: async function* () {} };
+  const loading: Promise<void>[] = [];
   const session = {
     callerId: "caller",
+    received: { ready: ([number = -1]: readonly number[]) => loading[number] },
     tasks: new TaskTable(),
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
@@ -115,7 +118,7 @@ function setUp(maxConcurrency = 0) {
           : Payload.inMemory(buffer),
       pool: setup.pool,
       context: undefined,
-      loading: setup.loading,
+      needs: setup.loading === undefined ? [] : [loading.push(setup.loading) - 1],
       timeout,
     };
     runner.take(ready);
@@ -584,7 +587,7 @@ describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
 });
 
 describe("maxConcurrency", () => {
-  it("bounds what runs, starts the others in order, and passes over those that were cancelled", async () => {
+  it("bounds what runs, starts the others in order, passes over those that were cancelled, and tells of all", async () => {
     type Action = { readonly kind: "take" | "end" | "dismiss"; readonly which: number };
     const action: fc.Arbitrary<Action> = fc.record({
       kind: fc.constantFrom("take", "take", "end", "dismiss"),
@@ -595,6 +598,9 @@ describe("maxConcurrency", () => {
         const { runner, take } = setUp(most);
         const gates = new Gates();
         const tasks: RunningTask[] = [];
+        const told: TaskEvent[] = [];
+        using _ = events.on("task", (event) => told.push(event));
+        const cancelled = new Set<string>();
         const cancelledBeforeStart = new Set<number>();
         const pick = <T>(from: readonly T[], which: number): T | undefined => from[which % Math.max(1, from.length)];
         for (const { kind, which } of actions) {
@@ -608,6 +614,7 @@ describe("maxConcurrency", () => {
               which,
             );
             if (task === undefined) continue;
+            cancelled.add(task.id);
             if (task.state === "parked") cancelledBeforeStart.add(task.sequence);
             runner.dismiss(task, "enough");
           }
@@ -621,6 +628,13 @@ describe("maxConcurrency", () => {
         }
         expect(gates.entered).toEqual([...tasks.keys()].filter((n) => !cancelledBeforeStart.has(n)));
         expect(runner.live).toBe(0);
+        await turn();
+        // Whoever observes tasks hears of each stage once and in order.
+        for (const { id, sequence } of tasks) {
+          const stages = told.flatMap(({ task, type, outcome }) => (task.id === id ? [outcome ?? type] : []));
+          const code = cancelledBeforeStart.has(sequence) ? [] : ["task-started", "task-stopped"];
+          expect(stages).toEqual(["task-scheduled", ...code, cancelled.has(id) ? "cancelled" : "returned"]);
+        }
       }),
       { numRuns: 50 },
     );

@@ -5,6 +5,7 @@ import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { areTasksObserved } from "../../telemetry/index.ts";
 import { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField, type SlicedReading } from "../../wire/index.ts";
@@ -24,8 +25,8 @@ export interface ReadyTask {
   readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
-  /** Set while code that the arguments need is being loaded. */
-  readonly loading: Promise<void> | undefined;
+  /** The dependencies that the arguments need, by number. */
+  readonly needs: readonly number[];
   /** Longest execution in milliseconds; 0 for no limit. */
   readonly timeout: number;
 }
@@ -75,10 +76,12 @@ export class TaskRunner {
 
   /** Starts a task, or parks it. */
   take(ready: ReadyTask): void {
+    const { task } = ready;
+    if (areTasksObserved()) task.observe();
     if (this.#parking === undefined) this.#start(ready);
     else {
-      const { task } = ready;
       this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
+      if (task.state === "parked") task.stages?.scheduled(task.worker);
     }
   }
 
@@ -100,8 +103,12 @@ export class TaskRunner {
   abandon(task: RunningTask, reason: unknown): void {
     task.session.tasks.delete(task.wireId);
     task.wireId = -1;
+    task.exception = reason;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed(isA(TaskTimeout, reason) ? "timed-out" : "cancelled", reason);
     if (task.state === "parked") {
       task.state = "ended";
+      task.dropEarly();
       this.#parking?.remove(task);
       return;
     }
@@ -113,13 +120,14 @@ export class TaskRunner {
   }
 
   #start(ready: ReadyTask): void {
-    const { task, loading, timeout } = ready;
+    const { task, needs, timeout } = ready;
     const { session, routine } = task;
     task.state = "running";
     session.started(task);
     this.#options.occupancy.started(task, timeout);
     this.#live++;
     if (timeout > 0) this.#limitTime(task, timeout);
+    const loading = needs.length === 0 ? undefined : session.received.ready(needs);
     if (loading === undefined && routine.loading === undefined) {
       this.#run(ready);
       return;
@@ -141,6 +149,8 @@ export class TaskRunner {
     const { session, routine, wireId } = task;
     const isUnavailable = isA(ModuleUnavailable, error);
     if (isUnavailable && wireId >= 0) {
+      // It comes again.
+      task.stages = undefined;
       session.wantCode(wireId, error.message, [error.dependency.hash]);
       this.#ended(task);
       return;
@@ -207,6 +217,8 @@ export class TaskRunner {
       const args = argumentList(given, routine.name);
       const self = routine.method ? setTraps(args.shift()) : undefined;
       this.#options.occupancy.enter(task);
+      task.stages?.scheduled(task.worker);
+      if (!routine.streams) task.stages?.enter();
       result = runInCallContext(callContext, apply, fn, self, args);
       if (isAwaited(result) && !routine.streams) promise = promiseOf(result, callContext);
       this.#options.occupancy.leave();
@@ -238,9 +250,13 @@ export class TaskRunner {
         yielded: (value, control) => this.#yield(task, value, control),
         returned: (value) => this.#return(task, value),
         threw: (error) => this.#raise(task, error),
+        throwing: (error) => {
+          task.exception = error;
+        },
         relief: () => task.session.unread.relief(),
       },
       (step) => {
+        task.stages?.enter();
         this.#options.occupancy.enter(task);
         try {
           return runInCallContext(callContext, step);
@@ -251,12 +267,7 @@ export class TaskRunner {
       this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
     );
     task.run = run;
-    const { early } = task;
-    task.early = undefined;
-    if (early !== undefined) {
-      task.session.dropEarlyFrames(early.size);
-      early.applyTo(run);
-    }
+    task.takeEarlySteps()?.applyTo(run);
     if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
     this.#options.touched(task.session);
   }
@@ -264,6 +275,9 @@ export class TaskRunner {
   #yield(task: RunningTask, value: unknown, control: boolean): void {
     if (task.wireId < 0 || !this.#isSound()) return;
     const { session, routine } = task;
+    // It has caught what its caller threw, if that was the step.
+    task.exception = undefined;
+    task.stages?.leave();
     try {
       session.outcome(ResponseField.yielded, task.wireId, value, routine.serializer(), control, task.weak);
     } catch (error) {
@@ -283,13 +297,17 @@ export class TaskRunner {
         this.#raise(task, undumpable(task.routine, error));
         return;
       }
+      task.exception = undefined;
     }
+    task.stages?.completed("returned");
     this.#ended(task);
   }
 
   #raise(task: RunningTask, error: unknown): void {
     if (!this.#isSound()) return;
     task.exception = error;
+    task.stages?.scheduled(task.worker);
+    task.stages?.completed("threw", error);
     try {
       if (task.wireId >= 0) this.#sendError(task, error);
     } finally {
@@ -323,6 +341,7 @@ export class TaskRunner {
     this.#options.occupancy.ended(task);
     const held = task.state === "running";
     task.state = "ended";
+    task.dropEarly();
     this.#options.touched(session);
     if (held) this.#parking?.giveBack();
     this.#options.ended();

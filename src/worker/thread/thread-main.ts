@@ -15,6 +15,7 @@ import {
 import {
   ConcurrencyPermits,
   type FromThread,
+  messageWeight,
   preload,
   receiveValue,
   SESSION_PREFIX_BYTES,
@@ -102,7 +103,7 @@ function receive(message: ArrayBuffer | ToThread): void {
   received++;
   if (message instanceof ArrayBuffer) {
     const buffer = Buffer.from(message);
-    board.consume(buffer.length);
+    board.consume(messageWeight(buffer.length));
     executor.receive(buffer.readUInt32LE(0), buffer, SESSION_PREFIX_BYTES, buffer.length);
     if (config.spin && buffer.length <= PULSE_BYTES) setImmediate(spin);
     return;

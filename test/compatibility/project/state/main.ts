@@ -1,6 +1,9 @@
 import { routine, shipping, WorkerPool } from "wool-ts";
 import * as counter from "./counter.ts";
 import describe, { connect, Gauge, inner, limit, live, next, register, setLive, table } from "./counter.ts";
+import * as data from "./data.ts";
+import defaults, { limits, reading, service } from "./data.ts";
+import { bus, heard } from "./emitter.ts";
 import { counting, nextByFacade, raise, Gauge as SameGauge, live as sameLive } from "./facade.ts";
 
 const count = routine(() => next());
@@ -27,10 +30,22 @@ const make = routine((value: number) => {
 const made = routine((value: number) => new Gauge(value));
 const hit = routine(() => [inner.hit(), next() > 0]);
 const say = routine((value: number) => describe(value));
+// Nothing of the code of these modules is used: what they export is what it is here.
+const read = routine(() => [limits.most, defaults.unit, reading, data.limits.most, data.limits === limits]);
+const readAlone = routine(() => [data.limits.most, data.default.unit, data.reading]);
+const serve = routine(() => [service.next(), service.next()]);
+// An emitter is the worker's own, and so is what its listeners write to.
+const hear = routine((value: number) => [bus.emit("value", value), heard.length]);
 const load = routine(async () => {
   const again = await import("./counter.ts");
   return [again.next() === next() - 1, again.table === table];
 });
+
+async function changeData(): Promise<object> {
+  data.change(5);
+  defaults.unit = "km";
+  return { read: await read(), readAlone: await readAlone(), serve: [await serve(), await serve()] };
+}
 
 async function main(): Promise<void> {
   const pool = await WorkerPool.start({ size: 1 });
@@ -46,6 +61,8 @@ async function main(): Promise<void> {
       made: (await made(3)) instanceof Gauge,
       hit: [await hit(), await hit()],
       say: await say(4),
+      ...(await changeData()),
+      hear: [await hear(1), await hear(2)],
       load: await load(),
       explained: [shipping.explain(next).by, shipping.explain(Gauge).by],
       here: [next(), table.size, live, Gauge.made],

@@ -1,0 +1,391 @@
+/** Attacks by callers that keep to the protocol and take too much: of memory, of time, or of both. */
+import { connect } from "node:http2";
+import { createConnection } from "node:net";
+import { message } from "./http2-frames.mjs";
+import { contentHash } from "./mutate.mjs";
+import { bytesField, integerField } from "./protobuf.mjs";
+
+const DISPATCH = "/wool.v1.Worker/Dispatch";
+const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+const HEALTH = "/grpc.health.v1.Health/Check";
+const MIB = 1024 * 1024;
+/** Bytes that are written at once. */
+const PIECE = 256 * 1024;
+
+/** Frames by their numbers. */
+const REQUEST = {
+  hello: 1,
+  task: 2,
+  step: 3,
+  cancel: 4,
+  credit: 5,
+  chunk: 6,
+  route: 7,
+  dependency: 8,
+  pool: 9,
+  abort: 10,
+};
+const text = (number, value) => bytesField(number, Buffer.from(value));
+const frame = (kind, ...fields) => bytesField(REQUEST[kind], Buffer.concat(fields));
+const repeated = (count, make) => Buffer.concat(Array.from({ length: count }, (_, i) => make(i)));
+
+const hello = frame("hello", integerField(1, 1), integerField(2, 1), text(3, "greedy"));
+const CODE = `
+export function bytes(n) { return "x".repeat(n) }
+export function stuck() { return new Promise(() => undefined) }
+export function* endless(n) { for (;;) yield "x".repeat(n) }
+export async function* waits() { await new Promise(() => undefined); yield 1 }
+`;
+const functions = ["bytes", "stuck", "endless", "waits"];
+const routes = Buffer.concat(
+  functions.map((name, i) =>
+    frame(
+      "route",
+      integerField(1, i + 1),
+      text(2, name),
+      integerField(5, name === "endless" || name === "waits" ? 1 : 0),
+      text(10, `node:data:text/javascript,${encodeURIComponent(CODE)}#${name}`),
+      text(11, "json"),
+    ),
+  ),
+);
+const task = (id, name, args, ...more) =>
+  frame(
+    "task",
+    integerField(1, id),
+    integerField(2, functions.indexOf(name) + 1),
+    text(3, JSON.stringify(args)),
+    integerField(4, id + 1),
+    ...more,
+  );
+const credit = (id, steps) => frame("credit", integerField(1, id), integerField(2, steps));
+const chunk = (id, data, total) => frame("chunk", integerField(1, id), bytesField(2, data), integerField(3, total));
+const abort = (id) => frame("abort", integerField(1, id), integerField(5, 1));
+const dependency = (number, data) => {
+  const bytes = JSON.stringify(data);
+  return frame("dependency", integerField(1, number), text(2, contentHash(bytes)), text(3, bytes));
+};
+const pool = (number, id) =>
+  frame(
+    "pool",
+    integerField(1, number),
+    text(2, JSON.stringify({ id, version: 1, isComplete: true, members: [], removed: [] })),
+  );
+
+/** A connection with streams that send what they like and read nothing unless told to. */
+class GreedyConnection {
+  #session;
+  isClosed = false;
+
+  constructor(path) {
+    this.#session = connect("http://localhost", { createConnection: () => createConnection(path) });
+    this.#session.on("error", () => undefined);
+    this.#session.once("close", () => (this.isClosed = true));
+  }
+
+  open(path = DISPATCH) {
+    const stream = this.#session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    return new GreedyStream(this, stream, path === DISPATCH);
+  }
+
+  destroy() {
+    this.#session.destroy();
+  }
+}
+
+class GreedyStream {
+  status;
+  #connection;
+  #stream;
+  #isOver = false;
+
+  constructor(connection, stream, isSession) {
+    this.#connection = connection;
+    this.#stream = stream;
+    const note = (fields) => (this.status ??= fields["grpc-message"] && decodeURIComponent(fields["grpc-message"]));
+    stream.on("error", () => undefined);
+    stream.on("response", note);
+    stream.on("trailers", note);
+    stream.once("close", () => (this.#isOver = true));
+    if (!isSession) return;
+    stream.write(message(hello));
+    stream.write(message(routes));
+  }
+
+  get isOver() {
+    return this.#isOver || this.#connection.isClosed;
+  }
+
+  read() {
+    this.#stream.resume();
+  }
+
+  /** Writes bytes as they are. False: nothing was taken for a while, or the worker has hung up. */
+  async write(bytes, patienceMs = 2000) {
+    if (this.isOver) return false;
+    if (this.#stream.write(bytes)) return true;
+    return await new Promise((resolve) => {
+      const settle = (isDrained) => {
+        clearTimeout(timer);
+        this.#stream.off("drain", done).off("close", gone);
+        resolve(isDrained);
+      };
+      const done = () => settle(true);
+      const gone = () => settle(false);
+      const timer = setTimeout(gone, patienceMs);
+      this.#stream.once("drain", done).once("close", gone);
+    });
+  }
+
+  /** Sends messages until the worker takes no more. Returns how many it took. */
+  async pour(count, make) {
+    for (let i = 0; i < count; i++) {
+      const bytes = message(make(i));
+      for (let at = 0; at < bytes.length; at += PIECE) {
+        if (!(await this.write(bytes.subarray(at, at + PIECE)))) return i;
+      }
+    }
+    return count;
+  }
+}
+
+/** Each is given a way to open connections, and says what it sent. `share` of it is sent in a short run. */
+const attacks = {
+  "60,000 results nobody reads": async ({ session, share }) => {
+    const stream = session();
+    const sent = await stream.pour(60_000 * share, (i) => task(i, "bytes", [62_000]));
+    return [stream, `${sent} tasks`];
+  },
+  "results nobody reads, 90 sessions": async ({ connection, share }) => {
+    const shared = connection();
+    const streams = Array.from({ length: 90 }, () => shared.open());
+    const sent = await Promise.all(
+      streams.map((stream) => stream.pour(3000 * share, (i) => task(i, "bytes", [62_000]))),
+    );
+    return [streams.find(({ status }) => status !== undefined) ?? streams[0], `${sum(sent)} tasks`];
+  },
+  "a generator with endless credit": async ({ session }) => {
+    const stream = session();
+    await stream.pour(1, () => Buffer.concat([task(0, "endless", [10_000]), credit(0, 900_000)]));
+    await pause(3000);
+    return [stream, "900,000 steps of 10 kB"];
+  },
+  "payloads never finished": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const piece = Buffer.alloc(250_000);
+    const sent = await stream.pour(2200 * 4 * share, (i) => chunk(i % 500, piece, 900_000_000));
+    return [stream, `${mb(sent * piece.length)} in pieces`];
+  },
+  "44 KB of announced payloads": async ({ session }) => {
+    const stream = session();
+    stream.read();
+    const bytes = repeated(4000, (i) => chunk(i, Buffer.alloc(1), 2 ** 31 - 1));
+    await stream.pour(1, () => bytes);
+    await pause(500);
+    return [stream, `${(bytes.length / 1000).toFixed(0)} kB`];
+  },
+  pools: async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const sent = await stream.pour(18_000 * share, (i) => pool(i + 1, `${i}${"x".repeat(100_000)}`));
+    return [stream, `${sent} pools of 100 kB`];
+  },
+  credits: async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    await stream.pour(1, () => repeated(20_000, (i) => task(i, "waits", [])));
+    const sent = await stream.pour(1000 * share, (k) => repeated(5000, (i) => credit(i, 1 + (k % 2))));
+    return [stream, `${sent * 5000} credits`];
+  },
+  "early aborts": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const sent = await stream.pour(500 * share, (k) => repeated(10_000, (i) => abort(k * 10_000 + i)));
+    return [stream, `${sent * 10_000} aborts`];
+  },
+  "800 KB of early aborts of one task": async ({ session }) => {
+    const stream = session();
+    stream.read();
+    const bytes = repeated(133_000, () => abort(7));
+    await stream.pour(1, () => bytes);
+    await pause(500);
+    return [stream, `${(bytes.length / 1000).toFixed(0)} kB`];
+  },
+  routes: async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const sent = await stream.pour(1000 * share, (k) =>
+      repeated(1000, (i) =>
+        frame("route", integerField(1, 10 + k * 1000 + i), text(2, "r"), bytesField(3, Buffer.alloc(9))),
+      ),
+    );
+    return [stream, `${sent * 1000} routes`];
+  },
+  "a million bad dependencies": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const sent = await stream.pour(1000 * share, (k) =>
+      repeated(1000, (i) => dependency(k * 1000 + i, { kind: "module", specifier: `x${k * 1000 + i}` })),
+    );
+    return [stream, `${sent * 1000} dependencies`];
+  },
+  "a list of 60 million needs": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const needs = Buffer.alloc(60_000_000 * share, 1);
+    await stream.pour(1, () =>
+      Buffer.concat([dependency(1, { kind: "module", specifier: "x" }), task(0, "bytes", [1], bytesField(9, needs))]),
+    );
+    await pause(1000);
+    return [stream, mb(needs.length)];
+  },
+  "cancellations, 60 MB in a message": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const bytes = Buffer.alloc(15_000_000 * 4 * share, frame("cancel", integerField(1, 9)));
+    const sent = await stream.pour(3, () => bytes);
+    await pause(1000);
+    return [stream, `${sent} of ${mb(bytes.length)}`];
+  },
+  "unknown frames, 60 MB in a message": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const bytes = Buffer.alloc(30_000_000 * 2 * share, integerField(15, 1));
+    const sent = await stream.pour(3, () => bytes);
+    await pause(1000);
+    return [stream, `${sent} of ${mb(bytes.length)}`];
+  },
+  "5 million empty messages": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const thousand = repeated(1000, () => message(Buffer.alloc(0)));
+    let sent = 0;
+    while (sent < 5000 * share && (await stream.write(thousand))) sent++;
+    return [stream, `${sent * 1000} messages`];
+  },
+  "5 million empty messages at a busy thread": async ({ session, connection, share }) => {
+    const busy = session();
+    busy.read();
+    await busy.pour(1, () => repeated(2000, (i) => task(i, "bytes", [200_000])));
+    const streams = Array.from({ length: 10 }, () => connection().open());
+    const thousand = repeated(1000, () => message(Buffer.alloc(0)));
+    const sent = await Promise.all(
+      streams.map(async (stream) => {
+        stream.read();
+        let count = 0;
+        while (count < 500 * share && (await stream.write(thousand))) count++;
+        return count;
+      }),
+    );
+    return [streams[0], `${sum(sent) * 1000} messages`];
+  },
+  "tasks that never end": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const sent = await stream.pour(200 * share, (k) => repeated(1000, (i) => task(k * 1000 + i, "stuck", [])));
+    return [stream, `${sent * 1000} tasks`];
+  },
+  "steps a generator does not come to": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    await stream.pour(1, () => task(0, "waits", []));
+    const sent = await stream.pour(1000 * share, () =>
+      repeated(1000, () => frame("step", integerField(1, 0), integerField(2, 1), text(3, '"value"'))),
+    );
+    return [stream, `${sent * 1000} steps`];
+  },
+  "answers about services nobody reads": async ({ connection, share }) => {
+    const stream = connection().open(REFLECTION);
+    const ask = message(text(4, "wool.v1.Worker"));
+    const asks = Buffer.concat(Array.from({ length: 1000 }, () => ask));
+    let sent = 0;
+    while (sent < 500 * share && (await stream.write(asks))) sent++;
+    return [stream, `${sent * 1000} questions`];
+  },
+  "60 messages of 60 MB without an end": async ({ connection, share }) => {
+    const shared = connection();
+    const most = 60 * MIB * share;
+    const piece = Buffer.alloc(256 * 1024);
+    const streams = Array.from({ length: 60 }, () => shared.open(HEALTH));
+    const sent = await Promise.all(
+      streams.map(async (stream) => {
+        let bytes = 0;
+        await stream.write(message(Buffer.alloc(0), 63 * MIB));
+        while (bytes < most && (await stream.write(piece))) bytes += piece.length;
+        return bytes;
+      }),
+    );
+    return [streams[0], mb(sum(sent))];
+  },
+  "code of callers that come and go": async ({ connection, share }) => {
+    let bytes = 0;
+    for (let round = 0; round < 20 * share; round++) {
+      const one = connection();
+      const stream = one.open();
+      stream.read();
+      await stream.pour(8, (i) => {
+        const data = codeWith(`${round} ${i} ${"u".repeat(25_000_000)}`);
+        bytes += 25_000_000;
+        return dependency(i + 1, data);
+      });
+      await pause(100);
+      one.destroy();
+    }
+    return [undefined, mb(bytes)];
+  },
+};
+
+function codeWith(url) {
+  return {
+    kind: "code",
+    form: "expression",
+    text: "0",
+    isStrict: true,
+    slots: [],
+    base: "b",
+    url,
+    file: "",
+    line: 0,
+    column: 0,
+    privateFields: [],
+    privateMethods: [],
+    privateStatics: [],
+    inner: [],
+  };
+}
+
+function mb(bytes) {
+  return `${(bytes / 1e6).toFixed(0)} MB`;
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+export const greedyAttacks = Object.keys(attacks);
+
+/** Runs one of them, or a `share` of it. Tells what was sent, and what the worker said if it hung up. */
+export async function beGreedy(victim, name, share = 1) {
+  const open = [];
+  const connection = () => {
+    const made = new GreedyConnection(victim.path);
+    open.push(made);
+    return made;
+  };
+  const [stream, sent] = await attacks[name]({ connection, session: () => connection().open(), share });
+  const end = performance.now() + 2000;
+  // What was sent last may still be read.
+  while (stream !== undefined && !stream.isOver && performance.now() < end) await pause(50);
+  for (const each of open) each.destroy();
+  return { sent, status: stream?.status };
+}
