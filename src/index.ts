@@ -7,6 +7,7 @@ import { WorkerPool } from "./pool/index.ts";
 import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
 import { currentTask, perWorker, routine } from "./routine/index.ts";
 import { WorkerCredentials, WorkerCredentialsProvider } from "./security/index.ts";
+import { share } from "./sharing/index.ts";
 import { events } from "./telemetry/index.ts";
 import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
 
@@ -102,6 +103,7 @@ export {
   WorkerCredentials,
   WorkerCredentialsProvider,
 } from "./security/index.ts";
+export { type Shared, share } from "./sharing/index.ts";
 export {
   type EventOf,
   type EventSelector,
@@ -147,6 +149,7 @@ registerRuntimeExports("wool-ts", {
   ResilientWorker,
   routine,
   runtimeContext,
+  share,
   shipping,
   StaticDiscovery,
   Worker,

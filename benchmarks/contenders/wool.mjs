@@ -8,8 +8,8 @@ const items = routine(async function* () {
   for (let i = 0; ; i++) yield i;
 });
 
-export async function open({ size = 2 } = {}) {
-  const pool = await WorkerPool.start({ size });
+export async function open({ size = 2, workerOptions = {} } = {}) {
+  const pool = await WorkerPool.start({ size, workerOptions });
   return {
     add,
     addUntil: (signal, x, y) => add.with({ signal })(x, y),

@@ -6,6 +6,7 @@ import { points as trivialCall } from "../dispatch/trivial-call.mjs";
 import { points as captures } from "../functions/captures.mjs";
 import { points as shippedCalls } from "../functions/shipped-calls.mjs";
 import { points as bytesEcho } from "../payload/bytes-echo.mjs";
+import { points as shared } from "../payload/shared.mjs";
 import { points as firstResult } from "../startup/first-result.mjs";
 import { points as idleMemory } from "../startup/idle-memory.mjs";
 import { points as workerReady } from "../startup/worker-ready.mjs";
@@ -20,6 +21,7 @@ export const catalogue = [
   ...map,
   ...items,
   ...bytesEcho,
+  ...shared,
   ...shippedCalls,
   ...captures,
   ...firstResult,

@@ -1,6 +1,7 @@
 import { WorkerLost } from "../errors.ts";
 import type { Dependency } from "../functions/index.ts";
 import type { Route } from "../routine/index.ts";
+import { SharedContent } from "../sharing/index.ts";
 import type { Serializer } from "../values/index.ts";
 import { Payload } from "../wire/index.ts";
 import type { CallGroup } from "./call-group.ts";
@@ -70,6 +71,15 @@ export interface Tally {
   done: number;
   /** Calls that threw or were lost. */
   failed: number;
+  /** Shared values that it was sent; nothing before the first. */
+  shared?: SharedTally;
+}
+
+/** Counts shared values. */
+export interface SharedTally {
+  values: number;
+  /** Their size, encoded. */
+  bytes: number;
 }
 
 /** How a call ended. */
@@ -155,6 +165,8 @@ export class Call {
   #task: RemoteTask | undefined;
   #lostBefore: Error | undefined;
   #watchers: CallWatcher[] | undefined;
+  /** Shared values that it uses. */
+  #shared: SharedContent[] | undefined;
   #resolve: (value: unknown) => void;
   #reject: (failure: unknown) => void;
 
@@ -199,6 +211,21 @@ export class Call {
   watch(watcher: CallWatcher): void {
     if (this.#watchers === undefined) this.#watchers = [watcher];
     else this.#watchers.push(watcher);
+  }
+
+  /** Has the shared values among these kept until the call has ended. */
+  hold(dependencies: readonly Dependency[]): void {
+    for (const { source } of dependencies) {
+      if (!(source instanceof SharedContent) || this.#state === "ended") continue;
+      source.use();
+      this.#shared ??= [];
+      this.#shared.push(source);
+    }
+  }
+
+  /** Whether it uses a shared value. */
+  uses(content: SharedContent): boolean {
+    return this.#shared?.includes(content) === true;
   }
 
   /** `created` to `waiting`, or from one owner to another. */
@@ -313,6 +340,9 @@ export class Call {
     if (before === "waiting") this.#owner?.withdraw(this);
     // No worker has read them.
     if (before === "waiting" || before === "created") this.args.drop();
+    const shared = this.#shared;
+    this.#shared = undefined;
+    if (shared !== undefined) for (const content of shared) content.unuse();
     this.#resolve = ignore;
     this.#reject = ignore;
     this.remake = undefined;

@@ -51,10 +51,10 @@ export function takeArrivedSignals(): ReadonlyMap<number, AbortController> | und
 
 registerTraveller("abort-signal", {
   is: isAbortSignal,
-  take(value) {
+  take(value, { policy }) {
     if (!isAbortSignal(value)) throw new TypeError("not a signal");
     const { aborted, reason } = value;
-    if (!isCollecting) {
+    if (!isCollecting || policy?.isLasting === true) {
       if (aborted) return [true, reason, -1];
       throw new Refusal(
         value,

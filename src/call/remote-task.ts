@@ -40,5 +40,5 @@ export function encodeEarly(
     return { bytes: Uint8Array.from(dumpWith(serializer, value, "value")), dependencies: [] };
   }
   const bytes = copyPayload(encoder.encodeInParts(value, "value", weak));
-  return { bytes, dependencies: encoder.dependencies };
+  return { bytes, dependencies: encoder.takeDependencies() };
 }

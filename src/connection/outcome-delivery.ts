@@ -144,7 +144,7 @@ export class OutcomeDelivery {
   }
 
   /** Keeps the order of answers while one of them waits for code. */
-  #deliverLater(loading: Promise<void> | undefined, deliver: () => void): void {
+  #deliverLater(loading: Promise<unknown> | undefined, deliver: () => void): void {
     const turn = (this.#delayed ?? Promise.resolve()).then(() => loading).then(deliver, deliver);
     this.#delayed = turn;
     void turn.finally(() => {

@@ -1,18 +1,23 @@
 import type { Call, EarlyValue, LiveSignal, PoolReference } from "../call/index.ts";
+import type { Dependency } from "../functions/index.ts";
+import { contentOf, onContentGone, type SharedContent } from "../sharing/index.ts";
 import { dumpWith, serializerOfThrown, ValueEncoder } from "../values/index.ts";
 import {
   type Outbox,
   type PayloadPlace,
   RequestField,
   SentDependencies,
+  SHARED_CHUNKS,
   STORE_FROM_BYTES,
   StepKind,
   writeAbort,
   writeCancel,
   writeCredit,
+  writeDropped,
   writePlainTask,
   writePoolReference,
   writeRoute,
+  writeShared,
   writeStep,
   writeTask,
 } from "../wire/index.ts";
@@ -36,6 +41,8 @@ export class RequestSender {
   /** The batch that the last cancellation was written into, and its size then. */
   #cancelBatch = { number: -1, size: 0 };
   readonly #sent = new SentDependencies();
+  /** Set once a shared value was announced. */
+  #unwatch: (() => void) | undefined;
   readonly #routes = new Set<number>();
   /** The version of each pool that the worker knows, by the number of the pool. */
   readonly #pools = new Map<number, number>();
@@ -66,7 +73,7 @@ export class RequestSender {
       this.#window.sent(1);
       return;
     }
-    const needs = this.#sent.announce(writer, RequestField.dependency, extras?.dependencies ?? []);
+    const needs = this.#announce(extras?.dependencies ?? []);
     this.#placeArgs(id, call, (place) => {
       if (call.signals !== undefined) this.#repeatAborts(id, call.signals);
       const { timeout, caller, context, prefetch, key } = extras ?? {};
@@ -135,8 +142,9 @@ export class RequestSender {
       (serializer === undefined
         ? encoder.encodeInParts(value, "value", task.call?.route.weak)
         : dumpWith(serializer, value, "value"));
-    const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.dependencies : []);
-    const needs = this.#sent.announce(writer, RequestField.dependency, dependencies);
+    const dependencies = encoded?.dependencies ?? (serializer === undefined ? encoder.takeDependencies() : []);
+    task.call?.hold(dependencies);
+    const needs = this.#announce(dependencies);
     this.#outbox.place(id, bytes, (place) => {
       writeStep(writer, id, kind, place, needs, after);
       this.#outbox.schedule(idle);
@@ -174,8 +182,7 @@ export class RequestSender {
     if (!this.readsReasons) return { bytes: NO_BYTES, needs: [] };
     try {
       const bytes = Uint8Array.from(encoder.encode(reason, "reason"));
-      const { writer } = this.#outbox;
-      return { bytes, needs: this.#sent.announce(writer, RequestField.dependency, encoder.dependencies) };
+      return { bytes, needs: this.#announce(encoder.takeDependencies()) };
     } catch {
       return { bytes: NO_BYTES, needs: [] };
     }
@@ -214,15 +221,55 @@ export class RequestSender {
     const description = pool.describe(known);
     if (description === undefined) return;
     const balancer = known === 0 ? pool.balancer : undefined;
-    const needs = this.#sent.announce(writer, RequestField.dependency, balancer?.dependencies ?? []);
+    const needs = this.#announce(balancer?.dependencies ?? []);
     writePoolReference(writer, pool.number, description, balancer?.bytes, needs);
+  }
+
+  /**
+   * Sends a shared value that the worker asked for: the name of a file, which is written once for all workers, or the value.
+   * Returns the value, or nothing if it is gone.
+   */
+  provide(number: number, withoutFile: boolean): SharedContent | undefined {
+    const { writer, store } = this.#outbox;
+    const hash = this.#sent.hashOf(number);
+    // It may be on its way already.
+    if (this.#outbox.isHeldUp(SHARED_CHUNKS + number)) return undefined;
+    const content = hash === undefined ? undefined : contentOf(hash);
+    const payload = content?.payload;
+    const file = store === undefined || withoutFile ? undefined : content?.storedIn(store);
+    const write = (place: PayloadPlace | undefined): void => {
+      writeShared(writer, number, place);
+      this.#outbox.schedule(true);
+    };
+    if (content === undefined || payload === undefined) write(undefined);
+    else if (file !== undefined) write({ chunked: content.bytes, file });
+    else this.#outbox.placeLasting(SHARED_CHUNKS + number, payload, write);
+    return content;
+  }
+
+  /** The session is over. */
+  close(): void {
+    this.#unwatch?.();
+  }
+
+  #announce(dependencies: readonly Dependency[]): readonly number[] {
+    const needs = this.#sent.announce(this.#outbox.writer, RequestField.dependency, dependencies);
+    if (this.#sent.hasValues) this.#unwatch ??= onContentGone((hash) => this.#drop(hash));
+    return needs;
+  }
+
+  #drop(hash: string): void {
+    const number = this.#sent.forget(hash);
+    if (number === undefined) return;
+    writeDropped(this.#outbox.writer, number);
+    this.#outbox.schedule(true);
   }
 
   #announceRoute({ route }: Call): void {
     const { writer } = this.#outbox;
     this.#routes.delete(route.replaces);
     this.#routes.add(route.number);
-    const needs = this.#sent.announce(writer, RequestField.dependency, route.dependencies);
+    const needs = this.#announce(route.dependencies);
     writeRoute(writer, { ...route, needs });
   }
 }

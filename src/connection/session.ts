@@ -24,6 +24,7 @@ import {
   RequestField,
   ResponseField,
   type StepKind,
+  WantedField,
   type Welcome,
   WelcomeField,
   writeHello,
@@ -293,6 +294,9 @@ export class Session implements TaskSession {
         case ResponseField.pace:
           this.#paced(frame.integer(PaceField.taskUs), frame.integer(PaceField.costUs));
           break;
+        case ResponseField.wanted:
+          this.#provide(frame.integer(WantedField.number), frame.integer(WantedField.withoutFile) === 1);
+          break;
         case ResponseField.executorLost:
           this.close(this.#lostThread(frame));
           return;
@@ -307,6 +311,17 @@ export class Session implements TaskSession {
     this.window.pace(taskUs);
     for (const [cost, tasks] of this.#endedTasks) cost.add(tasks, costUs > 0 ? costUs : taskUs);
     this.#endedTasks.clear();
+  }
+
+  /** Sends a shared value, and counts it for the pool of a call that uses it. */
+  #provide(number: number, withoutFile: boolean): void {
+    const content = this.#sender.provide(number, withoutFile);
+    if (content === undefined) return;
+    const tally = this.#tasks.find(({ call }) => call?.uses(content) === true)?.call?.recipient?.tally;
+    if (tally === undefined) return;
+    tally.shared ??= { values: 0, bytes: 0 };
+    tally.shared.values++;
+    tally.shared.bytes += content.bytes;
   }
 
   #lostThread(frame: FrameReader): WorkerLost {
@@ -460,6 +475,7 @@ export class Session implements TaskSession {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
+    this.#sender.close();
     this.#outcomes.payloads.clear();
     if (opening) {
       // Whoever opened the session may be gone; the failure reaches the calls through `closed`.

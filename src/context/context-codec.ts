@@ -16,7 +16,7 @@ export function encodeContext(context: CallContext): EncodedContext | undefined 
   const dispatchTimeout = context.ambient?.dispatchTimeout;
   if ((variables === undefined || variables.size === 0) && dispatchTimeout === undefined) return undefined;
   const bytes = Uint8Array.from(encoder.encode([variables, dispatchTimeout], "context"));
-  return { bytes, dependencies: encoder.dependencies };
+  return { bytes, dependencies: encoder.takeDependencies() };
 }
 
 /** Decodes the bytes of `encodeContext`, on the worker. */

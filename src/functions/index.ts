@@ -41,7 +41,14 @@ export {
   prepareForTypeScript,
   projectRoot,
 } from "./modules/index.ts";
-export { acceptDependency, assemble, findKnown, hasDependency, ModuleUnavailable } from "./revive/index.ts";
+export {
+  acceptDependency,
+  assemble,
+  findDependency,
+  findKnown,
+  hasDependency,
+  ModuleUnavailable,
+} from "./revive/index.ts";
 export {
   type Assembled,
   Cell,

@@ -80,6 +80,11 @@ export class PayloadFiles implements PayloadStore {
     if (length > size) throw new Error(`the file ${path} has ${size} bytes, not ${length}`);
   }
 
+  /** Whoever reads it now reads it to its end. */
+  remove(path: string): void {
+    remove(path);
+  }
+
   open(path: string, length: number): OpenPayload {
     checkPlace(path);
     const descriptor = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);

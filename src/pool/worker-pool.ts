@@ -167,7 +167,16 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   stats(): PoolStats {
-    return this.#proxy?.stats() ?? { inFlight: 0, queued: 0, done: 0, failed: 0, workers: {} };
+    return (
+      this.#proxy?.stats() ?? {
+        inFlight: 0,
+        queued: 0,
+        done: 0,
+        failed: 0,
+        shared: { values: 0, bytes: 0 },
+        workers: {},
+      }
+    );
   }
 
   /** @internal */

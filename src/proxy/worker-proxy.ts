@@ -19,6 +19,8 @@ import { Scheduler } from "./scheduling/index.ts";
 
 const QUORUM_TIMEOUT_MS = 60_000;
 
+const NONE_SHARED = Object.freeze({ values: 0, bytes: 0 });
+
 /** What became of the calls at one worker. */
 export interface WorkerStats {
   /** Calls that have not ended. */
@@ -27,6 +29,8 @@ export interface WorkerStats {
   readonly done: number;
   /** Calls that threw or were lost. */
   readonly failed: number;
+  /** Values of `share` that were sent, and their size, encoded. */
+  readonly shared: { readonly values: number; readonly bytes: number };
 }
 
 /** What became of the calls of a pool at one of its workers. */
@@ -227,16 +231,18 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   stats(): PoolStats {
-    let { inFlight, done, failed } = this.#scheduler.departed;
+    let { inFlight, done, failed, shared = NONE_SHARED } = this.#scheduler.departed;
     const workers: Record<string, MemberStats> = {};
     for (const member of this.#scheduler.members.values()) {
       const { link, tally } = member;
-      workers[member.uid] = { ...tally, inFlight: link.inFlight, responds: link.responds };
+      const own = tally.shared ?? NONE_SHARED;
+      workers[member.uid] = { ...tally, inFlight: link.inFlight, responds: link.responds, shared: { ...own } };
+      shared = { values: shared.values + own.values, bytes: shared.bytes + own.bytes };
       inFlight += link.inFlight;
       done += tally.done;
       failed += tally.failed;
     }
-    return { inFlight, queued: this.#scheduler.queued, done, failed, workers };
+    return { inFlight, queued: this.#scheduler.queued, done, failed, shared: { ...shared }, workers };
   }
 
   /**

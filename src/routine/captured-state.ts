@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { Cell, functionState, isClass, privatesOf, referenceOf, type ShippingPolicy } from "../functions/index.ts";
+import { isUsableHandle } from "../sharing/index.ts";
 import { stateSummary, travellerKindOf, zodDefinition } from "../values/index.ts";
 import { PER_WORKER } from "./per-worker.ts";
 import { routineSpecOf } from "./routine-registry.ts";
@@ -122,6 +123,11 @@ class StateWalk {
     const isPlain = prototype === Object.prototype || prototype === Array.prototype || prototype === null;
     // Each thread makes its own, whatever becomes of this one.
     if (travellerKindOf(value) === PER_WORKER) return;
+    // Nothing about it changes but that it is disposed of.
+    if (isUsableHandle(value) !== undefined) {
+      this.checks.push(() => isUsableHandle(value) === true);
+      return;
+    }
     const definition = types.isProxy(value) ? undefined : zodDefinition(value);
     if (definition !== undefined) {
       this.visit(definition);

@@ -47,7 +47,10 @@ export function readReference(reader: GraphReader): unknown {
   if (reader.dataOnly) return readKnown(reader);
   const assembled = readHead(reader);
   assembled.complete([]);
-  return assembled.value;
+  const { value } = assembled;
+  // It was here before, and is not the payload's to freeze.
+  if (reader.freezes && typeof value === "object" && value !== null) reader.keep(value);
+  return value;
 }
 
 function writeHead(writer: GraphWriter, tag: number, value: WeakKey, dismantled: Dismantled): void {
@@ -131,7 +134,8 @@ export function writeTraveller(writer: GraphWriter, value: object): boolean {
   if (kind === undefined) {
     throw new Refusal(value, `an object of the kind "${name}" is not known here`, "Import what registers it.");
   }
-  const parts = kind.take(value);
+  const parts = kind.take(value, writer.port);
+  writer.need(kind.needs?.(value, writer.port) ?? []);
   writer.byte(TRAVELLER);
   writer.string(name);
   writer.remember(value);
@@ -146,7 +150,7 @@ export function readTraveller(reader: GraphReader): object {
   if (kind === undefined) {
     throw new MalformedPayload(`the payload holds an object of the kind "${name}", which is not known here`);
   }
-  const shell = kind.make();
+  const shell = kind.make(reader.port);
   reader.remember(shell.value);
   reader.defer(() => shell.complete(readAll(reader)));
   return shell.value;

@@ -42,6 +42,8 @@ export {
 
 /** What this codec needs of the code that ships functions. Tests put their own in its place. */
 export interface FunctionPort {
+  /** What is known of the way that values take. */
+  readonly policy?: ShippingPolicy;
   /** Takes a function or class apart. `holder` is the object that has it as a method. Throws `ShippingError`. */
   dismantle(fn: object, holder?: object): Dismantled;
   /** Makes the shell of a function, or finds an object by its name, from what `dismantle` or `referenceOf` said. */
@@ -73,6 +75,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     return holder === undefined ? policy : { ...policy, holder };
   };
   return {
+    policy,
     dismantle: (fn, holder) => dismantle(fn, policyOf(fn, holder)),
     assemble: (head, early) => assemble(head, early, policy),
     findKnown,

@@ -10,6 +10,7 @@ import {
   ByteReader,
   CELL,
   DataInMemory,
+  DataInShared,
   FALSE,
   FLOAT,
   FORMAT,
@@ -26,6 +27,7 @@ import {
   NULL,
   NUMBERS,
   OBJECT,
+  openShared,
   PLATFORM_SYMBOL,
   RECORD,
   REFERENCE,
@@ -34,6 +36,7 @@ import {
   SHAPES,
   SHORT_ARRAY,
   SHORT_OBJECT,
+  type SharedPayload,
   SPECIAL_OBJECT,
   TRAILER_SIZE,
   TRAVELLER,
@@ -42,6 +45,7 @@ import {
   UNIQUE_SYMBOL,
   WELL_KNOWN_SYMBOL,
 } from "./bytes/index.ts";
+import { freezeMade } from "./frozen-values.ts";
 import { readCell, readFunction, readReference, readTraveller } from "./function-nodes.ts";
 import type { FunctionPort, PrivateState } from "./function-port.ts";
 import { readSpecialObject } from "./special-object.ts";
@@ -56,6 +60,8 @@ export class GraphReader extends ByteReader {
   /** The value that is read next may be a class, where only data is taken otherwise. */
   takesClass = false;
   binary: BinaryReader = BinaryReader.NONE;
+  /** Everything that is made is frozen at the end. */
+  freezes = false;
   #depth = 0;
   #remembering = false;
   #made: unknown[] = [];
@@ -90,6 +96,20 @@ export class GraphReader extends ByteReader {
     this.#header();
     this.#openBinary(section, data);
     return this.#root();
+  }
+
+  /** The value of a payload that the threads of this process share, which nobody can change. */
+  readShared(payload: SharedPayload): unknown {
+    const { head, section } = openShared(payload);
+    this.open(head, 0, head.length);
+    this.#header();
+    this.freezes = true;
+    // Every object is numbered, which is how they are found when they are to be frozen.
+    this.#remembering = true;
+    if (section !== undefined) this.#openBinary(section, new DataInShared(payload));
+    const value = this.#root();
+    freezeMade(this.#made, (object) => this.isKept(object));
+    return value;
   }
 
   #header(): number {

@@ -1,4 +1,5 @@
 import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "./bytes/index.ts";
+import { isGuard } from "./frozen-values.ts";
 import { orRefuse, writeCell, writeReference, writeTraveller } from "./function-nodes.ts";
 import type { PrivateState } from "./function-port.ts";
 import type { GraphReader } from "./graph-reader.ts";
@@ -200,7 +201,7 @@ function writtenProperties(writer: GraphWriter, value: object, state: InternalSt
   for (const key of Reflect.ownKeys(value)) {
     const property = ownProperty(value, key);
     if (property === undefined || state.implies?.(value, key, property) === true) continue;
-    if (omissions?.has(value, key) === true) continue;
+    if (omissions?.has(value, key) === true || isGuard(property)) continue;
     properties.push({ key, property: state.present?.(writer.port, value, key, property) ?? property });
   }
   const addition = omissions?.additionTo(value);

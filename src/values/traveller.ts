@@ -1,15 +1,24 @@
+import type { Dependency, FunctionPort } from "./function-port.ts";
+
 /** Property by which an object or function says that it has a way of its own to travel; its value is the kind. */
 export const traveller: unique symbol = Symbol.for("wool-ts.traveller");
 
-/** How objects of one kind travel. */
+/** How objects of one kind travel. The port says who sends and who receives, as far as that is known. */
 export interface TravellerKind {
   /** What a copy is made of. Any values; they may refer back to `value`. */
-  take(value: object): readonly unknown[];
+  take(value: object, port: TravellerPort): readonly unknown[];
+  /** What the receiver must have before it can make one. */
+  needs?(value: object, port: TravellerPort): readonly Dependency[];
+  /** How it travels, for explanations. */
+  way?(value: object): string;
   /** Recognises objects that cannot say so themselves, such as those of the platform. */
   is?(value: object): boolean;
   /** A new one. It may be referred to before `complete` gets what `take` gave. */
-  make(): TravellerShell;
+  make(port: TravellerPort): TravellerShell;
 }
+
+/** What a traveller is told of its way. */
+export type TravellerPort = Pick<FunctionPort, "policy">;
 
 /** A traveller that has arrived, not yet filled in. */
 export interface TravellerShell {

@@ -4,6 +4,7 @@ import {
   HAS_BINARY,
   type PayloadSource,
   readTrailer,
+  type SharedPayload,
   TRAILER_SIZE,
 } from "./bytes/index.ts";
 import { type FunctionPort, functionPort } from "./function-port.ts";
@@ -89,6 +90,16 @@ export class ValueDecoder {
       reader.clear();
       this.#idle = reader;
     }
+  }
+
+  /**
+   * The value of a payload that the threads of this process share. Its large binary data is in that memory, and everything
+   * else of it is frozen.
+   *
+   * @throws MalformedPayload when it is not a payload
+   */
+  decodeShared(payload: SharedPayload): unknown {
+    return new GraphReader(this.#port, this.#dataOnly).readShared(payload);
   }
 
   /** The binary section, if its data is to be read piece by piece. */

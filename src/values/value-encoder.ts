@@ -4,7 +4,7 @@ import { beginCapture, type Dependency, endCapture, type FunctionPort, functionP
 import { GraphWriter } from "./graph-writer.ts";
 import { Omissions, type PropertyChanges } from "./omissions.ts";
 import { Refusal } from "./refusal.ts";
-import { explainRefusal, omitRefused, refusedField } from "./refusals/index.ts";
+import { explainRefusal, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
 import { Traps } from "./traps.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
@@ -34,6 +34,13 @@ export class ValueEncoder {
     return this.#dependencies;
   }
 
+  /** The same, for an encoder that is kept: it lets go of them. A shared value is dropped when nobody holds it. */
+  takeDependencies(): readonly Dependency[] {
+    const dependencies = this.#dependencies;
+    this.#dependencies = NO_DEPENDENCIES;
+    return dependencies;
+  }
+
   /** The weak collections in the value encoded last, and those that were given. */
   get weakCollections(): readonly WeakCollection[] {
     return this.#collections;
@@ -56,6 +63,23 @@ export class ValueEncoder {
    */
   encodeInParts(value: unknown, rootName = "value", weak = NO_COLLECTIONS): EncodedValue {
     return this.#joined(this.#encode(value, rootName, undefined, true, weak));
+  }
+
+  /**
+   * Like `encodeInParts`, for a payload that is kept, of what `holder` stands for. Large binary data is still not copied:
+   * whoever uses the payload later counts on nobody having changed that.
+   *
+   * @throws Refusal of `holder` when something in the value cannot travel
+   */
+  encodeToKeep(value: unknown, rootName: string, holder: object): EncodedValue {
+    try {
+      const payload = this.#joined(this.#encode(value, undefined, undefined, true, NO_COLLECTIONS));
+      return payload instanceof Uint8Array ? this.keep(payload) : payload.keep();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { path, reason, fix } = locateRefusal(error, value, rootName, this.#port);
+      throw new Refusal(holder, reason, fix, [path], error.cause);
+    }
   }
 
   /**

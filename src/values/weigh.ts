@@ -4,7 +4,7 @@ import { functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Refusal } from "./refusal.ts";
 import { locateRefusal } from "./refusals/index.ts";
-import { travellerKindOf } from "./traveller.ts";
+import { travellerKind, travellerKindOf } from "./traveller.ts";
 
 /** How large the payload of a value would be and what it depends on, or why the value cannot travel. */
 export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions): Weighed {
@@ -19,4 +19,15 @@ export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions
   }
 }
 
-registerValueScale({ weigh, kindOf: travellerKindOf });
+function wayOf(value: object): string | undefined {
+  const kind = travellerKindOf(value);
+  if (kind === undefined) return undefined;
+  try {
+    return travellerKind(kind)?.way?.(value) ?? `a ${kind}, which has its own way to travel`;
+  } catch {
+    // Weighing it says why it is refused.
+    return `a ${kind}`;
+  }
+}
+
+registerValueScale({ weigh, wayOf });

@@ -13,28 +13,55 @@ const NONE: readonly number[] = Object.freeze([]);
 /** Remembers which dependencies a session has sent, and under which number. */
 export class SentDependencies {
   readonly #numbers = new Map<string, number>();
+  /** The hashes of those that the peer asks for when it needs them. */
+  readonly #kept = new Map<number, string>();
+  #last = 0;
 
   /** Numbers for a payload's dependencies. Those that the peer has not seen are written first. */
   announce(writer: BatchWriter, frame: number, dependencies: readonly Dependency[]): readonly number[] {
     if (dependencies.length === 0) return NONE;
-    return dependencies.map((dependency) => {
-      const known = this.#numbers.get(dependency.hash);
+    return dependencies.map(({ hash, data, source }) => {
+      const known = this.#numbers.get(hash);
       if (known !== undefined) return known;
-      const number = this.#numbers.size + 1;
-      this.#numbers.set(dependency.hash, number);
-      writeFrame(writer, frame, [
-        undefined,
-        number,
-        dependency.hash,
-        Buffer.from(JSON.stringify(dependency.data), "utf8"),
-      ]);
+      const number = ++this.#last;
+      this.#numbers.set(hash, number);
+      if (source !== undefined) this.#kept.set(number, hash);
+      writeFrame(writer, frame, [undefined, number, hash, Buffer.from(JSON.stringify(data), "utf8")]);
       return number;
     });
   }
+
+  /** Whether it has announced values that the peer may ask for. */
+  get hasValues(): boolean {
+    return this.#kept.size > 0;
+  }
+
+  /** The hash of the value that was announced under this number, if the peer may ask for it. */
+  hashOf(number: number): string | undefined {
+    return this.#kept.get(number);
+  }
+
+  /** Forgets a value that is gone. Returns its number if it was announced. */
+  forget(hash: string): number | undefined {
+    const number = this.#numbers.get(hash);
+    if (number === undefined || !this.#kept.delete(number)) return undefined;
+    this.#numbers.delete(hash);
+    return number;
+  }
+}
+
+/** A value that a session has announced, and that its peer sends when it is asked to. */
+export interface AnnouncedValue {
+  readonly hash: string;
+  /** What stands for the value and keeps it here, or a promise of that. Rejects when it cannot be had. */
+  ready(): object | Promise<object>;
 }
 
 /** Takes a dependency that has arrived. Returns a promise if it has to be loaded first. */
 export type Acceptance = (dependency: Dependency) => void | Promise<void>;
+
+/** Recognises a value that its peer sends when it is asked to. Throws for one that is announced in a wrong way. */
+export type Announcement = (dependency: Dependency, number: number) => AnnouncedValue | undefined;
 
 /** Bytes of the longest number of a dependency. */
 const LONGEST_NUMBER_BYTES = 5;
@@ -45,17 +72,22 @@ const LONGEST_NUMBER_BYTES = 5;
  */
 export class ReceivedDependencies {
   readonly #accept: Acceptance;
-  /** What has not been asked for, or is being loaded; nothing for what is loaded. */
-  readonly #known = new Map<number, Dependency | Promise<void> | undefined>();
+  readonly #announce: Announcement;
+  /** Values to ask for, and what has not been asked for, or is being loaded; nothing for what is loaded. */
+  readonly #known = new Map<number, Dependency | AnnouncedValue | Promise<void> | undefined>();
+  /** The hashes of the values, and how many bytes announced them. */
+  readonly #values = new Map<string, number>();
   readonly #limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes">;
   #bytes = 0;
 
   constructor(
     accept: Acceptance,
     limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes"> = DEFAULT_LIMITS,
+    announce: Announcement = () => undefined,
   ) {
     this.#accept = accept;
     this.#limits = limits;
+    this.#announce = announce;
   }
 
   /**
@@ -64,7 +96,8 @@ export class ReceivedDependencies {
    */
   add(frame: FrameReader): void {
     const { maxAnnouncements, maxAnnouncedBytes } = this.#limits;
-    this.#bytes += frame.end(DependencyField.data) - frame.start(DependencyField.data);
+    const size = frame.end(DependencyField.data) - frame.start(DependencyField.data);
+    this.#bytes += size;
     if (this.#known.size >= maxAnnouncements) {
       throw new LimitExceeded("maxAnnouncements", maxAnnouncements, "pieces of code announced");
     }
@@ -79,10 +112,40 @@ export class ReceivedDependencies {
     } catch (cause) {
       throw new MalformedFrame(`dependency ${number} is not readable`, { cause });
     }
-    if (isFoundByHash(data) && contentHash(frame.view(DependencyField.data)) !== hash) {
+    const value = this.#announce({ hash, data }, number);
+    // The hash of a value is that of its content, which has not come.
+    if (value === undefined && isFoundByHash(data) && contentHash(frame.view(DependencyField.data)) !== hash) {
       throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
     }
-    this.#known.set(number, { hash, data });
+    if (value !== undefined) this.#values.set(hash, size);
+    this.#known.set(number, value ?? { hash, data });
+  }
+
+  /** The value that was announced under this number, if one was. */
+  valueOf(number: number): AnnouncedValue | undefined {
+    const known = this.#known.get(number);
+    return isValue(known) ? known : undefined;
+  }
+
+  /** Forgets a value that the peer no longer has. Returns how many bytes announced it. */
+  forget(number: number): number {
+    const value = this.valueOf(number);
+    if (value === undefined) return 0;
+    const size = this.#values.get(value.hash) ?? 0;
+    this.#known.delete(number);
+    this.#values.delete(value.hash);
+    this.#bytes -= size;
+    return size;
+  }
+
+  /** Whether the peer has announced the value of that hash. */
+  hasValue(hash: string): boolean {
+    return this.#values.has(hash);
+  }
+
+  /** Whether there are values among these that have to be asked for. */
+  holdsValues(numbers: readonly number[]): boolean {
+    return this.#values.size > 0 && numbers.some((number) => this.valueOf(number) !== undefined);
   }
 
   /** The numbers in a field of the frame that the reader stands on. Throws for one that was never sent. */
@@ -98,22 +161,34 @@ export class ReceivedDependencies {
     return numbers;
   }
 
-  /** Nothing when all are loaded; otherwise a promise of that, which rejects when one of them cannot be loaded. */
-  ready(numbers: readonly number[]): Promise<void> | undefined {
-    let loading: Promise<void>[] | undefined;
-    for (const number of numbers) {
-      const pending = this.#load(number);
-      if (pending !== undefined) {
-        loading ??= [];
-        loading.push(pending);
-      }
-    }
-    return loading === undefined ? undefined : Promise.all(loading).then(() => undefined);
+  /** Nothing when all are here; otherwise a promise of that, which rejects when one of them cannot be had. */
+  ready(numbers: readonly number[]): Promise<unknown> | undefined {
+    const held: object[] = [];
+    const missing = this.#missing(numbers, held);
+    return missing.length === 0 ? undefined : this.#allReady(numbers, missing, held);
   }
 
-  #load(number: number): Promise<void> | undefined {
-    const known = this.#known.get(number);
-    if (known === undefined || types.isPromise(known)) return known;
+  /** What has come is held until the rest has: it could be dropped again meanwhile. */
+  async #allReady(numbers: readonly number[], first: Promise<object | void>[], held: object[]): Promise<unknown> {
+    for (let missing = first; missing.length > 0; missing = this.#missing(numbers, held)) {
+      held.push(...(await Promise.all(missing)).filter((value) => value !== undefined));
+    }
+    return held;
+  }
+
+  #missing(numbers: readonly number[], held: object[]): Promise<object | void>[] {
+    const missing: Promise<object | void>[] = [];
+    for (const number of numbers) {
+      const known = this.#known.get(number);
+      const pending = isValue(known) ? known.ready() : this.#load(number, known);
+      if (isPromise(pending)) missing.push(pending);
+      else if (pending !== undefined) held.push(pending);
+    }
+    return missing;
+  }
+
+  #load(number: number, known: Dependency | Promise<void> | undefined): Promise<void> | undefined {
+    if (known === undefined || isPromise(known)) return known;
     let loading: void | Promise<void>;
     try {
       loading = this.#accept(known);
@@ -132,6 +207,14 @@ export class ReceivedDependencies {
     );
     return loading;
   }
+}
+
+function isValue(known: object | undefined): known is AnnouncedValue {
+  return known !== undefined && "ready" in known;
+}
+
+function isPromise<T>(value: T): value is Extract<T, Promise<unknown>> {
+  return types.isPromise(value);
 }
 
 /** Whether others find it under its hash: code and modules. */

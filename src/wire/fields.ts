@@ -13,6 +13,8 @@ export const RequestField = {
   dependency: 8,
   pool: 9,
   abort: 10,
+  shared: 11,
+  dropped: 12,
 } as const;
 
 export const ResponseField = {
@@ -26,12 +28,13 @@ export const ResponseField = {
   dependency: 8,
   executorLost: 9,
   pace: 10,
+  wanted: 11,
 } as const;
 
 /** The highest frame number of a request. */
-export const LAST_REQUEST_FIELD = RequestField.abort;
+export const LAST_REQUEST_FIELD = RequestField.dropped;
 /** The highest frame number of a response. */
-export const LAST_RESPONSE_FIELD = ResponseField.pace;
+export const LAST_RESPONSE_FIELD = ResponseField.wanted;
 
 export const StepKind = { next: 1, throw: 2, return: 3 } as const;
 export type StepKind = (typeof StepKind)[keyof typeof StepKind];

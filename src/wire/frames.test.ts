@@ -84,6 +84,10 @@ describe("requests written by hand are what the generated code reads", () => {
         requests.writeCredit(writer, 5, 300);
         requests.writeCancel(writer, 6, Uint8Array.of(2), [1]);
         requests.writeAbort(writer, 6, 2, Uint8Array.of(9), [4], true);
+        requests.writeShared(writer, 9, { chunked: 2 ** 40, file: "/dev/shm/f" });
+        requests.writeShared(writer, 10, { bytes: Uint8Array.of(7) });
+        requests.writeShared(writer, 11, undefined);
+        requests.writeDropped(writer, 12);
         requests.writePoolReference(writer, 7, Uint8Array.of(3), Uint8Array.of(6), [5]);
         requests.writeRoute(writer, {
           number: 8,
@@ -113,6 +117,12 @@ describe("requests written by hand are what the generated code reads", () => {
     expect(message.credits[0]).toMatchObject({ id: 5, steps: 300 });
     expect(message.cancels[0]).toMatchObject({ id: 6, needs: [1] });
     expect(message.aborts[0]).toMatchObject({ id: 6, signal: 2, reason: Uint8Array.of(9), needs: [4], early: true });
+    expect(message.shared).toMatchObject([
+      { number: 9, chunked: 2n ** 40n, file: "/dev/shm/f", missing: false },
+      { number: 10, value: Uint8Array.of(7), chunked: 0n, file: "", missing: false },
+      { number: 11, chunked: 0n, missing: true },
+    ]);
+    expect(message.dropped).toMatchObject([{ number: 12 }]);
     expect(message.pools[0]).toMatchObject({ number: 7, balancer: Uint8Array.of(6), needs: [5] });
     expect(message.routes[0]).toMatchObject({
       number: 8,
@@ -165,6 +175,7 @@ describe("responses written by hand are what the generated code reads", () => {
         responses.writeRejected(writer, 3, { status: 14, message: "no" });
         responses.writeExecutorLost(writer, "gone", 0);
         responses.writePace(writer, 1234, 300);
+        responses.writeWanted(writer, 5, true);
       }),
     );
     expect(message.welcome).toMatchObject({
@@ -181,6 +192,7 @@ describe("responses written by hand are what the generated code reads", () => {
     expect(message.rejected[0]).toMatchObject({ id: 3, status: 14, message: "no" });
     expect(message.executorsLost[0]).toMatchObject({ reason: "gone", task: 1 });
     expect(message.paces).toMatchObject([{ taskUs: 1234, costUs: 300 }]);
+    expect(message.wanted).toMatchObject([{ number: 5, withoutFile: true }]);
   });
 });
 

@@ -14,7 +14,7 @@ export {
   readIdleResponse,
   readStopRequest,
 } from "./control-messages.ts";
-export { ReceivedDependencies, SentDependencies } from "./dependency-ledger.ts";
+export { type AnnouncedValue, ReceivedDependencies, SentDependencies } from "./dependency-ledger.ts";
 export { LAST_REQUEST_FIELD, LAST_RESPONSE_FIELD, RequestField, ResponseField, StepKind } from "./fields.ts";
 export { FrameReader, MalformedFrame } from "./frame-reader.ts";
 export { writePayloadFrame } from "./frame-writer.ts";
@@ -35,18 +35,23 @@ export {
   ChunkField,
   CreditField,
   DependencyField,
+  DROPPED_NUMBER,
   HelloField,
   PoolReferenceField,
   RouteField,
+  SHARED_CHUNKS,
+  SharedField,
   StepField,
   TaskField,
   writeAbort,
   writeCancel,
   writeCredit,
+  writeDropped,
   writeHello,
   writePlainTask,
   writePoolReference,
   writeRoute,
+  writeShared,
   writeStep,
   writeTask,
 } from "./request-frames.ts";
@@ -56,6 +61,7 @@ export {
   type OutcomeFrame,
   PaceField,
   RejectedField,
+  WantedField,
   type Welcome,
   WelcomeField,
   writeAccepted,
@@ -63,6 +69,7 @@ export {
   writeOutcome,
   writePace,
   writeRejected,
+  writeWanted,
   writeWelcome,
 } from "./response-frames.ts";
 export type { SlicedReading } from "./sliced-reading.ts";

@@ -21,7 +21,7 @@ export interface MessageSink {
 
 interface Bulk {
   readonly id: number;
-  readonly payload: Buffer;
+  readonly payload: EncodedValue;
   offset: number;
   readonly finish: () => void;
 }
@@ -148,7 +148,13 @@ export class Outbox {
     }
   }
 
-  #cut(id: number, payload: Buffer, write: (place: PayloadPlace) => void): void {
+  /** Like `place`, never through the store, and for a payload that stays as it is: it is not copied. */
+  placeLasting(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
+    if (payload.length > this.#inlineBytes) this.#cut(id, payload, write);
+    else write({ bytes: payload instanceof PayloadParts ? copyPayload(payload) : payload });
+  }
+
+  #cut(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
     const total = payload.length;
     this.#behind.set(id, []);
     this.#bulks.push({
@@ -209,7 +215,9 @@ export class Outbox {
     while (this.#writable && !this.#closed) {
       const bulk = this.#bulks.shift();
       if (bulk === undefined) return;
-      const chunk = bulk.payload.subarray(bulk.offset, bulk.offset + this.#chunkBytes);
+      const { payload, offset } = bulk;
+      const until = Math.min(offset + this.#chunkBytes, payload.length);
+      const chunk = payload instanceof PayloadParts ? payload.slice(offset, until) : payload.subarray(offset, until);
       this.flush();
       writeFrame(this.writer, this.#chunkFrame, [
         undefined,

@@ -62,6 +62,10 @@ class MemoryStore implements PayloadStore {
     };
   }
 
+  remove(name: string): void {
+    this.stored.delete(name);
+  }
+
   drop(name: string): void {
     this.dropped.push(name);
     this.stored.delete(name);

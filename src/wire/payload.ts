@@ -17,6 +17,8 @@ export interface PayloadStore {
   check(name: string, length: number): void;
   /** Opens the payload that a peer has stored. It can be read from then on, whatever becomes of the peer. Throws like `check`. */
   open(name: string, length: number): OpenPayload;
+  /** Removes a payload that this process has stored. */
+  remove(name: string): void;
   /** Takes over the room of a payload that nobody reads. Throws for a name that a peer cannot have stored. */
   drop(name: string, length: number): void;
 }

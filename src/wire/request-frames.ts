@@ -58,6 +58,12 @@ export const CreditField = { id: 1, steps: 2 } as const;
 export const ChunkField = { id: 1, data: 2, total: 3 } as const;
 /** Field numbers of the `Dependency` message. */
 export const DependencyField = { number: 1, hash: 2, data: 3 } as const;
+/** Field numbers of the `SharedValue` message. */
+export const SharedField = { number: 1, value: 2, chunked: 3, file: 4, missing: 5 } as const;
+/** Field number of the number in `Dropped`. */
+export const DROPPED_NUMBER = 1;
+/** The chunks of a shared value have this and its number as their id, which no task has. */
+export const SHARED_CHUNKS = 2 ** 31;
 /** Field numbers of the `PoolReference` message. */
 export const PoolReferenceField = { number: 1, description: 2, balancer: 3, needs: 4 } as const;
 
@@ -222,6 +228,23 @@ export function writeRoute(writer: BatchWriter, route: RouteFrame): void {
     route.target,
     route.encoding,
   ]);
+}
+
+/** Answers a worker that wants a shared value; `place` is undefined when the value is gone. */
+export function writeShared(writer: BatchWriter, number: number, place: PayloadPlace | undefined): void {
+  writeFrame(writer, RequestField.shared, [
+    undefined,
+    number,
+    place !== undefined && "bytes" in place ? place.bytes : undefined,
+    place !== undefined && "chunked" in place ? place.chunked : undefined,
+    place !== undefined && "file" in place ? place.file : undefined,
+    place === undefined,
+  ]);
+}
+
+/** What was announced under this number is gone. */
+export function writeDropped(writer: BatchWriter, number: number): void {
+  writeFrame(writer, RequestField.dropped, [undefined, number]);
 }
 
 export function writePoolReference(

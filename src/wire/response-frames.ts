@@ -18,6 +18,8 @@ export const WelcomeField = {
   languages: 7,
   encodings: 8,
 } as const;
+/** Field numbers of the `Wanted` message. */
+export const WantedField = { number: 1, withoutFile: 2 } as const;
 /** Field numbers of `Pace`. */
 export const PaceField = { taskUs: 1, costUs: 2 } as const;
 /** Field numbers of `ExecutorLost`. */
@@ -102,6 +104,11 @@ export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
     welcome.languages,
     welcome.encodings,
   ]);
+}
+
+/** Asks for a shared value. `withoutFile`: not through a file this time. */
+export function writeWanted(writer: BatchWriter, number: number, withoutFile: boolean): void {
+  writeFrame(writer, ResponseField.wanted, [undefined, number, withoutFile]);
 }
 
 /** Tells that the task thread ended; `task`: the id of the task whose code ended it. */

@@ -77,7 +77,7 @@ function withTsc(from: string, to: string): void {
 async function makeWorkspace(): Promise<void> {
   const packages = "workspace/packages";
   const named = (source: string): string =>
-    source.replaceAll('"./counter.ts"', '"lib"').replaceAll(/"\.\/(facade|data|emitter)\.ts"/g, '"lib/$1"');
+    source.replaceAll('"./counter.ts"', '"lib"').replaceAll(/"\.\/(facade|data|emitter|shop)\.ts"/g, '"lib/$1"');
   await rewrite("state", `${packages}/lib/src`, (source) => source);
   await rewrite("state", `${packages}/app/src`, named);
   for (const file of readdirSync(join(folder, packages, "lib", "src")).filter((name) => name !== "main.ts"))
@@ -158,9 +158,17 @@ describe("modules with state", () => {
         [true, 1],
         [true, 2],
       ],
+      shop: [
+        [1, 1, 11, 1, 1, 11],
+        [2, "office b", 2, 2, 2],
+        [3, "office c", 3, 3, 3],
+        [4, 4, 14, 4, 4, 14],
+      ],
+      ticket: [true, true, true],
+      within: "a",
       load: [true, true],
       explained: ["reference", "reference"],
-      here: [1, 0, 0, 0],
+      here: [1, 0, 0, 0, 0, 0, 0],
     });
   });
 });

@@ -212,7 +212,8 @@ describe("stats and workers", () => {
       queued: 0,
       done: 0,
       failed: 0,
-      workers: { [uid]: { inFlight: 0, done: 0, failed: 0, responds: true } },
+      shared: { values: 0, bytes: 0 },
+      workers: { [uid]: { inFlight: 0, done: 0, failed: 0, responds: true, shared: { values: 0, bytes: 0 } } },
     });
     const waiting = [own.dispatch(waitAt, "stats"), own.dispatch(waitAt, "stats")];
     await until(() => own.stats().inFlight === 2, "both calls are at the worker");
@@ -225,7 +226,8 @@ describe("stats and workers", () => {
       queued: 0,
       done: 3,
       failed: 1,
-      workers: { [uid]: { inFlight: 0, done: 3, failed: 1, responds: true } },
+      shared: { values: 0, bytes: 0 },
+      workers: { [uid]: { inFlight: 0, done: 3, failed: 1, responds: true, shared: { values: 0, bytes: 0 } } },
     });
   });
 

@@ -22,6 +22,7 @@ const ORDER = [
   "security",
   "wire",
   "grpc",
+  "sharing",
   "values",
   "functions",
   "checks",

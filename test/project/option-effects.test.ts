@@ -120,6 +120,10 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "test/integration/blocking.test.ts",
     "a task that exhausts its memory ends its thread",
   ],
+  "WorkerOptions.shareBudget": [
+    "test/integration/share.test.ts",
+    "bounds what is kept: the least recently used is dropped",
+  ],
   "WorkerOptions.proxyPoolTtl": [
     "src/worker/thread/proxy-cache.test.ts",
     "closes a proxy that is not used for its time to live",

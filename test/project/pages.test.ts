@@ -7,7 +7,7 @@ import { announced, programsOf, runPageProgram, typeErrorsOf } from "../support/
 
 const pages = [
   ["README.md", 6],
-  ["docs/code-travels.md", 4],
+  ["docs/code-travels.md", 5],
   ["docs/load-balancing.md", 2],
   ["docs/workers.md", 3],
 ] as const;

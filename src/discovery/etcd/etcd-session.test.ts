@@ -3,6 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   AuthenticateResponseSchema,
   DeleteRangeResponseSchema,
+  LeaseGrantResponseSchema,
+  LeaseRevokeResponseSchema,
+  PutResponseSchema,
   RangeResponseSchema,
   WatchRequestSchema,
   WatchResponseSchema,
@@ -25,7 +28,21 @@ class FakeEtcd {
   /** What it says of another one. */
   refusal = new GrpcStatusError(StatusCode.UNAUTHENTICATED, "etcdserver: invalid auth token");
 
+  /** What it says when it is asked for a lease, if it has none to give. */
+  noLease: GrpcStatusError | undefined;
+
   constructor() {
+    this.server.addUnary("/etcdserverpb.Lease/LeaseGrant", () => {
+      if (this.noLease !== undefined) throw this.noLease;
+      return toBinary(LeaseGrantResponseSchema, create(LeaseGrantResponseSchema, { id: 1n, ttl: 10n }));
+    });
+    this.server.addUnary("/etcdserverpb.Lease/LeaseRevoke", () =>
+      toBinary(LeaseRevokeResponseSchema, create(LeaseRevokeResponseSchema, {})),
+    );
+    this.server.addStream("/etcdserverpb.Lease/LeaseKeepAlive", (stream) =>
+      stream.handle({ message: () => undefined }),
+    );
+    this.server.addUnary("/etcdserverpb.KV/Put", () => toBinary(PutResponseSchema, create(PutResponseSchema, {})));
     this.server.addUnary("/etcdserverpb.Auth/Authenticate", () => {
       this.token = `token ${++this.tokens}`;
       return toBinary(AuthenticateResponseSchema, create(AuthenticateResponseSchema, { token: this.token }));
@@ -119,6 +136,15 @@ describe("a watch", () => {
     await session.close();
     expect(told).toHaveLength(2);
   });
+});
+
+it("a session that gets no lease asks for one again when there is more to put", async () => {
+  const session = await open();
+  etcd.noLease = new GrpcStatusError(StatusCode.UNAVAILABLE, "etcdserver: request timed out");
+  await expect(session.put("a", "1")).rejects.toThrow("request timed out");
+  etcd.noLease = undefined;
+  expect(await session.put("a", "1")).toBeUndefined();
+  await session.close();
 });
 
 describe("a session with a user", () => {

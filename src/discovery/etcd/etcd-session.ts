@@ -117,7 +117,11 @@ export class EtcdSession implements RegistrySession {
   }
 
   async put(uid: string, text: string): Promise<string | undefined> {
-    this.#lease ??= this.#grantLease();
+    this.#lease ??= this.#grantLease().catch((error: unknown) => {
+      // Whoever puts something next asks for another one.
+      this.#lease = undefined;
+      throw error;
+    });
     const lease = await this.#lease;
     const request = { key: this.#key(uid), value: Buffer.from(text), lease, prevKv: true };
     const { prevKv } = await this.#ask("KV/Put", PutRequestSchema, request, PutResponseSchema);

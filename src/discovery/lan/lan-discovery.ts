@@ -12,8 +12,7 @@ import { advertisedWorker, hostReach, splitAddress } from "../network-addresses.
 import type { WorkerMetadata } from "../worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "../worker-subscription.ts";
 import type { LanNode } from "./lan-node.ts";
-import { encodeText } from "./lan-service.ts";
-import { LONGEST_TTL } from "./record-cache.ts";
+import { encodeText, LONGEST_TTL } from "./lan-service.ts";
 
 const DEFAULT_NAMESPACE = "default";
 const TTL_MS = 60_000;

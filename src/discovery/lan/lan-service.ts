@@ -11,6 +11,9 @@ export const SERVICE_TYPE = "_wool._tcp.local";
 /** Where responders are asked which service types there are. */
 export const SERVICE_TYPES = "_services._dns-sd._udp.local";
 
+/** Nobody is believed to know for longer than this, in seconds. */
+export const LONGEST_TTL = 24 * 3600;
+
 /** Largest text record, so that a worker and its address fit into one packet. */
 const MAX_TEXT_BYTES = 900;
 /** Longest string in a text record, and longest label of a name. */

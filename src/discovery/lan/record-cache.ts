@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { type DnsRecord, nameKey } from "../dns-message.ts";
+import { LONGEST_TTL } from "./lan-service.ts";
 
 /** A record that is gone is kept for a moment, since another who shares it may say otherwise. In milliseconds. */
 export const GOODBYE_MS = 1000;
 /** Records that came within this time of each other belong together, in milliseconds. */
 const FLUSH_MS = 1000;
-/** Nobody is believed to know for longer than this, in seconds. */
-export const LONGEST_TTL = 24 * 3600;
 /** At these parts of its time a record is asked for again. */
 export const FIRST_RENEWAL = 0.8;
 const RENEWALS = [FIRST_RENEWAL, 0.85, 0.9, 0.95];

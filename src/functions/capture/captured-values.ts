@@ -6,18 +6,20 @@ import {
   exportFrom,
   importedAs,
   liveImport,
+  moduleOf,
   noteImport,
   noteRequired,
   pathOf,
   requiredModule,
   resolveUserModule,
+  titleOf,
 } from "../modules/index.ts";
 import { ShippingError, type ShippingPolicy } from "../shipment/index.ts";
-import type { Binding } from "../syntax/index.ts";
+import { type Binding, isModuleLevel } from "../syntax/index.ts";
 import { cellOf, globalCell, moduleCell } from "./binding-cells.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
-import { moduleVariable, usesCodeOf } from "./module-use.ts";
+import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
 import { Borrowed, isAllowed, isBeyondReach, isUserModule, referenceOf, SharedExport } from "./references.ts";
 
 /** A captured variable, and what stands for it on its way. */
@@ -42,6 +44,8 @@ export function captureValue(
   if (scope === undefined || (binding === undefined && scope.description === "Script")) {
     return { name, kind: "cell", value: globalCell(name, value), isFixed: false };
   }
+  const own = ownVariable(site, variable, policy);
+  if (own !== undefined) return { name, ...own };
   if (binding !== undefined && isReassigned(binding, site.file)) {
     if (isUsedInWith(site, free)) {
       throw new ShippingError(
@@ -77,6 +81,30 @@ export function captureValue(
   const builtin = builtinExport(binding, value);
   if (builtin !== undefined) return { name, kind: "slot", value: builtin, isFixed: true };
   return { name, kind: "slot", value, isFixed };
+}
+
+/**
+ * A variable of the module that the code itself belongs to, where the receiver runs functions of that module by itself:
+ * it is the receiver's own, as it is theirs.
+ */
+function ownVariable(
+  site: CodeSite,
+  { name, free, value, scopes }: CapturedVariable,
+  policy: ShippingPolicy,
+): Pick<CapturedValue, "kind" | "value" | "isFixed"> | undefined {
+  const { binding } = free;
+  if (binding === undefined || !isModuleLevel(binding.scope, site.file.program)) return undefined;
+  if (policy.ship === "value" || moduleVariable(binding) !== undefined) return undefined;
+  const isLive = isReassigned(binding, site.file);
+  const hasIdentity = (typeof value === "object" && value !== null) || typeof value === "function";
+  if ((!isLive && !hasIdentity) || isUsedInWith(site, free)) return undefined;
+  const { script } = site.file;
+  const module = moduleOf(script);
+  if (module === undefined || !isUserModule(module.data)) return undefined;
+  const reference = { module, path: [name], title: titleOf(script), wrapper: undefined };
+  if (!isAllowed(reference, policy) || !usesOwnModule(site, scopes)) return undefined;
+  const shared = new SharedExport(reference, value, isLive ? "live-variable" : "variable");
+  return { kind: isLive ? "cell" : "slot", value: shared, isFixed: true };
 }
 
 /**

@@ -185,7 +185,8 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, 
   );
 }
 
-function exportReason({ title, path }: ModuleReference): string {
+function exportReason({ title, path, isVariable }: ModuleReference): string {
+  if (isVariable === true) return `it is the class "${path.join(".")}" of "${title}"`;
   return path.length === 0 ? `it is what "${title}" exports` : `it is the export "${path.join(".")}" of "${title}"`;
 }
 

@@ -3,7 +3,9 @@ import { types } from "node:util";
 import type { AnyNode } from "acorn";
 import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
 import { isReader, isWholeModule, liveImport, moduleFactsOf, pathOf, resolveUserModule } from "../modules/index.ts";
-import type { Binding, Reference } from "../syntax/index.ts";
+import { isFunction } from "../shipment/index.ts";
+import { type Binding, isModuleLevel, type Reference } from "../syntax/index.ts";
+import { factsOf } from "./function-facts.ts";
 import { loadedSpecifier, moduleObjectOf } from "./module-copies.ts";
 import { isReceiversOwn } from "./references.ts";
 
@@ -44,6 +46,36 @@ export function usesCodeOf(target: string, site: CodeSite, scopes: readonly Scop
 }
 
 const decided = new WeakMap<CodeSite, Map<string, boolean>>();
+
+/**
+ * True when a piece of code that travels, or what it uses in its file, calls on functions that its own module exports, or
+ * on a module that imports it: those run in the receiver's own module, so its other variables have to be those, too.
+ */
+export function usesOwnModule(site: CodeSite, scopes: readonly ScopeView[]): boolean {
+  const own = pathOf(site.file.script.url);
+  if (own === undefined) return false;
+  const known = ownUse.get(site);
+  if (known !== undefined) return known;
+  const { entered } = reachedFrom(site);
+  const result =
+    entered.some(
+      ({ scope, name }) => isModuleLevel(scope, site.file.program) && isExportedCode(readVariable(scopes, name)),
+    ) || usesCodeOf(own, site, scopes);
+  ownUse.set(site, result);
+  return result;
+}
+
+const ownUse = new WeakMap<CodeSite, boolean>();
+
+function isExportedCode(value: unknown): boolean {
+  if (typeof value !== "function" || types.isProxy(value)) return false;
+  try {
+    return isFunction(value) && factsOf(value).exported !== undefined;
+  } catch {
+    // The error is thrown again, with the reason, when the function itself has to travel.
+    return false;
+  }
+}
 
 function isReached(target: string, site: CodeSite, scopes: readonly ScopeView[]): boolean {
   const { references, loaded } = reachedFrom(site);
@@ -111,6 +143,8 @@ interface Reached {
   readonly references: readonly Reference[];
   /** What is loaded by `import()` or `require` when the code runs. */
   readonly loaded: readonly string[];
+  /** The variables of the same file that are used. */
+  readonly entered: readonly Binding[];
 }
 
 /** What a piece of code uses of other modules, itself or by way of what it uses in the same file. */
@@ -138,7 +172,7 @@ function reachedFrom({ file, unit }: CodeSite): Reached {
       entered.add(binding);
     }
   }
-  return { references: reached, loaded };
+  return { references: reached, loaded, entered: [...entered] };
 }
 
 function calledWith(source: string, { node }: Reference): RegExpExecArray | null {

@@ -41,9 +41,9 @@ export function byModule(
   reference: ModuleReference,
   facts: { readonly [key: string]: PlainData } = {},
 ): Dismantled {
-  const { module, path, wrapper } = reference;
-  noteShipped(value, reference);
-  const kind = wrapper === undefined ? "module" : "wrapped";
+  const { module, path, wrapper, isVariable = false } = reference;
+  if (!isVariable) noteShipped(value, reference);
+  const kind = isVariable ? "variable" : wrapper === undefined ? "module" : "wrapped";
   const shape = typeof value === "function" && isOfPackage(module.data) ? shapeOf(value) : "";
   const head = { kind, module: module.hash, path: [...path], ...facts, ...(shape === "" ? {} : { shape }) };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
@@ -107,13 +107,14 @@ export class Borrowed {
 
 /**
  * Stands for an export that is the receiver's own, as the code of its module is: itself, a variable that the module
- * assigns to (which stands for a `Cell`), or what a transpiler made of a CommonJS module.
+ * assigns to (which stands for a `Cell`), or what a transpiler made of a CommonJS module. A variable need not be exported:
+ * then the path is its name.
  */
 export class SharedExport {
   readonly reference: ModuleReference;
   /** What it is here. */
   readonly value: unknown;
-  readonly form: "itself" | StandInSource["form"];
+  readonly form: "itself" | "variable" | "live-variable" | StandInSource["form"];
   /** What the module exports as a whole, of the last form. */
   readonly #exports: unknown;
 
@@ -128,6 +129,11 @@ export class SharedExport {
   named(): Dismantled | undefined {
     const { reference, value, form } = this;
     if (form === "itself") return isObject(value) ? byModule(value, reference) : undefined;
+    if (form === "variable" || form === "live-variable") {
+      const { module, path } = reference;
+      const head = { kind: form, module: module.hash, path: [...path] };
+      return { head, dependencies: [module], early: [], parts: [], labels: [] };
+    }
     const names = form === "interop" && isObject(value) ? Object.keys(value) : [];
     const hasDefault = isObject(value) && names.includes("default") && Reflect.get(value, "default") === this.#exports;
     return standInReference({ form, ...reference, hasDefault, hasMembers: names.length > (hasDefault ? 1 : 0) });

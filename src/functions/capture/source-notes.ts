@@ -1,6 +1,7 @@
 import type { CodeSite } from "../engine/index.ts";
 import { isOfPackage, pathOf } from "../modules/index.ts";
 import { isFunction } from "../shipment/index.ts";
+import { isModuleLevel, moduleBody } from "../syntax/index.ts";
 import { factsOf } from "./function-facts.ts";
 import { moduleVariable } from "./module-use.ts";
 
@@ -31,7 +32,12 @@ export function moduleConstant(fn: object, name: string): string | undefined {
   const binding = site?.free.get(name)?.binding;
   if (site === undefined || binding === undefined || binding.writes.length > 0) return undefined;
   const { declaration, scope } = binding;
-  if (scope.kind !== "top" || declaration?.type !== "VariableDeclarator" || declaration.init == null) return undefined;
+  if (
+    !isModuleLevel(scope, site.file.program) ||
+    declaration?.type !== "VariableDeclarator" ||
+    declaration.init == null
+  )
+    return undefined;
   const { start, end } = declaration.init;
   const text = site.file.source.slice(start, end).replace(/\s+/g, " ");
   return text.length <= MAX_EXPRESSION ? text : "...";
@@ -47,7 +53,7 @@ const PROPERTY_KIND = 2;
 export function decoratingPackage({ file, unit }: CodeSite): string | undefined {
   const name = "id" in unit.node ? unit.node.id?.name : undefined;
   if (name === undefined || !file.source.includes("__decorate")) return undefined;
-  for (const statement of file.program.body) {
+  for (const statement of moduleBody(file.program)) {
     if (statement.type !== "ExpressionStatement" || statement.expression.type !== "CallExpression") continue;
     const { callee, arguments: args } = statement.expression;
     const [decorators, target, , kind] = args;

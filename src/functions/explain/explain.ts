@@ -177,8 +177,8 @@ function describe(value: unknown, policy: ShippingPolicy, kind: ExplainedPart["k
   if (isFunction(value)) return describeFunction(value, policy);
   const reference = referenceOf(value);
   if (reference !== undefined) return { by: "reference", reason: referenceReason(value, reference), leads: [] };
-  const own = valueScale().kindOf(value);
-  if (own !== undefined) return { by: "value", reason: `a ${own}, which has its own way to travel`, leads: [] };
+  const own = valueScale().wayOf(value);
+  if (own !== undefined) return { by: "value", reason: own, leads: [] };
   return { by: "value", reason: copyReason(kind, "a copy of what it is now"), leads: leadsOfObject(value) };
 }
 
@@ -201,7 +201,9 @@ function describeFunction(fn: object, policy: ShippingPolicy): Description {
 function referenceReason(value: object, { head }: Dismantled): string {
   const kind = isRecord(head) ? head["kind"] : undefined;
   if (kind === "prototype") return "it comes with its class";
-  if (kind !== "module" && kind !== "live" && kind !== "interop") return "every process has it";
+  if (!(value instanceof SharedExport) && kind !== "module" && kind !== "live" && kind !== "interop") {
+    return "every process has it";
+  }
   const title =
     value instanceof SharedExport
       ? value.reference.title

@@ -20,8 +20,8 @@ export interface WeighOptions {
 /** What explanations need of the code that encodes values. */
 export interface ValueScale {
   weigh(value: unknown, options: WeighOptions): Weighed;
-  /** The kind of an object with its own way to travel; undefined for any other object. */
-  kindOf(value: object): string | undefined;
+  /** How an object with its own way to travel does that, in words; undefined for any other object. */
+  wayOf(value: object): string | undefined;
 }
 
 /** What a `ShippingError` says, of something that `path` leads to. */
@@ -40,7 +40,7 @@ const functionsOnly: ValueScale = {
       return { refusal: refusalOf(error, path) };
     }
   },
-  kindOf: () => undefined,
+  wayOf: () => undefined,
 };
 
 let scale = functionsOnly;

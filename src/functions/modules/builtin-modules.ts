@@ -37,15 +37,27 @@ const NAMESPACES: ReadonlySet<string> = new Set(
   "posix win32 promises types strict webcrypto subtle web utils".split(" "),
 );
 
+/** Exports that Node makes when they are first read, in some of its versions. */
+const LAZY: ReadonlySet<string> = new Set(
+  "AsyncLocalStorage EventEmitterAsyncResource BlockList SocketAddress ReadStream WriteStream MIMEType parseArgs aborted".split(
+    " ",
+  ),
+);
+
+function memberOf(object: object, key: string): unknown {
+  const descriptor = Reflect.getOwnPropertyDescriptor(object, key);
+  return descriptor?.get !== undefined && LAZY.has(key) ? Reflect.get(object, key) : descriptor?.value;
+}
+
 function addMembers(object: object, module: string, path: readonly string[], depth: number): void {
   for (const key of Object.getOwnPropertyNames(object)) {
     if (key.startsWith("_") || key === "constructor") continue;
     const descriptor = Object.getOwnPropertyDescriptor(object, key);
     if (descriptor === undefined) continue;
-    // Getters are not run: several of them print deprecation warnings.
+    // Other getters are not run: several of them print deprecation warnings.
     if (descriptor.get !== undefined) add(descriptor.get, module, [...path, `get ${key}`]);
     if (descriptor.set !== undefined) add(descriptor.set, module, [...path, `set ${key}`]);
-    const value: unknown = descriptor.value;
+    const value = memberOf(object, key);
     if (!add(value, module, [...path, key]) || depth === 0) continue;
     if (typeof value === "function" || key === "prototype" || NAMESPACES.has(key)) {
       addMembers(value, module, [...path, key], depth - 1);
@@ -96,7 +108,7 @@ export function builtinAt(place: BuiltinPlace): object | undefined {
   for (const step of place.path) {
     if (!isObject(current)) return undefined;
     const accessor = /^([gs]et) (.+)$/.exec(step);
-    if (accessor === null) current = Reflect.getOwnPropertyDescriptor(current, step)?.value;
+    if (accessor === null) current = memberOf(current, step);
     else {
       const descriptor = Reflect.getOwnPropertyDescriptor(current, accessor[2] ?? "");
       current = accessor[1] === "get" ? descriptor?.get : descriptor?.set;

@@ -3,7 +3,7 @@ import { types } from "node:util";
 import type { AnyNode } from "acorn";
 import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
 import { type Dependency, isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
-import type { CodeUnit } from "../syntax/index.ts";
+import { type CodeUnit, isClassNode, isModuleLevel } from "../syntax/index.ts";
 import { moduleFactsOf } from "./module-facts.ts";
 import { resolveUserModule } from "./resolve-module.ts";
 import { pathOf } from "./root.ts";
@@ -14,6 +14,8 @@ export interface ExportPlace {
   readonly path: readonly string[];
   /** Set when the value is inside of a wrapper that is exported: that wrapper, where it can be seen. */
   readonly wrapper: object | "unseen" | undefined;
+  /** Set for what the module does not export: the path is the name of a variable of the module. */
+  readonly isVariable?: boolean;
 }
 
 /** An export of a module that the receiver can load by itself. */
@@ -45,6 +47,29 @@ export function exportedAs(
     }
   }
   return wrapped;
+}
+
+/**
+ * The variable in which a module keeps a class that it does not export; undefined for every other function. Code of the
+ * module that the receiver runs by itself knows its instances.
+ */
+export function keptClass(
+  value: object,
+  { id }: Script,
+  unit: CodeUnit,
+  scopes: readonly ScopeView[],
+): ExportPlace | undefined {
+  const { node, scope } = unit;
+  const program = sourceFileOf(id)?.program;
+  if (!isClassNode(node) || program === undefined || !isModuleLevel(scope, program)) return undefined;
+  for (const { name, declaration, writes } of scope.bindings.values()) {
+    const isDeclared =
+      declaration === node || (declaration?.type === "VariableDeclarator" && declaration.init === node);
+    const holder = isDeclared ? scopes.find(({ variables }) => Object.hasOwn(variables, name)) : undefined;
+    if (writes.length > 0 || holder === undefined || readVariable(holder, name) !== value) continue;
+    return { path: [name], wrapper: undefined, isVariable: true };
+  }
+  return undefined;
 }
 
 /** True for a wrapper with that function inside, unless it is said to travel by value. */

@@ -6,7 +6,7 @@ export { openStandIn, type StandInSource, standInSource } from "./export-stand-i
 export { importFrom } from "./import-from.ts";
 export { isAsLoaded } from "./loaded-file.ts";
 export { keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
-export { noteLoaded } from "./module-names.ts";
+export { moduleOf, noteLoaded, titleOf } from "./module-names.ts";
 export {
   exportFrom,
   exportOf,

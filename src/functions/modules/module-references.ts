@@ -2,7 +2,14 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import { type ScopeView, type Script, scriptFrom } from "../engine/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
-import { type ExportPlace, exportedAs, liveExport, type ModuleReference, placeInExports } from "./export-places.ts";
+import {
+  type ExportPlace,
+  exportedAs,
+  keptClass,
+  liveExport,
+  type ModuleReference,
+  placeInExports,
+} from "./export-places.ts";
 import {
   asNamespace,
   moduleOf,
@@ -147,7 +154,9 @@ export function exportOf(
   unit: CodeUnit,
   scopes: readonly ScopeView[],
 ): ModuleReference | undefined {
-  const place = script.isModule ? exportedAs(value, script, unit, scopes) : requiredPlace(value, script);
+  const exported = script.isModule ? exportedAs(value, script, unit, scopes) : requiredPlace(value, script);
+  const isOfUser = pathOf(script.url) !== undefined && !isInPackage(pathOf(script.url) ?? "");
+  const place = exported ?? (isOfUser ? keptClass(value, script, unit, scopes) : undefined);
   if (place === undefined) return undefined;
   const module = moduleOf(script);
   return module === undefined ? undefined : { module, ...place, title: titleOf(script) };

@@ -24,6 +24,7 @@ import {
 import { assembleBound } from "./assemble-bound.ts";
 import { assembleClass, assembleFunction, assembleInner, assembleMember, fallbackClass } from "./assemble-code.ts";
 import { ModuleUnavailable, storedModule } from "./code-store.ts";
+import { moduleVariable } from "./module-variables.ts";
 
 type Head = { readonly [key: string]: PlainData };
 
@@ -74,6 +75,9 @@ export function assemble(
     case "live":
     case "interop":
       return assembleStandIn(head, head["kind"]);
+    case "variable":
+    case "live-variable":
+      return assembleVariable(head, head["kind"] === "live-variable");
     case "bound":
       return assembleBound(head, isCall);
     case "function":
@@ -108,6 +112,7 @@ export function findKnown(head: PlainData, early: readonly unknown[]): unknown {
   if (!isRecord(head)) return undefined;
   const { kind, id } = head;
   if (kind === "module") return knownExport(head);
+  if (kind === "variable") return knownVariable(head);
   if (NAMES.has(kind)) {
     try {
       return assemble(head, early).value;
@@ -125,6 +130,14 @@ function knownExport(head: Head): unknown {
   if (sent !== undefined) return sent;
   try {
     return storedModule(hash).state === "loaded" ? assembleExport(head, false).value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function knownVariable(head: Head): unknown {
+  try {
+    return storedModule(String(head["module"])).state === "loaded" ? assembleVariable(head, false).value : undefined;
   } catch {
     return undefined;
   }
@@ -152,6 +165,18 @@ function assembleStandIn(head: Head, form: StandInSource["form"]): Assembled {
     hasMembers: head["hasMembers"] === true,
   };
   return found(openStandIn(module.namespace, source), "");
+}
+
+/** A variable of a module that is loaded here, whether it exports it or not. */
+function assembleVariable(head: Head, isLive: boolean): Assembled {
+  const module = storedModule(String(head["module"]));
+  const [name = ""] = isStringList(head["path"]) ? head["path"] : [];
+  if (module.state === "unknown" && isStringList(head["ancestors"]) && head["ancestors"].length > 0) {
+    return found(fallbackClass(`${String(head["module"])}:variable ${name}`, head), "");
+  }
+  const value = module.state === "unknown" ? undefined : moduleVariable(module, name, isLive);
+  if (value !== undefined) return found(value, "");
+  throw new ModuleUnavailable(`the variable "${name}" of a module is not within reach here`, module.dependency);
 }
 
 function assembleExport(head: Head, isWrapped: boolean): Assembled {

@@ -66,6 +66,11 @@ export function hasDependency(hash: string): boolean {
   return codes.has(hash) || modules.get(hash)?.state === "loaded";
 }
 
+/** What was accepted under that hash, so that it can be passed on. */
+export function findDependency(hash: string): Dependency | undefined {
+  return codes.get(hash)?.dependency ?? modules.get(hash)?.dependency;
+}
+
 /**
  * Takes in what a function needs: keeps the text of code (the 8192 pieces used last, of at most 64 million characters together), loads a module unless it is loaded
  * already, in which case the result is a promise. With `importing: false` nothing is loaded because a peer said so: a
@@ -112,6 +117,11 @@ export function storedModule(hash: string): StoredModule {
   const module = modules.get(hash);
   if (module === undefined) throw new Error(`the module ${hash} is not here: it must be accepted first`);
   return module;
+}
+
+/** The file of a module of the user's. Throws when it is not here. */
+export function moduleFile({ data }: Dependency): string {
+  return fileOf(moduleData(data));
 }
 
 /** What a module dependency says, checked. */

@@ -1,2 +1,2 @@
 export { assemble, findKnown } from "./assemble.ts";
-export { acceptDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";
+export { acceptDependency, findDependency, hasDependency, ModuleUnavailable } from "./code-store.ts";

@@ -9,6 +9,8 @@ export interface Dependency {
   /** Hash of `data`, the same in every process. */
   readonly hash: string;
   readonly data: PlainData;
+  /** For a value that stays with the sender until a receiver asks for it: what knows it. Does not travel. */
+  readonly source?: object;
 }
 
 /** A function or class taken apart so that it can travel. */
@@ -81,4 +83,8 @@ export interface ShippingPolicy {
   readonly destination?: string;
   /** What arrives is a call: a function that this process sent out itself is made anew, not the original. */
   readonly isCall?: boolean;
+  /** Where values are sent and nobody can ask for more later: whether the receiver has the shared value of that hash. */
+  readonly holds?: (hash: string) => boolean;
+  /** What is encoded is no part of a call: it outlives the one that it is first needed for. */
+  readonly isLasting?: boolean;
 }

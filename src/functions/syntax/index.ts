@@ -1,4 +1,5 @@
 export { hasCallWhenLoaded } from "./load-time-calls.ts";
+export { isModuleLevel, moduleBody } from "./module-level.ts";
 export { parseSource } from "./parse-source.ts";
 export { usesOwnReceiver } from "./receiver-use.ts";
 export type { Binding, CodeUnit, ContextualSyntax, Reference, Scope } from "./scope.ts";

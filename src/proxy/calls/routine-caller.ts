@@ -175,6 +175,7 @@ export class RoutineCaller {
     // Another language has no use for the members of a pool.
     if (route.encoding === undefined) call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, dependencies, this.#dataOnly);
+    holdShared(call);
     if (route.dependencies.length > 0 || dependencies.length > 0) {
       let isRemade = false;
       call.remake = (unavailable, why) => {
@@ -204,6 +205,7 @@ export class RoutineCaller {
     // Its time runs from the call on.
     const made = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     call.extras = { ...made, acceptBy: extras.acceptBy };
+    holdShared(call);
     if (call.signals !== undefined) followSignals(call, call.signals);
   }
 
@@ -241,11 +243,17 @@ export class RoutineCaller {
     } finally {
       signals = closeSignals();
     }
-    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
     call.args = this.#keep(bytes, options);
     call.signals = signals;
     return dependencies;
   }
+}
+
+/** Shared values that a call needs stay until it has ended, also when their handles are disposed of. */
+function holdShared(call: Call): void {
+  call.hold(call.route.dependencies);
+  if (call.extras?.dependencies !== undefined) call.hold(call.extras.dependencies);
 }
 
 /** Ties a call to its signals, its limits and the observer of the task that makes it. */

@@ -5,7 +5,7 @@ import type { Member } from "./member.ts";
 export class DepartedWorkers {
   readonly #leaving = new Set<Member>();
   /** Of those that have no calls any more. */
-  readonly #gone = { done: 0, failed: 0 };
+  readonly #gone: Omit<Tally, "inFlight"> = { done: 0, failed: 0 };
 
   add(member: Member): void {
     this.#leaving.add(member);
@@ -19,11 +19,12 @@ export class DepartedWorkers {
 
   /** What became of their calls. */
   get tally(): Readonly<Tally> {
-    const sum = { inFlight: 0, ...this.#gone };
+    const sum: Tally = { inFlight: 0, ...this.#gone };
     for (const { tally } of this.#leaving) {
       sum.inFlight += tally.inFlight;
       sum.done += tally.done;
       sum.failed += tally.failed;
+      addShared(sum, tally);
     }
     return sum;
   }
@@ -32,5 +33,13 @@ export class DepartedWorkers {
     this.#leaving.delete(member);
     this.#gone.done += member.tally.done;
     this.#gone.failed += member.tally.failed;
+    addShared(this.#gone, member.tally);
   }
+}
+
+/** Adds what a worker was sent of shared values to a sum. */
+function addShared(sum: Pick<Tally, "shared">, { shared }: Tally): void {
+  if (shared === undefined) return;
+  const { values = 0, bytes = 0 } = sum.shared ?? {};
+  sum.shared = { values: values + shared.values, bytes: bytes + shared.bytes };
 }

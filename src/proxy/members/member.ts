@@ -1,4 +1,4 @@
-import type { Call, PoolReference, Recipient } from "../../call/index.ts";
+import type { Call, PoolReference, Recipient, Tally } from "../../call/index.ts";
 import { acquireLink, type LinkListener, releaseLink } from "../../connection/index.ts";
 import { runsLanguage, type WorkerMetadata } from "../../discovery/index.ts";
 import type { WorkerCredentialsProvider } from "../../security/index.ts";
@@ -40,7 +40,7 @@ export interface MemberLink {
 export class Member implements Recipient {
   metadata: WorkerMetadata;
   readonly link: MemberLink;
-  readonly tally = { inFlight: 0, done: 0, failed: 0 };
+  readonly tally: Tally = { inFlight: 0, done: 0, failed: 0 };
   /** Why it could not be reached at the last try. */
   failure: Error | undefined;
   /** No sooner than this is it tried again, while others can be reached; on the clock of `performance.now`. */

@@ -9,7 +9,15 @@ export interface BinaryData {
   /** The same, at any time before the value is used. */
   fill(target: Uint8Array, at: number): void;
   /** The memory that the bytes are in, for as long as anybody likes; nothing if they must be copied. */
-  share(at: number, length: number): { buffer: ArrayBuffer; offset: number } | undefined;
+  share(at: number, length: number): Place | undefined;
+  /** Memory of nothing but those bytes, where all of it is to stay. */
+  own?(at: number, length: number): ArrayBufferLike;
+}
+
+/** Where bytes are. */
+interface Place {
+  readonly buffer: ArrayBufferLike;
+  readonly offset: number;
 }
 
 interface Stored {
@@ -23,7 +31,7 @@ interface Piece {
   readonly length: number;
   /** Where its bytes are in the payload. */
   readonly at: number;
-  made: { buffer: ArrayBuffer; offset: number } | undefined;
+  made: Place | undefined;
 }
 
 /** Gives out the binary data of a payload. */
@@ -40,17 +48,16 @@ export class BinaryReader {
 
   /** Reads the table, which is all that `reader` has left. */
   static open(reader: ByteReader, section: BinarySection, data: BinaryData): BinaryReader {
-    const places = new Places(section);
-    const stored: Stored[] = [];
-    for (let left = reader.count(2); left > 0; left--) stored.push(readEntry(reader, places));
-    if (places.end !== section.end) throw new MalformedPayload("the binary section of the payload has a wrong size");
-    const reserved = stored.reduce((sum, { limit }) => sum + limit, 0);
-    if (reserved > MAX_RESERVED) throw new MalformedPayload("the payload asks for too much memory");
-    return new BinaryReader(stored, data);
+    return new BinaryReader(readTable(reader, section), data);
   }
 
-  /** All of buffer `index` as an `ArrayBuffer` of its own. Its bytes may come later. */
-  whole(index: number): ArrayBuffer {
+  /** Where the data of each piece is, in ascending order, by the table that is all that `reader` has left. */
+  static pieces(reader: ByteReader, section: BinarySection): readonly { at: number; length: number }[] {
+    return readTable(reader, section).flatMap(({ pieces }) => pieces);
+  }
+
+  /** All of buffer `index` as a buffer of its own. */
+  whole(index: number): ArrayBufferLike {
     const stored = this.#get(index);
     return this.#make(stored, onlyPiece(stored)).buffer;
   }
@@ -64,7 +71,7 @@ export class BinaryReader {
   }
 
   /** Where `length` bytes from `from` on of buffer `index` are now. */
-  window(index: number, from: number, length: number, unit: number): { buffer: ArrayBuffer; offset: number } {
+  window(index: number, from: number, length: number, unit: number): Place {
     const stored = this.#get(index);
     const piece = findPiece(stored.pieces, from, length);
     if (piece === undefined) throw noSuchPart();
@@ -80,12 +87,14 @@ export class BinaryReader {
     return stored;
   }
 
-  #make(stored: Stored, piece: Piece): { buffer: ArrayBuffer; offset: number } {
+  #make(stored: Stored, piece: Piece): Place {
     piece.made ??= this.#place(stored, piece);
     return piece.made;
   }
 
-  #place(stored: Stored, piece: Piece): { buffer: ArrayBuffer; offset: number } {
+  #place(stored: Stored, piece: Piece): Place {
+    const own = this.#data.own?.(piece.at, piece.length);
+    if (own !== undefined) return { buffer: own, offset: 0 };
     const shared = stored.kind === WINDOWS ? this.#data.share(piece.at, piece.length) : undefined;
     if (shared !== undefined) return shared;
     const buffer: ArrayBuffer =
@@ -95,6 +104,16 @@ export class BinaryReader {
     this.#data.fill(new Uint8Array(buffer), piece.at);
     return { buffer, offset: 0 };
   }
+}
+
+function readTable(reader: ByteReader, section: BinarySection): Stored[] {
+  const places = new Places(section);
+  const stored: Stored[] = [];
+  for (let left = reader.count(2); left > 0; left--) stored.push(readEntry(reader, places));
+  if (places.end !== section.end) throw new MalformedPayload("the binary section of the payload has a wrong size");
+  const reserved = stored.reduce((sum, { limit }) => sum + limit, 0);
+  if (reserved > MAX_RESERVED) throw new MalformedPayload("the payload asks for too much memory");
+  return stored;
 }
 
 /** Tells where the data of one piece after the other is. */

@@ -10,7 +10,7 @@ interface Window {
 }
 
 interface Source {
-  readonly buffer: ArrayBuffer;
+  readonly buffer: ArrayBufferLike;
   readonly index: number;
   whole: boolean;
   /** All views so far are `Buffer`s, of which nobody expects that they share an `ArrayBuffer`. */
@@ -21,7 +21,7 @@ interface Source {
 
 /** Collects the binary data of a payload, which is written at its end when all views on it are known. */
 export class BinaryWriter {
-  #sources = new Map<ArrayBuffer, Source>();
+  #sources = new Map<ArrayBufferLike, Source>();
 
   get isEmpty(): boolean {
     return this.#sources.size === 0;
@@ -32,14 +32,14 @@ export class BinaryWriter {
   }
 
   /** Has all of `buffer` travel, and returns its number. */
-  whole(buffer: ArrayBuffer): number {
+  whole(buffer: ArrayBufferLike): number {
     const source = this.#source(buffer);
     source.whole = true;
     return source.index;
   }
 
   /** Has part of `buffer` travel, and returns the number of the buffer. */
-  window(buffer: ArrayBuffer, from: number, length: number, unit: number, loose: boolean): number {
+  window(buffer: ArrayBufferLike, from: number, length: number, unit: number, loose: boolean): number {
     const source = this.#source(buffer);
     source.windows.push({ from, to: from + length });
     source.loose &&= loose;
@@ -65,7 +65,7 @@ export class BinaryWriter {
     writer.float64(data);
   }
 
-  #source(buffer: ArrayBuffer): Source {
+  #source(buffer: ArrayBufferLike): Source {
     let source = this.#sources.get(buffer);
     if (source === undefined) {
       source = { buffer, index: this.#sources.size, whole: false, loose: true, unit: 1, windows: [] };
@@ -77,7 +77,7 @@ export class BinaryWriter {
 
 /** What of a buffer goes into the payload, and how. */
 interface StoredForm {
-  readonly buffer: ArrayBuffer;
+  readonly buffer: ArrayBufferLike;
   readonly kind: number;
   readonly limit: number;
   readonly windows: readonly Window[];

@@ -7,6 +7,14 @@ export { MalformedPayload } from "./malformed-payload.ts";
 export { DataInMemory, DataInSource, type PayloadSource } from "./payload-data.ts";
 export { copyPayload, type EncodedValue, PayloadParts } from "./payload-parts.ts";
 export {
+  DataInShared,
+  isSharedMemory,
+  openShared,
+  readSharedPayload,
+  type SharedPayload,
+  sharedParts,
+} from "./shared-payload.ts";
+export {
   ARRAY,
   BACK_REFERENCE,
   BIGINT,

@@ -15,6 +15,26 @@ export class PayloadParts {
     this.length = parts.reduce((sum, part) => sum + part.length, 0);
   }
 
+  /** The bytes from `from` to `to`, in one piece: of one part, or a copy. */
+  slice(from: number, to: number): Uint8Array {
+    const pieces: Uint8Array[] = [];
+    let at = 0;
+    for (const part of this.parts) {
+      if (at + part.length > from && at < to) pieces.push(part.subarray(Math.max(0, from - at), to - at));
+      at += part.length;
+    }
+    const [only] = pieces;
+    return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
+  }
+
+  /**
+   * The same for later: parts that were written are copied, and large binary data is still where the value has it.
+   * Whoever keeps it counts on nobody changing that.
+   */
+  keep(): PayloadParts {
+    return new PayloadParts(this.parts.map((part, index) => (index % 2 === 0 ? Uint8Array.from(part) : part)));
+  }
+
   /** Copies all of it to where `target` is `at`. */
   copyTo(target: Uint8Array, at: number): void {
     let end = at;

@@ -6,7 +6,7 @@ import type { Omissions, PropertyChanges } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
 import { internalStateOf } from "../slots/index.ts";
-import { travellerKind, travellerKindOf } from "../traveller.ts";
+import { traveller, travellerKind, travellerKindOf } from "../traveller.ts";
 import { bundleAdvice } from "./bundle-advice.ts";
 
 interface Step {
@@ -52,7 +52,7 @@ export function locateRefusal(
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
   // The code of a package is not the user's to change.
-  const own = advice === "" ? perWorkerAdvice(found) : advice;
+  const own = advice === "" && !isOwnTraveller(refusal.culprit) ? perWorkerAdvice(found) : advice;
   return { path, reason: refusal.message, fix: sentence(refusal.fix) + own };
 }
 
@@ -95,6 +95,11 @@ export function refusedField(
     if (step.from.from === undefined) return step.key;
   }
   return undefined;
+}
+
+/** An object of the runtime is refused for what it is, wherever it is made. */
+function isOwnTraveller(culprit: WeakKey): boolean {
+  return typeof culprit === "object" && traveller in culprit;
 }
 
 /** Where a function captured a constant of a module, each worker can make its own, as the user wrote it. */
@@ -172,9 +177,7 @@ type Follow = (label: string, value: unknown, key?: string | symbol) => void;
 function followAll(value: object, port: FunctionPort, follow: Follow): void {
   const kind = travellerKindOf(value);
   if (kind !== undefined) {
-    travellerKind(kind)
-      ?.take(value)
-      .forEach((part, index) => follow(`.${kind}[${index}]`, part));
+    followTraveller(value, kind, port, follow);
     return;
   }
   if (typeof value === "function") {
@@ -195,6 +198,16 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
   follow(".constructor", ownProperty(prototype, "constructor")?.value);
   followPrivates(value, port, follow);
   follow(".__proto__", prototype);
+}
+
+function followTraveller(value: object, kind: string, port: FunctionPort, follow: Follow): void {
+  try {
+    travellerKind(kind)
+      ?.take(value, port)
+      .forEach((part, index) => follow(`.${kind}[${index}]`, part));
+  } catch {
+    // One that is refused itself leads nowhere.
+  }
 }
 
 function leadsOf(value: object): readonly { readonly label: string; readonly value: unknown }[] {

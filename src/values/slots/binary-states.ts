@@ -1,6 +1,6 @@
 import { inspect, types } from "node:util";
 import { arrayIndex } from "../array-index.ts";
-import { MAX_RESERVED, MalformedPayload, maxByteLengthOf } from "../bytes/index.ts";
+import { isSharedMemory, MAX_RESERVED, MalformedPayload, maxByteLengthOf } from "../bytes/index.ts";
 import { builtInGetter } from "../own-property.ts";
 import { NAMES_ONLY } from "../plain-shape.ts";
 import { Refusal } from "../refusal.ts";
@@ -11,10 +11,10 @@ interface ViewKind {
   readonly prototype: object;
   /** Bytes an element takes. */
   readonly unit: number;
-  make(buffer: ArrayBuffer, offset: number, length: number | undefined): ArrayBufferView;
+  make(buffer: ArrayBufferLike, offset: number, length: number | undefined): ArrayBufferView;
 }
 
-type ViewConstructor = new (buffer: ArrayBuffer, offset: number, length?: number) => ArrayBufferView;
+type ViewConstructor = new (buffer: ArrayBufferLike, offset: number, length?: number) => ArrayBufferView;
 
 function viewKind(constructor: ViewConstructor & { readonly name: string; readonly prototype: object }): ViewKind {
   const unit: unknown = Reflect.get(constructor, "BYTES_PER_ELEMENT");
@@ -69,12 +69,15 @@ const tagOf = builtInGetter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.
 
 const byteLengthOf = builtInGetter(DataView.prototype, "byteLength");
 
-/** Array buffers, resizable ones included. */
-export const arrayBufferState: InternalState<ArrayBuffer> = {
+/** Which kind of buffer it was. Memory of a shared value arrives as an ordinary buffer, or as memory of another. */
+const bufferPrototypes: readonly object[] = [ArrayBuffer.prototype, SharedArrayBuffer.prototype];
+
+/** Array buffers, resizable ones included, and the memory of shared values. */
+export const arrayBufferState: InternalState<ArrayBufferLike> = {
   number: 9,
-  is: (value): value is ArrayBuffer => types.isArrayBuffer(value),
-  variant: () => 0,
-  prototype: (variant) => (variant === 0 ? ArrayBuffer.prototype : undefined),
+  is: (value): value is ArrayBufferLike => types.isArrayBuffer(value) || isSharedMemory(value),
+  variant: (buffer) => (types.isSharedArrayBuffer(buffer) ? 1 : 0),
+  prototype: (variant) => bufferPrototypes[variant],
   writeShell(writer, buffer) {
     checkBuffer(buffer, buffer);
     writer.varint(writer.binary.whole(buffer));
@@ -130,7 +133,7 @@ function kindOf(view: ArrayBufferView, prototype: object | null): number {
   return kinds.findIndex((kind) => kind?.name === name);
 }
 
-function checkBuffer(owner: object, buffer: ArrayBuffer): void {
+function checkBuffer(owner: object, buffer: ArrayBufferLike): void {
   if (buffer.byteLength === 0 && isDetached(buffer)) {
     throw new Refusal(
       owner,
@@ -148,7 +151,7 @@ function checkBuffer(owner: object, buffer: ArrayBuffer): void {
 }
 
 /** A view that its buffer was shrunk below has no place any more, until the buffer grows again. */
-function checkBounds(view: ArrayBufferView, buffer: ArrayBuffer): void {
+function checkBounds(view: ArrayBufferView, buffer: ArrayBufferLike): void {
   if (maxByteLengthOf(buffer) === undefined) return;
   try {
     // Both throw for a view out of bounds, whose lengths are told as 0 otherwise.
@@ -163,7 +166,7 @@ function checkBounds(view: ArrayBufferView, buffer: ArrayBuffer): void {
   }
 }
 
-function isDetached(buffer: ArrayBuffer): boolean {
+function isDetached(buffer: ArrayBufferLike): boolean {
   try {
     return new Uint8Array(buffer).length > 0;
   } catch {
@@ -171,9 +174,9 @@ function isDetached(buffer: ArrayBuffer): boolean {
   }
 }
 
-function arrayBufferOf(view: ArrayBufferView): ArrayBuffer {
+function arrayBufferOf(view: ArrayBufferView): ArrayBufferLike {
   const { buffer } = view;
-  if (types.isArrayBuffer(buffer)) return buffer;
+  if (types.isArrayBuffer(buffer) || isSharedMemory(buffer)) return buffer;
   throw new Refusal(
     view,
     "a view on a SharedArrayBuffer is on memory of this process",
@@ -182,7 +185,7 @@ function arrayBufferOf(view: ArrayBufferView): ArrayBuffer {
 }
 
 /** True when the view grows and shrinks with its buffer, which only doing so shows. */
-function tracksLength(view: ArrayBufferView, buffer: ArrayBuffer): boolean {
+function tracksLength(view: ArrayBufferView, buffer: ArrayBufferLike): boolean {
   const limit = maxByteLengthOf(buffer);
   if (limit === undefined || view.byteOffset + view.byteLength > buffer.byteLength) return false;
   const size = buffer.byteLength;

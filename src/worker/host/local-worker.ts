@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { totalmem } from "node:os";
 import { isSea } from "node:sea";
 import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
@@ -22,6 +23,7 @@ import type { WorkerOptions } from "./worker-options.ts";
 import { type ProcessEnd, WorkerProcess } from "./worker-process.ts";
 
 const PROXY_POOL_TTL_MS = 60_000;
+const SHARE_BUDGET_BYTES = Math.min(2 ** 30, Math.floor(totalmem() / 4));
 /** How long cancelled tasks have to end, and what finished tasks have left, in milliseconds. */
 const SHUTDOWN_GRACE_MS = 1000;
 
@@ -134,6 +136,7 @@ export class LocalWorker extends Worker {
           root: projectRoot(),
           proxyPoolTtl: options.proxyPoolTtl ?? PROXY_POOL_TTL_MS,
           shutdownGracePeriod: options.shutdownGracePeriod ?? SHUTDOWN_GRACE_MS,
+          shareBudget: options.shareBudget ?? SHARE_BUDGET_BYTES,
           spin,
           payloadDirectory: directory.bulkDirectory(),
           directory: directory.path,

@@ -19,6 +19,11 @@ const CASES = Object.entries({
   env: record,
   execArgv: strings,
   resourceLimits: object,
+  shareBudget: {
+    right: [1, 2 ** 40, Number.POSITIVE_INFINITY],
+    wrong: [0, -1, 1.5, Number.NaN, "5"],
+    must: "a whole number, 1 or more",
+  },
   proxyPoolTtl: milliseconds,
   shutdownGracePeriod: milliseconds,
   channel: object,

@@ -48,6 +48,12 @@ export interface WorkerOptions {
   readonly resourceLimits?: ResourceLimits;
   /** What callers may take of the worker through one connection. */
   readonly limits?: WorkerLimits;
+  /**
+   * Bytes of shared values that the process keeps, beyond which it drops the least recently used, and asks for them again
+   * when they are needed. Larger values are refused. What a task uses is never taken from it. Default: 1 GiB, or a quarter of
+   * the machine's memory if that is less.
+   */
+  readonly shareBudget?: number;
   /** How long a worker keeps an unused proxy to a pool that its tasks came from, in milliseconds. Default: 60,000. */
   readonly proxyPoolTtl?: number;
   /**
@@ -85,6 +91,7 @@ const CHECKS = {
   execArgv: withoutNul(must.texts),
   resourceLimits: must.object,
   limits: must.object,
+  shareBudget: must.limit(1),
   proxyPoolTtl: must.duration,
   shutdownGracePeriod: must.duration,
   channel: must.object,

@@ -76,6 +76,7 @@ async function start(config: ProcessConfig): Promise<void> {
         ...(config.backpressure === undefined ? {} : { backpressure: config.backpressure }),
         ...(config.setup === undefined ? {} : { setup: config.setup }),
         proxyPoolTtl: config.proxyPoolTtl ?? Number.POSITIVE_INFINITY,
+        shareBudget: config.shareBudget ?? Number.POSITIVE_INFINITY,
         spin: config.spin,
         payloadDirectory: config.payloadDirectory,
       },

@@ -68,6 +68,7 @@ beforeEach(() => {
       message: () => expect.unreachable(),
       malformed: () => expect.unreachable(),
       exhausted: () => expect.unreachable(),
+      share: () => expect.unreachable(),
       hold: () => expect.unreachable(),
       finished: () => expect.unreachable(),
       room: () => expect.unreachable(),

@@ -23,7 +23,7 @@ export interface LaneSession {
 
 /** What the owner of a lane is told. */
 export interface TaskLaneEvents
-  extends Pick<TaskThreadEvents, "message" | "malformed" | "exhausted" | "hold" | "finished" | "room"> {
+  extends Pick<TaskThreadEvents, "message" | "malformed" | "exhausted" | "hold" | "finished" | "room" | "share"> {
   /**
    * The thread ended without being asked to. All sessions of the lane are over.
    *

@@ -6,6 +6,7 @@ import {
   type FromThread,
   messageWeight,
   readToEnd,
+  type ShareNotice,
   type ShippedValue,
   ThreadBoard,
   type ThreadConfig,
@@ -36,6 +37,8 @@ export interface TaskThreadEvents {
   caughtUp(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
+  /** Something became of a shared value. */
+  share(notice: ShareNotice): void;
   /** The thread ended without being asked to, after it was ready. */
   lost(reason: string): void;
 }
@@ -90,6 +93,7 @@ export class TaskThread {
         else if (message.kind === "finished") events.finished(message.session);
         else if (message.kind === "caught-up") events.caughtUp();
         else if (message.kind === "room") events.room();
+        else if (message.kind === "share") events.share(message);
         else if (message.kind === "flushed") this.#flushed();
         else if (message.kind === "settled") events.settled();
         else if (message.kind === "spoiled") this.#giveUp(message.reason);

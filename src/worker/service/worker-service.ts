@@ -35,8 +35,10 @@ import {
   type ProcessCredentials,
   SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
+  type ShareOrder,
   type ThreadConfig,
 } from "../shared/index.ts";
+import { ProcessShares } from "./process-shares.ts";
 import { readHello } from "./read-hello.ts";
 import { TaskLane, type TaskLaneEvents } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
@@ -81,6 +83,7 @@ export class WorkerService {
   readonly #health: Health;
   readonly #lanes: TaskLane[] = [];
   readonly #permits: ConcurrencyPermits | undefined;
+  readonly #shares: ProcessShares;
   readonly #sessions = new Map<number, ServedSession>();
   #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
@@ -94,6 +97,8 @@ export class WorkerService {
     this.#credentials = options.credentials;
     const { maxConcurrency } = options;
     this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
+    const tell = (lane: number, order: ShareOrder): void => this.#lanes[lane]?.tell(order);
+    this.#shares = new ProcessShares(options.thread.shareBudget, tell);
     const maxSessions = options.maxSessions * laneCount(options);
     server.addStream("/wool.v1.Worker/Dispatch", (stream) => this.#accept(stream), maxSessions);
     const addUnary = (method: string, handler: UnaryHandler): void =>
@@ -204,6 +209,7 @@ export class WorkerService {
           this.#lookAfter(number);
           this.#lanes[number]?.tell({ kind: "look" });
         },
+        share: (notice) => this.#shares.hear(number, notice),
         lost: (...about) => this.#lostThread(number, ...about),
       },
     );
@@ -213,6 +219,7 @@ export class WorkerService {
   #lostThread(number: number, ...[reason, untaken, culprit]: Parameters<TaskLaneEvents["lost"]>): void {
     const lane = this.#lanes[number];
     this.#permits?.reclaim(number);
+    this.#shares.lost(number);
     this.#lookAfter(number);
     const message = `the task thread ended: ${reason}`;
     for (const session of Array.from(this.#sessions.values())) {

@@ -34,6 +34,8 @@ export interface ProcessConfig {
   readonly proxyPoolTtl: number | null;
   /** In milliseconds; null for no limit, which JSON makes of `Infinity`. */
   readonly shutdownGracePeriod: number | null;
+  /** In bytes; null for no limit, which JSON makes of `Infinity`. */
+  readonly shareBudget: number | null;
   readonly spin: boolean;
   readonly payloadDirectory: string;
   /** The pool's directory, which the worker removes when its parent is gone. */

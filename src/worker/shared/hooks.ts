@@ -1,6 +1,6 @@
 import { acceptDependency, type Dependency } from "../../functions/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
-import { decode, PayloadParts, ValueEncoder } from "../../values/index.ts";
+import { decode, functionPort, PayloadParts, ValueEncoder } from "../../values/index.ts";
 
 /** A hook on its way to a worker, or an error on its way back, as plain data. */
 export interface ShippedValue {
@@ -9,16 +9,21 @@ export interface ShippedValue {
   readonly dependencies: readonly Dependency[];
 }
 
+/** Nobody can ask for shared values later, so they go along. */
+function shippingEncoder(): ValueEncoder {
+  return new ValueEncoder(functionPort({ holds: () => false }));
+}
+
 /** Takes a hook apart. Throws `SerializationError`, which calls it `name`, when it cannot travel. */
 export function shipHook(hook: (...args: never) => unknown, name: string): ShippedValue {
-  const encoder = new ValueEncoder();
+  const encoder = shippingEncoder();
   const payload = Buffer.from(encoder.encode(hook, name)).toString("base64");
   return { payload, dependencies: encoder.dependencies };
 }
 
 /** Takes an error apart; undefined when it cannot travel. */
 export function shipThrown(error: unknown): ShippedValue | undefined {
-  const encoder = new ValueEncoder();
+  const encoder = shippingEncoder();
   try {
     const encoded = encoder.encodeThrown(error);
     const parts = encoded instanceof PayloadParts ? encoded.parts : [encoded];

@@ -12,6 +12,7 @@ export type { AuthorizeContext, AuthorizeLike, BackpressureContext, Backpressure
 export { receiveValue, type ShippedValue, shipHook, shipThrown } from "./hooks.ts";
 export { readToEnd, within, written } from "./output-flush.ts";
 export { importModule, preload, preloadSpecifier } from "./preload.ts";
+export type { KeptShare, ShareNotice, ShareOrder } from "./share-messages.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { type TaskOfSession, ThreadBoard } from "./thread-board.ts";
 export {

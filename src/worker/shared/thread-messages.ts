@@ -2,6 +2,7 @@ import type { PeerIdentity } from "../../security/index.ts";
 import type { CompleteLimits } from "../../wire/index.ts";
 import type { ProcessCredentials } from "./control-pipe.ts";
 import type { ShippedValue } from "./hooks.ts";
+import type { ShareNotice, ShareOrder } from "./share-messages.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
@@ -36,7 +37,8 @@ export type ToThread =
   /** Show this number on the board. */
   | { readonly kind: "ping"; readonly ping: number }
   /** Use these for new connections to other workers. */
-  | { readonly kind: "credentials"; readonly credentials: ProcessCredentials };
+  | { readonly kind: "credentials"; readonly credentials: ProcessCredentials }
+  | ShareOrder;
 
 /** What a task thread tells the gRPC thread, besides messages to callers. */
 export type FromThread =
@@ -63,7 +65,8 @@ export type FromThread =
   /** A caller took more than it may. */
   | { readonly kind: "exhausted"; readonly session: number; readonly reason: string }
   /** Nothing more should be read from a caller, or again. */
-  | { readonly kind: "hold"; readonly session: number; readonly isHeld: boolean };
+  | { readonly kind: "hold"; readonly session: number; readonly isHeld: boolean }
+  | ShareNotice;
 
 /** Bytes in front of a message between the threads: the session's number. */
 export const SESSION_PREFIX_BYTES = 4;
@@ -87,6 +90,8 @@ export interface ThreadConfig {
   readonly permits: SharedArrayBuffer | undefined;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
+  /** Bytes of shared values that the process keeps. */
+  readonly shareBudget: number;
   /** The directory for payload files; the owner of the pool removes it. */
   readonly payloadDirectory: string;
   /** The thread may poll for messages for a moment before it sleeps. */

@@ -27,17 +27,21 @@ import {
   ResponseField,
   RouteField,
   SentDependencies,
+  SHARED_CHUNKS,
+  SharedField,
   STORE_FROM_BYTES,
   writeAccepted,
   writeOutcome,
   writePayloadFrame,
   writeRejected,
+  writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
 import { SessionInbox } from "./fair-inbox.ts";
 import { RemoteRoutine } from "./remote-routine.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
+import { isShare, type ShareSession, type ThreadShares } from "./thread-shares.ts";
 import { UnreadOutput } from "./unread-output.ts";
 
 /** What a payload is called in messages, if not the result. */
@@ -74,6 +78,10 @@ export interface ExecutorSessionOptions {
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind?: boolean;
   readonly limits?: CompleteLimits | undefined;
+  /** The shared values of the thread. */
+  readonly shares: ThreadShares;
+  /** There is something to send. */
+  readonly touched: (session: ExecutorSession) => void;
   /** The caller has read enough for more of its tasks to be started. */
   readonly relieved: (session: ExecutorSession) => void;
   /** The caller has read nothing for too long. */
@@ -81,7 +89,7 @@ export interface ExecutorSessionOptions {
 }
 
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
-export class ExecutorSession {
+export class ExecutorSession implements ShareSession {
   /** Names the session within its worker; from 1. */
   readonly number: number;
   readonly callerId: string;
@@ -110,8 +118,10 @@ export class ExecutorSession {
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
   readonly #encoder: ValueEncoder;
   readonly received: ReceivedDependencies;
+  readonly #shares: ThreadShares;
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
+  readonly #touched: () => void;
   #announcements = 0;
   #announcedBytes = 0;
   /** Tasks started since the last message. The caller is told of those that still run when the next one goes out. */
@@ -122,9 +132,9 @@ export class ExecutorSession {
     this.number = number;
     this.peer = peer;
     this.callerId = callerId;
+    this.#touched = () => options.touched(this);
     this.limits = limits;
     this.payloads = new IncomingPayloads(limits);
-    this.received = new ReceivedDependencies((dependency) => acceptDependency(dependency), limits);
     this.unread = new UnreadOutput({
       maxUnreadBytes: limits.maxUnreadBytes,
       stallTimeout: limits.stallTimeout,
@@ -132,8 +142,15 @@ export class ExecutorSession {
       relieved: () => options.relieved(this),
       stalled: () => options.stalled(this),
     });
-    // Functions and classes that came from the caller go back by name.
-    this.#encoder = new ValueEncoder(functionPort({ destination: callerId }));
+    this.#shares = options.shares;
+    this.received = new ReceivedDependencies(
+      (dependency) => acceptDependency(dependency),
+      limits,
+      (dependency, named) => (isShare(dependency) ? this.#shares.announce(this, named, dependency) : undefined),
+    );
+    // Functions and classes that came from the caller go back by name, and so do shared values.
+    const holds = (hash: string): boolean => this.received.hasValue(hash);
+    this.#encoder = new ValueEncoder(functionPort({ destination: callerId, holds }));
     const send = (message: Buffer): boolean => {
       const isWritable = this.unread.sent(message.length);
       return sink.send(message) && isWritable;
@@ -177,6 +194,47 @@ export class ExecutorSession {
     const all = pool.size + before.balancer;
     this.#poolBytes.set(number, { all, balancer: before.balancer });
     this.announce(known === undefined ? 1 : 0, all - before.all);
+  }
+
+  wantShared(number: number, withoutFile: boolean): void {
+    writeWanted(this.outbox.writer, number, withoutFile);
+    this.#touched();
+  }
+
+  /** Takes the frame about a shared value that the reader stands on. Throws for nonsense. */
+  takeShared(frame: FrameReader): void {
+    const number = frame.integer(SharedField.number);
+    const announced = this.received.valueOf(number);
+    if (frame.integer(SharedField.missing) === 1) {
+      this.#shares.answer(announced, "missing");
+    } else if (frame.has(SharedField.file) && this.payloads.store !== undefined) {
+      const [file, length] = [frame.text(SharedField.file), frame.integer(SharedField.chunked)];
+      this.#shares.answer(announced, { file, length, store: this.payloads.store });
+    } else {
+      const payload = this.payloads.take(frame, SHARED_CHUNKS + number, SharedField);
+      this.#shares.answer(announced, { payload });
+    }
+  }
+
+  /** The caller no longer has a shared value. */
+  dropShared(number: number): void {
+    const announced = this.received.valueOf(number);
+    if (announced === undefined) return;
+    this.announce(-1, -this.received.forget(number));
+    this.#shares.dropped(announced);
+  }
+
+  /** A shared value is not kept any more: nothing here may hold on to it. */
+  forgetFunctions(): void {
+    for (const routine of this.routes.values()) routine.forgetFunction();
+  }
+
+  /** The caller is gone. */
+  close(): void {
+    this.outbox.close();
+    this.unread.close();
+    this.payloads.clear();
+    this.#shares.closed(this);
   }
 
   /** A signal among the arguments of a task was aborted before the task came. */
@@ -273,7 +331,7 @@ export class ExecutorSession {
     const encode = frame === ResponseField.raised ? "encodeThrown" : "encodeInParts";
     const bytes =
       serializer === undefined ? encoder[encode](value, rootName, weak) : dumpWith(serializer, value, rootName);
-    const dependencies = serializer === undefined ? encoder.dependencies : [];
+    const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
     const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
     if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
       writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);

@@ -10,7 +10,7 @@ import {
   type PayloadStore,
   writePace,
 } from "../../wire/index.ts";
-import type { ThreadBoard } from "../shared/index.ts";
+import type { ShareNotice, ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import { FairInbox } from "./fair-inbox.ts";
 import { PaceMeter } from "./pace-meter.ts";
@@ -19,6 +19,7 @@ import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskOccupancy } from "./task-occupancy.ts";
 import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
 import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
+import { ThreadShares } from "./thread-shares.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
@@ -43,6 +44,10 @@ export interface ExecutorOptions
   readonly hold: (session: number, isHeld: boolean) => void;
   /** What a caller may take; the default limits if nothing is given. */
   readonly limits?: CompleteLimits;
+  /** Bytes of shared values that the process keeps. Default: no limit. */
+  readonly shareBudget?: number;
+  /** Tells the gRPC thread what became of a shared value. */
+  readonly share?: (notice: ShareNotice) => void;
   /** Called when it has been told to stop and no task is left. */
   readonly drained: () => void;
 }
@@ -54,6 +59,8 @@ export interface ExecutorOptions
 export class Executor {
   /** Runs the tasks. */
   readonly runner: TaskRunner;
+  /** The shared values of the thread. */
+  readonly shares: ThreadShares;
   readonly #options: ExecutorOptions;
   readonly #requests: RequestHandler;
   readonly #sessions = new Map<number, ExecutorSession>();
@@ -77,6 +84,13 @@ export class Executor {
   constructor(options: ExecutorOptions) {
     this.#options = options;
     const { concurrency } = options;
+    this.shares = new ThreadShares({
+      budget: options.shareBudget ?? Number.POSITIVE_INFINITY,
+      tell: (notice) => options.share?.(notice),
+      dropped: () => {
+        for (const session of this.#sessions.values()) session.forgetFunctions();
+      },
+    });
     this.#inbox = new FairInbox((session, isHeld) => options.hold(session.number, isHeld));
     this.runner = new TaskRunner({
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
@@ -132,6 +146,8 @@ export class Executor {
       peer,
       oneKind,
       limits: this.#options.limits,
+      shares: this.shares,
+      touched: (session) => this.#touch(session),
       relieved: () => this.#relieved(opened),
       stalled: () => this.#stalled(opened),
     });
@@ -146,9 +162,7 @@ export class Executor {
     this.#finishing.delete(closed);
     for (const message of closed.inbox.messages) this.#last.delete(message);
     this.#inbox.drop(closed);
-    closed.outbox.close();
-    closed.unread.close();
-    closed.payloads.clear();
+    closed.close();
     for (const task of closed.tasks.list()) this.runner.abandon(task, new TaskCancelled("the caller is gone"));
     for (const pool of closed.pools.values()) pool.release();
     this.#reportIfDrained();

@@ -25,9 +25,12 @@ export class RemoteRoutine {
   /** Why this worker cannot run it. */
   readonly refusal: string | undefined;
   readonly #received: ReceivedDependencies;
-  /** What the code needs and nobody has asked for. */
-  #needs: readonly number[] | undefined;
-  #loading: Promise<void> | undefined;
+  readonly #needs: readonly number[];
+  /** It captured shared values, which may not be here when a task starts. */
+  readonly #holdsValues: boolean;
+  /** What the code needs has been asked for. */
+  #isAskedFor = false;
+  #loading: Promise<unknown> | undefined;
   #fn: AnyFunction | undefined;
   /** The weak collections that the function captured, once it has been made. */
   weak = NO_COLLECTIONS;
@@ -50,18 +53,20 @@ export class RemoteRoutine {
     this.refusal = refusalOf(this.#target, encoding);
     this.#received = received;
     this.#needs = received.needs(frame, RouteField.needs);
+    this.#holdsValues = received.holdsValues(this.#needs);
   }
 
-  /** Set while modules that the code needs are being loaded, which begins when this is read first. */
-  get loading(): Promise<void> | undefined {
-    if (this.#needs !== undefined) this.#loadNeeds(this.#needs);
+  /** Set while what the code needs is being loaded, which begins when this is read. To be read right before the function is. */
+  get loading(): Promise<unknown> | undefined {
+    if (this.#holdsValues) return this.#received.ready(this.#needs);
+    if (!this.#isAskedFor) this.#loadNeeds();
     if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
     return this.#loading;
   }
 
-  #loadNeeds(needs: readonly number[]): void {
-    this.#needs = undefined;
-    this.#loading = this.#received.ready(needs);
+  #loadNeeds(): void {
+    this.#isAskedFor = true;
+    this.#loading = this.#received.ready(this.#needs);
     this.#loading?.then(
       () => {
         this.#loading = undefined;
@@ -91,6 +96,11 @@ export class RemoteRoutine {
     this.weak = this.#decoder.weakCollections;
     if (!this.#fresh) this.#fn = fn;
     return fn;
+  }
+
+  /** Lets go of the function if it holds shared values. It is made again when it is needed. */
+  forgetFunction(): void {
+    if (this.#holdsValues) this.#fn = undefined;
   }
 
   /** Whether the routine has a serializer of its own. */

@@ -7,6 +7,7 @@ import {
   CancelField,
   CreditField,
   DependencyField,
+  DROPPED_NUMBER,
   type FrameReader,
   LimitExceeded,
   MalformedFrame,
@@ -120,6 +121,10 @@ export class RequestHandler {
         return session.received.add(reader);
       case RequestField.pool:
         return session.addPool(reader, this.#options.announcePool);
+      case RequestField.shared:
+        return session.takeShared(reader);
+      case RequestField.dropped:
+        return session.dropShared(reader.integer(DROPPED_NUMBER));
     }
   }
 
@@ -189,7 +194,12 @@ export class RequestHandler {
         run.step(kind, sent, after);
       };
       if (loading === undefined) advance();
-      else loading.then(advance, (error: unknown) => run.step(StepKind.throw, error, after));
+      // What has come is held until it is used.
+      else
+        loading.then(
+          (held) => [advance(), held],
+          (error: unknown) => run.step(StepKind.throw, error, after),
+        );
     });
   }
 

@@ -128,15 +128,20 @@ export class TaskRunner {
     this.#live++;
     if (timeout > 0) this.#limitTime(task, timeout);
     const loading = needs.length === 0 ? undefined : session.received.ready(needs);
-    if (loading === undefined && routine.loading === undefined) {
+    const routineLoading = routine.loading;
+    if (loading === undefined && routineLoading === undefined) {
       this.#run(ready);
       return;
     }
-    Promise.all([loading, routine.loading]).then(
-      () => {
-        if (task.wireId >= 0) return this.#run(ready);
-        ready.args.drop();
-        this.#ended(task);
+    Promise.all([loading, routineLoading]).then(
+      (held) => {
+        if (task.wireId >= 0) this.#run(ready);
+        else {
+          ready.args.drop();
+          this.#ended(task);
+        }
+        // What has come is held until it is used.
+        return held;
       },
       (error: unknown) => this.#unloadable(ready, error),
     );

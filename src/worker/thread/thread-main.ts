@@ -64,6 +64,8 @@ const executor = new Executor({
   hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
   isSound,
   limits: config.limits,
+  shareBudget: config.shareBudget,
+  share: tell,
   drained: () => tell({ kind: "drained" }),
 });
 
@@ -141,6 +143,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       break;
     case "look":
       executor.runner.look();
+      break;
+    case "share":
+      executor.shares.obey(message);
       break;
     case "credentials":
       proxies.useCredentials(message.credentials);

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wool/v1/worker.proto.
  */
 export const file_wool_v1_worker: GenFile = /*@__PURE__*/
-  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSLaAgoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5EiUKBXBvb2xzGAkgAygLMhYud29vbC52MS5Qb29sUmVmZXJlbmNlEh4KBmFib3J0cxgKIAMoCzIOLndvb2wudjEuQWJvcnQi9QIKCFJlc3BvbnNlEiEKB3dlbGNvbWUYASABKAsyEC53b29sLnYxLldlbGNvbWUSIwoIYWNjZXB0ZWQYAiADKAsyES53b29sLnYxLkFjY2VwdGVkEiMKCHJlamVjdGVkGAMgAygLMhEud29vbC52MS5SZWplY3RlZBIgCgdyZXN1bHRzGAQgAygLMg8ud29vbC52MS5SZXN1bHQSIQoHeWllbGRlZBgFIAMoCzIQLndvb2wudjEuWWllbGRlZBIfCgZyYWlzZWQYBiADKAsyDy53b29sLnYxLlJhaXNlZBIeCgZjaHVua3MYByADKAsyDi53b29sLnYxLkNodW5rEikKDGRlcGVuZGVuY2llcxgIIAMoCzITLndvb2wudjEuRGVwZW5kZW5jeRItCg5leGVjdXRvcnNfbG9zdBgJIAMoCzIVLndvb2wudjEuRXhlY3V0b3JMb3N0EhwKBXBhY2VzGAogAygLMg0ud29vbC52MS5QYWNlIp4BCgVIZWxsbxIPCgd2ZXJzaW9uGAEgASgNEhcKD21pbmltdW1fdmVyc2lvbhgCIAEoDRIRCgljYWxsZXJfaWQYAyABKAkSDAoEbGFuZRgEIAEoDRISCgpmaWxlX3JlYWxtGAUgASgJEhAKCG9uZV9raW5kGAYgASgIEhEKCWxhbmd1YWdlcxgHIAMoCRIRCgllbmNvZGluZ3MYCCADKAkipAEKB1dlbGNvbWUSDwoHdmVyc2lvbhgBIAEoDRISCgp3b3JrZXJfdWlkGAIgASgJEg0KBWxhbmVzGAMgASgNEhcKD21heF9jb25jdXJyZW5jeRgEIAEoDRIUCgxzaGFyZXNfZmlsZXMYBSABKAgSEAoIb25lX2tpbmQYBiABKAgSEQoJbGFuZ3VhZ2VzGAcgAygJEhEKCWVuY29kaW5ncxgIIAMoCSK6AQoFUm91dGUSDgoGbnVtYmVyGAEgASgNEgwKBG5hbWUYAiABKAkSDAoEY29kZRgDIAEoDBINCgVuZWVkcxgEIAMoDRIPCgdzdHJlYW1zGAUgASgIEg4KBm1ldGhvZBgGIAEoCBISCgpzZXJpYWxpemVyGAcgASgMEg0KBWZyZXNoGAggASgIEhAKCHJlcGxhY2VzGAkgASgNEg4KBnRhcmdldBgKIAEoCRIQCghlbmNvZGluZxgLIAEoCSI4CgpEZXBlbmRlbmN5Eg4KBm51bWJlchgBIAEoDRIMCgRoYXNoGAIgASgJEgwKBGRhdGEYAyABKAwiVQoNUG9vbFJlZmVyZW5jZRIOCgZudW1iZXIYASABKA0SEwoLZGVzY3JpcHRpb24YAiABKAwSEAoIYmFsYW5jZXIYAyABKAwSDQoFbmVlZHMYBCADKA0ixQEKBFRhc2sSCgoCaWQYASABKA0SDQoFcm91dGUYAiABKA0SDAoEYXJncxgDIAEoDBIQCghzZXF1ZW5jZRgEIAEoBBISCgp0aW1lb3V0X21zGAUgASgNEg4KBmNhbGxlchgGIAEoCRIPCgdjb250ZXh0GAcgASgMEgwKBHBvb2wYCCABKA0SDQoFbmVlZHMYCSADKA0SDwoHY2h1bmtlZBgKIAEoBBIMCgRmaWxlGAsgASgJEgsKA2tleRgNIAEoCUoECAwQDSJ/CgRTdGVwEgoKAmlkGAEgASgNEh8KBGtpbmQYAiABKA4yES53b29sLnYxLlN0ZXBLaW5kEg0KBXZhbHVlGAMgASgMEg0KBW5lZWRzGAQgAygNEg8KB2NodW5rZWQYBSABKAQSDAoEZmlsZRgGIAEoCRINCgVhZnRlchgHIAEoDSIjCgZDcmVkaXQSCgoCaWQYASABKA0SDQoFc3RlcHMYAiABKA0iMwoGQ2FuY2VsEgoKAmlkGAEgASgNEg4KBnJlYXNvbhgCIAEoDBINCgVuZWVkcxgDIAMoDSJRCgVBYm9ydBIKCgJpZBgBIAEoDRIOCgZzaWduYWwYAiABKA0SDgoGcmVhc29uGAMgASgMEg0KBW5lZWRzGAQgAygNEg0KBWVhcmx5GAUgASgIIjAKBUNodW5rEgoKAmlkGAEgASgNEgwKBGRhdGEYAiABKAwSDQoFdG90YWwYAyABKAQiFgoIQWNjZXB0ZWQSCgoCaWQYASABKA0iWAoIUmVqZWN0ZWQSCgoCaWQYASABKA0SDgoGc3RhdHVzGAIgASgNEg8KB21lc3NhZ2UYAyABKAkSEwoLY29kZV93YW50ZWQYBiABKAlKBAgEEAVKBAgFEAYiUQoGUmVzdWx0EgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCSJjCgdZaWVsZGVkEgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRIPCgdjb250cm9sGAYgASgIImUKBlJhaXNlZBIKCgJpZBgBIAEoDRINCgVlcnJvchgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkSEgoKYnlfcnVudGltZRgGIAEoCCIsCgxFeGVjdXRvckxvc3QSDgoGcmVhc29uGAEgASgJEgwKBHRhc2sYAiABKA0iKAoEUGFjZRIPCgd0YXNrX3VzGAEgASgNEg8KB2Nvc3RfdXMYAiABKA0iIQoLU3RvcFJlcXVlc3QSEgoKdGltZW91dF9tcxgBIAEoEiIOCgxTdG9wUmVzcG9uc2UiDQoLSWRsZVJlcXVlc3QiHwoMSWRsZVJlc3BvbnNlEg8KB3NlY29uZHMYASABKAEiEQoPRGVzY3JpYmVSZXF1ZXN0IiQKEERlc2NyaWJlUmVzcG9uc2USEAoIbWV0YWRhdGEYASABKAkqZAoIU3RlcEtpbmQSGQoVU1RFUF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOU1RFUF9LSU5EX05FWFQQARITCg9TVEVQX0tJTkRfVEhST1cQAhIUChBTVEVQX0tJTkRfUkVUVVJOEAMy6AEKBldvcmtlchIzCghEaXNwYXRjaBIQLndvb2wudjEuUmVxdWVzdBoRLndvb2wudjEuUmVzcG9uc2UoATABEjMKBFN0b3ASFC53b29sLnYxLlN0b3BSZXF1ZXN0GhUud29vbC52MS5TdG9wUmVzcG9uc2USMwoESWRsZRIULndvb2wudjEuSWRsZVJlcXVlc3QaFS53b29sLnYxLklkbGVSZXNwb25zZRI/CghEZXNjcmliZRIYLndvb2wudjEuRGVzY3JpYmVSZXF1ZXN0Ghkud29vbC52MS5EZXNjcmliZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSKjAwoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5EiUKBXBvb2xzGAkgAygLMhYud29vbC52MS5Qb29sUmVmZXJlbmNlEh4KBmFib3J0cxgKIAMoCzIOLndvb2wudjEuQWJvcnQSJAoGc2hhcmVkGAsgAygLMhQud29vbC52MS5TaGFyZWRWYWx1ZRIhCgdkcm9wcGVkGAwgAygLMhAud29vbC52MS5Ecm9wcGVkIpYDCghSZXNwb25zZRIhCgd3ZWxjb21lGAEgASgLMhAud29vbC52MS5XZWxjb21lEiMKCGFjY2VwdGVkGAIgAygLMhEud29vbC52MS5BY2NlcHRlZBIjCghyZWplY3RlZBgDIAMoCzIRLndvb2wudjEuUmVqZWN0ZWQSIAoHcmVzdWx0cxgEIAMoCzIPLndvb2wudjEuUmVzdWx0EiEKB3lpZWxkZWQYBSADKAsyEC53b29sLnYxLllpZWxkZWQSHwoGcmFpc2VkGAYgAygLMg8ud29vbC52MS5SYWlzZWQSHgoGY2h1bmtzGAcgAygLMg4ud29vbC52MS5DaHVuaxIpCgxkZXBlbmRlbmNpZXMYCCADKAsyEy53b29sLnYxLkRlcGVuZGVuY3kSLQoOZXhlY3V0b3JzX2xvc3QYCSADKAsyFS53b29sLnYxLkV4ZWN1dG9yTG9zdBIcCgVwYWNlcxgKIAMoCzINLndvb2wudjEuUGFjZRIfCgZ3YW50ZWQYCyADKAsyDy53b29sLnYxLldhbnRlZCKeAQoFSGVsbG8SDwoHdmVyc2lvbhgBIAEoDRIXCg9taW5pbXVtX3ZlcnNpb24YAiABKA0SEQoJY2FsbGVyX2lkGAMgASgJEgwKBGxhbmUYBCABKA0SEgoKZmlsZV9yZWFsbRgFIAEoCRIQCghvbmVfa2luZBgGIAEoCBIRCglsYW5ndWFnZXMYByADKAkSEQoJZW5jb2RpbmdzGAggAygJIqQBCgdXZWxjb21lEg8KB3ZlcnNpb24YASABKA0SEgoKd29ya2VyX3VpZBgCIAEoCRINCgVsYW5lcxgDIAEoDRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0SFAoMc2hhcmVzX2ZpbGVzGAUgASgIEhAKCG9uZV9raW5kGAYgASgIEhEKCWxhbmd1YWdlcxgHIAMoCRIRCgllbmNvZGluZ3MYCCADKAkiugEKBVJvdXRlEg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEgwKBGNvZGUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHc3RyZWFtcxgFIAEoCBIOCgZtZXRob2QYBiABKAgSEgoKc2VyaWFsaXplchgHIAEoDBINCgVmcmVzaBgIIAEoCBIQCghyZXBsYWNlcxgJIAEoDRIOCgZ0YXJnZXQYCiABKAkSEAoIZW5jb2RpbmcYCyABKAkiOAoKRGVwZW5kZW5jeRIOCgZudW1iZXIYASABKA0SDAoEaGFzaBgCIAEoCRIMCgRkYXRhGAMgASgMIi4KBldhbnRlZBIOCgZudW1iZXIYASABKA0SFAoMd2l0aG91dF9maWxlGAIgASgIIlwKC1NoYXJlZFZhbHVlEg4KBm51bWJlchgBIAEoDRINCgV2YWx1ZRgCIAEoDBIPCgdjaHVua2VkGAMgASgEEgwKBGZpbGUYBCABKAkSDwoHbWlzc2luZxgFIAEoCCIZCgdEcm9wcGVkEg4KBm51bWJlchgBIAEoDSJVCg1Qb29sUmVmZXJlbmNlEg4KBm51bWJlchgBIAEoDRITCgtkZXNjcmlwdGlvbhgCIAEoDBIQCghiYWxhbmNlchgDIAEoDBINCgVuZWVkcxgEIAMoDSLFAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDAoEcG9vbBgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSCwoDa2V5GA0gASgJSgQIDBANIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSIzCgZDYW5jZWwSCgoCaWQYASABKA0SDgoGcmVhc29uGAIgASgMEg0KBW5lZWRzGAMgAygNIlEKBUFib3J0EgoKAmlkGAEgASgNEg4KBnNpZ25hbBgCIAEoDRIOCgZyZWFzb24YAyABKAwSDQoFbmVlZHMYBCADKA0SDQoFZWFybHkYBSABKAgiMAoFQ2h1bmsSCgoCaWQYASABKA0SDAoEZGF0YRgCIAEoDBINCgV0b3RhbBgDIAEoBCIWCghBY2NlcHRlZBIKCgJpZBgBIAEoDSJYCghSZWplY3RlZBIKCgJpZBgBIAEoDRIOCgZzdGF0dXMYAiABKA0SDwoHbWVzc2FnZRgDIAEoCRITCgtjb2RlX3dhbnRlZBgGIAEoCUoECAQQBUoECAUQBiJRCgZSZXN1bHQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJImMKB1lpZWxkZWQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJEg8KB2NvbnRyb2wYBiABKAgiZQoGUmFpc2VkEgoKAmlkGAEgASgNEg0KBWVycm9yGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRISCgpieV9ydW50aW1lGAYgASgIIiwKDEV4ZWN1dG9yTG9zdBIOCgZyZWFzb24YASABKAkSDAoEdGFzaxgCIAEoDSIoCgRQYWNlEg8KB3Rhc2tfdXMYASABKA0SDwoHY29zdF91cxgCIAEoDSIhCgtTdG9wUmVxdWVzdBISCgp0aW1lb3V0X21zGAEgASgSIg4KDFN0b3BSZXNwb25zZSINCgtJZGxlUmVxdWVzdCIfCgxJZGxlUmVzcG9uc2USDwoHc2Vjb25kcxgBIAEoASIRCg9EZXNjcmliZVJlcXVlc3QiJAoQRGVzY3JpYmVSZXNwb25zZRIQCghtZXRhZGF0YRgBIAEoCSpkCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABISCg5TVEVQX0tJTkRfTkVYVBABEhMKD1NURVBfS0lORF9USFJPVxACEhQKEFNURVBfS0lORF9SRVRVUk4QAzLoAQoGV29ya2VyEjMKCERpc3BhdGNoEhAud29vbC52MS5SZXF1ZXN0GhEud29vbC52MS5SZXNwb25zZSgBMAESMwoEU3RvcBIULndvb2wudjEuU3RvcFJlcXVlc3QaFS53b29sLnYxLlN0b3BSZXNwb25zZRIzCgRJZGxlEhQud29vbC52MS5JZGxlUmVxdWVzdBoVLndvb2wudjEuSWRsZVJlc3BvbnNlEj8KCERlc2NyaWJlEhgud29vbC52MS5EZXNjcmliZVJlcXVlc3QaGS53b29sLnYxLkRlc2NyaWJlUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * A batch from the caller. Everything in it is a repeated field, so that putting two batches together is
@@ -77,6 +77,20 @@ export type Request = Message<"wool.v1.Request"> & {
    * @generated from field: repeated wool.v1.Abort aborts = 10;
    */
   aborts: Abort[];
+
+  /**
+   * Shared values that the worker asked for.
+   *
+   * @generated from field: repeated wool.v1.SharedValue shared = 11;
+   */
+  shared: SharedValue[];
+
+  /**
+   * Shared values that the caller no longer has.
+   *
+   * @generated from field: repeated wool.v1.Dropped dropped = 12;
+   */
+  dropped: Dropped[];
 };
 
 /**
@@ -143,6 +157,13 @@ export type Response = Message<"wool.v1.Response"> & {
    * @generated from field: repeated wool.v1.Pace paces = 10;
    */
   paces: Pace[];
+
+  /**
+   * Shared values that the worker does not have.
+   *
+   * @generated from field: repeated wool.v1.Wanted wanted = 11;
+   */
+  wanted: Wanted[];
 };
 
 /**
@@ -375,7 +396,8 @@ export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 4);
 
 /**
- * Code or a module that values refer to: sent once for each session, then named by its number.
+ * Code or a module that values refer to: sent once for each session, then named by its number. A shared value is announced
+ * with its hash and its size, and sent when the worker asks for it.
  *
  * @generated from message wool.v1.Dependency
  */
@@ -404,6 +426,98 @@ export type Dependency = Message<"wool.v1.Dependency"> & {
  */
 export const DependencySchema: GenMessage<Dependency> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 5);
+
+/**
+ * The worker needs a shared value that was announced under this number.
+ *
+ * @generated from message wool.v1.Wanted
+ */
+export type Wanted = Message<"wool.v1.Wanted"> & {
+  /**
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * It could not read the file that it was told of.
+   *
+   * @generated from field: bool without_file = 2;
+   */
+  withoutFile: boolean;
+};
+
+/**
+ * Describes the message wool.v1.Wanted.
+ * Use `create(WantedSchema)` to create a new message.
+ */
+export const WantedSchema: GenMessage<Wanted> = /*@__PURE__*/
+  messageDesc(file_wool_v1_worker, 6);
+
+/**
+ * The answer to it.
+ *
+ * @generated from message wool.v1.SharedValue
+ */
+export type SharedValue = Message<"wool.v1.SharedValue"> & {
+  /**
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * The encoded value, unless it comes in chunks or is in a file.
+   *
+   * @generated from field: bytes value = 2;
+   */
+  value: Uint8Array;
+
+  /**
+   * How many bytes came in chunks before this frame, or are in `file`. The id of the chunks is 2^31 and the number.
+   *
+   * @generated from field: uint64 chunked = 3;
+   */
+  chunked: bigint;
+
+  /**
+   * The value is in this file, which stays the caller's.
+   *
+   * @generated from field: string file = 4;
+   */
+  file: string;
+
+  /**
+   * The caller has no such value any more.
+   *
+   * @generated from field: bool missing = 5;
+   */
+  missing: boolean;
+};
+
+/**
+ * Describes the message wool.v1.SharedValue.
+ * Use `create(SharedValueSchema)` to create a new message.
+ */
+export const SharedValueSchema: GenMessage<SharedValue> = /*@__PURE__*/
+  messageDesc(file_wool_v1_worker, 7);
+
+/**
+ * What was announced under this number is gone. The worker may drop it, and the number is not used again.
+ *
+ * @generated from message wool.v1.Dropped
+ */
+export type Dropped = Message<"wool.v1.Dropped"> & {
+  /**
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+};
+
+/**
+ * Describes the message wool.v1.Dropped.
+ * Use `create(DroppedSchema)` to create a new message.
+ */
+export const DroppedSchema: GenMessage<Dropped> = /*@__PURE__*/
+  messageDesc(file_wool_v1_worker, 8);
 
 /**
  * A pool that tasks come from, so that a task can call back into it. Sent again, under the same number, when the pool
@@ -444,7 +558,7 @@ export type PoolReference = Message<"wool.v1.PoolReference"> & {
  * Use `create(PoolReferenceSchema)` to create a new message.
  */
 export const PoolReferenceSchema: GenMessage<PoolReference> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 6);
+  messageDesc(file_wool_v1_worker, 9);
 
 /**
  * @generated from message wool.v1.Task
@@ -536,7 +650,7 @@ export type Task = Message<"wool.v1.Task"> & {
  * Use `create(TaskSchema)` to create a new message.
  */
 export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 7);
+  messageDesc(file_wool_v1_worker, 10);
 
 /**
  * Advances a generator by one step, with a value.
@@ -587,7 +701,7 @@ export type Step = Message<"wool.v1.Step"> & {
  * Use `create(StepSchema)` to create a new message.
  */
 export const StepSchema: GenMessage<Step> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 8);
+  messageDesc(file_wool_v1_worker, 11);
 
 /**
  * Advances a generator by a number of plain `next()` steps.
@@ -611,7 +725,7 @@ export type Credit = Message<"wool.v1.Credit"> & {
  * Use `create(CreditSchema)` to create a new message.
  */
 export const CreditSchema: GenMessage<Credit> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 9);
+  messageDesc(file_wool_v1_worker, 12);
 
 /**
  * @generated from message wool.v1.Cancel
@@ -640,7 +754,7 @@ export type Cancel = Message<"wool.v1.Cancel"> & {
  * Use `create(CancelSchema)` to create a new message.
  */
 export const CancelSchema: GenMessage<Cancel> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 10);
+  messageDesc(file_wool_v1_worker, 13);
 
 /**
  * A signal among the arguments of a task was aborted.
@@ -687,7 +801,7 @@ export type Abort = Message<"wool.v1.Abort"> & {
  * Use `create(AbortSchema)` to create a new message.
  */
 export const AbortSchema: GenMessage<Abort> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 11);
+  messageDesc(file_wool_v1_worker, 14);
 
 /**
  * A piece of a payload too large for one frame. The frame that follows the last piece says how many bytes they were.
@@ -718,7 +832,7 @@ export type Chunk = Message<"wool.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 12);
+  messageDesc(file_wool_v1_worker, 15);
 
 /**
  * The task has been started and did not end at once. A result implies it.
@@ -737,7 +851,7 @@ export type Accepted = Message<"wool.v1.Accepted"> & {
  * Use `create(AcceptedSchema)` to create a new message.
  */
 export const AcceptedSchema: GenMessage<Accepted> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 13);
+  messageDesc(file_wool_v1_worker, 16);
 
 /**
  * The task was not run and will not be.
@@ -775,7 +889,7 @@ export type Rejected = Message<"wool.v1.Rejected"> & {
  * Use `create(RejectedSchema)` to create a new message.
  */
 export const RejectedSchema: GenMessage<Rejected> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 14);
+  messageDesc(file_wool_v1_worker, 17);
 
 /**
  * The end of a task that returned, or of a generator that is done.
@@ -814,7 +928,7 @@ export type Result = Message<"wool.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 15);
+  messageDesc(file_wool_v1_worker, 18);
 
 /**
  * One step of a generator.
@@ -860,7 +974,7 @@ export type Yielded = Message<"wool.v1.Yielded"> & {
  * Use `create(YieldedSchema)` to create a new message.
  */
 export const YieldedSchema: GenMessage<Yielded> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 16);
+  messageDesc(file_wool_v1_worker, 19);
 
 /**
  * The end of a task that threw.
@@ -906,7 +1020,7 @@ export type Raised = Message<"wool.v1.Raised"> & {
  * Use `create(RaisedSchema)` to create a new message.
  */
 export const RaisedSchema: GenMessage<Raised> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 17);
+  messageDesc(file_wool_v1_worker, 20);
 
 /**
  * The task thread of this session is gone, and with it every task that had not ended.
@@ -932,7 +1046,7 @@ export type ExecutorLost = Message<"wool.v1.ExecutorLost"> & {
  * Use `create(ExecutorLostSchema)` to create a new message.
  */
 export const ExecutorLostSchema: GenMessage<ExecutorLost> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 18);
+  messageDesc(file_wool_v1_worker, 21);
 
 /**
  * How fast the task thread works off tasks, so that a caller can tell how many to have waiting there.
@@ -961,7 +1075,7 @@ export type Pace = Message<"wool.v1.Pace"> & {
  * Use `create(PaceSchema)` to create a new message.
  */
 export const PaceSchema: GenMessage<Pace> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 19);
+  messageDesc(file_wool_v1_worker, 22);
 
 /**
  * @generated from message wool.v1.StopRequest
@@ -980,7 +1094,7 @@ export type StopRequest = Message<"wool.v1.StopRequest"> & {
  * Use `create(StopRequestSchema)` to create a new message.
  */
 export const StopRequestSchema: GenMessage<StopRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 20);
+  messageDesc(file_wool_v1_worker, 23);
 
 /**
  * @generated from message wool.v1.StopResponse
@@ -993,7 +1107,7 @@ export type StopResponse = Message<"wool.v1.StopResponse"> & {
  * Use `create(StopResponseSchema)` to create a new message.
  */
 export const StopResponseSchema: GenMessage<StopResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 21);
+  messageDesc(file_wool_v1_worker, 24);
 
 /**
  * @generated from message wool.v1.IdleRequest
@@ -1006,7 +1120,7 @@ export type IdleRequest = Message<"wool.v1.IdleRequest"> & {
  * Use `create(IdleRequestSchema)` to create a new message.
  */
 export const IdleRequestSchema: GenMessage<IdleRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 22);
+  messageDesc(file_wool_v1_worker, 25);
 
 /**
  * @generated from message wool.v1.IdleResponse
@@ -1025,7 +1139,7 @@ export type IdleResponse = Message<"wool.v1.IdleResponse"> & {
  * Use `create(IdleResponseSchema)` to create a new message.
  */
 export const IdleResponseSchema: GenMessage<IdleResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 23);
+  messageDesc(file_wool_v1_worker, 26);
 
 /**
  * @generated from message wool.v1.DescribeRequest
@@ -1038,7 +1152,7 @@ export type DescribeRequest = Message<"wool.v1.DescribeRequest"> & {
  * Use `create(DescribeRequestSchema)` to create a new message.
  */
 export const DescribeRequestSchema: GenMessage<DescribeRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 24);
+  messageDesc(file_wool_v1_worker, 27);
 
 /**
  * @generated from message wool.v1.DescribeResponse
@@ -1057,7 +1171,7 @@ export type DescribeResponse = Message<"wool.v1.DescribeResponse"> & {
  * Use `create(DescribeResponseSchema)` to create a new message.
  */
 export const DescribeResponseSchema: GenMessage<DescribeResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 25);
+  messageDesc(file_wool_v1_worker, 28);
 
 /**
  * @generated from enum wool.v1.StepKind

@@ -3,8 +3,15 @@ import * as counter from "./counter.ts";
 import describe, { connect, Gauge, inner, limit, live, next, register, setLive, table } from "./counter.ts";
 import * as data from "./data.ts";
 import defaults, { limits, reading, service } from "./data.ts";
-import { bus, heard } from "./emitter.ts";
+import { bus, heard, tenant } from "./emitter.ts";
 import { counting, nextByFacade, raise, Gauge as SameGauge, live as sameLive } from "./facade.ts";
+import { counted, desk, isTicket, makeDesk, ticket } from "./shop.ts";
+
+const sellAtDesk = routine((name: string) => desk.sell(name));
+const office = makeDesk("office ");
+const sellAtOffice = routine((name: string) => office(name));
+const sellAt = routine((where: (name: string) => unknown, name: string) => where(name));
+const check = routine((value: unknown) => [isTicket(value), isTicket(ticket(2))]);
 
 const count = routine(() => next());
 const countByFacade = routine(() => nextByFacade());
@@ -36,6 +43,7 @@ const readAlone = routine(() => [data.limits.most, data.default.unit, data.readi
 const serve = routine(() => [service.next(), service.next()]);
 // An emitter is the worker's own, and so is what its listeners write to.
 const hear = routine((value: number) => [bus.emit("value", value), heard.length]);
+const within = routine((name: string) => tenant.run(name, () => tenant.getStore()));
 const load = routine(async () => {
   const again = await import("./counter.ts");
   return [again.next() === next() - 1, again.table === table];
@@ -63,9 +71,12 @@ async function main(): Promise<void> {
       say: await say(4),
       ...(await changeData()),
       hear: [await hear(1), await hear(2)],
+      shop: [await sellAtDesk("a"), await sellAtOffice("b"), await sellAt(office, "c"), await sellAtDesk("d")],
+      ticket: [...(await check(ticket(1))), isTicket(await routine(() => ticket(3))())],
+      within: await within("a"),
       load: await load(),
       explained: [shipping.explain(next).by, shipping.explain(Gauge).by],
-      here: [next(), table.size, live, Gauge.made],
+      here: [next(), table.size, live, Gauge.made, ...counted()],
     };
     process.stdout.write(`${JSON.stringify(outcome)}\n`);
   } finally {

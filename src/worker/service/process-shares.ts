@@ -1,0 +1,168 @@
+import type { KeptShare, ShareNotice, ShareOrder } from "../shared/index.ts";
+
+/** How long the thread that gets a value may be held up by a task before another one that waits for it is asked, too. */
+const PATIENCE_MS = 1000;
+
+/** A shared value of the process: a thread is getting it, or it is here. */
+interface Share {
+  readonly bytes: number;
+  /** When it was used last, or its fetcher last showed that it is not held up, in milliseconds since the epoch. */
+  use: Float64Array;
+  kept: KeptShare | undefined;
+  /** The thread that is getting it. */
+  fetcher: number;
+  /** Threads that wait for it. */
+  readonly waiting: Set<number>;
+  /** Threads that have it. */
+  readonly holders: Set<number>;
+}
+
+/**
+ * The shared values of a worker process. Decides which task thread gets one from its caller, hands it to the others, and
+ * drops the least recently used when there are too many. Here because this thread always responds.
+ */
+export class ProcessShares {
+  readonly #budget: number;
+  readonly #tell: (lane: number, order: ShareOrder) => void;
+  readonly #shares = new Map<string, Share>();
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param budget - bytes that are kept */
+  constructor(budget: number, tell: (lane: number, order: ShareOrder) => void) {
+    this.#budget = budget;
+    this.#tell = tell;
+  }
+
+  /** Bytes of the values that are here or on their way. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  hear(lane: number, notice: ShareNotice): void {
+    switch (notice.notice) {
+      case "want":
+        return this.#want(lane, notice.hash, notice.bytes, notice.use);
+      case "have":
+        return this.#have(lane, notice.hash, notice.kept);
+      case "failed":
+        return this.#failed(lane, notice.hash);
+      case "dropped":
+        if (this.#shares.get(notice.hash)?.kept !== undefined) this.#drop(notice.hash);
+    }
+  }
+
+  /** A thread is gone. What it had remains. */
+  lost(lane: number): void {
+    for (const [hash, share] of this.#shares) {
+      share.holders.delete(lane);
+      this.#failed(lane, hash);
+    }
+  }
+
+  #want(lane: number, hash: string, bytes: number, use: SharedArrayBuffer): void {
+    const share = this.#shares.get(hash);
+    if (share === undefined) {
+      this.#makeRoom(bytes);
+      this.#add(hash, bytes, lane, use);
+      this.#tell(lane, { kind: "share", order: "fetch", hash });
+    } else if (share.kept === undefined) {
+      share.waiting.add(lane);
+      this.#watch();
+    } else {
+      share.holders.add(lane);
+      this.#tell(lane, { kind: "share", order: "take", hash, kept: share.kept });
+    }
+  }
+
+  #have(lane: number, hash: string, kept: KeptShare): void {
+    let share = this.#shares.get(hash);
+    if (share === undefined) {
+      // It was dropped, and is still in use there.
+      this.#makeRoom(kept.payload.length);
+      share = this.#add(hash, kept.payload.length, lane, kept.use);
+    }
+    share.holders.add(lane);
+    share.waiting.delete(lane);
+    if (share.kept !== undefined) return;
+    share.kept = kept;
+    share.use = new Float64Array(kept.use);
+    for (const other of share.waiting) {
+      share.holders.add(other);
+      this.#tell(other, { kind: "share", order: "take", hash, kept });
+    }
+    share.waiting.clear();
+  }
+
+  /** The thread that was to get it cannot. The next one that waits for it may. */
+  #failed(lane: number, hash: string): void {
+    const share = this.#shares.get(hash);
+    if (share === undefined || share.kept !== undefined) return;
+    share.waiting.delete(lane);
+    if (share.fetcher === lane && !this.#pass(hash, share)) this.#remove(hash, share);
+  }
+
+  /** Asks the next thread. It still waits: the one before may be quicker after all. */
+  #pass(hash: string, share: Share): boolean {
+    const next = [...share.waiting].find((lane) => lane !== share.fetcher);
+    if (next === undefined) return false;
+    share.waiting.delete(next);
+    share.waiting.add(next);
+    share.fetcher = next;
+    this.#tell(next, { kind: "share", order: "fetch", hash });
+    return true;
+  }
+
+  #add(hash: string, bytes: number, fetcher: number, use: SharedArrayBuffer): Share {
+    const share: Share = {
+      bytes,
+      use: new Float64Array(use),
+      kept: undefined,
+      fetcher,
+      waiting: new Set(),
+      holders: new Set(),
+    };
+    this.#shares.set(hash, share);
+    this.#bytes += bytes;
+    return share;
+  }
+
+  #makeRoom(bytes: number): void {
+    while (this.#bytes + bytes > this.#budget) {
+      let oldest: { hash: string; use: number } | undefined;
+      for (const [hash, share] of this.#shares) {
+        const use = share.use[0] ?? 0;
+        if (share.kept !== undefined && (oldest === undefined || use < oldest.use)) oldest = { hash, use };
+      }
+      if (oldest === undefined) return;
+      this.#drop(oldest.hash);
+    }
+  }
+
+  #drop(hash: string): void {
+    const share = this.#shares.get(hash);
+    if (share === undefined) return;
+    this.#remove(hash, share);
+    for (const lane of share.holders) this.#tell(lane, { kind: "share", order: "drop", hash });
+  }
+
+  #remove(hash: string, { bytes }: Share): void {
+    this.#shares.delete(hash);
+    this.#bytes -= bytes;
+  }
+
+  /** Looks after threads that are to get a value, are held up by a task, and keep others waiting. */
+  #watch(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      let isAwaited = false;
+      for (const [hash, share] of this.#shares) {
+        if (share.kept !== undefined || share.waiting.size === 0) continue;
+        isAwaited = true;
+        if (Date.now() - (share.use[0] ?? 0) >= PATIENCE_MS) this.#pass(hash, share);
+      }
+      if (isAwaited) this.#watch();
+    }, PATIENCE_MS).unref();
+  }
+}

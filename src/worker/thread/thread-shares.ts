@@ -1,0 +1,309 @@
+import { messageOf } from "../../checks/index.ts";
+import { SerializationError } from "../../errors.ts";
+import type { Dependency } from "../../functions/index.ts";
+import { payloadFiles } from "../../host/index.ts";
+import { receivedContent, SHARED, SharedContent } from "../../sharing/index.ts";
+import { type PayloadSource, readSharedPayload } from "../../values/index.ts";
+import { type AnnouncedValue, MalformedFrame, type Payload, type PayloadStore } from "../../wire/index.ts";
+import type { KeptShare, ShareNotice, ShareOrder } from "../shared/index.ts";
+
+/** A thread that reads a value is given as long as it would take at this pace, before another one does the same. */
+const LEAST_BYTES_PER_MS = 20_000;
+
+/** How often a thread shows that no task holds it up while it waits for a value, in milliseconds. */
+const PULSE_MS = 250;
+
+/** A session, as far as it sends shared values. */
+export interface ShareSession {
+  /** Asks its caller for a value. */
+  wantShared(number: number, withoutFile: boolean): void;
+}
+
+/** Where a caller says that a value is. */
+export type ShareAnswer =
+  | { readonly file: string; readonly length: number; readonly store: PayloadStore }
+  | { readonly payload: Payload }
+  | "missing";
+
+/** A value that a session has announced. */
+export class AnnouncedShare implements AnnouncedValue {
+  readonly session: ShareSession;
+  readonly number: number;
+  readonly hash: string;
+  readonly bytes: number;
+  /** Hashes of what decoding it needs. */
+  readonly inner: readonly string[];
+  readonly #shares: ThreadShares;
+
+  constructor(shares: ThreadShares, session: ShareSession, number: number, { hash, data }: Dependency) {
+    const { bytes, inner } = readAnnouncement(data);
+    this.#shares = shares;
+    this.session = session;
+    this.number = number;
+    this.hash = hash;
+    this.bytes = bytes;
+    this.inner = inner;
+  }
+
+  ready(): object | Promise<object> {
+    return this.#shares.get(this);
+  }
+}
+
+/** A value that tasks of this thread wait for. */
+interface PendingShare {
+  /** Who can send it; the first one is asked when this thread is to get it. */
+  readonly announced: AnnouncedShare[];
+  /** Who has been asked. */
+  asked: AnnouncedShare | undefined;
+  /** Shows, while somebody has been asked, that no task holds this thread up. */
+  pulse: NodeJS.Timeout | undefined;
+  readonly use: SharedArrayBuffer;
+  readonly promise: Promise<SharedContent>;
+  readonly resolve: (content: SharedContent) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** How the shared values of a thread are set up. */
+export interface ThreadSharesOptions {
+  /** Bytes of shared values that the process keeps. */
+  readonly budget: number;
+  readonly tell: (notice: ShareNotice) => void;
+  /** A value is not kept any more. Nothing else should keep it. */
+  readonly dropped: () => void;
+}
+
+/** Whether a dependency is a shared value. */
+export function isShare({ data }: Dependency): boolean {
+  return typeof data === "object" && data !== null && "kind" in data && data.kind === SHARED;
+}
+
+/**
+ * The shared values of a task thread. Those that it keeps are in memory that the process's other threads have, too; the gRPC
+ * thread decides which are kept, and who gets a new one from its caller.
+ */
+export class ThreadShares {
+  readonly #options: ThreadSharesOptions;
+  readonly #kept = new Map<string, { readonly content: SharedContent; readonly use: Float64Array }>();
+  /** What there is to keep of each value that is in use, kept or not. */
+  readonly #memory = new WeakMap<SharedContent, KeptShare>();
+  readonly #pending = new Map<string, PendingShare>();
+
+  constructor(options: ThreadSharesOptions) {
+    this.#options = options;
+  }
+
+  /** A session has announced a value. Throws when it does not say what a value is. */
+  announce(session: ShareSession, number: number, dependency: Dependency): AnnouncedShare {
+    return new AnnouncedShare(this, session, number, dependency);
+  }
+
+  /** The value, or a promise of it. */
+  get(announced: AnnouncedShare): SharedContent | Promise<SharedContent> {
+    const { hash, bytes } = announced;
+    const kept = this.#kept.get(hash);
+    if (kept !== undefined) {
+      kept.use[0] = Date.now();
+      kept.content.link();
+      return kept.content;
+    }
+    if (bytes > this.#options.budget) return Promise.reject(this.#tooLarge(bytes));
+    const content = receivedContent(hash);
+    const memory = content === undefined ? undefined : this.#memory.get(content);
+    if (content !== undefined && memory !== undefined) {
+      // It was dropped, and some task still uses it.
+      this.#options.tell({ kind: "share", notice: "have", hash, kept: memory });
+      this.#keep(content, memory);
+      return content;
+    }
+    let pending = this.#pending.get(hash);
+    if (pending === undefined) {
+      pending = makePending();
+      this.#pending.set(hash, pending);
+      this.#options.tell({ kind: "share", notice: "want", hash, bytes, use: pending.use });
+    }
+    if (!pending.announced.includes(announced)) pending.announced.push(announced);
+    return pending.promise;
+  }
+
+  /** What the gRPC thread says. */
+  obey(order: ShareOrder): void {
+    const { hash } = order;
+    const pending = this.#pending.get(hash);
+    if (order.order === "drop") {
+      this.#kept.delete(hash);
+      this.#options.dropped();
+    } else if (order.order === "fetch") this.#fetch(hash, pending);
+    else if (pending !== undefined) {
+      const inner = pending.announced[0]?.inner ?? [];
+      this.#arrived(
+        hash,
+        SharedContent.adopt(order.kept.payload, { hash, inner }, storedAs(order.kept.file)),
+        order.kept,
+      );
+    }
+  }
+
+  /** A caller answers. Throws `MalformedFrame` for what nobody asked for. */
+  answer(announced: AnnouncedValue | undefined, answer: ShareAnswer): void {
+    if (!(announced instanceof AnnouncedShare)) throw new MalformedFrame("a shared value was sent and never announced");
+    const { hash, bytes, inner } = announced;
+    const pending = this.#pending.get(hash);
+    // Another thread may have been quicker.
+    if (pending?.asked !== announced) return;
+    if (answer === "missing") {
+      this.#fails(hash, pending, announced, "its owner has disposed of it or lost it");
+      return;
+    }
+    const length = "file" in answer ? answer.length : answer.payload.length;
+    if (length !== bytes) throw new MalformedFrame(`a shared value has ${length} bytes, and ${bytes} were announced`);
+    let payload: KeptShare["payload"];
+    // Reading it takes a while, in which no progress shows.
+    beat(pending, bytes / LEAST_BYTES_PER_MS);
+    try {
+      payload = "file" in answer ? readFile(answer.store, answer.file, length) : fromMemory(answer.payload);
+    } catch (error) {
+      if ("file" in answer) announced.session.wantShared(announced.number, true);
+      else this.#fails(hash, pending, announced, messageOf(error));
+      return;
+    }
+    const file = "file" in answer ? answer.file : undefined;
+    let content: SharedContent;
+    try {
+      content = SharedContent.receive(payload, { hash, inner }, storedAs(file));
+    } catch (error) {
+      this.#fails(hash, pending, announced, messageOf(error));
+      return;
+    }
+    const kept = { payload, file, use: pending.use };
+    this.#options.tell({ kind: "share", notice: "have", hash, kept });
+    this.#arrived(hash, content, kept);
+  }
+
+  /** The owner of a value has none any more. */
+  dropped(announced: AnnouncedValue): void {
+    if (announced instanceof AnnouncedShare) this.#withdraw(announced, "its owner has disposed of it or lost it");
+    if (!this.#kept.delete(announced.hash)) return;
+    this.#options.tell({ kind: "share", notice: "dropped", hash: announced.hash });
+    this.#options.dropped();
+  }
+
+  /** A session is over: nothing more comes from it. */
+  closed(session: ShareSession): void {
+    for (const { announced } of this.#pending.values()) {
+      const theirs = announced.filter((each) => each.session === session);
+      for (const each of theirs) this.#withdraw(each, "its caller is gone");
+    }
+  }
+
+  #fetch(hash: string, pending: PendingShare | undefined): void {
+    const first = pending?.announced[0];
+    if (pending === undefined || first === undefined) {
+      this.#options.tell({ kind: "share", notice: "failed", hash });
+      return;
+    }
+    pending.asked = first;
+    beat(pending);
+    pending.pulse ??= setInterval(() => beat(pending), PULSE_MS).unref();
+    first.session.wantShared(first.number, false);
+  }
+
+  #arrived(hash: string, content: SharedContent, kept: KeptShare): void {
+    const pending = this.#pending.get(hash);
+    this.#pending.delete(hash);
+    this.#keep(content, kept);
+    clearInterval(pending?.pulse);
+    pending?.resolve(content);
+  }
+
+  #keep(content: SharedContent, kept: KeptShare): void {
+    const use = new Float64Array(kept.use);
+    use[0] = Date.now();
+    this.#memory.set(content, kept);
+    this.#kept.set(content.hash, { content, use });
+    content.link();
+  }
+
+  #withdraw(announced: AnnouncedShare, reason: string): void {
+    const pending = this.#pending.get(announced.hash);
+    if (pending?.announced.includes(announced) === true) this.#fails(announced.hash, pending, announced, reason);
+  }
+
+  /** One who has announced the value does not have it. The next one is asked, if there is one. */
+  #fails(hash: string, pending: PendingShare, announced: AnnouncedShare, reason: string): void {
+    pending.announced.splice(pending.announced.indexOf(announced), 1);
+    const wasAsked = pending.asked === announced;
+    if (wasAsked) pending.asked = undefined;
+    if (pending.announced.length === 0) {
+      this.#pending.delete(hash);
+      clearInterval(pending.pulse);
+      pending.reject(unusable(reason));
+    }
+    if (!wasAsked) return;
+    this.#fetch(hash, this.#pending.get(hash));
+  }
+
+  #tooLarge(bytes: number): SerializationError {
+    const { budget } = this.#options;
+    return unusable(
+      `it takes ${bytes} bytes, and its worker keeps at most ${budget} of such values. Raise the worker's option ` +
+        `"shareBudget", or share less`,
+    );
+  }
+}
+
+function unusable(reason: string): SerializationError {
+  return new SerializationError(`the value of share() cannot be used: ${reason}`, "share()");
+}
+
+function makePending(): PendingShare {
+  const { promise, resolve, reject } = withResolvers();
+  // Whoever waits for it gets the failure. Perhaps nobody does.
+  promise.catch(() => undefined);
+  return { announced: [], asked: undefined, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+}
+
+/** Shows that a thread is about to get a value, for `more` milliseconds ahead. */
+function beat({ use }: PendingShare, more = 0): void {
+  new Float64Array(use)[0] = Date.now() + more;
+}
+
+function withResolvers(): Pick<PendingShare, "promise" | "resolve" | "reject"> {
+  let [resolve, reject]: [PendingShare["resolve"], PendingShare["reject"]] = [() => undefined, () => undefined];
+  const promise = new Promise<SharedContent>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+/** The file stays its owner's. */
+function readFile(store: PayloadStore, file: string, length: number): KeptShare["payload"] {
+  const source = store.open(file, length);
+  try {
+    return readSharedPayload(source);
+  } finally {
+    source.close(false);
+  }
+}
+
+function fromMemory(payload: Payload): KeptShare["payload"] {
+  const { buffer, start, length } = payload;
+  const source: PayloadSource = {
+    length,
+    read: (target, at) => target.set(buffer.subarray(start + at, start + at + target.length)),
+  };
+  return readSharedPayload(source);
+}
+
+function storedAs(file: string | undefined): { store: PayloadStore; name: string } | undefined {
+  return file === undefined ? undefined : { store: payloadFiles, name: file };
+}
+
+function readAnnouncement(data: Dependency["data"]): { bytes: number; inner: readonly string[] } {
+  const { bytes, inner } = (data ?? {}) as { readonly bytes?: unknown; readonly inner?: unknown };
+  if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes < 1 || !Array.isArray(inner)) {
+    throw new MalformedFrame("a shared value was announced without its size");
+  }
+  return { bytes, inner: inner.map(String) };
+}
