@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
+import { types } from "node:util";
 import { checkFunction, describeValue, stackOf } from "../checks/index.ts";
 import type { WorkerMetadata } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
@@ -185,7 +186,7 @@ function deliver(): void {
 function call(subscription: Subscription, event: AnyEvent): void {
   try {
     const outcome: unknown = subscription.handler(event);
-    if (outcome instanceof Promise) outcome.catch((error: unknown) => report(subscription, event, error));
+    if (types.isPromise(outcome)) outcome.catch((error: unknown) => report(subscription, event, error));
   } catch (error) {
     report(subscription, event, error);
   }

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import type { EncodedValue, PayloadParts } from "./bytes/index.ts";
+import { type EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph-writer.ts";
 import { Omissions, type PropertyChanges } from "./omissions.ts";
@@ -74,7 +74,7 @@ export class ValueEncoder {
   encodeToKeep(value: unknown, rootName: string, holder: object): EncodedValue {
     try {
       const payload = this.#joined(this.#encode(value, undefined, undefined, true, NO_COLLECTIONS));
-      return payload instanceof Uint8Array ? this.keep(payload) : payload.keep();
+      return payload instanceof PayloadParts ? payload.keep() : this.keep(payload);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { path, reason, fix } = locateRefusal(error, value, rootName, this.#port);
