@@ -1,6 +1,7 @@
 /** How the contenders, modules of this folder, are called in the report. */
 export const labels = {
   wool: "wool-ts",
+  "wool-crowd": "wool-ts, 40 workers",
   "wool-worker": "wool-ts, one worker",
   "wool-observed": "observed by the caller",
   "wool-observed-by-workers": "observed by the workers",

@@ -17,6 +17,7 @@ export const points = [
     better: "more",
     contenders: ["wool-map", "wool-promise-all", "python-pool"],
     targets: { "wool-promise-all": 1, "python-pool": 1 },
+    floors: { "wool-promise-all": 0.35 },
     warmUp: mapAll,
     measure: async (contender) => ({ value: await mapAll(contender) }),
   },

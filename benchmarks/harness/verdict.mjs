@@ -3,6 +3,16 @@ export function ratioOf(subject, other, better) {
   return better === "more" ? subject / other : other / subject;
 }
 
+/** The rows that say that something has become much slower than it was, whatever else the machine does. */
+export function brokenFloors(rows) {
+  return rows.filter(({ best, floor }) => floor !== undefined && best < floor);
+}
+
+/** Other programs only make things slower, so the best round tells most of what a contender can do. */
+function bestOf({ rounds }, better) {
+  return better === "more" ? Math.max(...rounds) : Math.min(...rounds);
+}
+
 /** `achieved` and `target` are such that more is better. */
 export function verdictOf(achieved, target) {
   if (achieved >= target) return "reached";
@@ -11,7 +21,8 @@ export function verdictOf(achieved, target) {
 
 /** The figures of a point next to each other, the first contender being the one that is judged. */
 export function judge(point, figures) {
-  const subject = figures.get(point.contenders[0]).value;
+  const judged = figures.get(point.contenders[0]);
+  const subject = judged.value;
   return point.contenders.map((name, i) => {
     const figure = figures.get(name);
     const row = { contender: name, ...figure };
@@ -21,6 +32,13 @@ export function judge(point, figures) {
     if (i === 0) return row;
     const ratio = ratioOf(subject, figure.value, point.better);
     const target = point.targets?.[name];
-    return { ...row, ratio, ...(target !== undefined && { target, verdict: verdictOf(ratio, target) }) };
+    const best = (other) => ratioOf(bestOf(judged, point.better), bestOf(other, point.better), point.better);
+    const floor = point.floors?.[name];
+    return {
+      ...row,
+      ratio,
+      ...(floor !== undefined && { floor, best: best(figure) }),
+      ...(target !== undefined && { target, verdict: verdictOf(ratio, target) }),
+    };
   });
 }

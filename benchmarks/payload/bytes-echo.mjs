@@ -53,6 +53,7 @@ export const points = [
     rounds: 3,
     contenders: CONTENDERS,
     targets: { "ipc-advanced": 1 },
+    floors: { "ipc-advanced": 0.4 },
     warmUp: megabytes,
     measure: hundredMegabytes,
   },

@@ -31,6 +31,7 @@ export const points = [
     better: "more",
     contenders: ["wool", "grpc"],
     goals: { wool: 362_000 },
+    floors: { grpc: 0.4 },
     warmUp: (contender, { durationMs }) => pull(contender, durationMs, 64),
     measure: (contender, { durationMs }) => pull(contender, durationMs, 64),
   },

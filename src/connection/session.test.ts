@@ -437,7 +437,7 @@ describe("calls", () => {
 
   it("ask for more at a pace that the worker tells", () => {
     const stream = new FakeStream().welcome();
-    stream.answer((writer) => writePace(writer, 100));
+    stream.answer((writer) => writePace(writer, 100, 100));
     expect(stream.session.window.room).toBe(60);
     expect(stream.events.progressed).toHaveBeenCalledWith(stream.session);
   });

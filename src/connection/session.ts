@@ -3,7 +3,7 @@ import { CodeUnavailable, RpcError, SerializationError, WorkerLost } from "../er
 import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
-import type { Route } from "../routine/index.ts";
+import type { Route, TaskCost } from "../routine/index.ts";
 import {
   type CallerLimits,
   ChunkField,
@@ -18,7 +18,7 @@ import {
   MINIMUM_PROTOCOL_VERSION,
   Outbox,
   OutcomeField,
-  PACE_TASK_US,
+  PaceField,
   PROTOCOL_VERSION,
   RejectedField,
   RequestField,
@@ -84,6 +84,8 @@ export class Session implements TaskSession {
   #resting = 0;
   #isWaitedFor = false;
   #willProgress = false;
+  /** The tasks that ended since the worker last told its pace, by routine. */
+  readonly #endedTasks = new Map<TaskCost, number>();
   /** The number of the message in which calls came back that the worker has not run. */
   #returning: number | undefined;
 
@@ -290,7 +292,7 @@ export class Session implements TaskSession {
           this.#outcomes.received.add(frame);
           break;
         case ResponseField.pace:
-          this.window.pace(frame.integer(PACE_TASK_US));
+          this.#paced(frame.integer(PaceField.taskUs), frame.integer(PaceField.costUs));
           break;
         case ResponseField.wanted:
           this.#provide(frame.integer(WantedField.number), frame.integer(WantedField.withoutFile) === 1);
@@ -302,6 +304,13 @@ export class Session implements TaskSession {
     }
     if (started > 0) this.window.started(started);
     this.#events.progressed(this);
+  }
+
+  /** Tasks have kept the thread busy for so long each. Where they were of several routines, that counts for all of these. */
+  #paced(taskUs: number, costUs: number): void {
+    this.window.pace(taskUs);
+    for (const [cost, tasks] of this.#endedTasks) cost.add(tasks, costUs > 0 ? costUs : taskUs);
+    this.#endedTasks.clear();
   }
 
   /** Sends a shared value, and counts it for the pool of a call that uses it. */
@@ -378,7 +387,11 @@ export class Session implements TaskSession {
     if (task === undefined || task.state === "free") return 0;
     const started = this.#started(task);
     const { call } = task;
-    if (kind !== ResponseField.yielded) this.#release(task);
+    if (kind !== ResponseField.yielded) {
+      const cost = call?.route.cost;
+      if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + 1);
+      this.#release(task);
+    }
     if (call !== undefined) this.#outcomes.take(frame, kind, id, call);
     else this.#outcomes.drop(frame, id);
     return started;

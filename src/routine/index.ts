@@ -13,7 +13,7 @@ export {
 } from "./call-context.ts";
 export { CALL_CHECKS, type CallOptions, type PoolLike, type RoutineOptions } from "./options.ts";
 export { disposeThreadValues, keepForThread, type PerWorker, perWorker } from "./per-worker.ts";
-export type { Route } from "./route.ts";
+export type { Route, TaskCost } from "./route.ts";
 export {
   type AsyncFunction,
   type AsyncGeneratorFunctionLike,

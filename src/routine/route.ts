@@ -19,12 +19,57 @@ export interface Route {
   readonly fresh: boolean;
   /** The number of the route that this one takes the place of; 0 for none. */
   readonly replaces: number;
+  /** What its tasks cost; the same for all routes of a routine. */
+  readonly cost?: TaskCost;
   /** Names the function instead of `code`, such as `py:module:function`. */
   readonly target?: string;
   /** The language of the function that the target names; workers that run others do not get the call. */
   readonly language?: string;
   /** How its values are encoded, if not in the encoding of this runtime. */
   readonly encoding?: "json";
+}
+
+/** How much the readings before the last one count. */
+const KEPT = 255 / 256;
+/** A task that takes so long, in microseconds, is worth a thread by itself. Getting a thread going takes 50 to 500. */
+const LONG_US = 1000;
+/** How much the numbers of tasks must differ between readings, as a part of their square, for a line through them. */
+const LEAST_SPREAD = 0.05;
+
+/**
+ * How long tasks of a routine keep a thread busy, in microseconds, as workers measure it for each message of results. Of
+ * trivial tasks, most of that is to get the thread going: a message of 2 took 510 us on a busy machine, and one of 10 took
+ * 490. So what one more task takes is the slope of the line through the readings.
+ */
+export class TaskCost {
+  #readings = 0;
+  #tasks = 0;
+  #time = 0;
+  #tasksSquared = 0;
+  #tasksByTime = 0;
+
+  /** So many tasks have taken so long each. */
+  add(tasks: number, microseconds: number): void {
+    const time = tasks * microseconds;
+    this.#readings = this.#readings * KEPT + 1;
+    this.#tasks = this.#tasks * KEPT + tasks;
+    this.#time = this.#time * KEPT + time;
+    this.#tasksSquared = this.#tasksSquared * KEPT + tasks * tasks;
+    this.#tasksByTime = this.#tasksByTime * KEPT + tasks * time;
+  }
+
+  /** How many more tasks a thread that is going does in `time` microseconds; 1 if one takes that long, or nobody knows. */
+  run(time: number): number {
+    const mean = this.#time / this.#tasks;
+    // Not a number before the first reading.
+    if (!(mean < LONG_US)) return 1;
+    const spread = this.#readings * this.#tasksSquared - this.#tasks ** 2;
+    const slope =
+      spread < LEAST_SPREAD * this.#tasks ** 2
+        ? mean
+        : (this.#readings * this.#tasksByTime - this.#tasks * this.#time) / spread;
+    return Math.max(1, Math.floor(time / Math.max(1, Math.min(slope, mean))));
+  }
 }
 
 const COUNTER = Symbol.for("wool-ts.routes.v1");

@@ -12,7 +12,7 @@ import { functionPort, ValueEncoder } from "../values/index.ts";
 import { warnOfLargeCapture, warnOfRecursion } from "./capture-warnings.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
 import type { RoutineOptions } from "./options.ts";
-import { nextRouteNumber, type Route } from "./route.ts";
+import { nextRouteNumber, type Route, TaskCost } from "./route.ts";
 
 /** Any function that can be made a routine. */
 export type AnyFunction = (...args: never[]) => unknown;
@@ -54,6 +54,7 @@ export class RoutineSpec {
   /** The name in the source, once the source has been read. */
   #written: string | undefined;
   #captured: Captured | undefined;
+  readonly #cost = new TaskCost();
   #hasWarned = false;
   #encoder: ValueEncoder | undefined;
   /** The route for workers without some modules, and how many those were. */
@@ -186,6 +187,7 @@ export class RoutineSpec {
       serializer,
       fresh: state.isMutable,
       replaces: previous?.route.number ?? 0,
+      cost: this.#cost,
     };
     return { route, state, unchanged: 0, functions };
   }

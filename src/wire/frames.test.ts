@@ -174,7 +174,7 @@ describe("responses written by hand are what the generated code reads", () => {
         responses.writeAccepted(writer, 70_000);
         responses.writeRejected(writer, 3, { status: 14, message: "no" });
         responses.writeExecutorLost(writer, "gone", 0);
-        responses.writePace(writer, 1234);
+        responses.writePace(writer, 1234, 300);
         responses.writeWanted(writer, 5, true);
       }),
     );
@@ -191,7 +191,7 @@ describe("responses written by hand are what the generated code reads", () => {
     expect(message.accepted[0]?.id).toBe(70_000);
     expect(message.rejected[0]).toMatchObject({ id: 3, status: 14, message: "no" });
     expect(message.executorsLost[0]).toMatchObject({ reason: "gone", task: 1 });
-    expect(message.paces[0]?.taskUs).toBe(1234);
+    expect(message.paces).toMatchObject([{ taskUs: 1234, costUs: 300 }]);
     expect(message.wanted).toMatchObject([{ number: 5, withoutFile: true }]);
   });
 });

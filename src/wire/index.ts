@@ -59,7 +59,7 @@ export {
   LostField,
   OutcomeField,
   type OutcomeFrame,
-  PACE_TASK_US,
+  PaceField,
   RejectedField,
   WantedField,
   type Welcome,

@@ -20,8 +20,9 @@ export const WelcomeField = {
 } as const;
 /** Field numbers of the `Wanted` message. */
 export const WantedField = { number: 1, withoutFile: 2 } as const;
-/** Field number of the time in `Pace`. */
-export const PACE_TASK_US = 1;
+/** Field numbers of `Pace`. */
+export const PaceField = { taskUs: 1, costUs: 2 } as const;
+/** Field numbers of `ExecutorLost`. */
 export const LostField = { reason: 1, task: 2 } as const;
 
 /** The frames that carry what came of a task or of one of its steps. */
@@ -115,12 +116,14 @@ export function writeExecutorLost(writer: BatchWriter, reason: string, task?: nu
   writeFrame(writer, ResponseField.executorLost, [undefined, reason, task === undefined ? 0 : task + 1]);
 }
 
-/** Tells how long a task keeps the thread busy, in microseconds. */
-export function writePace(writer: BatchWriter, microseconds: number): void {
-  const inner = 1 + varintLength(microseconds);
+/** Tells how long a task keeps the thread busy, and what of that it costs itself, in microseconds. */
+export function writePace(writer: BatchWriter, taskUs: number, costUs: number): void {
+  const inner = 2 + varintLength(taskUs) + varintLength(costUs);
   writer.reserve(inner + 8);
   writer.byte((ResponseField.pace << 3) | 2);
   writer.varint(inner);
-  writer.byte(PACE_TASK_US << 3);
-  writer.varint(microseconds);
+  writer.byte(PaceField.taskUs << 3);
+  writer.varint(taskUs);
+  writer.byte(PaceField.costUs << 3);
+  writer.varint(costUs);
 }

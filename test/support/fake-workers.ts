@@ -124,7 +124,7 @@ export class FakeMember extends Member {
   readonly fake: FakeLink;
 
   constructor(uid: string, fake: FakeLink) {
-    super({ uid, address: `unix:/run/${uid}` } as WorkerMetadata, fake);
+    super({ uid, address: `unix:/run/${uid}`, channel: {} } as WorkerMetadata, fake);
     this.fake = fake;
   }
 

@@ -78,6 +78,11 @@ export class Member implements Recipient {
     return runsLanguage(this.metadata, DEFAULT_LANGUAGE);
   }
 
+  /** It runs only so many tasks at once: others that it has wait. */
+  get isLimited(): boolean {
+    return this.metadata.channel.maxConcurrency !== undefined;
+  }
+
   /** The session with the fewest tasks among those that have room. */
   roomiest(): MemberSession | undefined {
     let best: MemberSession | undefined;

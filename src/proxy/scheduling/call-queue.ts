@@ -2,6 +2,8 @@ import type { Call } from "../../call/index.ts";
 
 /** Gaps, and calls that were taken, are cleared away when they are more than this and more than the calls that wait. */
 const MANY = 1024;
+/** Calls that are looked at to tell what those that wait will take: a look takes some 10 ns. */
+const MOST_LOOKS = 16;
 
 /**
  * Calls that wait, in the order in which they were made. To add, take or withdraw one takes the same time however many
@@ -16,6 +18,17 @@ export class CallQueue {
   /** Calls that wait. */
   get size(): number {
     return this.#size;
+  }
+
+  /** How many calls of those that wait take `time` microseconds together, by what such calls took before; at least 1. */
+  run(time: number): number {
+    let run = Number.POSITIVE_INFINITY;
+    const end = Math.min(this.#head + MOST_LOOKS, this.#calls.length);
+    for (let i = this.#head; i < end && run > 1; i++) {
+      const call = this.#calls[i];
+      if (call !== undefined) run = Math.min(run, call.route.cost?.run(time) ?? 1);
+    }
+    return Number.isFinite(run) ? run : 1;
   }
 
   push(call: Call): void {

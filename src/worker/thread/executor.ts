@@ -321,7 +321,7 @@ export class Executor {
     if (this.#endedSinceFlush > 0) board.taskEnded();
     this.#endedSinceFlush = 0;
     for (const session of this.#touched) {
-      if (pace > 0) writePace(session.outbox.writer, pace);
+      if (pace !== undefined) writePace(session.outbox.writer, pace.taskUs, pace.costUs);
       session.flush();
     }
     this.#touched.clear();

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { TaskCost } from "./route.ts";
+
+/** The cost of tasks that take `task` microseconds each, and messages that take `message`, with so many tasks each. */
+function costOf(task: number, message: number, counts: readonly number[]): TaskCost {
+  const cost = new TaskCost();
+  for (const tasks of counts) cost.add(tasks, task + message / tasks);
+  return cost;
+}
+
+const DIFFERENT = Array.from({ length: 40 }, (_, i) => 1 + (i % 9));
+
+describe("TaskCost", () => {
+  it("knows of no run before anything was measured", () => {
+    expect(new TaskCost().run(200)).toBe(1);
+  });
+
+  it("tells trivial tasks from what it takes to get a thread going", () => {
+    expect(costOf(4, 500, DIFFERENT).run(200)).toBe(50);
+    expect(costOf(150, 500, DIFFERENT).run(200)).toBe(1);
+    expect(costOf(90, 0, DIFFERENT).run(200)).toBe(2);
+  });
+
+  it("takes the mean where all messages have as many tasks", () => {
+    expect(
+      costOf(
+        4,
+        100,
+        Array.from({ length: 20 }, () => 25),
+      ).run(200),
+    ).toBe(25);
+    expect(costOf(4, 500, [1]).run(200)).toBe(1);
+  });
+
+  it("has a run of one for tasks of which some take long", () => {
+    const cost = costOf(4, 50, DIFFERENT);
+    cost.add(1, 2_000_000);
+    expect(cost.run(200)).toBe(1);
+  });
+
+  it("forgets what was", () => {
+    const cost = costOf(5000, 0, DIFFERENT);
+    expect(cost.run(200)).toBe(1);
+    for (let i = 0; i < 3000; i++) cost.add(1 + (i % 9), 4);
+    expect(cost.run(200)).toBeGreaterThan(10);
+  });
+});

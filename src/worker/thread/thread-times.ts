@@ -1,0 +1,51 @@
+import { openSync, readSync } from "node:fs";
+
+/** What Linux tells of a thread: nanoseconds on a core, nanoseconds in which it would have run, and how often it ran. */
+const TIMES = "/proc/thread-self/schedstat";
+const SPACE = 0x20;
+
+/**
+ * How long this thread was on a core, and waited for one. With 40 workers on two cores a trivial task takes hundreds of
+ * microseconds by the clock, and three by this. A look takes 3 us, and there is one for each message of results.
+ */
+export class ThreadTimes {
+  readonly #descriptor = open();
+  readonly #text = Buffer.alloc(96);
+  #onCore = 0;
+  #waited = 0;
+
+  constructor() {
+    this.cost(0);
+  }
+
+  /**
+   * What of the `active` microseconds since the last look the thread has not merely waited for a core. Where the system
+   * does not tell, all of them.
+   */
+  cost(active: number): number {
+    if (this.#descriptor === undefined) return active;
+    const text = this.#text;
+    const length = readSync(this.#descriptor, text, 0, text.length, 0);
+    const space = text.indexOf(SPACE);
+    const onCore = parse(text, 0, space) - this.#onCore;
+    const waited = parse(text, space + 1, Math.min(length, text.indexOf(SPACE, space + 1))) - this.#waited;
+    this.#onCore += onCore;
+    this.#waited += waited;
+    // A thread that blocks costs what it blocks for. It also waits for a core when it wakes up, which is not active time.
+    return Math.max(onCore / 1000, active - waited / 1000, 0);
+  }
+}
+
+function parse(text: Buffer, from: number, to: number): number {
+  let value = 0;
+  for (let i = from; i < to; i++) value = value * 10 + (text[i] ?? 0) - 0x30;
+  return value;
+}
+
+function open(): number | undefined {
+  try {
+    return openSync(TIMES, "r");
+  } catch {
+    return undefined;
+  }
+}
