@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
+import { TestAuthority } from "../support/certificates.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 
@@ -27,6 +28,12 @@ function patterned(size: number, seed: number): Uint8Array {
 function hash(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
+
+test("through a private socket with TLS large bytes arrive whole in both directions", async () => {
+  await using pool = await WorkerPool.start({ size: 1, credentials: new TestAuthority().worker() });
+  const bytes = patterned(20 * MEGABYTE, 1);
+  expect(hash((await pool.dispatch(echo, bytes)) as Uint8Array)).toBe(hash(bytes));
+});
 
 /** On one machine large payloads may take a short cut; over TCP they go in chunks. */
 describe.each([

@@ -44,6 +44,8 @@ describe("a pool with credentials", () => {
     for await (const number of count(5)) counted.push(number);
     expect(counted).toEqual([0, 1, 2, 3, 4]);
     expect(await nested(6)).toHaveLength(7);
+    // On private sockets it would go through a file in a directory that this process keeps.
+    if (!("host" in workerOptions)) return;
     const big = new Uint8Array(20_000_000).fill(7);
     expect((await routine(async (bytes: Uint8Array) => bytes)(big)).length).toBe(big.length);
   });
