@@ -1,17 +1,15 @@
 import type { Call, EarlyValue, PoolReference, Recipient } from "../call/index.ts";
-import { CodeUnavailable, RpcError, SerializationError, WorkerLost } from "../errors.ts";
+import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
 import { processId } from "../functions/index.ts";
 import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
-import type { Route, TaskCost } from "../routine/index.ts";
+import type { TaskCost } from "../routine/index.ts";
 import {
   type CallerLimits,
   ChunkField,
   DEFAULT_ENCODING,
-  DEFAULT_LANGUAGE,
   ENCODINGS,
   FrameReader,
-  isSpoken,
   LANGUAGES,
   LAST_RESPONSE_FIELD,
   LostField,
@@ -26,13 +24,12 @@ import {
   type StepKind,
   WantedField,
   type Welcome,
-  WelcomeField,
   writeHello,
 } from "../wire/index.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
-import { largestPiece } from "./largest-piece.ts";
 import { OutcomeDelivery } from "./outcome-delivery.ts";
+import { PeerTerms } from "./peer-terms.ts";
 import { RequestSender } from "./request-sender.ts";
 import { SentTask, type TaskSession } from "./sent-task.ts";
 
@@ -60,7 +57,7 @@ export class Session implements TaskSession {
   messages = 0;
   readonly #events: SessionEvents;
   readonly #address: string;
-  readonly #maxMessageBytes: number | undefined;
+  readonly #terms: PeerTerms;
   readonly #stream: GrpcStream;
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
@@ -74,11 +71,6 @@ export class Session implements TaskSession {
   /** The worker's answer to the hello. Rejects when it does not want this caller. */
   readonly welcome: Promise<Welcome>;
   #state: "opening" | "open" | "closed" = "opening";
-  /** What the worker runs and reads. */
-  #languages: readonly string[] = [];
-  #encodings: readonly string[] = [];
-  /** It runs routines whose code travels. */
-  #isUsual = true;
   #inFlight = 0;
   /** Streams among them whose caller has not asked for more. */
   #resting = 0;
@@ -98,7 +90,7 @@ export class Session implements TaskSession {
     maxMessageBytes?: number,
   ) {
     this.#address = address;
-    this.#maxMessageBytes = maxMessageBytes;
+    this.#terms = new PeerTerms(address, maxMessageBytes);
     this.#outcomes = new OutcomeDelivery((call, reason) => call.task?.cancel(reason), limits);
     this.#events = events;
     this.welcome = new Promise((resolve, reject) => {
@@ -148,51 +140,21 @@ export class Session implements TaskSession {
       const task = this.#freeTasks.pop() ?? this.#addTask();
       task.begin(call);
       call.send(task, recipient);
-      if (!this.#runs(call.route)) process.nextTick(() => this.#refuse(task, call));
-      else if (this.#maxMessageBytes === undefined || this.#fits(call, this.#maxMessageBytes))
-        this.#sender.task(task, call);
-      else process.nextTick(() => this.#failTooLarge(task, call));
+      const refusal = this.#terms.refusal(call, this.#outbox.inlineBytes);
+      if (refusal === undefined) this.#sender.task(task, call);
+      else process.nextTick(() => this.#refuse(task, call, refusal));
     }
     this.#tellIfWaitedFor();
     if (soon) this.#outbox.schedule(true);
     else this.#outbox.flush();
   }
 
-  /** Whether the worker runs such functions. */
-  #runs({ language, encoding }: Route): boolean {
-    if (language === undefined) return this.#isUsual;
-    return this.#languages.includes(language) && this.#encodings.includes(encoding ?? DEFAULT_ENCODING);
-  }
-
-  /** Whether a call can be sent in messages of this size: arguments are cut, code is not. */
-  #fits(call: Call, bytes: number): boolean {
-    return largestPiece(call, this.#outbox.inlineBytes) <= bytes;
-  }
-
-  #failTooLarge(task: SentTask, call: Call): void {
-    if (task.call !== call) return;
-    const size = largestPiece(call, this.#outbox.inlineBytes);
-    this.#release(task);
-    const { name } = call.route;
-    call.fail(
-      new SerializationError(
-        `the code of ${name} with what it captured, or its context, takes ${size} bytes in one piece, and worker ` +
-          `${this.#address} takes messages of at most ${this.#maxMessageBytes} (channel.maxMessageBytes): capture less, ` +
-          "pass large values as arguments, or raise the limit",
-        name,
-      ),
-    );
-  }
-
-  /** The worker is not what it was announced as, and does not get the call. */
-  #refuse(task: SentTask, call: Call): void {
+  /** The worker cannot have the call. */
+  #refuse(task: SentTask, call: Call, refusal: Error): void {
     if (task.call !== call) return;
     this.#release(task);
-    const { name, language = DEFAULT_LANGUAGE, encoding = DEFAULT_ENCODING } = call.route;
-    const message =
-      `it runs functions of ${this.#languages.join(", ")} with values as ${this.#encodings.join(" or ")}, and ${name} is ` +
-      `a function of ${language} with values as ${encoding}`;
-    call.owner?.rejected(call, errorForStatus({ code: StatusCode.UNIMPLEMENTED, message }, this.#address));
+    if (refusal instanceof RpcError) call.owner?.rejected(call, refusal);
+    else call.fail(refusal);
   }
 
   /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
@@ -332,45 +294,24 @@ export class Session implements TaskSession {
 
   /** The first message must be a welcome of a version that this caller speaks, and nothing else. */
   #greeted(frame: FrameReader): void {
-    const isWelcome = frame.next() === ResponseField.welcome;
-    const version = frame.integer(WelcomeField.version);
-    if (isWelcome && isSpoken(version)) {
-      this.#open(frame);
-      this.#events.progressed(this);
+    let welcome: Required<Welcome>;
+    try {
+      welcome = this.#terms.read(frame);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      this.#stream.cancel();
+      this.#shut(error);
       return;
     }
-    this.#stream.cancel();
-    const message = isWelcome
-      ? `it speaks protocol version ${version}, and this caller ${PROTOCOL_VERSION}: install the same version of wool-ts on both sides`
-      : "its first message is not a welcome: is it a worker?";
-    const code = isWelcome ? StatusCode.FAILED_PRECONDITION : StatusCode.INTERNAL;
-    this.#shut(errorForStatus({ code, message }, this.#address));
-  }
-
-  #open(frame: FrameReader): void {
     this.#state = "open";
-    if (frame.integer(WelcomeField.sharesFiles) === 1) {
+    if (welcome.sharesFiles) {
       this.#outbox.store = payloadFiles;
       this.#outcomes.payloads.store = payloadFiles;
     }
-    const encodings = textsOr(frame.texts(WelcomeField.encodings), DEFAULT_ENCODING);
-    const languages = textsOr(frame.texts(WelcomeField.languages), DEFAULT_LANGUAGE);
-    this.#encodings = encodings;
-    this.#languages = languages;
-    this.#isUsual = languages.includes(DEFAULT_LANGUAGE) && encodings.includes(DEFAULT_ENCODING);
-    const oneKind = frame.integer(WelcomeField.oneKind) === 1;
-    this.#outbox.oneKind = oneKind;
-    this.#sender.readsReasons = encodings.includes(DEFAULT_ENCODING);
-    this.#welcomed?.({
-      version: frame.integer(WelcomeField.version),
-      workerUid: frame.text(WelcomeField.workerUid),
-      lanes: frame.integer(WelcomeField.lanes),
-      maxConcurrency: frame.integer(WelcomeField.maxConcurrency),
-      sharesFiles: frame.integer(WelcomeField.sharesFiles) === 1,
-      oneKind,
-      languages,
-      encodings,
-    });
+    this.#outbox.oneKind = welcome.oneKind;
+    this.#sender.readsReasons = welcome.encodings.includes(DEFAULT_ENCODING);
+    this.#welcomed?.(welcome);
+    this.#events.progressed(this);
   }
 
   /** 1 when this is the first sign that the task was started. */
@@ -495,9 +436,4 @@ export class Session implements TaskSession {
     for (const call of calls) call.leave();
     for (const call of calls) if (call.state === "settling") call.owner?.[unanswered](call, error);
   }
-}
-
-/** A peer that names none has the usual one. */
-function textsOr(texts: readonly string[], usual: string): readonly string[] {
-  return texts.length === 0 ? [usual] : texts;
 }
