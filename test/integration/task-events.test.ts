@@ -132,14 +132,29 @@ describe("a caller hears of its tasks", () => {
     await refused("threw", expect.any(NoWorkersAvailable), () => reasonOf(pool.dispatch(wait.with(needy))));
     await refused("threw", expect.any(NoWorkersAvailable), () => reasonOf(pool.dispatch(count.with(needy), 1).next()));
     await refused("threw", expect.any(SerializationError), () => reasonOf(pool.dispatch(show, socket)));
+  });
+
+  test("that find no room: created and completed", async () => {
     await using narrow = await WorkerPool.start({ size: 1, maxPending: 0, workerOptions: { maxConcurrency: 1 } });
     await narrow.dispatch(add, 1, 1);
     const abort = new AbortController();
-    const busy = Array.from({ length: 2000 }, () => reasonOf(narrow.dispatch(wait.with({ signal: abort.signal }))));
-    await until(() => narrow.stats().inFlight > 0, "the worker is busy");
-    await refused("threw", expect.any(PoolSaturated), () => reasonOf(narrow.dispatch(show, 1)));
-    abort.abort();
-    await Promise.all(busy);
+    let saturated: string | undefined;
+    // The worker is sent more than it runs, as many as its pace suggests: not all of so many.
+    const seen = await eventsOf(2000, async () => {
+      const calls = Array.from({ length: 2000 }, async (_each, i) => {
+        const name = `call ${i}`;
+        const reason = await reasonOf(narrow.dispatch(wait.with({ name, signal: abort.signal })));
+        if (reason instanceof PoolSaturated) saturated ??= name;
+      });
+      await until(() => saturated !== undefined, "a call finds no room");
+      abort.abort();
+      await Promise.all(calls);
+    });
+    const its = seen.filter(({ task }) => task.name === saturated);
+    expect(types(its)).toEqual(["task-created", "task-completed"]);
+    expect(its[1]).toMatchObject({ outcome: "threw", error: expect.any(PoolSaturated) });
+    expect(its[1]?.worker).toBeUndefined();
+    expectOnce(seen);
   });
 
   test("that are tried once more, elsewhere: each stage once", async () => {
