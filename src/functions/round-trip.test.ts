@@ -182,6 +182,28 @@ test("what a copy makes is copied too", () => {
   }
 });
 
+test.each([
+  [
+    "in a block",
+    "{ let a = 0; let b = 2; made.push(() => { a = b + 2; return [a, b]; }, () => { b = (b * 2) % 7; return b; }); }",
+  ],
+  [
+    "in a loop",
+    "for (let i = 0; i < 2; i++) { let a = 0, b = 2; made.push(() => { a = b + i; return [a, b]; }, () => { b = (b * 2) % 7; return b; }); }",
+  ],
+  [
+    "in a method and a nested function",
+    "for (const i of [1, 2]) { let a = 0, b = 2; made.push({ m() { a = b + i; return [a, b]; } }.m); (() => made.push(() => { b++; return [b, i]; }))(); }",
+  ],
+])("functions share a variable although one of them has another for itself, %s", (_where, text) => {
+  // oxlint-disable-next-line no-implied-eval -- programs are what is tested
+  const make = new Function(`"use strict"; const made = []; ${text} return made;`) as () => Step[];
+  const [reference, copies] = [make(), copyOf(make())];
+  // Backwards, so that what assigns comes before what reads.
+  const order = [...reference.keys(), ...reference.keys()].reverse();
+  expect(order.map((index) => copies[index]?.())).toEqual(order.map((index) => reference[index]?.()));
+});
+
 test("copies of functions do what the originals do, and share what they share", () => {
   fc.assert(
     fc.property(

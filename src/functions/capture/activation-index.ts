@@ -9,7 +9,7 @@ import {
 } from "../engine/index.ts";
 import { type Cell, ShippingError } from "../shipment/index.ts";
 import type { Binding } from "../syntax/index.ts";
-import { isCapturedOncePerActivation, isFreshInEachActivation } from "./activation-facts.ts";
+import { isFreshInEachActivation } from "./activation-facts.ts";
 
 /** A function that captured a variable. */
 export interface Captor {
@@ -87,7 +87,6 @@ export class ActivationIndex {
       this.#byFreshObject.set(fresh, activation);
       return activation;
     }
-    if (isCapturedOncePerActivation(captor.site, captor.binding)) return new Activation();
     if (this.#known.length > 0 && this.#markedIn !== captureNumber()) {
       this.#markAll();
       const shown = activationIn(scopesFrom(viewFunction(captor.fn).scopes, captor.binding.name));

@@ -2,7 +2,8 @@ import { type CodeSite, sourceFileOf } from "../engine/index.ts";
 import type { LiveVariable } from "../modules/index.ts";
 import { Cell } from "../shipment/index.ts";
 import type { Scope } from "../syntax/index.ts";
-import { type Activation, ActivationIndex, type Captor } from "./activation-index.ts";
+import { isCapturedOncePerActivation } from "./activation-facts.ts";
+import { Activation, ActivationIndex, type Captor } from "./activation-index.ts";
 import type { CapturedVariable } from "./captured-variables.ts";
 
 const activationsOf = new WeakMap<object, Map<string, Activation>>();
@@ -42,8 +43,14 @@ export function cellOf(fn: object, site: CodeSite, variable: CapturedVariable): 
   if (scope.kind === "top" && site.file.script.isModule) return cellIn(permanent, `${key}:${name}`, value);
   const own = activationsOf.get(fn) ?? new Map<string, Activation>();
   activationsOf.set(fn, own);
-  const activation = own.get(key) ?? find(key, { fn, site, binding, scopes });
-  own.set(key, activation);
+  const ownKey = `${key}:${name}`;
+  let activation = own.get(ownKey) ?? own.get(key);
+  if (activation === undefined) {
+    // Nobody shares a variable that one function alone captures. That says nothing about the variables beside it.
+    const isAlone = isCapturedOncePerActivation(site, binding);
+    activation = isAlone ? new Activation() : find(key, { fn, site, binding, scopes });
+    own.set(isAlone ? ownKey : key, activation);
+  }
   return cellIn(activation.cells, name, value);
 }
 
