@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { LocalDiscovery, WorkerPool, WorkerProxy } from "wool-ts";
+import { LocalDiscovery, LocalWorker, WorkerPool, WorkerProxy } from "wool-ts";
 import { Forwarder } from "./forwarder.mjs";
 
 const HOST = fileURLToPath(new URL("./host.mjs", import.meta.url));
@@ -86,6 +86,8 @@ export class PoolGroup {
   async start() {
     this.#pool = await WorkerPool.start({
       size: 2,
+      // What is killed stays away until the fault is mended.
+      worker: (options) => new LocalWorker(options),
       workerOptions: { threads: 2, resourceLimits: RESOURCE_LIMITS },
       maxPending: 2000,
     });
@@ -210,6 +212,8 @@ function memberSlot(name, { namespace, workerOptions }, moved = () => undefined)
     fill: async () => {
       pool = await WorkerPool.start({
         size: 1,
+        // What is killed stays away until the fault is mended.
+        worker: (options) => new LocalWorker(options),
         workerOptions: { ...workerOptions, extra },
         filter: (worker) => worker.extra.owner === extra.owner,
         ...(namespace === undefined ? {} : { discovery: new LocalDiscovery(namespace) }),

@@ -2,7 +2,7 @@
  * A process that a worker belongs to, other than the one that calls it: the worker has to end with it, however it ends.
  * Takes `{ start: { namespace, workerOptions } }` and `{ stop: { timeoutMs } }` from its parent.
  */
-import { LocalDiscovery, WorkerPool } from "wool-ts";
+import { LocalDiscovery, LocalWorker, WorkerPool } from "wool-ts";
 
 let pool;
 
@@ -11,6 +11,8 @@ async function obey({ start, stop }) {
     const { namespace, workerOptions } = start;
     pool = await WorkerPool.start({
       size: 1,
+      // What is killed stays away until the fault is mended.
+      worker: (options) => new LocalWorker(options),
       discovery: new LocalDiscovery(namespace),
       workerOptions,
       filter: ({ extra }) => extra.owner === workerOptions.extra.owner,
