@@ -40,12 +40,13 @@ const NO_PRIVATES: readonly PrivateState[] = [];
 export function writeSpecialObject(writer: GraphWriter, value: object, prototype: object | null): void {
   if (writeTraveller(writer, value)) return;
   const state = internalStateOf(value);
-  const shown = state === errorState ? travellingPrototype(writer.port, prototype) : prototype;
+  const known = prototype === null ? null : (state.publicPrototype?.(prototype) ?? prototype);
+  const shown = state === errorState ? travellingPrototype(writer.port, known) : known;
   const variant = state.variant(value, shown, writer);
   const isDefault = shown === state.prototype(variant);
   const integrity = integrityOf(value);
   const properties = writtenProperties(writer, value, state);
-  if (shown !== prototype) keepName(properties, prototype);
+  if (shown !== known) keepName(properties, known);
   if (state === ordinaryState || !isDefault) {
     if (writeCell(writer, value)) return;
     if (mayBeNamed(properties) || (!isDefault && prototype !== null && !writer.isUnnamed(prototype))) {

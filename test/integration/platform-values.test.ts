@@ -152,6 +152,7 @@ describe("forms", () => {
     expect(sent).toBeInstanceOf(File);
     expect(sent).toMatchObject({ name: "x.bin", type: "a/b", lastModified: 5, size: 3 });
     expect(await (await there(new Blob([]))).text()).toBe("");
+    expect(await (await there(new Blob(["abc"]).slice(0, 2))).text()).toBe("ab");
     const large = new Uint8Array(300_000).fill(7);
     expect(new Uint8Array(await (await there(new Blob([large, large]))).arrayBuffer())).toHaveLength(600_000);
   });

@@ -37,8 +37,16 @@ export const blobState: InternalState<Blob> = {
       throw new MalformedPayload("the date of a file in the payload is not a number");
     return new File([bytes], name, { type, lastModified });
   },
-  implies: (_blob, key) => isKeyOfBlob(key) || isKeyOfFile(key),
+  // Node.js 22 makes some blobs, such as slices and those of files, with a class of its own inside.
+  publicPrototype: (prototype) =>
+    classNameOf(prototype) === "TransferableBlob" ? Object.getPrototypeOf(prototype) : prototype,
+  implies: (_blob, key) => key === "constructor" || isKeyOfBlob(key) || isKeyOfFile(key),
 };
+
+function classNameOf(prototype: object): unknown {
+  const constructor: unknown = ownProperty(prototype, "constructor")?.value;
+  return typeof constructor === "function" ? constructor.name : undefined;
+}
 
 const isKeyOfBlob = platformKeys(() => new Blob([]));
 const isKeyOfFile = platformKeys(() => new File([], ""));

@@ -13,6 +13,8 @@ export interface InternalState<T extends object = object> {
   variant(value: T, prototype: object | null, writer: GraphWriter): number;
   /** The prototype of a fresh object of a variant, or undefined when there is no such variant here. */
   prototype(variant: number): object | undefined;
+  /** The prototype that stands for one that only the platform itself uses. */
+  publicPrototype?(prototype: object): object;
   /** Writes what is needed to make the object. */
   writeShell(writer: GraphWriter, value: T): void;
   readShell(reader: GraphReader, variant: number): T;
