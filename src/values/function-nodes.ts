@@ -188,7 +188,9 @@ function isPlainData(value: unknown, depth: number): value is PlainData {
   if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string")
     return true;
   if (typeof value !== "object" || depth > 100) return false;
-  if (Array.isArray(value)) return value.every((item) => isPlainData(item, depth + 1));
-  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  // Whoever reads it calls methods of arrays, which hostile bytes could have replaced.
+  const usual = Array.isArray(value) ? Array.prototype : Object.prototype;
+  if (Object.getPrototypeOf(value) !== usual) return false;
+  if (Array.isArray(value) && Reflect.ownKeys(value).length !== value.length + 1) return false;
   return Object.values(value).every((item) => isPlainData(item, depth + 1));
 }
