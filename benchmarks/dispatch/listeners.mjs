@@ -37,7 +37,7 @@ const point = (what, title, contenders, targets) => ({
   inside: "wool-listening",
   contenders,
   targets,
-  turns: 400,
+  turns: 300,
   async warmUp(contender, { quick }) {
     const turns = (quick ? WARM_UP_CALLS / 2 : WARM_UP_CALLS) / CALLS;
     for (let i = 0; i < turns; i++) {

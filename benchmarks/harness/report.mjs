@@ -15,12 +15,13 @@ const COLUMNS = [
 export function pointLines(point, rows) {
   return [
     `${point.name}: ${point.title}`,
-    line(["", point.unit, "spread", rows.some((row) => row.latencyUs) ? "p50" : "", "wool-ts is", "to reach", ""]),
+    line(["", point.unit, point.inside === undefined ? "spread" : "", rows.some((row) => row.latencyUs) ? "p50" : "", "wool-ts is", "to reach", ""]),
     ...rows.map((row) =>
       line([
         labels[row.contender],
         formatFigure(row.value),
-        `±${Math.round(row.spread * 100)}%`,
+        // Turns of a few milliseconds lie far apart; the interval says what they tell.
+        point.inside === undefined ? `±${Math.round(row.spread * 100)}%` : "",
         row.latencyUs === undefined ? "" : `${Math.round(row.latencyUs)} µs`,
         ratioText(row),
         targetText(point, row),
