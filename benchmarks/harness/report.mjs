@@ -15,7 +15,15 @@ const COLUMNS = [
 export function pointLines(point, rows) {
   return [
     `${point.name}: ${point.title}`,
-    line(["", point.unit, point.inside === undefined ? "spread" : "", rows.some((row) => row.latencyUs) ? "p50" : "", "wool-ts is", "to reach", ""]),
+    line([
+      "",
+      point.unit,
+      point.inside === undefined ? "spread" : "",
+      rows.some((row) => row.latencyUs) ? "p50" : "",
+      "wool-ts is",
+      "to reach",
+      "",
+    ]),
     ...rows.map((row) =>
       line([
         labels[row.contender],
