@@ -26,6 +26,7 @@ export async function findWorkers(
   const quiet = wait ?? (scheme === "lan" ? QUIET_MS.lan : scheme === "local" ? QUIET_MS.local : QUIET_MS.other);
   const patience = wait ?? (scheme === "lan" || scheme === "local" ? quiet : FIRST_MS);
   const discovery = await resolveDiscovery(url, { credentials });
+  const warnings = new HeldWarnings();
   const workers = new Map<string, WorkerMetadata>();
   const from = performance.now();
   const iterator = discovery.value.subscribe()[Symbol.asyncIterator]();
@@ -47,10 +48,36 @@ export async function findWorkers(
       if (type === "worker-dropped") workers.delete(worker.uid);
       else workers.set(worker.uid, worker);
     }
-    return { workers: [...workers.values()], problem: discovery.value.problem };
+    const { problem } = discovery.value;
+    // The discovery has warned of its problem, and the command tells of it, too.
+    if (problem !== undefined) warnings.forget();
+    return { workers: [...workers.values()], problem };
   } finally {
     void iterator.return?.();
     await discovery.dispose();
+    warnings.release();
+  }
+}
+
+/** Keeps back the warnings of this process. */
+class HeldWarnings {
+  readonly #listeners = process.listeners("warning");
+  readonly #held: Error[] = [];
+
+  constructor() {
+    process.removeAllListeners("warning").on("warning", (warning) => this.#held.push(warning));
+  }
+
+  /** Those so far are not shown. */
+  forget(): void {
+    this.#held.length = 0;
+  }
+
+  /** Lets everything through again. */
+  release(): void {
+    process.removeAllListeners("warning");
+    for (const listener of this.#listeners) process.on("warning", listener);
+    for (const warning of this.#held) process.emit("warning", warning);
   }
 }
 

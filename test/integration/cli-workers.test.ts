@@ -255,6 +255,6 @@ describe("wool ps and wool stop", () => {
     const url = `etcd://127.0.0.1:${await freePort()}/x?connectTimeout=300`;
     const { code, stderr } = await wool("ps", "--discovery", url);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/etcd at 127\.0\.0\.1:\d+ cannot be reached/);
+    expect(stderr).toMatch(/^wool: etcd at 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED.*\n$/);
   });
 });
