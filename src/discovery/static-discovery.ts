@@ -71,9 +71,7 @@ function checkUids(workers: readonly WorkerMetadata[]): void {
     if (other !== undefined && !equalWorkers(other, worker)) {
       const isOne = other.address === address;
       const where = isOne ? `twice at ${address}, with different metadata` : `at ${other.address} and at ${address}`;
-      throw new InvalidArgument(
-        `StaticDiscovery: worker ${uid} is listed ${where}: give each worker a uid of its own`,
-      );
+      throw new InvalidArgument(`StaticDiscovery: worker ${uid} is listed ${where}: give each worker a uid of its own`);
     }
     known.set(uid, worker);
   }
