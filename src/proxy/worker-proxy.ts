@@ -208,10 +208,10 @@ export class WorkerProxy implements AsyncDisposable {
     routine: (...args: A) => Promise<R>,
     ...args: A
   ): Promise<BroadcastResult<R>[]> {
-    const spec = requireFunctionRoutine(routine, "broadcast");
+    const { spec, options } = requireFunctionRoutine(routine, "broadcast");
     await this.start();
     const caller = this.#caller;
-    const { needs = [] } = spec.options;
+    const { needs = [] } = { ...spec.options, ...options };
     const members = [...this.#scheduler.members.values()];
     const fit = members.filter(({ metadata }) => needs.every((tag) => metadata.tags.has(tag)));
     return await Promise.all(
@@ -221,7 +221,7 @@ export class WorkerProxy implements AsyncDisposable {
           return {
             uid,
             status: "fulfilled",
-            value: (await caller.callOn(member, spec, argumentsOf(spec, args), undefined)) as R,
+            value: (await caller.callOn(member, spec, argumentsOf(spec, args), options)) as R,
           };
         } catch (reason) {
           return { uid, status: "rejected", reason };
