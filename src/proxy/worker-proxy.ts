@@ -17,6 +17,7 @@ import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
 import { closedError, ProxyParts } from "./proxy-parts.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
+const NOBODY_FOUND = "start workers, or check that they announce themselves where this discovery looks";
 const QUORUM_TIMEOUT_MS = 60_000;
 
 const NONE_SHARED = Object.freeze({ values: 0, bytes: 0 });
@@ -357,13 +358,14 @@ export class WorkerProxy implements AsyncDisposable {
       const timer = new Timer(quorumTimeout, () => {
         this.#membershipChanged = undefined;
         const found = this.#membership.size;
+        const absences = this.#membership.absences();
+        const advice = absences.length > 0 ? "others were found that cannot be used" : NOBODY_FOUND;
+        const details = absences.map(({ message }) => `\n  - ${message}`).join("");
         reject(
           new NoWorkersAvailable(
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
-              (this.#parts.problem ??
-                "start workers, or check that they announce themselves where this discovery looks") +
-              this.#describePassedOver(),
-            this.#membership.absences(),
+              `${this.#parts.problem ?? advice}${this.#describePassedOver()}${details}`,
+            absences,
           ),
         );
       });
