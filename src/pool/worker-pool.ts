@@ -227,7 +227,7 @@ export class WorkerPool implements AsyncDisposable {
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenPool(this);
-    this.#forgetLeftOpen = warnIfLeftOpen(this.workers.size);
+    this.#forgetLeftOpen = warnIfLeftOpen(size);
   }
 
   #proxyOptions(size: number): WorkerProxyOptions {
