@@ -65,6 +65,8 @@ export class PeerTerms {
       oneKind: frame.integer(WelcomeField.oneKind) === 1,
       languages,
       encodings,
+      laneSocket: frame.text(WelcomeField.laneSocket),
+      laneTicket: frame.text(WelcomeField.laneTicket),
     };
   }
 

@@ -2,9 +2,11 @@ export { GrpcChannel, type GrpcChannelOptions, type GrpcHeaders } from "./channe
 export { ChannelError, type ChannelErrorKind } from "./channel-error.ts";
 export type { GrpcStream, GrpcStreamHandlers } from "./client-stream.ts";
 export type { ClientTls } from "./connect-session.ts";
+export { DEFAULT_MAX_MESSAGE_BYTES } from "./deframer.ts";
 export { SMALL_REQUEST_BYTES } from "./flow-control.ts";
 export { frameMessage, PREFIX_BYTES } from "./frame-message.ts";
 export { Health, type ServingStatus } from "./health.ts";
+export { type LaneHandlers, LaneSocket } from "./lane-socket.ts";
 export { LoopTimeout } from "./loop-timeout.ts";
 export type { MessageHandlers } from "./message-stream.ts";
 export { addReflection } from "./reflection.ts";

@@ -43,6 +43,7 @@ export {
   SharedField,
   StepField,
   TaskField,
+  UnwantedField,
   writeAbort,
   writeCancel,
   writeCredit,
@@ -54,6 +55,7 @@ export {
   writeShared,
   writeStep,
   writeTask,
+  writeUnwanted,
 } from "./request-frames.ts";
 export {
   LostField,

@@ -46,6 +46,7 @@ export class Outbox {
   readonly #behind = new Map<number, (() => void)[]>();
   #writable = true;
   #batch = 0;
+  #messages = 0;
   #scheduled = false;
   #pumping = false;
   #closed = false;
@@ -86,6 +87,11 @@ export class Outbox {
     return this.#batch;
   }
 
+  /** The number of the message that the batch will be, or begin with; from 1. */
+  get nextMessage(): number {
+    return this.#messages + 1;
+  }
+
   /** Nothing waits to be sent. */
   get isEmpty(): boolean {
     return this.writer.size === 0 && this.#bulks.length === 0;
@@ -109,12 +115,15 @@ export class Outbox {
     const message = this.writer.take();
     const { headroom } = this.writer;
     if (!this.oneKind && message.length - headroom <= this.#limit) {
-      this.#writable = this.#sink.send(message) && this.#writable;
+      this.#send(message);
       return;
     }
-    for (const part of splitMessage(message, headroom, { limit: this.#limit, oneKind: this.oneKind })) {
-      this.#writable = this.#sink.send(part) && this.#writable;
-    }
+    for (const part of splitMessage(message, headroom, { limit: this.#limit, oneKind: this.oneKind })) this.#send(part);
+  }
+
+  #send(message: Buffer): void {
+    this.#messages++;
+    this.#writable = this.#sink.send(message) && this.#writable;
   }
 
   /** Whether frames of this id must wait behind a payload in chunks. */

@@ -15,6 +15,10 @@ export type ToThread =
       /** The caller wants messages with frames of one kind each. */
       readonly oneKind: boolean;
       readonly peer: PeerIdentity | undefined;
+      /** What the caller shows when it connects to its lane; nothing if it has none. */
+      readonly ticket: string | undefined;
+      /** Where the thread counts the messages that it has begun to read, the hello included. */
+      readonly taken: SharedArrayBuffer;
     }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
@@ -42,6 +46,12 @@ export type ToThread =
 
 /** What a task thread tells the gRPC thread, besides messages to callers. */
 export type FromThread =
+  /** Callers can connect to its lane, or it has none. */
+  | { readonly kind: "listening"; readonly hasLane: boolean }
+  /** A message came through a lane, and nobody watches the thread. */
+  | { readonly kind: "busy" }
+  /** A lane was closed by its caller: its session is over. */
+  | { readonly kind: "cut"; readonly session: number; readonly reason: string }
   /** Tasks can be taken. */
   | { readonly kind: "ready" }
   /** The thread cannot take tasks. */
@@ -96,6 +106,10 @@ export interface ThreadConfig {
   readonly payloadDirectory: string;
   /** The thread may poll for messages for a moment before it sleeps. */
   readonly spin: boolean;
+  /** Where the thread listens for callers on this machine; nothing if all come through the gRPC thread. */
+  readonly laneSocket: string | undefined;
+  /** Largest message of a caller, in bytes. */
+  readonly maxMessageBytes: number;
 }
 
 /** What a message takes besides its bytes while it waits: small ones take as much memory as this, or more. */

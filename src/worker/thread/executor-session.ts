@@ -77,6 +77,8 @@ export interface ExecutorSessionOptions {
   readonly peer?: PeerIdentity | undefined;
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind?: boolean;
+  /** Counts the messages that were begun to be read, where the gRPC thread sees it when this thread has ended. */
+  readonly taken?: Float64Array;
   readonly limits?: CompleteLimits | undefined;
   /** The shared values of the thread. */
   readonly shares: ThreadShares;
@@ -122,6 +124,8 @@ export class ExecutorSession implements ShareSession {
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
   readonly #touched: () => void;
+  readonly #taken: Float64Array;
+  #reading: FrameReader | undefined;
   #announcements = 0;
   #announcedBytes = 0;
   /** Tasks started since the last message. The caller is told of those that still run when the next one goes out. */
@@ -130,6 +134,7 @@ export class ExecutorSession implements ShareSession {
   constructor(options: ExecutorSessionOptions) {
     const { number, callerId, store, sink, peer, oneKind = false, limits = DEFAULT_LIMITS } = options;
     this.number = number;
+    this.#taken = options.taken ?? new Float64Array(1);
     this.peer = peer;
     this.callerId = callerId;
     this.#touched = () => options.touched(this);
@@ -159,6 +164,18 @@ export class ExecutorSession implements ShareSession {
     this.outbox.store = store;
     this.outbox.oneKind = oneKind;
     this.payloads.store = store;
+  }
+
+  /** A message is read, from its beginning or further: some of its tasks may be run from now on. */
+  begin(message: FrameReader): void {
+    if (this.#reading === message) return;
+    this.#reading = message;
+    this.#taken[0] = (this.#taken[0] ?? 0) + 1;
+  }
+
+  /** The message has been read. */
+  done(): void {
+    this.#reading = undefined;
   }
 
   /** Takes the route frame that the reader stands on. */

@@ -126,7 +126,7 @@ export class Executor {
 
   /**
    * A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be.
-   * `oneKind`: it wants messages with frames of one kind each.
+   * `oneKind`: it wants messages with frames of one kind each. `taken`: counts messages that were begun to be read.
    */
   open(
     session: number,
@@ -135,6 +135,7 @@ export class Executor {
     sink: MessageSink,
     peer?: PeerIdentity,
     oneKind = false,
+    taken?: Float64Array,
   ): void {
     const send = (message: Buffer): boolean => {
       const isWritable = sink.send(message);
@@ -148,6 +149,7 @@ export class Executor {
       sink: { send },
       peer,
       oneKind,
+      ...(taken === undefined ? {} : { taken }),
       limits: this.#options.limits,
       shares: this.shares,
       touched: (session) => this.#touch(session),
@@ -240,6 +242,7 @@ export class Executor {
         this.#inbox.suspend();
         continue;
       }
+      session.begin(message);
       if (!this.#readSafely(session, message)) {
         this.#inbox.yieldTurn();
         this.#schedule();
@@ -248,6 +251,7 @@ export class Executor {
       if (this.#last.delete(message)) this.#reportIfDrained();
       // It is not when its session was closed meanwhile.
       if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
+      session.done();
       if (this.#readers.length < MOST_SPARE_READERS) this.#readers.push(message);
       if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
