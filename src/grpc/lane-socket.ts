@@ -1,7 +1,5 @@
 import type { Socket } from "node:net";
-import { PREFIX_BYTES } from "./frame-message.ts";
-import { type MessageHandlers, MessageStream } from "./message-stream.ts";
-import type { GrpcStatus } from "./status.ts";
+import { type GrpcStatus, type MessageHandlers, MessageStream, PREFIX_BYTES } from "./protocol/index.ts";
 
 /** What one end of a lane is told. */
 export interface LaneHandlers extends MessageHandlers {
