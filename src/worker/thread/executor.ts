@@ -116,6 +116,11 @@ export class Executor {
     this.#requests.askFirst(hooks);
   }
 
+  /** The thread had nothing to do for so many milliseconds, and looked for messages. */
+  polled(ms: number): void {
+    this.#pace.polled(ms);
+  }
+
   /** Nothing runs and nothing waits to be sent. */
   get isIdle(): boolean {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;

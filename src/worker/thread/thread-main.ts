@@ -36,6 +36,8 @@ import { separateLines } from "./task-lines.ts";
 const SPIN_MS = 0.25;
 /** Most occasions to poll that are skipped after polling in vain. */
 const MOST_PASSES = 255;
+/** Turns of the event loop in which a task may end for polling to go on. Most tasks that are worth it end in one or two. */
+const MOST_TASK_TURNS = 8;
 /** Messages up to this size come, as a rule, from a caller that waits for each answer. */
 const PULSE_BYTES = 96;
 
@@ -44,9 +46,11 @@ const board = new ThreadBoard(config.board);
 /** Occasions to poll that are still to be skipped, and how many were skipped after the last time in vain. */
 let passes = 0;
 let vain = 0;
-/** Until when it polls. */
+/** Until when it polls, since when it has had nothing else to do, and how many turns more for a task to end. */
 let isPolling = false;
 let pollEnd = 0;
+let idleSince = 0;
+let turnsForTask = 0;
 
 /** Set when tasks are taken. */
 let guard: IntrinsicGuard | undefined;
@@ -184,7 +188,10 @@ function receive(message: ArrayBuffer | ToThread): void {
 
 /** Takes a message of a caller. */
 function take(session: number, buffer: Buffer, start: number, end: number): void {
-  if (isPolling) vain = 0;
+  if (isPolling) {
+    vain = 0;
+    stopIdling(performance.now());
+  }
   executor.receive(session, buffer, start, end);
   if (config.spin && end - start <= PULSE_BYTES) poll();
 }
@@ -200,21 +207,31 @@ function poll(): void {
     return;
   }
   pollEnd = performance.now() + SPIN_MS;
+  turnsForTask = MOST_TASK_TURNS;
   if (isPolling) return;
   isPolling = true;
   setImmediate(pollOn);
 }
 
 function pollOn(): void {
-  const isIdle = executor.isIdle && isSound();
-  if (isIdle && performance.now() < pollEnd) {
+  const { isIdle } = executor;
+  const now = performance.now();
+  if (isIdle && idleSince === 0) idleSince = now;
+  if ((isIdle || turnsForTask-- > 0) && now < pollEnd && isSound()) {
     setImmediate(pollOn);
     return;
   }
   isPolling = false;
+  stopIdling(now);
   if (!isIdle) return;
   vain = Math.min(vain * 2 + 1, MOST_PASSES);
   passes = vain;
+}
+
+function stopIdling(now: number): void {
+  if (idleSince === 0) return;
+  executor.polled(now - idleSince);
+  idleSince = 0;
 }
 
 containStrayErrors();
