@@ -36,6 +36,9 @@ import { type SentTaskEvents, SentTasks } from "./sent-tasks.ts";
 import { SessionStream } from "./session-stream.ts";
 import { UnwantedTasks } from "./unwanted-tasks.ts";
 
+/** How often a call may come back because a thread ended before it read the call. Then its worker counts as one that refuses it. */
+const MOST_RETURNS = 3;
+
 /** Told of changes by a session that it owns. */
 export interface SessionEvents extends SentTaskEvents {
   /** The session has room for more calls. */
@@ -235,7 +238,8 @@ export class Session implements TaskSession {
           break;
         case ResponseField.chunk:
           // Pieces of an outcome that nobody wants any more may still arrive.
-          if (this.#tasks.get(frame.integer(ChunkField.id))?.call !== undefined) this.#outcomes.payloads.addChunk(frame);
+          if (this.#tasks.get(frame.integer(ChunkField.id))?.call !== undefined)
+            this.#outcomes.payloads.addChunk(frame);
           break;
         case ResponseField.rejected:
           started += this.#rejected(frame);
@@ -403,8 +407,9 @@ export class Session implements TaskSession {
     for (const { task, call } of tasks) {
       if (call.state !== "settling") continue;
       if (typeof unanswered === "string") call.owner?.[unanswered](call, error);
-      else if (!task.isWritten || task.message > unanswered.taken) call.owner?.returned(call, error);
-      else call.owner?.lost(call, error);
+      else if (task.isWritten && task.message <= unanswered.taken) call.owner?.lost(call, error);
+      else if (++call.returns <= MOST_RETURNS) call.owner?.returned(call, error);
+      else call.owner?.rejected(call, error);
     }
   }
 }

@@ -40,11 +40,14 @@ export class UnwantedTasks {
 
   #tell(): void {
     this.#timer = undefined;
-    const tasks = this.#tasks.filter(({ task, message }) => task.state === "abandoned" && task.cancelMessage === message);
+    const tasks = this.#tasks.filter(
+      ({ task, message }) => task.state === "abandoned" && task.cancelMessage === message,
+    );
     this.#tasks = [];
     for (let start = 0; start < tasks.length; start += MOST_IN_MESSAGE) {
       const writer = new BatchWriter(this.#headroom);
-      for (const { task, message } of tasks.slice(start, start + MOST_IN_MESSAGE)) writeUnwanted(writer, task.id, message);
+      for (const { task, message } of tasks.slice(start, start + MOST_IN_MESSAGE))
+        writeUnwanted(writer, task.id, message);
       this.#send(writer.take());
     }
   }

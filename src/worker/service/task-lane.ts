@@ -25,7 +25,10 @@ export interface LaneSession {
 
 /** What the owner of a lane is told. */
 export interface TaskLaneEvents
-  extends Pick<TaskThreadEvents, "message" | "malformed" | "exhausted" | "hold" | "finished" | "room" | "share" | "cut"> {
+  extends Pick<
+    TaskThreadEvents,
+    "message" | "malformed" | "exhausted" | "hold" | "finished" | "room" | "share" | "cut"
+  > {
   /**
    * The thread ended without being asked to. All sessions of the lane are over.
    *
