@@ -100,6 +100,7 @@ function setUp(maxConcurrency = 0) {
       streams: setup.streams ?? false,
       method: setup.method ?? false,
       loading: setup.codeLoading,
+      wasMade: setup.unavailable === undefined && setup.codeLoading === undefined,
       function: () => {
         if (setup.unavailable !== undefined) throw setup.unavailable;
         return fn;
@@ -125,6 +126,14 @@ function setUp(maxConcurrency = 0) {
     return task;
   };
   return { runner, session, sent, abandoned, counts, shown, carrier, take };
+}
+
+function withResolvers(): { promise: Promise<void>; reject: (error: Error) => void } {
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<void>((_, fail) => {
+    reject = fail;
+  });
+  return { promise, reject };
 }
 
 /** Tasks that wait to be ended. */
@@ -587,6 +596,28 @@ describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
 });
 
 describe("maxConcurrency", () => {
+  it("has tasks told of that wait, except those that may go back to their caller since code is missing", async () => {
+    const { take, session } = setUp(1);
+    Object.assign(session, { wantCode: () => undefined });
+    const gates = new Gates();
+    const told: string[] = [];
+    using _ = events.on("task", ({ type, task }) => told.push(`${type} ${task.id}`));
+    take(gates.enter, { args: [0] });
+    const missing = new ModuleUnavailable("./x.mjs cannot be loaded", { hash: "abc" } as unknown as Dependency);
+    take(() => expect.unreachable(), { unavailable: missing });
+    const { promise: loading, reject } = withResolvers();
+    take(() => expect.unreachable(), { loading });
+    take(() => "done");
+    await turn();
+    expect(told).toEqual(["task-scheduled caller-0", "task-started caller-0", "task-scheduled caller-3"]);
+    gates.end(0);
+    await turn();
+    reject(missing);
+    while (told.length < 8) await turn();
+    expect(told.filter((each) => each.endsWith("caller-1") || each.endsWith("caller-2"))).toEqual([]);
+    expect(told.slice(-2)).toEqual(["task-stopped caller-3", "task-completed caller-3"]);
+  });
+
   it("bounds what runs, starts the others in order, passes over those that were cancelled, and tells of all", async () => {
     type Action = { readonly kind: "take" | "end" | "dismiss"; readonly which: number };
     const action: fc.Arbitrary<Action> = fc.record({

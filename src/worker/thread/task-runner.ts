@@ -86,7 +86,9 @@ export class TaskRunner {
     if (this.#parking === undefined) this.#start(ready);
     else {
       this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
-      if (task.state === "parked") task.stages?.scheduled(task.worker);
+      // One whose modules may turn out to be missing goes back to its caller then: it has not been here.
+      const isComplete = task.routine.wasMade && ready.needs.length === 0;
+      if (task.state === "parked" && isComplete) task.stages?.scheduled(task.worker);
     }
   }
 

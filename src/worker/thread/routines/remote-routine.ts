@@ -32,6 +32,7 @@ export class RemoteRoutine {
   #isAskedFor = false;
   #loading: Promise<unknown> | undefined;
   #fn: AnyFunction | undefined;
+  #wasMade = false;
   /** The weak collections that the function captured, once it has been made. */
   weak = NO_COLLECTIONS;
   #serializer: Serializer | undefined;
@@ -89,11 +90,17 @@ export class RemoteRoutine {
     return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length + this.#target.length;
   }
 
+  /** Whether nothing can be missing for it any more: its function has been made before. */
+  get wasMade(): boolean {
+    return this.#wasMade || this.#fn !== undefined;
+  }
+
   /** The function to run: one for all tasks, or a copy for each when it may change what it captured. */
   function(): AnyFunction {
     if (this.#fn !== undefined) return this.#fn;
     const fn = this.#decoder.decode(this.#code) as AnyFunction;
     this.weak = this.#decoder.weakCollections;
+    this.#wasMade = true;
     if (!this.#fresh) this.#fn = fn;
     return fn;
   }
