@@ -53,7 +53,7 @@ export interface WorkerServiceOptions {
   readonly maxConcurrency: number;
   /** Sessions that one connection may have at once, for each task thread. */
   readonly maxSessions: number;
-  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits">;
+  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits" | "unfinished">;
   readonly resourceLimits: ResourceLimits | undefined;
   /** What tasks call other workers with; nothing if those use no TLS. */
   readonly credentials: ProcessCredentials | undefined;
@@ -83,6 +83,7 @@ export class WorkerService {
   readonly #health: Health;
   readonly #lanes: TaskLane[] = [];
   readonly #permits: ConcurrencyPermits | undefined;
+  readonly #unfinished: SharedArrayBuffer;
   readonly #shares: ProcessShares;
   readonly #sessions = new Map<number, ServedSession>();
   #state: "starting" | "serving" | "stopping" = "starting";
@@ -97,6 +98,7 @@ export class WorkerService {
     this.#credentials = options.credentials;
     const { maxConcurrency } = options;
     this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
+    this.#unfinished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * laneCount(options));
     const tell = (lane: number, order: ShareOrder): void => this.#lanes[lane]?.tell(order);
     this.#shares = new ProcessShares(options.thread.shareBudget, tell);
     const maxSessions = options.maxSessions * laneCount(options);
@@ -194,7 +196,7 @@ export class WorkerService {
     const { uid, thread, resourceLimits } = this.#options;
     return new TaskLane(
       (events) => {
-        const config = { ...thread, uid, lane: number, permits: this.#permits?.memory };
+        const config = { ...thread, uid, lane: number, permits: this.#permits?.memory, unfinished: this.#unfinished };
         const started = new TaskThread(config, { resourceLimits }, events);
         if (this.#credentials !== undefined) started.tell({ kind: "credentials", credentials: this.#credentials });
         return started;

@@ -30,6 +30,7 @@ import {
   SHARED_CHUNKS,
   SharedField,
   STORE_FROM_BYTES,
+  type UnfinishedWatch,
   writeAccepted,
   writeOutcome,
   writePayloadFrame,
@@ -78,6 +79,8 @@ export interface ExecutorSessionOptions {
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind?: boolean;
   readonly limits?: CompleteLimits | undefined;
+  /** Told of payloads of which pieces are missing. */
+  readonly unfinished?: UnfinishedWatch | undefined;
   /** The shared values of the thread. */
   readonly shares: ThreadShares;
   /** There is something to send. */
@@ -134,7 +137,7 @@ export class ExecutorSession implements ShareSession {
     this.callerId = callerId;
     this.#touched = () => options.touched(this);
     this.limits = limits;
-    this.payloads = new IncomingPayloads(limits);
+    this.payloads = new IncomingPayloads(limits, options.unfinished);
     this.unread = new UnreadOutput({
       maxUnreadBytes: limits.maxUnreadBytes,
       stallTimeout: limits.stallTimeout,

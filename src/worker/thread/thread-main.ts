@@ -30,6 +30,7 @@ import { Executor } from "./executor.ts";
 import { IntrinsicGuard } from "./intrinsic-guard.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { separateLines } from "./task-lines.ts";
+import { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 /** How long a thread polls for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
@@ -64,6 +65,7 @@ const executor = new Executor({
   hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
   isSound,
   limits: config.limits,
+  unfinished: new UnfinishedPayloads({ memory: config.unfinished, lane: config.lane, ...config.limits }),
   shareBudget: config.shareBudget,
   share: tell,
   drained: () => tell({ kind: "drained" }),
