@@ -5,7 +5,7 @@ import type { Call } from "../call/call.ts";
 import { RemoteFailure } from "../call/remote-failure.ts";
 import { InvalidArgument, SerializationError, TaskTimeout } from "../errors.ts";
 import type { StepKind } from "../wire/fields.ts";
-import { GeneratorRun } from "../worker/thread/generator-run.ts";
+import { GeneratorRun } from "../worker/thread/routines/generator-run.ts";
 import { RemoteGenerator } from "./remote-generator.ts";
 import type { RemoteTask } from "./remote-task.ts";
 

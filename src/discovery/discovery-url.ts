@@ -4,7 +4,7 @@ import type { CredentialsLike } from "../security/index.ts";
 import type { DiscoveryLike } from "./discovery.ts";
 import { LanDiscovery } from "./lan/index.ts";
 import { LocalDiscovery } from "./local/index.ts";
-import { type RegistryTls, readRegistryTls } from "./registry-tls.ts";
+import { type RegistryTls, readRegistryTls } from "./registry/index.ts";
 import { StaticDiscovery } from "./static-discovery.ts";
 import { TaggedDiscovery } from "./tagged-discovery.ts";
 import { addressProblem } from "./worker-address.ts";

@@ -1,15 +1,31 @@
-export { GrpcChannel, type GrpcChannelOptions, type GrpcHeaders } from "./channel.ts";
-export { ChannelError, type ChannelErrorKind } from "./channel-error.ts";
-export type { GrpcStream, GrpcStreamHandlers } from "./client-stream.ts";
-export type { ClientTls } from "./connect-session.ts";
-export { SMALL_REQUEST_BYTES } from "./flow-control.ts";
-export { frameMessage, PREFIX_BYTES } from "./frame-message.ts";
-export { Health, type ServingStatus } from "./health.ts";
+export {
+  ChannelError,
+  type ChannelErrorKind,
+  type ClientTls,
+  GrpcChannel,
+  type GrpcChannelOptions,
+  type GrpcHeaders,
+  type GrpcStream,
+  type GrpcStreamHandlers,
+} from "./client/index.ts";
 export { LoopTimeout } from "./loop-timeout.ts";
-export type { MessageHandlers } from "./message-stream.ts";
-export { addReflection } from "./reflection.ts";
-export type { ServerTls } from "./secure-door.ts";
-export { GrpcServer, type GrpcServerOptions, type ListenAddress } from "./server.ts";
-export type { ServerStream, ServerStreamHandlers } from "./server-stream.ts";
-export { type GrpcStatus, GrpcStatusError, StatusCode } from "./status.ts";
-export type { UnaryContext, UnaryHandler } from "./unary-call.ts";
+export {
+  frameMessage,
+  type GrpcStatus,
+  GrpcStatusError,
+  type MessageHandlers,
+  PREFIX_BYTES,
+  SMALL_REQUEST_BYTES,
+  StatusCode,
+} from "./protocol/index.ts";
+export {
+  GrpcServer,
+  type GrpcServerOptions,
+  type ListenAddress,
+  type ServerStream,
+  type ServerStreamHandlers,
+  type ServerTls,
+  type UnaryContext,
+  type UnaryHandler,
+} from "./server/index.ts";
+export { addReflection, Health, type ServingStatus } from "./services/index.ts";

@@ -8,8 +8,7 @@ import {
   type PlainData,
   ShippingError,
 } from "./function-port.ts";
-import type { GraphReader } from "./graph-reader.ts";
-import type { GraphWriter } from "./graph-writer.ts";
+import type { GraphReader, GraphWriter } from "./graph/index.ts";
 import { Refusal } from "./refusal.ts";
 import { travellerKind, travellerKindOf } from "./traveller.ts";
 

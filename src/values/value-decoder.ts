@@ -8,7 +8,7 @@ import {
   TRAILER_SIZE,
 } from "./bytes/index.ts";
 import { type FunctionPort, functionPort } from "./function-port.ts";
-import { GraphReader } from "./graph-reader.ts";
+import { GraphReader } from "./graph/index.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
 /** The largest buffer that is kept for payloads to come. */

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { type EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
-import { GraphWriter } from "./graph-writer.ts";
+import { GraphWriter } from "./graph/index.ts";
 import { Omissions, type PropertyChanges } from "./omissions.ts";
 import { Refusal } from "./refusal.ts";
 import { explainRefusal, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";

@@ -1,7 +1,7 @@
 import type { Weighed, WeighOptions } from "../functions/index.ts";
 import { registerValueScale } from "../functions/index.ts";
 import { functionPort } from "./function-port.ts";
-import { GraphWriter } from "./graph-writer.ts";
+import { GraphWriter } from "./graph/index.ts";
 import { Refusal } from "./refusal.ts";
 import { locateRefusal } from "./refusals/index.ts";
 import { travellerKind, travellerKindOf } from "./traveller.ts";

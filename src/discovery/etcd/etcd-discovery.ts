@@ -1,7 +1,6 @@
 import { checkOption, checkOptions, must } from "../../checks/index.ts";
 import { InvalidArgument } from "../../errors.ts";
-import { RegistryDiscovery, type RegistryEvents, type RegistrySession } from "../registry-discovery.ts";
-import type { RegistryTls } from "../registry-tls.ts";
+import { RegistryDiscovery, type RegistryEvents, type RegistrySession, type RegistryTls } from "../registry/index.ts";
 import { addressProblem } from "../worker-address.ts";
 import { EtcdHistory, EtcdSession } from "./etcd-session.ts";
 

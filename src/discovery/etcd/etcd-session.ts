@@ -31,8 +31,7 @@ import {
   StatusCode,
 } from "../../grpc/index.ts";
 import { LONGEST_DELAY_MS } from "../../time/index.ts";
-import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
-import type { RegistryTls } from "../registry-tls.ts";
+import type { RegistryEvents, RegistrySession, RegistryTls } from "../registry/index.ts";
 
 /** Milliseconds that the server has for an answer, and for ending the lease when the session ends. */
 const ANSWER_MS = 5000;

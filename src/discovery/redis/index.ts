@@ -1,3 +1,2 @@
-export { RegistryDiscovery } from "../registry-discovery.ts";
-export type { RegistryTls } from "../registry-tls.ts";
+export { RegistryDiscovery, type RegistryTls } from "../registry/index.ts";
 export { RedisDiscovery, type RedisDiscoveryOptions } from "./redis-discovery.ts";

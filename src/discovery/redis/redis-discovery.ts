@@ -1,8 +1,7 @@
 import { checkOptions, must } from "../../checks/index.ts";
 import { InvalidArgument } from "../../errors.ts";
 import { splitAddress } from "../network-addresses.ts";
-import { RegistryDiscovery } from "../registry-discovery.ts";
-import type { RegistryTls } from "../registry-tls.ts";
+import { RegistryDiscovery, type RegistryTls } from "../registry/index.ts";
 import { addressProblem } from "../worker-address.ts";
 import { RedisSession } from "./redis-session.ts";
 

@@ -2,8 +2,7 @@ import { asError } from "../../checks/index.ts";
 import { DiscoveryError } from "../../errors.ts";
 import { uniqueName } from "../../host/index.ts";
 import { LONGEST_DELAY_MS } from "../../time/index.ts";
-import type { RegistryEvents, RegistrySession } from "../registry-discovery.ts";
-import type { RegistryTls } from "../registry-tls.ts";
+import type { RegistryEvents, RegistrySession, RegistryTls } from "../registry/index.ts";
 
 /** Milliseconds that the server has for an answer. */
 const ANSWER_MS = 5000;

@@ -16,8 +16,7 @@ import {
 } from "../modules/index.ts";
 import { ShippingError, type ShippingPolicy } from "../shipment/index.ts";
 import { type Binding, isModuleLevel } from "../syntax/index.ts";
-import { cellOf, globalCell, moduleCell } from "./binding-cells.ts";
-import type { CapturedVariable } from "./captured-variables.ts";
+import { type CapturedVariable, cellOf, globalCell, moduleCell } from "../variables/index.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
 import { Borrowed, isAllowed, isBeyondReach, isUserModule, referenceOf, SharedExport } from "./references.ts";

@@ -10,7 +10,7 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import { isClassNode } from "../syntax/index.ts";
-import { readVariable } from "./activation-index.ts";
+import { readVariable } from "../variables/index.ts";
 import { notedPlace } from "./class-members.ts";
 import { describeInPlace, describeNameAndLength } from "./describe-function.ts";
 

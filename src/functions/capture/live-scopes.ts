@@ -1,6 +1,6 @@
 import { type CodeSite, captureNumber, type FunctionView, liveVariables, type ScopeView } from "../engine/index.ts";
+import type { CapturedVariable } from "../variables/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
-import type { CapturedVariable } from "./captured-variables.ts";
 
 /** What was found in the scopes of a function that has to be read again for each call. */
 interface ReadBefore {

@@ -22,8 +22,8 @@ import {
   titleOfFunction,
   toPlain,
 } from "../shipment/index.ts";
+import { captureVariables } from "../variables/index.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
-import { captureVariables } from "./captured-variables.ts";
 import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";

@@ -1,6 +1,5 @@
 import type { FunctionPort } from "../function-port.ts";
-import type { GraphReader } from "../graph-reader.ts";
-import type { GraphWriter } from "../graph-writer.ts";
+import type { GraphReader, GraphWriter } from "../graph/index.ts";
 import type { Property } from "../own-property.ts";
 
 /** How the internal state of one kind of built-in object travels: what the object has besides its properties. */

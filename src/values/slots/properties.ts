@@ -1,7 +1,6 @@
 import { MalformedPayload } from "../bytes/index.ts";
 import { writeFunction } from "../function-nodes.ts";
-import type { GraphReader } from "../graph-reader.ts";
-import type { GraphWriter } from "../graph-writer.ts";
+import type { GraphReader, GraphWriter } from "../graph/index.ts";
 import { ownProperty, type Property } from "../own-property.ts";
 import { isEngineStack, setEngineStack } from "./engine-stack.ts";
 import { FROZEN, SEALED } from "./integrity.ts";

@@ -38,11 +38,11 @@ import {
   writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
-import { SessionInbox } from "./fair-inbox.ts";
-import { RemoteRoutine } from "./remote-routine.ts";
+import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
 import { isShare, type ShareSession, type ThreadShares } from "./thread-shares.ts";
+import { SessionInbox } from "./turns/index.ts";
 import { UnreadOutput } from "./unread-output.ts";
 
 /** What a payload is called in messages, if not the result. */

@@ -12,15 +12,12 @@ import {
 } from "../../wire/index.ts";
 import type { ShareNotice, ThreadBoard } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
-import { FairInbox } from "./fair-inbox.ts";
-import { PaceMeter } from "./pace-meter.ts";
 import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { AdmissionHooks } from "./task-admission.ts";
-import { TaskOccupancy } from "./task-occupancy.ts";
-import { TaskParking, type TaskParkingOptions } from "./task-parking.ts";
 import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
 import { ThreadShares } from "./thread-shares.ts";
+import { FairInbox, PaceMeter, TaskOccupancy, TaskParking, type TaskParkingOptions } from "./turns/index.ts";
 import type { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */

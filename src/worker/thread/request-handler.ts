@@ -17,9 +17,8 @@ import {
   StepKind,
   TaskField,
 } from "../../wire/index.ts";
-import { EarlySteps } from "./early-steps.ts";
 import type { AnnouncedPool, ExecutorSession, SessionPool } from "./executor-session.ts";
-import type { GeneratorRun } from "./generator-run.ts";
+import { EarlySteps, type GeneratorRun } from "./routines/index.ts";
 import { RunningTask } from "./running-task.ts";
 import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import type { ReadyTask, TaskRunner } from "./task-runner.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { TaskCancelled } from "../../errors.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import type { RemoteRoutine } from "./remote-routine.ts";
+import type { RemoteRoutine } from "./routines/remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
 
 function make(timeout = 0, caller?: string): RunningTask {

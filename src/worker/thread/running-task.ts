@@ -5,10 +5,8 @@ import type { TaskRecord } from "../../routine/index.ts";
 import { TaskStages } from "../../telemetry/index.ts";
 import type { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS } from "../../values/index.ts";
-import type { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import type { GeneratorRun } from "./generator-run.ts";
-import type { RemoteRoutine } from "./remote-routine.ts";
+import type { EarlySteps, GeneratorRun, RemoteRoutine } from "./routines/index.ts";
 
 /**
  * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it

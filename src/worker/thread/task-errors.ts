@@ -1,6 +1,6 @@
 import { isError } from "../../checks/index.ts";
 import { CodeUnavailable, SerializationError, WoolError } from "../../errors.ts";
-import type { RemoteRoutine } from "./remote-routine.ts";
+import type { RemoteRoutine } from "./routines/index.ts";
 
 /** The error of a task whose code, or that of its arguments, the worker cannot load. */
 export function codeUnavailable(routine: string, cause: unknown): Error {

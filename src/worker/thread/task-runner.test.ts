@@ -14,13 +14,13 @@ import { encode, type Serializer, ValueDecoder } from "../../values/index.ts";
 import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
 import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
-import { EarlySteps } from "./early-steps.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import type { RemoteRoutine } from "./remote-routine.ts";
+import { EarlySteps } from "./routines/early-steps.ts";
+import type { RemoteRoutine } from "./routines/remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
-import { TaskParking } from "./task-parking.ts";
 import { type ReadyTask, TaskRunner } from "./task-runner.ts";
 import { TaskTable } from "./task-table.ts";
+import { TaskParking } from "./turns/task-parking.ts";
 
 type Fn = (this: unknown, ...args: never[]) => unknown;
 

@@ -10,12 +10,17 @@ import { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
 import { type Payload, ResponseField, type SlicedReading } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import { GeneratorRun, isAwaited } from "./generator-run.ts";
+import { GeneratorRun, isAwaited } from "./routines/index.ts";
 import type { RunningTask } from "./running-task.ts";
 import { codeUnavailable, isA, isWoolError, undumpable, untransportable } from "./task-errors.ts";
-import type { TaskOccupancy } from "./task-occupancy.ts";
-import type { TaskParking } from "./task-parking.ts";
-import { callObserver, generatorTurns, restGenerator, wakeToClose } from "./task-turns.ts";
+import {
+  callObserver,
+  generatorTurns,
+  restGenerator,
+  type TaskOccupancy,
+  type TaskParking,
+  wakeToClose,
+} from "./turns/index.ts";
 
 /** A task that is ready to be started, or nearly. */
 export interface ReadyTask {

@@ -1,0 +1,157 @@
+import type { Http2Stream } from "node:http2";
+import { expansionTurns, type MessageCompressor } from "./compression.ts";
+import { Deframer } from "./deframer.ts";
+import { HIGH_WATER_BYTES } from "./flow-control.ts";
+import { PREFIX_BYTES } from "./frame-message.ts";
+import { type GrpcStatus, StatusCode, statusFromError } from "./status.ts";
+
+/** What both ends of a stream are told. */
+export interface MessageHandlers {
+  /**
+   * One message, `buffer` from `start` to `end`; the buffer may be kept. What it throws ends the stream: a `GrpcStatusError` with
+   * its status, anything else with INTERNAL.
+   */
+  message(buffer: Buffer, start: number, end: number): void;
+  /** The stream is writable again after `send` returned false. */
+  drain?(): void;
+}
+
+/** True for a content type of gRPC with any message format. */
+export function isGrpcContentType(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/grpc(?:$|[+;])/.test(contentType);
+}
+
+/** What the two ends of a gRPC stream share: sending, receiving and flow control of messages on one HTTP/2 stream. */
+export abstract class MessageStream {
+  /** `open`: both directions; `ending`: this side sends no more messages; `closed`: over, handlers are not called any more. */
+  protected state: "open" | "ending" | "closed" = "open";
+  protected readonly http2Stream: Http2Stream;
+  protected readonly deframer: Deframer;
+  /** A whole message has come. */
+  protected hasReceived = false;
+  /** Set when messages are compressed on their way out. */
+  protected compressor: MessageCompressor | undefined;
+  #handlers: MessageHandlers | undefined;
+  #blocked = false;
+  #pauses = 0;
+
+  protected constructor(http2Stream: Http2Stream, maxMessageBytes: number) {
+    this.http2Stream = http2Stream;
+    this.deframer = new Deframer((buffer, start, end) => {
+      this.hasReceived = true;
+      this.#handlers?.message(buffer, start, end);
+    }, maxMessageBytes);
+    this.deframer.expanded = (bytes) =>
+      expansionTurns.expanded(
+        bytes,
+        () => this.pause(),
+        () => this.resume(),
+      );
+    // Each cause arrives a second time, as the stream's close with its code.
+    http2Stream.on("error", () => {});
+    http2Stream.on("drain", () => this.#drained());
+  }
+
+  /** True while `send` is allowed and less than 128 KiB wait to be sent. */
+  get writable(): boolean {
+    return this.state === "open" && !this.#blocked;
+  }
+
+  /**
+   * Sends one message without copying it: `framed` is 5 bytes, which this fills in, and then the message; it must not be changed
+   * afterwards.
+   *
+   * @returns false when more than 128 KiB are waiting (`drain` follows) or the stream is over (the message is dropped).
+   * @throws Error after this side ended its direction.
+   */
+  send(framed: Uint8Array): boolean {
+    if (this.state !== "open") {
+      if (this.state === "closed") return false;
+      throw new Error("This side of the stream has ended: send every message before halfClose() or end().");
+    }
+    const compressed = this.compressor?.compress(framed);
+    if (compressed !== undefined) return this.#write(compressed, 1);
+    return this.#write(framed, 0);
+  }
+
+  /** `flag`: 1 for a compressed message. */
+  #write(framed: Uint8Array, flag: number): boolean {
+    const length = framed.length - PREFIX_BYTES;
+    framed[0] = flag;
+    framed[1] = length >>> 24;
+    framed[2] = length >>> 16;
+    framed[3] = length >>> 8;
+    framed[4] = length;
+    const stream = this.http2Stream;
+    if (stream.write(framed)) return true;
+    if (stream.writableLength < HIGH_WATER_BYTES) return true;
+    this.#blocked = true;
+    return false;
+  }
+
+  /** Bytes that were sent and that the peer has not made room for. */
+  get unreadBytes(): number {
+    return this.http2Stream.writableLength;
+  }
+
+  /** Takes messages up to this size from here on, and never larger ones than the channel or server does. */
+  limitMessages(bytes: number): void {
+    this.deframer.limitMessages(bytes);
+  }
+
+  /** Stops reading, so that the peer can send no more than the flow-control window. No further message arrives. */
+  pause(): void {
+    if (this.#pauses++ > 0) return;
+    this.http2Stream.pause();
+    this.deframer.hold();
+  }
+
+  /** Reads again when it was called as often as `pause`. Messages that had been read before arrive at once. */
+  resume(): void {
+    if (this.#pauses === 0 || --this.#pauses > 0 || this.state === "closed") return;
+    this.#deliver(() => this.deframer.release());
+    // A message may have been the reason for another pause.
+    if (this.#isPaused()) return;
+    this.released();
+    this.http2Stream.resume();
+  }
+
+  /** What `pause` held back has arrived. */
+  protected released(): void {}
+
+  #isPaused(): boolean {
+    return this.#pauses > 0;
+  }
+
+  /** What goes wrong with the peer's messages ends the stream. */
+  #deliver(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      this.fail(statusFromError(error));
+    }
+  }
+
+  /** Ends the stream because of a fault on this side or in what the peer sent. */
+  protected abstract fail(status: GrpcStatus): void;
+
+  /** Starts reading. */
+  protected startReading(handlers: MessageHandlers): void {
+    this.#handlers = handlers;
+    this.http2Stream.on("data", (chunk: Buffer) => {
+      if (this.state !== "closed") this.#deliver(() => this.deframer.push(chunk));
+    });
+  }
+
+  /** The status for a peer that ended its direction inside a message. */
+  protected get truncation(): GrpcStatus | undefined {
+    if (!this.deframer.midMessage) return undefined;
+    return { code: StatusCode.INTERNAL, message: "The peer ended the stream inside a message." };
+  }
+
+  #drained(): void {
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    if (this.state === "open") this.#handlers?.drain?.();
+  }
+}

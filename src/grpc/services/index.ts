@@ -1,0 +1,2 @@
+export { Health, type ServingStatus } from "./health.ts";
+export { addReflection } from "./reflection.ts";

@@ -1,0 +1,374 @@
+import { types } from "node:util";
+import {
+  ARRAY,
+  BACK_REFERENCE,
+  BIGINT,
+  BIGINT_64,
+  type BinaryData,
+  BinaryReader,
+  type BinarySection,
+  ByteReader,
+  CELL,
+  DataInMemory,
+  DataInShared,
+  FALSE,
+  FLOAT,
+  FORMAT,
+  FUNCTION,
+  HAS_BINARY,
+  HAS_REFERENCES,
+  HAS_WEAK_ENTRIES,
+  INT,
+  INT_MAX,
+  LATER_ARRAY,
+  LATER_OBJECT,
+  MAX_DEPTH,
+  MalformedPayload,
+  NULL,
+  NUMBERS,
+  OBJECT,
+  openShared,
+  PLATFORM_SYMBOL,
+  RECORD,
+  REFERENCE,
+  REGISTERED_SYMBOL,
+  readTrailer,
+  SHAPES,
+  SHORT_ARRAY,
+  SHORT_OBJECT,
+  type SharedPayload,
+  SPECIAL_OBJECT,
+  TRAILER_SIZE,
+  TRAVELLER,
+  TRUE,
+  UNDEFINED,
+  UNIQUE_SYMBOL,
+  WELL_KNOWN_SYMBOL,
+} from "../bytes/index.ts";
+import { readCell, readFunction, readReference, readTraveller } from "../function-nodes.ts";
+import type { FunctionPort, PrivateState } from "../function-port.ts";
+import { hold, isWeakCollection, NO_COLLECTIONS, type WeakCollection } from "../weak-collections.ts";
+import { freezeMade } from "./frozen-values.ts";
+import { readSpecialObject } from "./special-object.ts";
+import { readSymbol } from "./symbols.ts";
+
+/** Reads what `GraphWriter` wrote. One payload at a time. */
+export class GraphReader extends ByteReader {
+  readonly port: FunctionPort;
+  /** Functions, and instances of classes that this process does not know, are refused. */
+  readonly dataOnly: boolean;
+  /** The value that is read next may be a class, where only data is taken otherwise. */
+  takesClass = false;
+  binary: BinaryReader = BinaryReader.NONE;
+  /** Everything that is made is frozen at the end. */
+  freezes = false;
+  #depth = 0;
+  #remembering = false;
+  #made: unknown[] = [];
+  #shapes: (readonly string[])[] = [];
+  #later: (() => void)[] = [];
+  #privates: { object: object; states: readonly PrivateState[] }[] = [];
+  #settle: (() => void)[] = [];
+  #hasEntries = false;
+  #collections: Set<WeakCollection> | undefined;
+  #kept: Set<object> | undefined;
+
+  constructor(port: FunctionPort, dataOnly = false) {
+    super();
+    this.port = port;
+    this.dataOnly = dataOnly;
+  }
+
+  /** The value in `bytes` from `start` to `end`. With `owned`, large binary data may stay where it is. */
+  read(bytes: Uint8Array, start: number, end: number, owned: boolean): unknown {
+    this.open(bytes, start, end);
+    if ((this.#header() & HAS_BINARY) !== 0) {
+      if (this.remaining < TRAILER_SIZE) throw new MalformedPayload("the payload ends before its trailer");
+      const section = readTrailer(this.bytes.subarray(end - TRAILER_SIZE, end), end - start);
+      this.#openBinary(section, new DataInMemory(this.bytes, start, owned));
+    }
+    return this.#root();
+  }
+
+  /** The value of a payload with binary data that is elsewhere: `head` is all that is before that. */
+  readHead(head: Uint8Array, section: BinarySection, data: BinaryData): unknown {
+    this.open(head, 0, section.data);
+    this.#header();
+    this.#openBinary(section, data);
+    return this.#root();
+  }
+
+  /** The value of a payload that the threads of this process share, which nobody can change. */
+  readShared(payload: SharedPayload): unknown {
+    const { head, section } = openShared(payload);
+    this.open(head, 0, head.length);
+    this.#header();
+    this.freezes = true;
+    // Every object is numbered, which is how they are found when they are to be frozen.
+    this.#remembering = true;
+    if (section !== undefined) this.#openBinary(section, new DataInShared(payload));
+    const value = this.#root();
+    freezeMade(this.#made, (object) => this.isKept(object));
+    return value;
+  }
+
+  #header(): number {
+    const header = this.byte();
+    if ((header & 0xf0) !== FORMAT) {
+      throw new MalformedPayload(`the payload begins with byte ${header}, which no supported format does`);
+    }
+    this.#remembering = (header & HAS_REFERENCES) !== 0;
+    this.#hasEntries = (header & HAS_WEAK_ENTRIES) !== 0;
+    return header;
+  }
+
+  #openBinary(section: BinarySection, data: BinaryData): void {
+    const resume = this.position;
+    this.position = this.start + section.table;
+    this.end = this.start + section.data;
+    this.binary = BinaryReader.open(this, section, data);
+    this.position = resume;
+    this.end = this.start + section.table;
+  }
+
+  #root(): unknown {
+    const value = this.value();
+    if (this.#later.length > 0) this.#readLater();
+    if (this.#hasEntries) this.#readEntries();
+    if (this.position !== this.end) throw new MalformedPayload("the payload goes on after its end");
+    if (this.#privates.length > 0 || this.#settle.length > 0) this.#finish();
+    return value;
+  }
+
+  /** Lets go of everything of the last payload. */
+  clear(): void {
+    this.close();
+    this.#depth = 0;
+    this.takesClass = false;
+    if (this.#made.length > 0) this.#made = [];
+    if (this.#shapes.length > 0) this.#shapes = [];
+    if (this.#later.length > 0) this.#later = [];
+    if (this.#privates.length > 0) this.#privates = [];
+    if (this.#settle.length > 0) this.#settle = [];
+    this.#collections = undefined;
+    this.#kept = undefined;
+    this.binary = BinaryReader.NONE;
+  }
+
+  value(): unknown {
+    const tag = this.byte();
+    if (tag <= INT_MAX) return tag;
+    if (tag < SHORT_ARRAY) return this.string(tag);
+    if (tag < SHORT_OBJECT) return this.#array(tag - SHORT_ARRAY);
+    if (tag < UNDEFINED) return this.#object(tag - SHORT_OBJECT);
+    switch (tag) {
+      case UNDEFINED:
+        return undefined;
+      case NULL:
+        return null;
+      case FALSE:
+        return false;
+      case TRUE:
+        return true;
+      case INT:
+        return this.int();
+      case FLOAT:
+        return this.float64();
+      case ARRAY:
+        return this.#array(this.count());
+      case OBJECT:
+        return this.#object(this.count(2));
+      case BACK_REFERENCE:
+        return this.#backReference();
+      default:
+        return tag >= RECORD ? this.#record(tag - RECORD) : this.#rare(tag);
+    }
+  }
+
+  #rare(tag: number): unknown {
+    switch (tag) {
+      case BIGINT_64:
+        return this.bigint64();
+      case BIGINT:
+        return this.bigint();
+      case REGISTERED_SYMBOL:
+      case WELL_KNOWN_SYMBOL:
+      case UNIQUE_SYMBOL:
+      case PLATFORM_SYMBOL:
+        return readSymbol(this, tag);
+      case NUMBERS:
+        return this.#numbers();
+      case LATER_ARRAY:
+        return this.#laterArray();
+      case LATER_OBJECT:
+        return this.#laterObject();
+      case SPECIAL_OBJECT:
+        return readSpecialObject(this);
+      case FUNCTION:
+        return readFunction(this);
+      case REFERENCE:
+        return readReference(this);
+      case CELL:
+        return readCell(this);
+      case TRAVELLER:
+        return readTraveller(this);
+      default:
+        // Long strings, and what is no tag at all.
+        return this.string(tag);
+    }
+  }
+
+  /** Gives `value` its number, at the same point where the writer did. */
+  remember(value: unknown): void {
+    if (this.#remembering) this.#made.push(value);
+  }
+
+  /** Has `read` called when everything before it is read. */
+  defer(read: () => void): void {
+    this.#later.push(read);
+  }
+
+  /** Has private fields put in place when all classes are complete. */
+  restoreLater(object: object, states: readonly PrivateState[]): void {
+    this.#privates.push({ object, states });
+  }
+
+  /** Has `settle` called at the very end, when every object has its contents. */
+  settleLater(settle: () => void): void {
+    this.#settle.push(settle);
+  }
+
+  enter(): void {
+    if (++this.#depth > MAX_DEPTH) throw new MalformedPayload("the payload is nested too deep");
+  }
+
+  leave(): void {
+    this.#depth--;
+  }
+
+  /** Notes a weak collection that the payload holds. */
+  noteCollection(collection: WeakCollection): void {
+    this.#collections ??= new Set();
+    this.#collections.add(collection);
+  }
+
+  /** The weak collections that the payload read last holds. */
+  takeCollections(): readonly WeakCollection[] {
+    return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections];
+  }
+
+  /** Notes an object that was here before: what the payload says of it is not applied. */
+  keep(object: object): void {
+    this.#kept ??= new Set();
+    this.#kept.add(object);
+  }
+
+  isKept(object: object): boolean {
+    return this.#kept?.has(object) === true;
+  }
+
+  #readLater(): void {
+    // What is read here may put off more.
+    const later = this.#later;
+    for (let index = 0; index < later.length; index++) later[index]?.();
+    this.#later = [];
+  }
+
+  #readEntries(): void {
+    while (this.value() === true) {
+      const collection = this.value();
+      if (typeof collection !== "object" || collection === null || !isWeakCollection(collection)) {
+        throw new MalformedPayload("an entry in the payload belongs to no weak collection");
+      }
+      const key = this.value();
+      const value = types.isWeakMap(collection) ? this.value() : undefined;
+      try {
+        hold(collection, key, value);
+      } catch (error) {
+        throw new MalformedPayload("the key of an entry in the payload cannot be held weakly", { cause: error });
+      }
+      if (this.#later.length > 0) this.#readLater();
+    }
+  }
+
+  #finish(): void {
+    for (const { object, states } of this.#privates) this.port.restorePrivates(object, states);
+    for (const settle of this.#settle) settle();
+  }
+
+  #array(length: number): unknown[] {
+    const array: unknown[] = [];
+    if (this.#remembering) this.#made.push(array);
+    this.enter();
+    for (let index = 0; index < length; index++) array.push(this.value());
+    this.#depth--;
+    return array;
+  }
+
+  #numbers(): number[] {
+    const numbers = this.float64s(this.count(8));
+    this.remember(numbers);
+    return numbers;
+  }
+
+  #object(count: number): object {
+    const object: Record<string, unknown> = {};
+    if (this.#remembering) this.#made.push(object);
+    const keys = this.#keys(count);
+    if (count > 0 && this.#shapes.length < SHAPES) this.#shapes.push(keys);
+    this.enter();
+    this.#properties(object, keys);
+    this.#depth--;
+    return object;
+  }
+
+  #record(shape: number): object {
+    const keys = this.#shapes[shape];
+    if (keys === undefined) throw new MalformedPayload("the payload refers to keys that are not in it");
+    const object: Record<string, unknown> = {};
+    if (this.#remembering) this.#made.push(object);
+    this.enter();
+    this.#properties(object, keys);
+    this.#depth--;
+    return object;
+  }
+
+  #keys(count: number): string[] {
+    const keys: string[] = [];
+    for (let index = 0; index < count; index++) {
+      const key = this.key();
+      if (key === undefined || key === "__proto__") {
+        throw new MalformedPayload("a plain object in the payload has a key that it cannot have");
+      }
+      keys.push(key);
+    }
+    return keys;
+  }
+
+  #properties(object: Record<string, unknown>, keys: readonly string[]): void {
+    for (let index = 0; index < keys.length; index++) object[keys[index] ?? ""] = this.value();
+  }
+
+  #laterArray(): unknown[] {
+    const length = this.count();
+    const array: unknown[] = [];
+    this.remember(array);
+    this.defer(() => {
+      for (let index = 0; index < length; index++) array.push(this.value());
+    });
+    return array;
+  }
+
+  #laterObject(): object {
+    const object: Record<string, unknown> = {};
+    this.remember(object);
+    this.defer(() => this.#properties(object, this.#keys(this.count(2))));
+    return object;
+  }
+
+  #backReference(): unknown {
+    const index = this.varint();
+    if (index >= this.#made.length) throw new MalformedPayload("the payload refers to something that is not in it");
+    return this.#made[index];
+  }
+}

@@ -1,0 +1,359 @@
+import { types } from "node:util";
+import {
+  ARRAY,
+  BACK_REFERENCE,
+  BinaryWriter,
+  ByteWriter,
+  FALSE,
+  FORMAT,
+  HAS_BINARY,
+  HAS_REFERENCES,
+  HAS_WEAK_ENTRIES,
+  INLINE_DEPTH,
+  LATER_ARRAY,
+  LATER_OBJECT,
+  MAX_DEPTH,
+  NULL,
+  NUMBERS,
+  OBJECT,
+  RECORD,
+  SHAPES,
+  SHORT_ARRAY,
+  SHORT_OBJECT,
+  TRUE,
+  UNDEFINED,
+} from "../bytes/index.ts";
+import { writeFunction } from "../function-nodes.ts";
+import type { Dependency, FunctionPort } from "../function-port.ts";
+import type { PropertyChanges } from "../omissions.ts";
+import { isFractions, isPlainArray, isPlainData } from "../plain-shape.ts";
+import { Refusal } from "../refusal.ts";
+import { heldFor, holds, NO_COLLECTIONS, type WeakCollection } from "../weak-collections.ts";
+import { ObjectNumbers } from "./object-numbers.ts";
+import { writeSpecialObject } from "./special-object.ts";
+import { writeSymbol } from "./symbols.ts";
+
+const isProxy = types.isProxy;
+const getPrototypeOf = Object.getPrototypeOf;
+const getOwnPropertyNames = Object.getOwnPropertyNames;
+const getOwnPropertySymbols = Object.getOwnPropertySymbols;
+const getOwnPropertyDescriptor = Object.getOwnPropertyDescriptor;
+const isExtensible = Object.isExtensible;
+const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
+
+/**
+ * Writes one value with everything reachable from it. Numbers, strings, plain arrays and plain objects are done here;
+ * other objects in `special-object.ts`.
+ */
+export class GraphWriter extends ByteWriter {
+  readonly port: FunctionPort;
+  readonly binary = new BinaryWriter();
+  depth = 0;
+  /** Properties that are left out of this payload, if any are. */
+  omissions: PropertyChanges | undefined;
+  #seen = new ObjectNumbers();
+  #referred = false;
+  #shapes: (readonly string[])[] = [];
+  #later: (() => void)[] = [];
+  #unnamed: Set<object | null> | undefined;
+  #dependencies: Map<string, Dependency> | undefined;
+  /** Collections that are asked about each object of the payload, and how many objects each has been asked about. */
+  #collections: Map<WeakCollection, number> | undefined;
+  #hasEntries = false;
+
+  constructor(port: FunctionPort) {
+    super();
+    this.port = port;
+  }
+
+  /** Has `collection` asked about each object of this payload. */
+  noteCollection(collection: WeakCollection): void {
+    this.#collections ??= new Map();
+    if (!this.#collections.has(collection)) this.#collections.set(collection, 0);
+  }
+
+  /** The collections that the payload written last was to have entries of. */
+  takeCollections(): readonly WeakCollection[] {
+    return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections.keys()];
+  }
+
+  /** The payload of `value`, valid until this writer is used again. Throws `Refusal`. */
+  write(value: unknown): Buffer {
+    this.position = 1;
+    this.value(value);
+    return this.#finish();
+  }
+
+  /** The payload of an array that is known to have nothing but its elements. */
+  writeList(values: readonly unknown[]): Buffer {
+    this.position = 1;
+    this.#seen.add(values);
+    this.#array(values);
+    return this.#finish();
+  }
+
+  /** What the receiver needs besides the payload written last. */
+  takeDependencies(): readonly Dependency[] {
+    return this.#dependencies === undefined ? NO_DEPENDENCIES : [...this.#dependencies.values()];
+  }
+
+  /** Lets go of everything the last payload was made of. */
+  clear(): void {
+    this.#seen.clear();
+    this.#referred = false;
+    if (this.#shapes.length > 0) this.#shapes = [];
+    this.depth = 0;
+    if (this.#later.length > 0) this.#later = [];
+    if (!this.binary.isEmpty) this.binary.clear();
+    this.forgetLeft();
+    this.#unnamed = undefined;
+    this.#dependencies = undefined;
+    if (this.#collections !== undefined) {
+      this.#collections = undefined;
+      this.#hasEntries = false;
+    }
+  }
+
+  value(value: unknown): void {
+    // Comparisons one by one: the engine does not see through a switch over typeof.
+    if (typeof value === "number") this.number(value);
+    else if (typeof value === "string") this.string(value);
+    else if (typeof value === "object") {
+      if (value === null) this.byte(NULL);
+      else this.object(value);
+    } else if (typeof value === "boolean") this.byte(value ? TRUE : FALSE);
+    else if (value === undefined) this.byte(UNDEFINED);
+    else if (typeof value === "function") writeFunction(this, value);
+    else if (typeof value === "bigint") this.bigint(value);
+    else if (typeof value === "symbol") writeSymbol(this, value);
+  }
+
+  object(value: object): void {
+    if (this.refer(value)) return;
+    if (isProxy(value)) throw proxyRefusal(value);
+    const prototype: object | null = getPrototypeOf(value);
+    if (prototype === Object.prototype) {
+      if (this.#plainObject(value)) return;
+    } else if (prototype === Array.prototype && Array.isArray(value) && isPlainArray(value)) {
+      this.#seen.add(value);
+      this.#array(value);
+      return;
+    }
+    writeSpecialObject(this, value, prototype);
+  }
+
+  /** Writes a back reference if `value` has been written before. */
+  refer(value: object | symbol): boolean {
+    const known = this.#seen.find(value);
+    if (known < 0) return false;
+    this.#referred = true;
+    this.byte(BACK_REFERENCE);
+    this.varint(known);
+    return true;
+  }
+
+  isKnown(value: object): boolean {
+    return this.#seen.find(value) >= 0;
+  }
+
+  /** Gives `value` its number. The reader does so at the same point. */
+  remember(value: object | symbol): void {
+    this.#seen.add(value);
+  }
+
+  /** True when objects with this prototype have been found to have no name that both sides know. */
+  isUnnamed(prototype: object): boolean {
+    return this.#unnamed?.has(prototype) === true;
+  }
+
+  addUnnamed(prototype: object | null): void {
+    this.#unnamed ??= new Set();
+    this.#unnamed.add(prototype);
+  }
+
+  /** Has `write` called when everything before it is written. */
+  defer(write: () => void): void {
+    this.#later.push(write);
+  }
+
+  /** One level down, for what cannot be put off. */
+  enter(value: WeakKey): void {
+    if (++this.depth > MAX_DEPTH - 1) {
+      throw new Refusal(value, "a hierarchy of classes this deep is too deep to travel", "Flatten the hierarchy.");
+    }
+  }
+
+  leave(): void {
+    this.depth--;
+  }
+
+  /** Notes what the receiver must have besides the payload. */
+  need(dependencies: readonly Dependency[]): void {
+    for (const dependency of dependencies) {
+      this.#dependencies ??= new Map();
+      this.#dependencies.set(dependency.hash, dependency);
+    }
+  }
+
+  #finish(): Buffer {
+    if (this.#later.length > 0) this.#writeLater();
+    if (this.#collections !== undefined) this.#writeEntries(this.#collections);
+    let header = FORMAT;
+    if (this.#hasEntries) header |= HAS_WEAK_ENTRIES;
+    if (this.#referred) header |= HAS_REFERENCES;
+    if (!this.binary.isEmpty) {
+      header |= HAS_BINARY;
+      this.binary.write(this);
+    }
+    this.bytes[0] = header;
+    return this.written();
+  }
+
+  #writeLater(): void {
+    // Writing what was put off may put off more.
+    const later = this.#later;
+    for (let index = 0; index < later.length; index++) later[index]?.();
+    this.#later = [];
+  }
+
+  /** Writes what the collections hold for objects of the payload. That may bring more objects, and more collections. */
+  #writeEntries(collections: Map<WeakCollection, number>): void {
+    let found: boolean;
+    do {
+      found = false;
+      const objects = this.#seen.list();
+      for (const [collection, asked] of collections) {
+        collections.set(collection, objects.length);
+        for (let index = asked; index < objects.length; index++) {
+          const key = objects[index];
+          if (!isWeakKey(key) || !holds(collection, key)) continue;
+          found = true;
+          this.#writeEntry(collection, key);
+        }
+      }
+    } while (found);
+    if (this.#hasEntries) this.byte(FALSE);
+  }
+
+  #writeEntry(collection: WeakCollection, key: WeakKey): void {
+    this.#hasEntries = true;
+    this.byte(TRUE);
+    try {
+      this.value(collection);
+      this.value(key);
+      if (types.isWeakMap(collection)) this.value(heldFor(collection, key));
+      if (this.#later.length > 0) this.#writeLater();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw new Refusal(key, error.message, error.fix, ["its value in a WeakMap", ...error.steps], error.cause);
+    }
+  }
+
+  #array(values: readonly unknown[]): void {
+    const length = values.length;
+    if (this.depth >= INLINE_DEPTH) {
+      this.#deferArray(values);
+      return;
+    }
+    if (length < 16) {
+      this.byte(SHORT_ARRAY | length);
+    } else if (isFractions(values)) {
+      this.byte(NUMBERS);
+      this.varint(length);
+      this.float64s(values);
+      return;
+    } else {
+      this.byte(ARRAY);
+      this.varint(length);
+    }
+    this.depth++;
+    for (let index = 0; index < length; index++) this.value(values[index]);
+    this.depth--;
+  }
+
+  // A method of its own, since a closure in the one above would make it slower even when there is none to make.
+  #deferArray(values: readonly unknown[]): void {
+    const length = values.length;
+    this.byte(LATER_ARRAY);
+    this.varint(length);
+    this.defer(() => {
+      for (let index = 0; index < length; index++) this.value(values[index]);
+    });
+  }
+
+  /** False when the object is not as plain as its prototype says. */
+  #plainObject(value: object): boolean {
+    if (!isExtensible(value) || getOwnPropertySymbols(value).length > 0) return false;
+    if (this.omissions !== undefined && this.omissions.concern(value)) return false;
+    const keys = getOwnPropertyNames(value);
+    const count = keys.length;
+    const values: unknown[] = [];
+    for (let index = 0; index < count; index++) {
+      const key = keys[index] ?? "";
+      const property = getOwnPropertyDescriptor(value, key);
+      if (!isPlainData(property) || key === "__proto__") return false;
+      const held: unknown = property.value;
+      // An object of functions may be a module or a namespace, which travels by name.
+      if (typeof held === "function") return false;
+      values.push(held);
+    }
+    if (count === 0 && Object.prototype.toString.call(value) !== "[object Object]") return false;
+    this.#seen.add(value);
+    if (this.depth >= INLINE_DEPTH) {
+      this.#deferProperties(keys, values);
+      return true;
+    }
+    this.#keys(keys);
+    this.depth++;
+    for (let index = 0; index < count; index++) this.value(values[index]);
+    this.depth--;
+    return true;
+  }
+
+  /** Writes the tag and keys of a plain object, or only the number of the list of keys if it has been written before. */
+  #keys(keys: readonly string[]): void {
+    const shapes = this.#shapes;
+    for (let index = 0; index < shapes.length; index++) {
+      if (isSameList(shapes[index], keys)) {
+        this.byte(RECORD | index);
+        return;
+      }
+    }
+    const count = keys.length;
+    if (shapes.length < SHAPES && count > 0) shapes.push(keys);
+    if (count < 16) {
+      this.byte(SHORT_OBJECT | count);
+    } else {
+      this.byte(OBJECT);
+      this.varint(count);
+    }
+    for (let index = 0; index < count; index++) this.string(keys[index] ?? "");
+  }
+
+  #deferProperties(keys: readonly string[], values: readonly unknown[]): void {
+    this.byte(LATER_OBJECT);
+    this.defer(() => {
+      this.varint(keys.length);
+      for (const key of keys) this.string(key);
+      for (const value of values) this.value(value);
+    });
+  }
+}
+
+function isWeakKey(value: unknown): value is WeakKey {
+  return (typeof value === "object" && value !== null) || typeof value === "function" || typeof value === "symbol";
+}
+
+function isSameList(known: readonly string[] | undefined, keys: readonly string[]): boolean {
+  if (known === undefined || known.length !== keys.length) return false;
+  for (let index = 0; index < keys.length; index++) if (known[index] !== keys[index]) return false;
+  return true;
+}
+
+function proxyRefusal(value: object): Refusal {
+  return new Refusal(
+    value,
+    "a Proxy does not show what it stands for",
+    "Pass the object behind it, or a copy such as { ...proxy }.",
+  );
+}

@@ -1,0 +1,2 @@
+export { GraphReader } from "./graph-reader.ts";
+export { GraphWriter } from "./graph-writer.ts";

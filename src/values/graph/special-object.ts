@@ -1,0 +1,262 @@
+import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "../bytes/index.ts";
+import { orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
+import type { PrivateState } from "../function-port.ts";
+import { constructorOf, ownProperty } from "../own-property.ts";
+import { Refusal } from "../refusal.ts";
+import { refuseHiddenState } from "../refusals/index.ts";
+import {
+  close,
+  EXTENSIBLE,
+  errorState,
+  type InternalState,
+  integrityOf,
+  internalStateNumbered,
+  internalStateOf,
+  type KeyedProperty,
+  keepName,
+  ordinaryState,
+  readProperties,
+  travellingPrototype,
+  writeProperties,
+} from "../slots/index.ts";
+import { isGuard } from "./frozen-values.ts";
+import type { GraphReader } from "./graph-reader.ts";
+import type { GraphWriter } from "./graph-writer.ts";
+import { isUnique } from "./symbols.ts";
+
+/** What the low bits say of the prototype; 0 means the one that such an object has anyway. */
+const PROTOTYPE_NULL = 1;
+const PROTOTYPE_OF_CLASS = 2;
+const PROTOTYPE_VALUE = 3;
+const PROTOTYPE_MASK = 3;
+const LATER = 4;
+const HAS_PROPERTIES = 8;
+const HAS_PRIVATES = 16;
+const INTEGRITY_SHIFT = 5;
+
+const NO_PRIVATES: readonly PrivateState[] = [];
+
+/** Writes any object that is more than a plain array or a plain object of data. */
+export function writeSpecialObject(writer: GraphWriter, value: object, prototype: object | null): void {
+  if (writeTraveller(writer, value)) return;
+  const state = internalStateOf(value);
+  const known = prototype === null ? null : (state.publicPrototype?.(prototype) ?? prototype);
+  const shown = state === errorState ? travellingPrototype(writer.port, known) : known;
+  const variant = state.variant(value, shown, writer);
+  const isDefault = shown === state.prototype(variant);
+  const integrity = integrityOf(value);
+  const properties = writtenProperties(writer, value, state);
+  if (shown !== known) keepName(properties, known);
+  if (state === ordinaryState || !isDefault) {
+    if (writeCell(writer, value)) return;
+    if (mayBeNamed(properties) || (!isDefault && prototype !== null && !writer.isUnnamed(prototype))) {
+      if (writeReference(writer, value)) return;
+      writer.addUnnamed(prototype);
+    }
+    if (state === ordinaryState) refuseHiddenState(value);
+  }
+  const origin = isDefault || shown === null ? undefined : (constructorOf(shown) ?? namedMaker(writer, value, shown));
+  if (!isDefault) refuseForeignSymbols(writer, value, properties);
+  const privates = isDefault ? NO_PRIVATES : orRefuse(value, () => writer.port.privatesOf(value));
+
+  let flags = integrity << INTEGRITY_SHIFT;
+  if (shown === null) flags |= PROTOTYPE_NULL;
+  else if (origin !== undefined) flags |= PROTOTYPE_OF_CLASS;
+  else if (!isDefault) flags |= PROTOTYPE_VALUE;
+  if (properties.length > 0) flags |= HAS_PROPERTIES;
+  if (privates.length > 0) flags |= HAS_PRIVATES;
+  const later = writer.depth >= INLINE_DEPTH;
+  if (later) flags |= LATER;
+
+  writer.byte(SPECIAL_OBJECT);
+  writer.byte(state.number);
+  writer.byte(variant);
+  writer.byte(flags);
+  if (origin !== undefined) {
+    writer.port.noteConstructor(origin);
+    writer.enter(value);
+    writer.value(origin);
+    writer.leave();
+  }
+  state.writeShell(writer, value);
+  writer.remember(value);
+  const companion = state.companion?.(value, variant);
+  if (companion !== undefined) writer.remember(companion);
+
+  const body = (): void => {
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE && !(shown !== null && writeNamed(writer, shown))) {
+      writer.value(shown);
+    }
+    state.writeBody?.(writer, value);
+    if (properties.length > 0) writeProperties(writer, value, properties, integrity);
+    if (privates.length > 0) writePrivates(writer, privates);
+  };
+  if (later) {
+    writer.defer(body);
+    return;
+  }
+  writer.depth++;
+  body();
+  writer.depth--;
+}
+
+/** Writes a prototype that a package put in the place of a function's own by its name; false when it has none. */
+function writeNamed(writer: GraphWriter, prototype: object): boolean {
+  return internalStateOf(prototype) !== ordinaryState && (writer.refer(prototype) || writeReference(writer, prototype));
+}
+
+/**
+ * The function that an instance names as its `constructor` where its prototype does not, if its prototype is there with
+ * it: the receiver has it by itself, or it is filled in place. Otherwise it might not be there yet.
+ */
+function namedMaker(writer: GraphWriter, value: object, prototype: object): object | undefined {
+  const maker = ownProperty(value, "constructor")?.value;
+  if (typeof maker !== "function" || ownProperty(maker, "prototype")?.value !== prototype) return undefined;
+  const { head } = orRefuse(maker, () => writer.port.dismantle(maker));
+  if (typeof head !== "object" || head === null || !("kind" in head)) return undefined;
+  const isInPlace = isReplacing("prototype" in head ? head.prototype : undefined);
+  return NAMED_KINDS.has(head.kind) || isInPlace ? maker : undefined;
+}
+
+function isReplacing(prototype: unknown): boolean {
+  return typeof prototype === "object" && prototype !== null && "replaced" in prototype;
+}
+
+const NAMED_KINDS: ReadonlySet<unknown> = new Set(["module", "builtin", "intrinsic", "runtime", "returning"]);
+
+/** Reads a special object whose tag has been read. */
+export function readSpecialObject(reader: GraphReader): object {
+  const state = internalStateNumbered(reader.byte());
+  if (state === undefined) throw new MalformedPayload("the payload holds an object of an unknown kind");
+  const variant = reader.byte();
+  if (state.prototype(variant) === undefined) {
+    throw new MalformedPayload("the payload holds a built-in object that this version of Node.js does not have");
+  }
+  const flags = reader.byte();
+  // Only it itself may be what an object inherits from, not what it holds.
+  reader.takesClass = false;
+  reader.enter();
+  const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
+  reader.remember(object);
+  const companion = state.companion?.(object, variant);
+  if (companion !== undefined) reader.remember(companion);
+  // What was here before stays as it is.
+  const isKept = reader.isKept(object);
+  const body = (): void => {
+    const target = isKept ? {} : object;
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, readClass(reader));
+    state.readBody?.(reader, object, variant);
+    if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, target);
+    const privates = (flags & HAS_PRIVATES) === 0 ? [] : readPrivates(reader);
+    if (privates.length > 0 && !isKept) reader.restoreLater(object, privates);
+  };
+  if ((flags & LATER) === 0) body();
+  else reader.defer(body);
+  reader.leave();
+  const integrity = flags >> INTEGRITY_SHIFT;
+  if (integrity !== EXTENSIBLE && !isKept) reader.settleLater(() => close(object, integrity));
+  return object;
+}
+
+function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
+  if (kind === PROTOTYPE_OF_CLASS) {
+    const prototype = prototypeOfClass(readClass(reader));
+    if (state === ordinaryState) return Object.create(prototype);
+    return setPrototype(state.readShell(reader, variant), prototype);
+  }
+  const object = state.readShell(reader, variant);
+  return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
+}
+
+/** Reads a class or a prototype, which is welcome here also where only data is taken. */
+function readClass(reader: GraphReader): unknown {
+  reader.takesClass = true;
+  const value = reader.value();
+  reader.takesClass = false;
+  return value;
+}
+
+function setPrototype(object: object, prototype: unknown): object {
+  if (typeof prototype !== "object" && typeof prototype !== "function") {
+    throw new MalformedPayload("the prototype of an object in the payload is not an object");
+  }
+  if (!Reflect.setPrototypeOf(object, prototype)) {
+    throw new MalformedPayload("the prototypes of objects in the payload form a circle");
+  }
+  return object;
+}
+
+function prototypeOfClass(origin: unknown): object {
+  if (typeof origin === "function") {
+    const prototype: unknown = origin.prototype;
+    // That of Function is one itself.
+    if ((typeof prototype === "object" && prototype !== null) || typeof prototype === "function") return prototype;
+  }
+  throw new MalformedPayload("the class of an object in the payload is not a class");
+}
+
+function writtenProperties(writer: GraphWriter, value: object, state: InternalState): KeyedProperty[] {
+  if (state.hasOnlyState?.(value) === true) return [];
+  const { omissions } = writer;
+  const properties: KeyedProperty[] = [];
+  for (const key of Reflect.ownKeys(value)) {
+    const property = ownProperty(value, key);
+    if (property === undefined || state.implies?.(value, key, property) === true) continue;
+    if (omissions?.has(value, key) === true || isGuard(property)) continue;
+    properties.push({ key, property: state.present?.(writer.port, value, key, property) ?? property });
+  }
+  const addition = omissions?.additionTo(value);
+  if (addition === undefined) return properties;
+  return [...properties.filter(({ key }) => key !== addition.key), addition];
+}
+
+/**
+ * Asking whether an object has a name is not cheap. One that holds nothing but data has none, unless its class is the
+ * platform's or a package's; then the first of that class in a payload answers for all.
+ */
+function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
+  return properties.some(
+    ({ key, property }) => key === Symbol.toStringTag || "get" in property || typeof property.value === "function",
+  );
+}
+
+function refuseForeignSymbols(writer: GraphWriter, value: object, properties: readonly KeyedProperty[]): void {
+  for (const { key } of properties) {
+    if (typeof key !== "symbol" || !isUnique(writer.port, key)) continue;
+    try {
+      orRefuse(value, () => writer.port.refuseSymbol(value, key));
+    } catch (error) {
+      if (error instanceof Refusal) error.key = key;
+      throw error;
+    }
+  }
+}
+
+function writePrivates(writer: GraphWriter, states: readonly PrivateState[]): void {
+  writer.varint(states.length);
+  for (const state of states) {
+    writer.value(state.owner);
+    writer.varint(state.names.length);
+    for (const [index, name] of state.names.entries()) {
+      writer.string(name);
+      writer.value(state.values[index]);
+    }
+  }
+}
+
+function readPrivates(reader: GraphReader): PrivateState[] {
+  const count = reader.count(2);
+  const states: PrivateState[] = [];
+  for (let index = 0; index < count; index++) {
+    const owner = reader.value();
+    if (typeof owner !== "function") throw new MalformedPayload("private fields in the payload belong to no class");
+    const names: string[] = [];
+    const values: unknown[] = [];
+    for (let left = reader.count(2); left > 0; left--) {
+      names.push(reader.text());
+      values.push(reader.value());
+    }
+    states.push({ owner, names, values });
+  }
+  return states;
+}

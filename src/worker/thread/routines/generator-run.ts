@@ -1,0 +1,192 @@
+import { types } from "node:util";
+import { StepKind } from "../../../wire/index.ts";
+
+/** Takes what comes out of a generator. */
+export interface GeneratorOutput {
+  /** The error of its caller is about to be thrown into it. */
+  throwing?(error: unknown): void;
+  yielded(value: unknown, control: boolean): void;
+  returned(value: unknown): void;
+  threw(error: unknown): void;
+  /** When more may be given ahead of demand; nothing if it may now. */
+  relief?(): Promise<void> | undefined;
+}
+
+type AnyGenerator = AsyncGenerator<unknown, unknown, unknown> | Generator<unknown, unknown, unknown>;
+
+interface Control {
+  readonly kind: StepKind;
+  readonly value: unknown;
+  /** Plain steps to run before this one. */
+  readonly after: number;
+}
+
+/** Runs `step` in the task's own context. */
+export type InContext = <R>(step: () => R) => R;
+
+/** Decides when a generator may run. */
+export interface GeneratorTurns {
+  /** Steps were asked for: calls `go`, now or when it is the generator's turn. */
+  due(go: () => void): void;
+  /** It has done all that was asked for, and is not over. */
+  rests(): void;
+}
+
+/** How many steps a generator runs before the event loop has a turn. */
+const STEPS_PER_LOOK = 64;
+
+const AT_ONCE: GeneratorTurns = { due: (go) => go(), rests: () => undefined };
+
+/**
+ * Advances a generator as far as its caller allows: plain steps are counted as credit, steps with a value, throws and
+ * returns queue behind those asked for before them. One step at a time.
+ */
+export class GeneratorRun {
+  readonly #generator: AnyGenerator;
+  readonly #output: GeneratorOutput;
+  readonly #inContext: InContext;
+  readonly #turns: GeneratorTurns;
+  #credit = 0;
+  /** Plain steps run since the beginning, without those that its caller has dropped. */
+  #plain = 0;
+  readonly #controls: Control[] = [];
+  /** From when a step is due until nothing is left to do. */
+  #stepping = false;
+  #over = false;
+  /** What a synchronous generator yields may be a promise. */
+  readonly #synchronous: boolean;
+
+  /** `turns` says when it may run; at once unless given. */
+  constructor(generator: AnyGenerator, output: GeneratorOutput, inContext: InContext, turns = AT_ONCE) {
+    this.#generator = generator;
+    this.#synchronous = !(Symbol.asyncIterator in generator);
+    this.#output = output;
+    this.#inContext = inContext;
+    this.#turns = turns;
+  }
+
+  /** Whether it takes a step, or waits for its turn to take one. */
+  get isStepping(): boolean {
+    return this.#stepping;
+  }
+
+  /** Plain steps that it may run and has not. */
+  get allowed(): number {
+    return this.#credit;
+  }
+
+  /** Steps with a value, throws and returns that wait. */
+  get queued(): number {
+    return this.#controls.length;
+  }
+
+  /** Allows `steps` more plain steps. */
+  credit(steps: number): void {
+    this.#credit += steps;
+    this.#wake();
+  }
+
+  /** Asks for one step with a value, an error, or a return. */
+  step(kind: StepKind, value: unknown, after: number): void {
+    this.#controls.push({ kind, value, after });
+    if (kind !== StepKind.next) {
+      // Steps allowed beyond those asked for before a throw or return no longer count, whether they were run or not: the
+      // caller drops their values, and goes on counting from the steps that it had asked for.
+      this.#plain = Math.min(this.#plain, after);
+      this.#credit = after - this.#plain;
+    }
+    this.#wake();
+  }
+
+  /** Ends the generator because nobody waits for it: its `finally` blocks run, what they give is dropped. */
+  async close(): Promise<void> {
+    this.#over = true;
+    try {
+      await this.#inContext(() => this.#generator.return(undefined));
+    } catch {
+      // Nobody waits for it.
+    }
+  }
+
+  #wake(): void {
+    if (this.#stepping || this.#over) return;
+    const [control] = this.#controls;
+    if (this.#credit === 0 && (control === undefined || this.#plain < control.after)) return;
+    this.#stepping = true;
+    this.#turns.due(() => void this.#pump());
+  }
+
+  async #pump(): Promise<void> {
+    for (let steps = 1; !this.#over; steps++) {
+      // Whoever runs ahead lets others have their turn, and does not run away from a caller that does not read.
+      if (steps % STEPS_PER_LOOK === 0 || this.#credit > STEPS_PER_LOOK) {
+        await this.#output.relief?.();
+        if (steps % STEPS_PER_LOOK === 0) await nextTurn();
+        if (this.#over) break;
+      }
+      let kind: StepKind = StepKind.next;
+      let value: unknown;
+      const control = this.#controls[0];
+      if (control !== undefined && this.#plain >= control.after) {
+        this.#controls.shift();
+        ({ kind, value } = control);
+      } else if (this.#credit > 0) {
+        this.#credit--;
+        this.#plain++;
+      } else break;
+      if (kind === StepKind.throw) this.#output.throwing?.(value);
+      try {
+        const result = await this.#advance(kind, value);
+        // Asynchronous generators have awaited what they give already.
+        const given: unknown = this.#synchronous ? await result.value : result.value;
+        if (!this.#over) this.#give(result.done === true, given, kind !== StepKind.next);
+      } catch (error) {
+        if (!this.#over) this.#fail(error);
+      }
+    }
+    this.#stepping = false;
+    if (!this.#over) this.#turns.rests();
+  }
+
+  #advance(
+    kind: StepKind,
+    value: unknown,
+  ): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
+    return this.#inContext(() => {
+      const result = takeStep(this.#generator, kind, value);
+      // The `then` of what a synchronous generator gives is code of the task's, and to be run in its context.
+      if (result instanceof Promise || !this.#synchronous || !isAwaited(result.value)) return result;
+      return { done: result.done === true, value: Promise.resolve(result.value) };
+    });
+  }
+
+  #give(done: boolean, value: unknown, control: boolean): void {
+    if (!done) return this.#output.yielded(value, control);
+    this.#over = true;
+    this.#output.returned(value);
+  }
+
+  #fail(error: unknown): void {
+    this.#over = true;
+    this.#output.threw(error);
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function takeStep(
+  generator: AnyGenerator,
+  kind: StepKind,
+  value: unknown,
+): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
+  if (kind === StepKind.next) return generator.next(value);
+  return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
+}
+
+/** Whether `await` may make something else of a value. Its `then` is not read: `await` reads it, once. */
+export function isAwaited(value: unknown): value is object {
+  if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
+  return "then" in value || types.isProxy(value);
+}

@@ -1,0 +1,121 @@
+import type { AnyFunction } from "../../../routine/index.ts";
+import {
+  isSerializer,
+  jsonSerializer,
+  NO_COLLECTIONS,
+  type Serializer,
+  type ValueDecoder,
+} from "../../../values/index.ts";
+import { type FrameReader, type ReceivedDependencies, RouteField } from "../../../wire/index.ts";
+import { refusalOf, targetFunction } from "./target-function.ts";
+
+/** A routine as a session has announced it. It is decoded when the first task needs it. */
+export class RemoteRoutine {
+  readonly name: string;
+  readonly streams: boolean;
+  readonly method: boolean;
+  readonly #fresh: boolean;
+  readonly #decoder: ValueDecoder;
+  readonly #code: Buffer;
+  readonly #serializerCode: Buffer | undefined;
+  /** Names the function instead of the code; empty otherwise. */
+  readonly #target: string;
+  /** Values travel as JSON, since the caller speaks another language. */
+  readonly isForeign: boolean;
+  /** Why this worker cannot run it. */
+  readonly refusal: string | undefined;
+  readonly #received: ReceivedDependencies;
+  readonly #needs: readonly number[];
+  /** It captured shared values, which may not be here when a task starts. */
+  readonly #holdsValues: boolean;
+  /** What the code needs has been asked for. */
+  #isAskedFor = false;
+  #loading: Promise<unknown> | undefined;
+  #fn: AnyFunction | undefined;
+  /** The weak collections that the function captured, once it has been made. */
+  weak = NO_COLLECTIONS;
+  #serializer: Serializer | undefined;
+
+  /** Takes the route frame that the reader stands on. */
+  constructor(frame: FrameReader, decoder: ValueDecoder, received: ReceivedDependencies) {
+    this.name = frame.text(RouteField.name);
+    this.streams = frame.integer(RouteField.streams) === 1;
+    this.method = frame.integer(RouteField.method) === 1;
+    this.#fresh = frame.integer(RouteField.fresh) === 1;
+    this.#decoder = decoder;
+    this.#code = Buffer.from(frame.view(RouteField.code));
+    this.#serializerCode = frame.has(RouteField.serializer)
+      ? Buffer.from(frame.view(RouteField.serializer))
+      : undefined;
+    this.#target = frame.text(RouteField.target);
+    const encoding = frame.text(RouteField.encoding);
+    this.isForeign = encoding === "json";
+    this.refusal = refusalOf(this.#target, encoding);
+    this.#received = received;
+    this.#needs = received.needs(frame, RouteField.needs);
+    this.#holdsValues = received.holdsValues(this.#needs);
+  }
+
+  /** Set while what the code needs is being loaded, which begins when this is read. To be read right before the function is. */
+  get loading(): Promise<unknown> | undefined {
+    if (this.#holdsValues) return this.#received.ready(this.#needs);
+    if (!this.#isAskedFor) this.#loadNeeds();
+    if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  #loadNeeds(): void {
+    this.#isAskedFor = true;
+    this.#loading = this.#received.ready(this.#needs);
+    this.#loading?.then(
+      () => {
+        this.#loading = undefined;
+      },
+      () => undefined,
+    );
+  }
+
+  /** Loads the function that the target names. The next task tries again after a failure. */
+  async #load(): Promise<void> {
+    try {
+      this.#fn = await targetFunction(this.#target, this.streams);
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+
+  /** How many bytes of it the caller sent. */
+  get bytes(): number {
+    return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length + this.#target.length;
+  }
+
+  /** The function to run: one for all tasks, or a copy for each when it may change what it captured. */
+  function(): AnyFunction {
+    if (this.#fn !== undefined) return this.#fn;
+    const fn = this.#decoder.decode(this.#code) as AnyFunction;
+    this.weak = this.#decoder.weakCollections;
+    if (!this.#fresh) this.#fn = fn;
+    return fn;
+  }
+
+  /** Lets go of the function if it holds shared values. It is made again when it is needed. */
+  forgetFunction(): void {
+    if (this.#holdsValues) this.#fn = undefined;
+  }
+
+  /** Whether the routine has a serializer of its own. */
+  get hasSerializer(): boolean {
+    return this.#serializerCode !== undefined || this.isForeign;
+  }
+
+  /** The routine's own serializer, if it has one. */
+  serializer(): Serializer | undefined {
+    if (this.isForeign) return jsonSerializer;
+    if (this.#serializerCode === undefined) return undefined;
+    if (this.#serializer === undefined) {
+      const value = this.#decoder.decode(this.#serializerCode);
+      if (isSerializer(value)) this.#serializer = value;
+    }
+    return this.#serializer;
+  }
+}
