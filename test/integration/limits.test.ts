@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
 import { contentHash } from "../../src/functions/index.ts";
+import { encode } from "../../src/values/index.ts";
 import { announce, task } from "../support/announce.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
@@ -68,6 +69,21 @@ describe("a caller that takes more than it may loses its connection, with the re
       (session) =>
         session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
       "more than 3000000 bytes of payloads",
+    ],
+    [
+      "bytes of payloads that are never finished, of all callers together",
+      { maxUnfinishedTotal: 3_000_000 },
+      (session) =>
+        session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
+      "more than 3000000 bytes of payloads of which pieces are missing, of all callers together",
+    ],
+    [
+      "time between the pieces of a payload",
+      { unfinishedTimeout: 100 },
+      async (session) => {
+        session.send(request({ chunks: [{ id: 1, data: Buffer.alloc(10), total: 1_000_000n }] }));
+      },
+      "no piece of a payload came for 100 ms",
     ],
     [
       "routines",
@@ -190,6 +206,36 @@ describe("a caller that sends much of little", () => {
     session.send(request({ tasks: [{ id: 1, route: 1, needs: Array.from({ length: 10_000 }, () => 1) }] }));
     expect((await session.ended).message).toContain("more dependencies are needed than were sent");
     await expectUnharmed(address);
+  });
+});
+
+test("whoever brings a payload slowly makes room for others when there is none", async () => {
+  const address = await workerWith({ maxUnfinishedTotal: 4_000_000 });
+  using slow = new RawSession(address);
+  slow.read();
+  slow.send(request({ chunks: [{ id: 1, data: Buffer.alloc(3_000_000), total: 900_000_000n }] }));
+  const args = Buffer.from(encode([new Uint8Array(3_000_000)]));
+  const [half, total] = [args.length / 2, BigInt(args.length)];
+  const send = async (): Promise<boolean> => {
+    using quick = new RawSession(address);
+    quick.read();
+    quick.send(announce((bytes: Uint8Array) => `got ${bytes.length} bytes`));
+    quick.send(request({ chunks: [{ id: 1, data: args.subarray(0, half), total }] }));
+    quick.send(request({ chunks: [{ id: 1, data: args.subarray(half) }] }));
+    quick.send(request({ tasks: [{ id: 1, route: 1, chunked: total, sequence: 1n }] }));
+    const served = until(() => quick.received.includes("got 3000000 bytes"), "the task has run").then(() => true);
+    return await Promise.race([served, quick.ended.then(() => false)]);
+  };
+  let isOver = false;
+  void slow.ended.then(() => {
+    isOver = true;
+  });
+  // Until the slow one counts as slow, those who come later are refused.
+  while (!isOver) await send();
+  expect(await send()).toBe(true);
+  expect(await slow.ended).toMatchObject({
+    status: RESOURCE_EXHAUSTED,
+    message: expect.stringContaining("its payload came slowest"),
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { writeFrame } from "../../wire/frame-writer.ts";
 import {
   BatchWriter,
   DEFAULT_LIMITS,
@@ -7,7 +8,6 @@ import {
   LAST_REQUEST_FIELD,
   RequestField,
 } from "../../wire/index.ts";
-import { writeFrame } from "../../wire/frame-writer.ts";
 import { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 const MIB = 1024 * 1024;
