@@ -52,8 +52,8 @@ export class AnnouncedShare implements AnnouncedValue {
 
 /** A value that tasks of this thread wait for. */
 interface PendingShare {
-  /** Who can send it; the first one is asked when this thread is to get it. */
-  readonly announced: AnnouncedShare[];
+  /** Who can send it; the first one is asked when this thread is to get it. There may be very many. */
+  readonly announced: Set<AnnouncedShare>;
   /** Who has been asked. */
   asked: AnnouncedShare | undefined;
   /** Shows, while somebody has been asked, that no task holds this thread up. */
@@ -122,7 +122,7 @@ export class ThreadShares {
       this.#pending.set(hash, pending);
       this.#options.tell({ kind: "share", notice: "want", hash, bytes, use: pending.use });
     }
-    if (!pending.announced.includes(announced)) pending.announced.push(announced);
+    pending.announced.add(announced);
     return pending.promise;
   }
 
@@ -135,7 +135,7 @@ export class ThreadShares {
       this.#options.dropped();
     } else if (order.order === "fetch") this.#fetch(hash, pending);
     else if (pending !== undefined) {
-      const inner = pending.announced[0]?.inner ?? [];
+      const inner = firstOf(pending)?.inner ?? [];
       this.#arrived(
         hash,
         SharedContent.adopt(order.kept.payload, { hash, inner }, storedAs(order.kept.file)),
@@ -190,14 +190,16 @@ export class ThreadShares {
 
   /** A session is over: nothing more comes from it. */
   closed(session: ShareSession): void {
-    for (const { announced } of this.#pending.values()) {
-      const theirs = announced.filter((each) => each.session === session);
-      for (const each of theirs) this.#withdraw(each, "its caller is gone");
+    for (const [hash, pending] of this.#pending) {
+      const { announced, asked } = pending;
+      const before = announced.size;
+      for (const each of announced) if (each.session === session) announced.delete(each);
+      if (announced.size < before) this.#left(hash, pending, asked?.session === session, "its caller is gone");
     }
   }
 
   #fetch(hash: string, pending: PendingShare | undefined): void {
-    const first = pending?.announced[0];
+    const first = firstOf(pending);
     if (pending === undefined || first === undefined) {
       this.#options.tell({ kind: "share", notice: "failed", hash });
       return;
@@ -226,21 +228,24 @@ export class ThreadShares {
 
   #withdraw(announced: AnnouncedShare, reason: string): void {
     const pending = this.#pending.get(announced.hash);
-    if (pending?.announced.includes(announced) === true) this.#fails(announced.hash, pending, announced, reason);
+    if (pending?.announced.has(announced) === true) this.#fails(announced.hash, pending, announced, reason);
   }
 
   /** One who has announced the value does not have it. The next one is asked, if there is one. */
   #fails(hash: string, pending: PendingShare, announced: AnnouncedShare, reason: string): void {
-    pending.announced.splice(pending.announced.indexOf(announced), 1);
-    const wasAsked = pending.asked === announced;
+    pending.announced.delete(announced);
+    this.#left(hash, pending, pending.asked === announced, reason);
+  }
+
+  /** Fewer can send the value. `wasAsked`: the one that was asked for it cannot. */
+  #left(hash: string, pending: PendingShare, wasAsked: boolean, reason: string): void {
     if (wasAsked) pending.asked = undefined;
-    if (pending.announced.length === 0) {
+    if (pending.announced.size === 0) {
       this.#pending.delete(hash);
       clearInterval(pending.pulse);
       pending.reject(unusable(reason));
     }
-    if (!wasAsked) return;
-    this.#fetch(hash, this.#pending.get(hash));
+    if (wasAsked) this.#fetch(hash, this.#pending.get(hash));
   }
 
   #tooLarge(bytes: number): SerializationError {
@@ -260,7 +265,11 @@ function makePending(): PendingShare {
   const { promise, resolve, reject } = withResolvers();
   // Whoever waits for it gets the failure. Perhaps nobody does.
   promise.catch(() => undefined);
-  return { announced: [], asked: undefined, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+  return { announced: new Set(), asked: undefined, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+}
+
+function firstOf(pending: PendingShare | undefined): AnnouncedShare | undefined {
+  return pending?.announced.values().next().value;
 }
 
 /** Shows that a thread is about to get a value, for `more` milliseconds ahead. */
