@@ -13,6 +13,9 @@ const LEAST_BYTES_PER_MS = 20_000;
 /** How often a thread shows that no task holds it up while it waits for a value, in milliseconds. */
 const PULSE_MS = 250;
 
+/** How long a caller that was asked for a value may keep others waiting that have it, too, in milliseconds. */
+const ANSWER_MS = 5000;
+
 /** A session, as far as it sends shared values. */
 export interface ShareSession {
   /** Asks its caller for a value. */
@@ -54,8 +57,10 @@ export class AnnouncedShare implements AnnouncedValue {
 interface PendingShare {
   /** Who can send it; the first one is asked when this thread is to get it. There may be very many. */
   readonly announced: Set<AnnouncedShare>;
-  /** Who has been asked. */
-  asked: AnnouncedShare | undefined;
+  /** Who has been asked, by their sessions; empty unless this thread is to get it. */
+  readonly asked: Map<ShareSession, AnnouncedShare>;
+  /** When somebody was asked first. */
+  askedAt: number;
   /** Shows, while somebody has been asked, that no task holds this thread up. */
   pulse: NodeJS.Timeout | undefined;
   readonly use: SharedArrayBuffer;
@@ -149,8 +154,8 @@ export class ThreadShares {
     if (!(announced instanceof AnnouncedShare)) throw new MalformedFrame("a shared value was sent and never announced");
     const { hash, bytes, inner } = announced;
     const pending = this.#pending.get(hash);
-    // Another thread may have been quicker.
-    if (pending?.asked !== announced) return;
+    // Another thread or another caller may have been quicker.
+    if (pending?.asked.get(announced.session) !== announced) return;
     if (answer === "missing") {
       this.#fails(hash, pending, announced, "its owner has disposed of it or lost it");
       return;
@@ -194,7 +199,7 @@ export class ThreadShares {
       const { announced, asked } = pending;
       const before = announced.size;
       for (const each of announced) if (each.session === session) announced.delete(each);
-      if (announced.size < before) this.#left(hash, pending, asked?.session === session, "its caller is gone");
+      if (announced.size < before) this.#left(hash, pending, asked.delete(session), "its caller is gone");
     }
   }
 
@@ -204,10 +209,17 @@ export class ThreadShares {
       this.#options.tell({ kind: "share", notice: "failed", hash });
       return;
     }
-    pending.asked = first;
+    pending.askedAt = performance.now();
     beat(pending);
-    pending.pulse ??= setInterval(() => beat(pending), PULSE_MS).unref();
-    first.session.wantShared(first.number, false);
+    pending.pulse ??= setInterval(() => this.#wait(pending), PULSE_MS).unref();
+    ask(pending, first);
+  }
+
+  #wait(pending: PendingShare): void {
+    beat(pending);
+    if (performance.now() - pending.askedAt < ANSWER_MS) return;
+    // A caller that is frozen, or wants to do harm, does not keep it from those who can have it from somebody else.
+    for (const announced of pending.announced) if (!pending.asked.has(announced.session)) ask(pending, announced);
   }
 
   #arrived(hash: string, content: SharedContent, kept: KeptShare): void {
@@ -234,18 +246,18 @@ export class ThreadShares {
   /** One who has announced the value does not have it. The next one is asked, if there is one. */
   #fails(hash: string, pending: PendingShare, announced: AnnouncedShare, reason: string): void {
     pending.announced.delete(announced);
-    this.#left(hash, pending, pending.asked === announced, reason);
+    const wasAsked = pending.asked.get(announced.session) === announced && pending.asked.delete(announced.session);
+    this.#left(hash, pending, wasAsked, reason);
   }
 
-  /** Fewer can send the value. `wasAsked`: the one that was asked for it cannot. */
+  /** Fewer can send the value. `wasAsked`: one that was asked for it cannot. */
   #left(hash: string, pending: PendingShare, wasAsked: boolean, reason: string): void {
-    if (wasAsked) pending.asked = undefined;
     if (pending.announced.size === 0) {
       this.#pending.delete(hash);
       clearInterval(pending.pulse);
       pending.reject(unusable(reason));
     }
-    if (wasAsked) this.#fetch(hash, this.#pending.get(hash));
+    if (wasAsked && pending.asked.size === 0) this.#fetch(hash, this.#pending.get(hash));
   }
 
   #tooLarge(bytes: number): SerializationError {
@@ -265,7 +277,13 @@ function makePending(): PendingShare {
   const { promise, resolve, reject } = withResolvers();
   // Whoever waits for it gets the failure. Perhaps nobody does.
   promise.catch(() => undefined);
-  return { announced: new Set(), asked: undefined, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+  const [announced, asked] = [new Set<AnnouncedShare>(), new Map<ShareSession, AnnouncedShare>()];
+  return { announced, asked, askedAt: 0, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+}
+
+function ask(pending: PendingShare, announced: AnnouncedShare): void {
+  pending.asked.set(announced.session, announced);
+  announced.session.wantShared(announced.number, false);
 }
 
 function firstOf(pending: PendingShare | undefined): AnnouncedShare | undefined {
