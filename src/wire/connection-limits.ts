@@ -21,6 +21,11 @@ export interface ConnectionLimits {
   readonly maxAnnouncements?: number;
   /** Bytes of those. Default: 256 MiB. */
   readonly maxAnnouncedBytes?: number;
+  /**
+   * Bytes of arguments, and of values for generators, of tasks that wait for code, shared values or their turn, not counting
+   * those of the task with the most. Default: 256 MiB.
+   */
+  readonly maxWaitingBytes?: number;
   /** Steps and aborted signals that came before the generator or the task that they are for. Default: 10,000. */
   readonly maxEarlyFrames?: number;
   /** Steps that one generator may be allowed in advance. Default: 1,000,000. */
@@ -48,6 +53,7 @@ export const DEFAULT_LIMITS: CompleteLimits = Object.freeze({
   maxUnfinishedPayloads: 1024,
   maxAnnouncements: 100_000,
   maxAnnouncedBytes: 256 * MIB,
+  maxWaitingBytes: 256 * MIB,
   maxEarlyFrames: 10_000,
   maxCredit: 1_000_000,
 });

@@ -60,6 +60,7 @@ export const LIMIT_CHECKS: Readonly<Record<keyof WorkerLimits, Check>> = {
   unfinishedTimeout: must.duration,
   maxAnnouncements: must.limit(1),
   maxAnnouncedBytes: must.limit(1),
+  maxWaitingBytes: must.limit(1),
   maxEarlyFrames: must.limit(1),
   maxCredit: must.limit(1),
   maxConnections: must.limit(1),

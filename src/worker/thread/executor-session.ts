@@ -125,6 +125,8 @@ export class ExecutorSession implements ShareSession {
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
   readonly #touched: () => void;
+  /** Bytes of what its tasks have not used. */
+  #waitingBytes = 0;
   #announcements = 0;
   #announcedBytes = 0;
   /** Tasks started since the last message. The caller is told of those that still run when the next one goes out. */
@@ -287,6 +289,22 @@ export class ExecutorSession implements ShareSession {
     if (++this.#earlyFrames > maxEarlyFrames) {
       throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps and aborts before what they are for");
     }
+  }
+
+  /** Counts bytes that a task came with, or was sent, and cannot use yet. Throws `LimitExceeded`. */
+  addWaiting(bytes: number): void {
+    this.#waitingBytes += bytes;
+    const { maxWaitingBytes } = this.limits;
+    if (this.#waitingBytes <= maxWaitingBytes) return;
+    let largest = 0;
+    for (const { waiting } of this.tasks.list()) largest = Math.max(largest, waiting);
+    if (this.#waitingBytes - largest <= maxWaitingBytes) return;
+    throw new LimitExceeded("maxWaitingBytes", maxWaitingBytes, "bytes of tasks and steps that cannot be run yet");
+  }
+
+  /** A task has used them, or never will. */
+  dropWaiting(bytes: number): void {
+    this.#waitingBytes -= bytes;
   }
 
   /** Steps that waited for their generator have been taken. */

@@ -50,6 +50,8 @@ export class RunningTask implements TaskRecord {
   /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
   #signals: ReadonlyMap<number, AbortController> | undefined;
   #abortedEarly: AbortedSignal[] | undefined;
+  /** Bytes of what it came with, or was sent since, that it has not used. */
+  #waiting = 0;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
 
@@ -71,6 +73,29 @@ export class RunningTask implements TaskRecord {
     this.caller = caller;
     this.key = key;
     this.deadline = timeout > 0 ? Date.now() + timeout : undefined;
+  }
+
+  /** Something of it, or for it, has to wait. Throws `LimitExceeded` when too much does. */
+  wait(bytes: number): void {
+    this.#waiting += bytes;
+    this.session.addWaiting(bytes);
+  }
+
+  /** That is over. */
+  waited(bytes: number): void {
+    const left = Math.min(bytes, this.#waiting);
+    this.#waiting -= left;
+    this.session.dropWaiting(left);
+  }
+
+  /** How much the names take that came with it. */
+  get nameBytes(): number {
+    return (this.caller?.length ?? 0) + (this.key?.length ?? 0);
+  }
+
+  /** Bytes of what waits. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
   get id(): string {
@@ -136,6 +161,7 @@ export class RunningTask implements TaskRecord {
   dropEarly(): void {
     this.takeEarlySteps();
     this.#takeEarlyAborts();
+    if (this.#waiting > 0) this.waited(this.#waiting);
   }
 
   #takeEarlyAborts(): readonly AbortedSignal[] {
