@@ -1,5 +1,5 @@
 /** Greed with what has to wait: for shared values that never come, or for a generator that does not come to it. */
-import { frame, mb, needs, pause, repeated, share as announced, task, text } from "./greedy-caller.mjs";
+import { share as announced, frame, mb, needs, pause, repeated, task, text } from "./greedy-caller.mjs";
 import { contentHash } from "./mutate.mjs";
 import { bytesField, integerField, varint } from "./protobuf.mjs";
 

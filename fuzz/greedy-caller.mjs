@@ -61,7 +61,8 @@ export const task = (id, name, args, ...more) =>
     ...more,
   );
 export const credit = (id, steps) => frame("credit", integerField(1, id), integerField(2, steps));
-export const chunk = (id, data, total) => frame("chunk", integerField(1, id), bytesField(2, data), integerField(3, total));
+export const chunk = (id, data, total) =>
+  frame("chunk", integerField(1, id), bytesField(2, data), integerField(3, total));
 export const abort = (id) => frame("abort", integerField(1, id), integerField(5, 1));
 export const dependency = (number, data) => {
   const bytes = JSON.stringify(data);

@@ -88,6 +88,7 @@ export class RequestSender {
       task.isWritten = true;
       if (task.isInTransfer) this.#transferred(task);
       else this.#window.sent(1);
+      if (!("file" in place)) this.#window.load(task, args.length);
       if (call.stream !== undefined) {
         writeCredit(writer, id, 1 + (prefetch ?? 0));
         call.stream.opened();

@@ -194,6 +194,7 @@ export class Session implements TaskSession {
     this.#outcomes.payloads.dropChunks(task.id);
     this.#sender.cancel(task, reason);
     if (unstarted) this.window.started(1);
+    this.window.unload(task);
     // A worker answers every task that it was sent. It never saw one whose arguments were still on their way.
     if (!task.isWritten) this.#release(task);
     this.#progressLater();
@@ -304,7 +305,8 @@ export class Session implements TaskSession {
       return;
     }
     this.#state = "open";
-    if (welcome.sharesFiles) {
+    // A worker that was offered none may say so, too.
+    if (welcome.sharesFiles && this.#address.startsWith("unix:")) {
       this.#outbox.store = payloadFiles;
       this.#outcomes.payloads.store = payloadFiles;
     }
@@ -318,6 +320,7 @@ export class Session implements TaskSession {
   #started(task: SentTask | undefined): number {
     if (task === undefined || task.state !== "sent") return 0;
     task.state = "started";
+    this.window.unload(task);
     task.call?.start();
     return 1;
   }
@@ -383,6 +386,7 @@ export class Session implements TaskSession {
     task.call?.leave();
     task.call = undefined;
     task.state = "free";
+    this.window.unload(task);
     this.#freeTasks.push(task);
     if (task.isResting) this.#resting--;
     task.isResting = false;

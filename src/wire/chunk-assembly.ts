@@ -120,7 +120,9 @@ export class ChunkAssembly {
       throw new MalformedFrame(`payload ${id} of ${total} bytes is not between 1 and ${constants.MAX_LENGTH}`);
     }
     const { maxUnfinishedPayloads, maxUnfinishedBytes } = this.#limits;
-    if (total > maxUnfinishedBytes) throw tooMuchUnfinished(maxUnfinishedBytes);
+    if (total > maxUnfinishedBytes) {
+      throw new LimitExceeded("maxUnfinishedBytes", maxUnfinishedBytes, `bytes in one payload: it has ${total}`);
+    }
     if (this.#open.size >= maxUnfinishedPayloads) {
       throw new LimitExceeded("maxUnfinishedPayloads", maxUnfinishedPayloads, "payloads of which pieces are missing");
     }

@@ -23,7 +23,7 @@ export interface ConnectionLimits {
   readonly maxAnnouncedBytes?: number;
   /**
    * Bytes of arguments, and of values for generators, of tasks that wait for code, shared values or their turn, not counting
-   * those of the task with the most. Default: 256 MiB.
+   * the largest one. Default: 256 MiB.
    */
   readonly maxWaitingBytes?: number;
   /** Steps and aborted signals that came before the generator or the task that they are for. Default: 10,000. */

@@ -68,7 +68,9 @@ describe("received dependencies", () => {
       new MalformedFrame("dependency 1 has another content than its hash says"),
     );
     expect(() => received.add(dependencyFrame(1, '{"kind":"module"}', "h"))).toThrow(MalformedFrame);
-    expect(() => received.add(dependencyFrame(1, "{", "h"))).toThrow(new MalformedFrame("a dependency is not readable"));
+    expect(() => received.add(dependencyFrame(1, "{", "h"))).toThrow(
+      new MalformedFrame("a dependency is not readable"),
+    );
   });
 
   test("are not read before they are needed, however large, and fail those who need what cannot be read", async () => {

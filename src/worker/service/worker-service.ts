@@ -287,7 +287,8 @@ export class WorkerService {
     }
     const session: ServedSession = { number: ++this.#lastSession, stream, lane, oneKind, unreported: 0 };
     this.#sessions.set(session.number, session);
-    const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
+    // Whoever can enter the directory of the socket can enter that of the files. Others know the name of the realm, too.
+    const sharesFiles = stream.peer === "unix:" && fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
     const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
     lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, oneKind, peer });

@@ -54,6 +54,8 @@ const NONE: readonly number[] = Object.freeze([]);
 
 /** A pool as a session announces it. */
 export interface AnnouncedPool {
+  /** The fingerprint of the certificate of whoever announces it; nothing without one. */
+  readonly announcer: string | undefined;
   /** Its members, or those that changed, encoded. */
   readonly description: Uint8Array;
   /** Makes the balancer of the pool; undefined for the default one. */
@@ -192,7 +194,7 @@ export class ExecutorSession implements ShareSession {
             await this.received.ready(needs);
             return this.decoder.decode(encoded);
           };
-    const pool = open({ description, balancer }, known);
+    const pool = open({ announcer: this.peer?.fingerprint, description, balancer }, known);
     this.pools.set(number, pool);
     // Of a pool that changes all the time only what is kept counts.
     const before = this.#poolBytes.get(number) ?? { all: 0, balancer: encoded?.length ?? 0 };
@@ -297,7 +299,7 @@ export class ExecutorSession implements ShareSession {
     const { maxWaitingBytes } = this.limits;
     if (this.#waitingBytes <= maxWaitingBytes) return;
     let largest = 0;
-    for (const { waiting } of this.tasks.list()) largest = Math.max(largest, waiting);
+    for (const { largestWaiting } of this.tasks.list()) largest = Math.max(largest, largestWaiting);
     if (this.#waitingBytes - largest <= maxWaitingBytes) return;
     throw new LimitExceeded("maxWaitingBytes", maxWaitingBytes, "bytes of tasks and steps that cannot be run yet");
   }

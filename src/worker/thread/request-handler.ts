@@ -18,8 +18,8 @@ import {
   TaskField,
 } from "../../wire/index.ts";
 import type { AnnouncedPool, ExecutorSession, SessionPool } from "./executor-session.ts";
-import { EarlySteps, type GeneratorRun } from "./routines/index.ts";
 import { ReadyTask } from "./ready-task.ts";
+import { EarlySteps, type GeneratorRun } from "./routines/index.ts";
 import { RunningTask } from "./running-task.ts";
 import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import type { TaskRunner } from "./task-runner.ts";
