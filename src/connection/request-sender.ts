@@ -90,6 +90,7 @@ export class RequestSender {
       task.message = this.#outbox.nextMessage;
       if (task.isInTransfer) this.#transferred(task);
       else this.#window.sent(1);
+      if (!("file" in place)) this.#window.load(task, args.length);
       if (call.stream !== undefined) {
         writeCredit(writer, id, 1 + (prefetch ?? 0));
         call.stream.opened();

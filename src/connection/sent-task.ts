@@ -34,6 +34,8 @@ export class SentTask implements RemoteTask {
   isInTransfer = false;
   /** It has its place in the window although its arguments are not out. */
   isCounted = false;
+  /** Bytes of its arguments that count in the window. */
+  weight = 0;
   /** It is a stream whose caller has not asked for more. */
   isResting = false;
   readonly #session: TaskSession;

@@ -1,6 +1,5 @@
 import type { Call, EarlyValue, PoolReference, Recipient } from "../call/index.ts";
-import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
-import { processId } from "../functions/index.ts";
+import { RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
 import type { TaskCost } from "../routine/index.ts";
@@ -8,27 +7,22 @@ import {
   type CallerLimits,
   ChunkField,
   DEFAULT_ENCODING,
-  ENCODINGS,
   FrameReader,
-  LANGUAGES,
   LAST_RESPONSE_FIELD,
   LostField,
-  MINIMUM_PROTOCOL_VERSION,
   Outbox,
   OutcomeField,
   PaceField,
-  PROTOCOL_VERSION,
   RejectedField,
   RequestField,
   ResponseField,
   type StepKind,
   WantedField,
   type Welcome,
-  writeHello,
 } from "../wire/index.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
-import { OutcomeDelivery } from "./outcome-delivery.ts";
+import { OutcomeDelivery, remake } from "./outcome-delivery.ts";
 import { PeerTerms } from "./peer-terms.ts";
 import { RequestSender } from "./request-sender.ts";
 import type { SentTask, TaskSession } from "./sent-task.ts";
@@ -107,17 +101,7 @@ export class Session implements TaskSession {
     this.#outbox = new Outbox(this.#stream, PREFIX_BYTES, RequestField.chunk);
     if (maxMessageBytes !== undefined) this.#outbox.limitMessages(maxMessageBytes);
     this.#sender = new RequestSender(this.#outbox, this.window);
-    writeHello(this.#outbox.writer, {
-      version: PROTOCOL_VERSION,
-      minimum: MINIMUM_PROTOCOL_VERSION,
-      // Part of the name of each task, and of the code that comes back from a worker.
-      callerId: processId,
-      lane,
-      fileRealm: address.startsWith("unix:") ? payloadFiles.realm : "",
-      languages: LANGUAGES,
-      encodings: ENCODINGS,
-      takesLane: SessionStream.canTakeLane(address),
-    });
+    this.#terms.greet(this.#outbox.writer, lane);
     this.#outbox.flush();
   }
 
@@ -153,7 +137,7 @@ export class Session implements TaskSession {
   /** The worker cannot have the call. */
   #refuse(task: SentTask, call: Call, refusal: Error): void {
     if (task.call !== call) return;
-    this.#tasks.release(task);
+    this.#release(task);
     if (refusal instanceof RpcError) call.owner?.rejected(call, refusal);
     else call.fail(refusal);
   }
@@ -192,8 +176,9 @@ export class Session implements TaskSession {
     this.#outcomes.payloads.dropChunks(task.id);
     this.#sender.cancel(task, reason);
     if (unstarted) this.window.started(1);
+    this.window.unload(task);
     // A worker answers every task that it was sent. It never saw one whose arguments were still on their way.
-    if (!task.isWritten) this.#tasks.release(task);
+    if (!task.isWritten) this.#release(task);
     else if (this.#stream.isDirect) this.#unwanted.add(task);
     this.#progressLater();
   }
@@ -303,7 +288,8 @@ export class Session implements TaskSession {
       this.#shut(error);
       return;
     }
-    if (welcome.sharesFiles) {
+    // A worker that was offered none may say so, too.
+    if (welcome.sharesFiles && this.#address.startsWith("unix:")) {
       this.#outbox.store = payloadFiles;
       this.#outcomes.payloads.store = payloadFiles;
     }
@@ -321,6 +307,7 @@ export class Session implements TaskSession {
   #started(task: SentTask | undefined): number {
     if (task === undefined || task.state !== "sent") return 0;
     task.state = "started";
+    this.window.unload(task);
     task.call?.start();
     return 1;
   }
@@ -334,7 +321,7 @@ export class Session implements TaskSession {
     if (kind !== ResponseField.yielded) {
       const cost = call?.route.cost;
       if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + 1);
-      this.#tasks.release(task);
+      this.#release(task);
     }
     if (call !== undefined) this.#outcomes.take(frame, kind, id, call);
     else this.#outcomes.drop(frame, id);
@@ -346,10 +333,11 @@ export class Session implements TaskSession {
     if (task === undefined) return 0;
     const counts = task.state === "sent" ? 1 : 0;
     const { call } = task;
-    this.#tasks.release(task);
+    this.#release(task);
     if (call === undefined) return counts;
     if (frame.has(RejectedField.codeWanted)) {
-      this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));
+      const hashes = frame.text(RejectedField.codeWanted).split(" ");
+      remake(call, hashes, frame.text(RejectedField.message), this.#address);
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
       call.owner?.rejected(call, errorForStatus(status as GrpcStatus, this.#address));
@@ -357,19 +345,10 @@ export class Session implements TaskSession {
     return counts;
   }
 
-  #codeWanted(call: Call, hashes: readonly string[], message: string): void {
-    const { args } = call;
-    let remade = false;
-    try {
-      remade = call.remake?.(hashes, message) === true;
-    } catch (error) {
-      call.fail(error);
-      return;
-    } finally {
-      if (!remade || call.args !== args) args.drop();
-    }
-    if (remade) call.owner?.remade(call);
-    else call.fail(new CodeUnavailable(`worker ${this.#address}: ${message}`));
+  /** The worker has said its last word on a task. */
+  #release(task: SentTask): void {
+    this.window.unload(task);
+    this.#tasks.release(task);
   }
 
   #ended(status: GrpcStatus, isWhole: boolean): void {

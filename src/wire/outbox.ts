@@ -1,5 +1,6 @@
 import { copyPayload, type EncodedValue, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
+import { BulkQueue } from "./bulk-queue.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
 import { splitMessage } from "./split-message.ts";
@@ -19,13 +20,6 @@ export interface MessageSink {
   send(message: Buffer): boolean;
 }
 
-interface Bulk {
-  readonly id: number;
-  readonly payload: EncodedValue;
-  offset: number;
-  readonly finish: () => void;
-}
-
 /**
  * The sending half of a session: collects frames into batches, sends a batch when its time has come, and cuts large
  * payloads into chunks that give way to everything else.
@@ -41,7 +35,7 @@ export class Outbox {
   #chunkBytes = CHUNK_BYTES;
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
-  readonly #bulks: Bulk[] = [];
+  readonly #bulks = new BulkQueue();
   /** What waits behind a payload in chunks, by id: frames of one id keep their order. */
   readonly #behind = new Map<number, (() => void)[]>();
   #writable = true;
@@ -94,17 +88,12 @@ export class Outbox {
 
   /** Nothing waits to be sent. */
   get isEmpty(): boolean {
-    return this.writer.size === 0 && this.#bulks.length === 0;
+    return this.writer.size === 0 && this.#bulks.size === 0;
   }
 
   /** Bytes that wait to be sent in chunks, without the largest payload among them. */
   get queuedBytes(): number {
-    let [sum, largest] = [0, 0];
-    for (const { payload, offset } of this.#bulks) {
-      sum += payload.length - offset;
-      largest = Math.max(largest, payload.length - offset);
-    }
-    return sum - largest;
+    return this.#bulks.queuedBytes;
   }
 
   /** Sends the batch now. */
@@ -166,7 +155,7 @@ export class Outbox {
   #cut(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
     const total = payload.length;
     this.#behind.set(id, []);
-    this.#bulks.push({
+    this.#bulks.add({
       id,
       payload,
       offset: 0,
@@ -181,8 +170,7 @@ export class Outbox {
   /** Forgets the chunks of a payload that nobody wants any more, and what waits behind them. */
   abandon(id: number): void {
     this.#behind.delete(id);
-    const index = this.#bulks.findIndex((bulk) => bulk.id === id);
-    if (index >= 0) this.#bulks.splice(index, 1);
+    this.#bulks.remove(id);
   }
 
   /** The sink has room again. */
@@ -193,7 +181,7 @@ export class Outbox {
 
   close(): void {
     this.#closed = true;
-    this.#bulks.length = 0;
+    this.#bulks.clear();
     this.#behind.clear();
   }
 
@@ -211,7 +199,7 @@ export class Outbox {
   }
 
   #startPump(): void {
-    if (this.#pumping || this.#bulks.length === 0 || this.#closed) return;
+    if (this.#pumping || this.#bulks.size === 0 || this.#closed) return;
     this.#pumping = true;
     setImmediate(() => {
       this.#pumping = false;
@@ -222,7 +210,7 @@ export class Outbox {
   /** One chunk of each payload in turn, so that a huge one does not hold up the others. */
   #pump(): void {
     while (this.#writable && !this.#closed) {
-      const bulk = this.#bulks.shift();
+      const bulk = this.#bulks.take();
       if (bulk === undefined) return;
       const { payload, offset } = bulk;
       const until = Math.min(offset + this.#chunkBytes, payload.length);
@@ -236,7 +224,7 @@ export class Outbox {
       ]);
       bulk.offset += chunk.length;
       if (bulk.offset === bulk.payload.length) bulk.finish();
-      else this.#bulks.push(bulk);
+      else this.#bulks.putBack(bulk);
       this.flush();
     }
   }

@@ -58,7 +58,7 @@ export interface WorkerServiceOptions {
   readonly maxConcurrency: number;
   /** Sessions that one connection may have at once, for each task thread. */
   readonly maxSessions: number;
-  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits" | "laneSocket">;
+  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits" | "unfinished" | "laneSocket">;
   readonly resourceLimits: ResourceLimits | undefined;
   /** What tasks call other workers with; nothing if those use no TLS. */
   readonly credentials: ProcessCredentials | undefined;
@@ -90,6 +90,7 @@ export class WorkerService {
   readonly #health: Health;
   readonly #lanes: TaskLane[] = [];
   readonly #permits: ConcurrencyPermits | undefined;
+  readonly #unfinished: SharedArrayBuffer;
   readonly #shares: ProcessShares;
   readonly #sessions = new Map<number, ServedSession>();
   #state: "starting" | "serving" | "stopping" = "starting";
@@ -109,6 +110,7 @@ export class WorkerService {
     this.#credentials = options.credentials;
     const { maxConcurrency } = options;
     this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
+    this.#unfinished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * laneCount(options));
     const tell = (lane: number, order: ShareOrder): void => this.#lanes[lane]?.tell(order);
     this.#shares = new ProcessShares(options.thread.shareBudget, tell);
     const maxSessions = options.maxSessions * laneCount(options);
@@ -211,7 +213,8 @@ export class WorkerService {
     return new TaskLane(
       (events) => {
         const laneSocket = this.#newLanePath(number);
-        const config = { ...thread, uid, lane: number, permits: this.#permits?.memory, laneSocket };
+        const permits = this.#permits?.memory;
+        const config = { ...thread, uid, lane: number, permits, unfinished: this.#unfinished, laneSocket };
         const started = new TaskThread(config, { resourceLimits }, events);
         if (this.#credentials !== undefined) started.tell({ kind: "credentials", credentials: this.#credentials });
         return started;
@@ -330,7 +333,8 @@ export class WorkerService {
     };
     session.taken[0] = 1;
     this.#sessions.set(session.number, session);
-    const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
+    // Whoever can enter the directory of the socket can enter that of the files. Others know the name of the realm, too.
+    const sharesFiles = stream.peer === "unix:" && fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
     const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
     const path = takesLane ? this.#lanePaths[number] : undefined;

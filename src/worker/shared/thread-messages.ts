@@ -1,8 +1,8 @@
 import type { PeerIdentity } from "../../security/index.ts";
-import type { CompleteLimits } from "../../wire/index.ts";
 import type { ProcessCredentials } from "./control-pipe.ts";
 import type { ShippedValue } from "./hooks.ts";
 import type { ShareNotice, ShareOrder } from "./share-messages.ts";
+import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
@@ -93,11 +93,13 @@ export interface ThreadConfig {
   readonly backpressure?: ShippedValue;
   readonly setup?: ShippedValue;
   /** What callers may take. */
-  readonly limits: CompleteLimits;
+  readonly limits: CompleteWorkerLimits;
   /** The thread's number. */
   readonly lane: number;
   /** The memory of the worker's `ConcurrencyPermits`; nothing if any number of tasks may run at once. */
   readonly permits: SharedArrayBuffer | undefined;
+  /** Where the threads of the worker tell each other how much is unfinished: an integer for each. */
+  readonly unfinished: SharedArrayBuffer;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
   /** Bytes of shared values that the process keeps. */

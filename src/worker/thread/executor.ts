@@ -18,6 +18,7 @@ import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
 import { ThreadShares } from "./thread-shares.ts";
 import { FairInbox, PaceMeter, TaskOccupancy, TaskParking, type TaskParkingOptions } from "./turns/index.ts";
+import type { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
@@ -44,6 +45,8 @@ export interface ExecutorOptions
   readonly hold: (session: number, isHeld: boolean) => void;
   /** What a caller may take; the default limits if nothing is given. */
   readonly limits?: CompleteLimits;
+  /** Watches payloads of which pieces are missing; nobody does if nothing is given. */
+  readonly unfinished?: UnfinishedPayloads;
   /** Bytes of shared values that the process keeps. Default: no limit. */
   readonly shareBudget?: number;
   /** Tells the gRPC thread what became of a shared value. */
@@ -144,7 +147,7 @@ export class Executor {
       if (this.#finishing.size > 0) this.#reportIfFinished(opened);
       return isWritable;
     };
-    const opened = new ExecutorSession({
+    const opened: ExecutorSession = new ExecutorSession({
       number: session,
       callerId,
       store,
@@ -153,6 +156,10 @@ export class Executor {
       oneKind,
       ...(taken === undefined ? {} : { taken }),
       limits: this.#options.limits,
+      unfinished: this.#options.unfinished?.of({
+        isBehind: () => opened.inbox.messages.length > 0,
+        expel: (reason) => this.#expel(opened, reason),
+      }),
       shares: this.shares,
       touched: (session) => this.#touch(session),
       relieved: () => this.#relieved(opened),
@@ -274,7 +281,12 @@ export class Executor {
   #stalled(session: ExecutorSession): void {
     const { maxUnreadBytes, stallTimeout } = session.limits;
     const reason = `nothing was read for ${stallTimeout} ms while more than ${maxUnreadBytes} bytes waited to be read`;
-    this.#options.exhausted(session.number, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
+    this.#expel(session, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
+  }
+
+  /** A caller took more than it may. */
+  #expel(session: ExecutorSession, reason: string): void {
+    this.#options.exhausted(session.number, reason);
     this.close(session.number);
   }
 

@@ -31,6 +31,7 @@ import { Executor } from "./executor.ts";
 import { IntrinsicGuard } from "./intrinsic-guard.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { separateLines } from "./task-lines.ts";
+import { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 /** How long a thread polls for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
@@ -90,6 +91,7 @@ const executor = new Executor({
   },
   isSound,
   limits: config.limits,
+  unfinished: new UnfinishedPayloads({ memory: config.unfinished, lane: config.lane, ...config.limits }),
   shareBudget: config.shareBudget,
   share: tell,
   drained: () => tell({ kind: "drained" }),
