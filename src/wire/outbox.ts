@@ -91,6 +91,11 @@ export class Outbox {
     return this.writer.size === 0 && this.#bulks.size === 0;
   }
 
+  /** Whether payloads wait to be sent in chunks. */
+  get hasPayloads(): boolean {
+    return this.#bulks.size > 0;
+  }
+
   /** Bytes that wait to be sent in chunks, without the largest payload among them. */
   get queuedBytes(): number {
     return this.#bulks.queuedBytes;

@@ -145,6 +145,7 @@ export class Executor {
     const send = (message: Buffer): boolean => {
       const isWritable = sink.send(message);
       if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+      if (this.#state === "stopping") this.#reportIfDrained();
       return isWritable;
     };
     const opened: ExecutorSession = new ExecutorSession({
@@ -303,9 +304,13 @@ export class Executor {
     }
   }
 
-  /** To be called wherever the last task may have gone, also one that waited and was never run. */
+  /**
+   * To be called wherever the last task may have gone, also one that waited and was never run, and where the last piece of a
+   * result may have: a caller that does not get all of it would take the task for one that was not run.
+   */
   #reportIfDrained(): void {
     if (this.#state !== "stopping" || this.runner.live + this.runner.waiting + this.#last.size > 0) return;
+    for (const { outbox } of this.#sessions.values()) if (outbox.hasPayloads) return;
     this.#state = "drained";
     this.#flush();
     this.#options.drained();
