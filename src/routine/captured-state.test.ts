@@ -65,9 +65,24 @@ describe("isMutable", () => {
     const inner = () => limit + frozen.limit;
     expect(isConstant(() => 1)).toBe(true);
     expect(isConstant(() => inner() + limit)).toBe(true);
-    expect(isConstant(() => list.length)).toBe(false);
-    expect(isConstant(() => () => list.length)).toBe(false);
+    expect(isConstant(() => list.push(1))).toBe(false);
+    expect(isConstant(() => () => list.push(1))).toBe(false);
     expect(isConstant(() => ++count)).toBe(false);
+  });
+
+  it("not data that all code only reads", () => {
+    const settings = { scale: 2, nested: { most: 5 } };
+    const reader = () => settings.nested.most;
+    const writer = () => {
+      settings.nested.most = 1;
+    };
+    expect(isConstant(() => settings.scale + reader())).toBe(true);
+    expect(isConstant(() => [settings.scale, writer()])).toBe(false);
+    expect(isConstant(() => [reader(), writer()])).toBe(false);
+    expect(isConstant(() => [writer(), reader()])).toBe(false);
+    const holder = { settings };
+    expect(isConstant(() => [reader(), holder])).toBe(false);
+    expect(isConstant(() => [holder, reader()])).toBe(false);
   });
 
   it("functions that refer to each other", () => {
@@ -80,7 +95,8 @@ describe("isMutable", () => {
   it("routines by what they are made of", () => {
     const state = { calls: 0 };
     expect(isConstant(routine(async () => 1))).toBe(true);
-    expect(isConstant(routine(async () => state.calls))).toBe(false);
+    expect(isConstant(routine(async () => state.calls))).toBe(true);
+    expect(isConstant(routine(async () => state.calls++))).toBe(false);
   });
 
   it("frozen cycles", () => {

@@ -52,6 +52,8 @@ class StateWalk {
   isOpaque = false;
   readonly #policy: ShippingPolicy;
   readonly #seen = new Set<object>();
+  /** What was visited as data that is only read. */
+  readonly #data = new Set<object>();
   readonly #waiting: (() => void)[] = [];
   /** Cells of variables that are read where they are, and that no code assigns to that travels. */
   readonly #settledCells = new Set<object>();
@@ -88,14 +90,17 @@ class StateWalk {
   }
 
   #lookAtFunction(fn: object, policy: ShippingPolicy): void {
-    const { way, early, parts, cells, variables, assigns, mayBeAltered } = functionState(fn, policy);
+    const { way, early, parts, cells, variables, assigns, readOnly, mayBeAltered } = functionState(fn, policy);
     for (const part of early) this.visit(part);
     if (way === "reference") return;
     if (mayBeAltered || assigns) this.isMutable = true;
     if (!assigns) for (const cell of cells) this.#settledCells.add(cell);
     if (variables === undefined) this.isOpaque = true;
     for (const { read, value } of variables ?? []) this.checks.push(() => Object.is(read(), value));
-    for (const part of parts) this.visit(part);
+    for (const [place, part] of parts.entries()) {
+      if (readOnly.has(place)) this.#visitData(part instanceof Cell ? part.v : part);
+      else this.visit(part);
+    }
     this.#watchFunction(fn);
     const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
     if (typeof prototype === "object" && prototype !== null) this.#watchFunction(prototype);
@@ -107,6 +112,14 @@ class StateWalk {
     if (isUsual && !(typeof object === "function" && isClass(object))) {
       this.checks.push(() => Object.keys(object).length === 0);
     } else this.#watchProperties(object);
+  }
+
+  /** Looks through plain data that the code only reads. Other code may lead to it as well; that visits it once more. */
+  #visitData(value: unknown): void {
+    if (typeof value !== "object" || value === null || this.#seen.has(value) || this.#data.has(value)) return;
+    this.#data.add(value);
+    this.#watchProperties(value);
+    for (const key of Reflect.ownKeys(value)) this.#visitData(Reflect.get(value, key));
   }
 
   #lookAtCell(cell: Cell): void {

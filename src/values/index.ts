@@ -1,5 +1,3 @@
-import "./weigh.ts";
-
 export {
   copyPayload,
   type EncodedValue,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
 import { contentHash } from "../../src/functions/index.ts";
+import { encode } from "../../src/values/index.ts";
 import { announce, task } from "../support/announce.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
@@ -39,6 +40,26 @@ const stuck = async function* (): AsyncGenerator<number> {
   yield 1;
 };
 
+const idle = function* (): Generator<number> {
+  for (;;) yield 1;
+};
+
+/** A shared value of which there is nothing but the announcement. */
+const SHARE_NUMBER = 99;
+const SHARE = request({
+  dependencies: [
+    {
+      number: SHARE_NUMBER,
+      hash: contentHash("something"),
+      data: Buffer.from(JSON.stringify({ kind: "shared", bytes: 1000, inner: [] })),
+    },
+  ],
+});
+const waiting = (id: number) => ({ id, route: 1, needs: [SHARE_NUMBER], sequence: BigInt(id + 1) });
+const NO_ARGUMENTS = Buffer.from(encode([]));
+const LARGE_VALUE = Buffer.from(encode("x".repeat(100_000)));
+const NAME = "n".repeat(100_000);
+
 /** A description of 100 kB of a pool. */
 function largePool(i: number): Buffer {
   const json = { id: `${i} ${"x".repeat(100_000)}`, version: 1, isComplete: true, members: [], removed: [] };
@@ -66,8 +87,74 @@ describe("a caller that takes more than it may loses its connection, with the re
       "bytes of payloads that are never finished",
       { maxUnfinishedBytes: 3_000_000 },
       (session) =>
-        session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
+        session.pour(100, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(100_000), total: 2_000_000n }] })),
       "more than 3000000 bytes of payloads",
+    ],
+    [
+      "a payload that is too large",
+      { maxUnfinishedBytes: 3_000_000 },
+      (session) => session.pour(1, () => request({ chunks: [{ id: 1, data: Buffer.alloc(1), total: 3_000_001n }] })),
+      "more than 3000000 bytes in one payload: it has 3000001 (limits.maxUnfinishedBytes)",
+    ],
+    [
+      "tasks that wait for a shared value which does not come",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce((x: unknown) => x));
+        session.send(SHARE);
+        await session.pour(20, (i) => request({ tasks: [{ ...waiting(i), args: Buffer.alloc(100_000) }] }));
+      },
+      "more than 1000000 bytes of tasks and steps that cannot be run yet (limits.maxWaitingBytes)",
+    ],
+    [
+      "steps that wait for a shared value which does not come",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce(idle));
+        session.send(SHARE);
+        session.send(task(0, []));
+        await session.pour(20, () =>
+          request({ steps: [{ id: 0, kind: 1, needs: [SHARE_NUMBER], value: Buffer.alloc(100_000) }] }),
+        );
+      },
+      "more than 1000000 bytes of tasks and steps",
+    ],
+    [
+      "steps that a generator does not come to, by their bytes",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce(stuck));
+        session.send(task(0, []));
+        session.send(task(1, []));
+        await session.pour(40, (i) => request({ steps: [{ id: i % 2, kind: 1, value: LARGE_VALUE }] }));
+      },
+      "more than 1000000 bytes of tasks and steps",
+    ],
+    [
+      "names of tasks that do not end",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce(never));
+        await session.pour(20, (i) =>
+          request({ tasks: [{ id: i, route: 1, sequence: 1n, caller: NAME, key: NAME, args: NO_ARGUMENTS }] }),
+        );
+      },
+      "more than 1000000 bytes of tasks and steps",
+    ],
+    [
+      "bytes of payloads that are never finished, of all callers together",
+      { maxUnfinishedTotal: 3_000_000 },
+      (session) =>
+        session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
+      "more than 3000000 bytes of payloads of which pieces are missing, of all callers together",
+    ],
+    [
+      "time between the pieces of a payload",
+      { unfinishedTimeout: 100 },
+      async (session) => {
+        session.send(request({ chunks: [{ id: 1, data: Buffer.alloc(10), total: 1_000_000n }] }));
+      },
+      "no piece of a payload came for 100 ms",
     ],
     [
       "routines",
@@ -113,6 +200,16 @@ describe("a caller that takes more than it may loses its connection, with the re
         session.send(announce(stuck));
         session.send(task(0, []));
         await session.pour(5, () => request({ credits: [{ id: 0, steps: 400 }] }));
+      },
+      "more than 1000 steps of a generator",
+    ],
+    [
+      "credit, by a step that says how many came before it",
+      { maxCredit: 1000 },
+      async (session) => {
+        session.send(announce(idle));
+        session.send(task(0, []));
+        await session.pour(5, () => request({ steps: [{ id: 0, kind: 2, after: 1001 }] }));
       },
       "more than 1000 steps of a generator",
     ],
@@ -190,6 +287,36 @@ describe("a caller that sends much of little", () => {
     session.send(request({ tasks: [{ id: 1, route: 1, needs: Array.from({ length: 10_000 }, () => 1) }] }));
     expect((await session.ended).message).toContain("more dependencies are needed than were sent");
     await expectUnharmed(address);
+  });
+});
+
+test("whoever brings a payload slowly makes room for others when there is none", async () => {
+  const address = await workerWith({ maxUnfinishedTotal: 4_000_000 });
+  using slow = new RawSession(address);
+  slow.read();
+  slow.send(request({ chunks: [{ id: 1, data: Buffer.alloc(3_000_000), total: 900_000_000n }] }));
+  const args = Buffer.from(encode([new Uint8Array(3_000_000)]));
+  const [half, total] = [args.length / 2, BigInt(args.length)];
+  const send = async (): Promise<boolean> => {
+    using quick = new RawSession(address);
+    quick.read();
+    quick.send(announce((bytes: Uint8Array) => `got ${bytes.length} bytes`));
+    quick.send(request({ chunks: [{ id: 1, data: args.subarray(0, half), total }] }));
+    quick.send(request({ chunks: [{ id: 1, data: args.subarray(half) }] }));
+    quick.send(request({ tasks: [{ id: 1, route: 1, chunked: total, sequence: 1n }] }));
+    const served = until(() => quick.received.includes("got 3000000 bytes"), "the task has run").then(() => true);
+    return await Promise.race([served, quick.ended.then(() => false)]);
+  };
+  let isOver = false;
+  void slow.ended.then(() => {
+    isOver = true;
+  });
+  // Until the slow one counts as slow, those who come later are refused.
+  while (!isOver) await send();
+  expect(await send()).toBe(true);
+  expect(await slow.ended).toMatchObject({
+    status: RESOURCE_EXHAUSTED,
+    message: expect.stringContaining("its payload came slowest"),
   });
 });
 

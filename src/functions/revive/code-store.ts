@@ -104,10 +104,8 @@ function sizeOf({ data }: Dependency): number {
 
 /** The code of that hash, compiled. Throws when it was not accepted before, or is no longer kept. */
 export function codeFactory(hash: string): { factory: CodeFactory; dependency: Dependency; data: CodeData } {
-  const code = codes.get(hash);
+  const code = codes.use(hash);
   if (code === undefined) throw new Error(`the code ${hash} is not here: it must be sent again`);
-  codes.delete(hash);
-  codes.set(hash, code);
   code.factory ??= compileCode(code.data, localUrl(code.data));
   return { factory: code.factory, dependency: code.dependency, data: code.data };
 }

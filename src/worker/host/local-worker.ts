@@ -1,5 +1,4 @@
 import { rmSync } from "node:fs";
-import { totalmem } from "node:os";
 import { isSea } from "node:sea";
 import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
@@ -13,7 +12,7 @@ import {
   type WorkerCredentials,
   type WorkerCredentialsProvider,
 } from "../../security/index.ts";
-import { PACKAGE_VERSION } from "../../wire/index.ts";
+import { MEMORY_BYTES, PACKAGE_VERSION } from "../../wire/index.ts";
 import { completeLimits, type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { isLoopback } from "./loopback.ts";
 import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
@@ -23,7 +22,7 @@ import type { WorkerOptions } from "./worker-options.ts";
 import { type ProcessEnd, WorkerProcess } from "./worker-process.ts";
 
 const PROXY_POOL_TTL_MS = 60_000;
-const SHARE_BUDGET_BYTES = Math.min(2 ** 30, Math.floor(totalmem() / 4));
+const SHARE_BUDGET_BYTES = Math.min(2 ** 30, Math.floor(MEMORY_BYTES / 4));
 /** How long cancelled tasks have to end, and what finished tasks have left, in milliseconds. */
 const SHUTDOWN_GRACE_MS = 1000;
 

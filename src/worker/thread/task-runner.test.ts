@@ -15,10 +15,11 @@ import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
 import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
 import type { ExecutorSession } from "./executor-session.ts";
+import { ReadyTask } from "./ready-task.ts";
 import { EarlySteps } from "./routines/early-steps.ts";
 import type { RemoteRoutine } from "./routines/remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
-import { type ReadyTask, TaskRunner } from "./task-runner.ts";
+import { TaskRunner } from "./task-runner.ts";
 import { TaskTable } from "./task-table.ts";
 import { TaskParking } from "./turns/task-parking.ts";
 
@@ -66,12 +67,14 @@ function setUp(maxConcurrency = 0) {
   const loading: Promise<void>[] = [];
   const session = {
     callerId: "caller",
-    received: { ready: ([number = -1]: readonly number[]) => loading[number] },
+    received: { ready: ([number = -1]: readonly number[]) => loading[number], holdsValues: () => false },
     tasks: new TaskTable(),
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
     unread: { relief: () => undefined },
     dropEarlyFrames: () => undefined,
+    addWaiting: () => undefined,
+    dropWaiting: () => undefined,
     started: () => undefined,
     outcome: (frame: number, id: number, value: unknown, serializer: Serializer | undefined, control: boolean) => {
       // What cannot be encoded is refused, as it is by a real session.
@@ -111,8 +114,7 @@ function setUp(maxConcurrency = 0) {
     const task = new RunningTask(session, routine, "w-1", id, id, undefined, timeout);
     session.tasks.set(id, task);
     const buffer = Buffer.from(setup.serializer?.dumps(args) ?? encode(args));
-    const ready: ReadyTask = {
-      task,
+    const ready = new ReadyTask(task, {
       args:
         setup.file === true
           ? Payload.inStore(payloadFiles, payloadFiles.put(buffer) ?? "", buffer.length)
@@ -121,7 +123,7 @@ function setUp(maxConcurrency = 0) {
       context: undefined,
       needs: setup.loading === undefined ? [] : [loading.push(setup.loading) - 1],
       timeout,
-    };
+    });
     runner.take(ready);
     return task;
   };

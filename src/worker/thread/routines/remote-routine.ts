@@ -27,7 +27,7 @@ export class RemoteRoutine {
   readonly #received: ReceivedDependencies;
   readonly #needs: readonly number[];
   /** It captured shared values, which may not be here when a task starts. */
-  readonly #holdsValues: boolean;
+  readonly holdsValues: boolean;
   /** What the code needs has been asked for. */
   #isAskedFor = false;
   #loading: Promise<unknown> | undefined;
@@ -54,12 +54,12 @@ export class RemoteRoutine {
     this.refusal = refusalOf(this.#target, encoding);
     this.#received = received;
     this.#needs = received.needs(frame, RouteField.needs);
-    this.#holdsValues = received.holdsValues(this.#needs);
+    this.holdsValues = received.holdsValues(this.#needs);
   }
 
   /** Set while what the code needs is being loaded, which begins when this is read. To be read right before the function is. */
   get loading(): Promise<unknown> | undefined {
-    if (this.#holdsValues) return this.#received.ready(this.#needs);
+    if (this.holdsValues) return this.#received.ready(this.#needs);
     if (!this.#isAskedFor) this.#loadNeeds();
     if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
     return this.#loading;
@@ -107,7 +107,7 @@ export class RemoteRoutine {
 
   /** Lets go of the function if it holds shared values. It is made again when it is needed. */
   forgetFunction(): void {
-    if (this.#holdsValues) this.#fn = undefined;
+    if (this.holdsValues) this.#fn = undefined;
   }
 
   /** Whether the routine has a serializer of its own. */
