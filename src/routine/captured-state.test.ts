@@ -206,6 +206,47 @@ describe("isUnchanged", () => {
     }
   });
 
+  it("sees what is done to plain data that the code only reads", () => {
+    const settings = { limit: 1, names: ["a"], nested: { scale: 1 } };
+    const fn = () => settings.limit * settings.nested.scale * settings.names.length;
+    for (const change of [
+      () => (settings.limit = 2),
+      () => settings.names.push("b"),
+      () => (settings.nested.scale = 3),
+      () => (settings.nested = { scale: 3 }),
+      () => Object.defineProperty(settings, "limit", { get: () => 2 }),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged()).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+  });
+
+  it("sees what weak collections hold for the objects that travel with them", () => {
+    const [key, other, value] = [{ name: "key" }, {}, { count: 1 }];
+    const map = new WeakMap<object, unknown>([[key, value]]);
+    const set = new WeakSet<object>();
+    const fn = () => [map, set, key];
+    for (const change of [
+      () => map.set(key, 2),
+      () => map.delete(key),
+      () => map.set(key, value),
+      () => (value.count = 2),
+      () => map.set(value, 1),
+      () => set.add(key),
+      () => set.delete(key),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged(), String(change)).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+    const state = capturedState(fn);
+    map.set(other, 1);
+    expect(state.isUnchanged()).toBe(true);
+  });
+
   it("runs no accessor", () => {
     const runs: number[] = [];
     const value = {

@@ -112,7 +112,11 @@ export function functionState(fn: object, policy: ShippingPolicy = {}): Function
 
 const NONE: ReadonlySet<number> = new Set();
 
-function readOnlyParts(fn: object, captured: readonly CapturedValue[], { head, labels }: Dismantled): ReadonlySet<number> {
+function readOnlyParts(
+  fn: object,
+  captured: readonly CapturedValue[],
+  { head, labels }: Dismantled,
+): ReadonlySet<number> {
   if (!isFunction(fn) || !hasFacts(fn) || !isRecord(head)) return NONE;
   const { site } = factsOf(fn);
   const places = captured.map(({ name, value }) => {

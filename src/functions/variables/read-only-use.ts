@@ -136,7 +136,9 @@ const READING_METHODS: ReadonlySet<string> = new Set(
 );
 /** Methods that call a function with values of the array, and with the array itself as the last of so many arguments. */
 const CALLING_METHODS: ReadonlyMap<string, number> = new Map([
-  ..."every filter find findIndex findLast findLastIndex flatMap forEach map some".split(" ").map((name) => [name, 3] as const),
+  ..."every filter find findIndex findLast findLastIndex flatMap forEach map some"
+    .split(" ")
+    .map((name) => [name, 3] as const),
   ["reduce", 4],
   ["reduceRight", 4],
 ]);
@@ -211,7 +213,8 @@ function isHarmlessFunction(site: CodeSite, call: CallExpression | NewExpression
   const [root, member] = callee.type === "MemberExpression" ? [callee.object, keyOf(callee)] : [callee, ""];
   if (root.type !== "Identifier" || member === undefined || call.arguments.length > 2) return false;
   const free = site.free.get(root.name);
-  if (free === undefined || free.binding !== undefined || free.references.every(({ node }) => node !== root)) return false;
+  if (free === undefined || free.binding !== undefined || free.references.every(({ node }) => node !== root))
+    return false;
   const name = member === "" ? root.name : `${root.name}.${member}`;
   // A second argument may be a function that is given the object.
   if (call.arguments.length === 2) return name === "Object.hasOwn";

@@ -84,8 +84,9 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (companion !== undefined) writer.remember(companion);
 
   const body = (): void => {
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE && !(shown !== null && writeNamed(writer, shown))) {
-      writer.value(shown);
+    if (shown !== null && (flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) {
+      writer.port.notePrototype(shown);
+      if (!writeNamed(writer, shown)) writer.value(shown);
     }
     state.writeBody?.(writer, value);
     if (properties.length > 0) writeProperties(writer, value, properties, integrity);
