@@ -214,6 +214,20 @@ const attacks = {
     await pause(1000);
     return [streams.find(({ status }) => status !== undefined) ?? streams[0], `${sum(sent)} pieces of 2 MB`];
   },
+  "200,000 tasks with a time limit": async ({ connection, share }) => {
+    const shared = connection();
+    const streams = [shared.open(), shared.open()];
+    for (const stream of streams) stream.read();
+    const sent = await Promise.all(
+      streams.map((stream) =>
+        stream.pour(99 * share, (k) =>
+          repeated(1000, (i) => task(k * 1000 + i, "stuck", [], integerField(5, 2 ** 31 - k * 1000 - i))),
+        ),
+      ),
+    );
+    await pause(2000);
+    return [streams[0], `${sum(sent) * 1000} tasks`];
+  },
   "sessions opened and closed": async ({ connection, share }) => {
     const shared = connection();
     let opened = 0;
@@ -230,7 +244,7 @@ const attacks = {
     stream.read();
     const code = `[${"[],".repeat(20_000_000 * share)}0]`;
     const sent = await stream.pour(4, (i) =>
-      frame("dependency", integerField(1, i), text(2, contentHash(`${i}${code}`)), text(3, `${code}`)),
+      frame("dependency", integerField(1, i), text(2, contentHash(code)), text(3, code)),
     );
     return [stream, `${sent} of ${mb(code.length)}`];
   },

@@ -6,7 +6,7 @@ import { flood, floods } from "./floods.mjs";
 import { beGreedy, greedyAttacks } from "./greed.mjs";
 import { fuzzCaller } from "./hostile-worker.mjs";
 import { Random } from "./random.mjs";
-import { recordCaller } from "./record.mjs";
+import { recordCaller, recordWorker } from "./record.mjs";
 import { fuzzSessions } from "./sessions.mjs";
 import { fuzzSockets } from "./sockets.mjs";
 import { startVictim } from "./victim.mjs";
@@ -122,7 +122,10 @@ if (values.only !== "caller") {
   await control.stop();
 }
 if (wants("caller")) {
-  const outcome = await fuzzCaller(random, Math.floor(inputs * 0.18));
+  const recorder = await startVictim({ threads: 1 });
+  const answers = await recordWorker(recorder.path, recorded);
+  await recorder.stop();
+  const outcome = await fuzzCaller(random, Math.floor(inputs * 0.18), answers);
   note("a hostile worker", outcome, `${outcome.inputs} messages`);
   if (outcome.crashed !== undefined) faults.push(`the caller ended with ${String(outcome.crashed)}`);
 }

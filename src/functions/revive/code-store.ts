@@ -26,6 +26,7 @@ import {
   isStringList,
   OWN_URL,
   type PlainData,
+  registerRuntimeExports,
   toCodeData,
 } from "../shipment/index.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
@@ -40,6 +41,9 @@ export class ModuleUnavailable extends Error {
     this.dependency = dependency;
   }
 }
+
+// The cause of errors that travel.
+registerRuntimeExports("wool-ts/functions", { ModuleUnavailable });
 
 interface StoredCode {
   readonly dependency: Dependency;

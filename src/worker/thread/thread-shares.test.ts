@@ -167,6 +167,7 @@ describe("a value that a task needs", () => {
       shares.answer(announced, { payload: Payload.inMemory(payload) });
       expect(await ready).toBe(announced.ready());
       shares.closed(silent);
+      vi.advanceTimersByTime(1000);
       expect(vi.getTimerCount()).toBe(0);
     } finally {
       vi.useRealTimers();

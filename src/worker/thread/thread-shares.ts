@@ -61,9 +61,6 @@ interface PendingShare {
   readonly asked: Map<ShareSession, AnnouncedShare>;
   /** When somebody was asked first. */
   askedAt: number;
-  /** Shows, while somebody has been asked, that no task holds this thread up. */
-  pulse: NodeJS.Timeout | undefined;
-  readonly use: SharedArrayBuffer;
   readonly promise: Promise<SharedContent>;
   readonly resolve: (content: SharedContent) => void;
   readonly reject: (error: Error) => void;
@@ -93,6 +90,9 @@ export class ThreadShares {
   /** What there is to keep of each value that is in use, kept or not. */
   readonly #memory = new WeakMap<SharedContent, KeptShare>();
   readonly #pending = new Map<string, PendingShare>();
+  /** Shows, while somebody has been asked for something, that no task holds this thread up. There may be very many values. */
+  readonly #pulse = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ThreadSharesOptions) {
     this.#options = options;
@@ -125,7 +125,7 @@ export class ThreadShares {
     if (pending === undefined) {
       pending = makePending();
       this.#pending.set(hash, pending);
-      this.#options.tell({ kind: "share", notice: "want", hash, bytes, use: pending.use });
+      this.#options.tell({ kind: "share", notice: "want", hash, bytes, use: this.#pulse });
     }
     pending.announced.add(announced);
     return pending.promise;
@@ -164,7 +164,7 @@ export class ThreadShares {
     if (length !== bytes) throw new MalformedFrame(`a shared value has ${length} bytes, and ${bytes} were announced`);
     let payload: KeptShare["payload"];
     // Reading it takes a while, in which no progress shows.
-    beat(pending, bytes / LEAST_BYTES_PER_MS);
+    this.#beat(bytes / LEAST_BYTES_PER_MS);
     try {
       payload = "file" in answer ? readFile(answer.store, answer.file, length) : fromMemory(answer.payload);
     } catch (error) {
@@ -180,7 +180,7 @@ export class ThreadShares {
       this.#fails(hash, pending, announced, messageOf(error));
       return;
     }
-    const kept = { payload, file, use: pending.use };
+    const kept = { payload, file, use: new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT) };
     this.#options.tell({ kind: "share", notice: "have", hash, kept });
     this.#arrived(hash, content, kept);
   }
@@ -210,23 +210,36 @@ export class ThreadShares {
       return;
     }
     pending.askedAt = performance.now();
-    beat(pending);
-    pending.pulse ??= setInterval(() => this.#wait(pending), PULSE_MS).unref();
+    this.#beat();
+    this.#timer ??= setInterval(() => this.#wait(), PULSE_MS).unref();
     ask(pending, first);
   }
 
-  #wait(pending: PendingShare): void {
-    beat(pending);
-    if (performance.now() - pending.askedAt < ANSWER_MS) return;
-    // A caller that is frozen, or wants to do harm, does not keep it from those who can have it from somebody else.
-    for (const announced of pending.announced) if (!pending.asked.has(announced.session)) ask(pending, announced);
+  #wait(): void {
+    this.#beat();
+    const now = performance.now();
+    let isAnyAsked = false;
+    for (const { announced, asked, askedAt } of this.#pending.values()) {
+      if (asked.size === 0) continue;
+      isAnyAsked = true;
+      if (now - askedAt < ANSWER_MS) continue;
+      // A caller that is frozen, or wants to do harm, does not keep it from those who can have it from somebody else.
+      for (const each of announced) if (!asked.has(each.session)) ask({ asked }, each);
+    }
+    if (isAnyAsked) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Shows that this thread is about to get values, for `more` milliseconds ahead. */
+  #beat(more = 0): void {
+    new Float64Array(this.#pulse)[0] = Date.now() + more;
   }
 
   #arrived(hash: string, content: SharedContent, kept: KeptShare): void {
     const pending = this.#pending.get(hash);
     this.#pending.delete(hash);
     this.#keep(content, kept);
-    clearInterval(pending?.pulse);
     pending?.resolve(content);
   }
 
@@ -254,7 +267,6 @@ export class ThreadShares {
   #left(hash: string, pending: PendingShare, wasAsked: boolean, reason: string): void {
     if (pending.announced.size === 0) {
       this.#pending.delete(hash);
-      clearInterval(pending.pulse);
       pending.reject(unusable(reason));
     }
     if (wasAsked && pending.asked.size === 0) this.#fetch(hash, this.#pending.get(hash));
@@ -278,21 +290,16 @@ function makePending(): PendingShare {
   // Whoever waits for it gets the failure. Perhaps nobody does.
   promise.catch(() => undefined);
   const [announced, asked] = [new Set<AnnouncedShare>(), new Map<ShareSession, AnnouncedShare>()];
-  return { announced, asked, askedAt: 0, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+  return { announced, asked, askedAt: 0, promise, resolve, reject };
 }
 
-function ask(pending: PendingShare, announced: AnnouncedShare): void {
-  pending.asked.set(announced.session, announced);
+function ask({ asked }: Pick<PendingShare, "asked">, announced: AnnouncedShare): void {
+  asked.set(announced.session, announced);
   announced.session.wantShared(announced.number, false);
 }
 
 function firstOf(pending: PendingShare | undefined): AnnouncedShare | undefined {
   return pending?.announced.values().next().value;
-}
-
-/** Shows that a thread is about to get a value, for `more` milliseconds ahead. */
-function beat({ use }: PendingShare, more = 0): void {
-  new Float64Array(use)[0] = Date.now() + more;
 }
 
 function withResolvers(): Pick<PendingShare, "promise" | "resolve" | "reject"> {
