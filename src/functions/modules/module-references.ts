@@ -22,7 +22,7 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
-import { indexedExport, indexExports, indexPrototypesOf } from "./package-index.ts";
+import { indexExports, indexedExport, indexPrototypesOf } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
 
