@@ -54,6 +54,11 @@ export class LaneSocket extends MessageStream<Socket> {
     });
   }
 
+  /** Keeps the program alive until the lane has ended. */
+  ref(): void {
+    this.bytes.ref();
+  }
+
   /** Ends the lane; what was sent still goes out. */
   close(): void {
     this.state = "closed";
