@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isObject } from "../../checks/index.ts";
 import { intrinsicPathOf } from "../engine/index.ts";
 import {
   builtinPlaceOf,
@@ -190,10 +191,6 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
     return { head: { kind: "prototype" }, dependencies: [], early: [owner], parts: [], labels: [] };
   }
   return undefined;
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** The export that a wrapper is, according to who imported it or to where the function inside was written. */
