@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
 import { contentHash } from "../../src/functions/index.ts";
 import { announce, task } from "../support/announce.ts";
@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 import { request } from "../support/wire-requests.ts";
 
 const RESOURCE_EXHAUSTED = "8";
-const add = routine(async (x: number, y: number) => x + y);
+const whereabouts = routine(async () => process.pid);
 let worker: LocalWorker | undefined;
 
 beforeEach(() => {
@@ -21,11 +21,10 @@ async function workerWith(limits: WorkerLimits = {}): Promise<string> {
   return worker.address ?? "";
 }
 
-/** The worker is the same process as at the start, and takes calls of others. */
-async function expectUnharmed(address: string, pid = worker?.metadata?.pid): Promise<void> {
+/** The worker is the process that was started, and takes calls of others. */
+async function expectUnharmed(address: string, unharmed = worker): Promise<void> {
   await using connection = new WorkerConnection(address);
-  expect(await connection.dispatch(add, 20, 22)).toBe(42);
-  expect(worker?.metadata?.pid).toBe(pid);
+  expect(await connection.dispatch(whereabouts)).toBe(unharmed?.metadata?.pid);
 }
 
 function memoryOf(pid: number | undefined): number {
@@ -46,10 +45,18 @@ function largePool(i: number): Buffer {
 }
 
 describe("a caller that takes more than it may loses its connection, with the reason, and nobody else does", () => {
-  const cases: [string, WorkerLimits, (session: RawSession) => Promise<unknown>, string][] = [
+  const limits: WorkerLimits = {
+    maxLiveTasks: 50,
+    maxUnfinishedPayloads: 20,
+    maxUnfinishedBytes: 3_000_000,
+    maxAnnouncements: 50,
+    maxAnnouncedBytes: 1_000_000,
+    maxEarlyFrames: 100,
+    maxCredit: 1000,
+  };
+  const cases: [string, (session: RawSession) => Promise<unknown>, string][] = [
     [
       "tasks that do not end",
-      { maxLiveTasks: 50 },
       async (session) => {
         session.send(announce(never));
         await session.pour(60, (i) => task(i, []));
@@ -58,32 +65,27 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "payloads that are never finished",
-      { maxUnfinishedPayloads: 20 },
       (session) => session.pour(30, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(10), total: 1_000_000n }] })),
       "more than 20 payloads",
     ],
     [
       "bytes of payloads that are never finished",
-      { maxUnfinishedBytes: 3_000_000 },
       (session) =>
         session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
       "more than 3000000 bytes of payloads",
     ],
     [
       "routines",
-      { maxAnnouncements: 50 },
       (session) => session.pour(60, (i) => request({ routes: [{ number: i + 1, name: "r", code: Buffer.alloc(9) }] })),
       "more than 50 routines",
     ],
     [
       "bytes of pools",
-      { maxAnnouncedBytes: 1_000_000 },
       (session) => session.pour(20, (i) => request({ pools: [{ number: i + 1, description: largePool(i) }] })),
       "more than 1000000 bytes of routines",
     ],
     [
       "code",
-      { maxAnnouncements: 50 },
       (session) =>
         session.pour(60, (i) =>
           request({ dependencies: [{ number: i, hash: contentHash("{}"), data: Buffer.from("{}") }] }),
@@ -92,13 +94,11 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "aborts before their task",
-      { maxEarlyFrames: 100 },
       (session) => session.pour(200, () => request({ aborts: [{ id: 7, early: true }] })),
       "more than 100 steps and aborts",
     ],
     [
       "steps of a generator that does not come to them",
-      { maxEarlyFrames: 100 },
       async (session) => {
         session.send(announce(stuck));
         session.send(task(0, []));
@@ -108,7 +108,6 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "credit",
-      { maxCredit: 1000 },
       async (session) => {
         session.send(announce(stuck));
         session.send(task(0, []));
@@ -118,15 +117,19 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
   ];
 
-  test.each(cases)("%s", async (_name, limits, attack, reason) => {
-    const address = await workerWith(limits);
+  const attacked = new LocalWorker({ limits });
+  beforeAll(() => attacked.start());
+  afterAll(() => attacked.stop());
+
+  test.each(cases)("%s", async (_name, attack, reason) => {
+    const address = attacked.address ?? "";
     using session = new RawSession(address);
     session.read();
     await attack(session);
     const { status, message } = await session.ended;
     expect(status).toBe(RESOURCE_EXHAUSTED);
     expect(message).toContain(reason);
-    await expectUnharmed(address);
+    await expectUnharmed(address, attacked);
   });
 });
 

@@ -112,7 +112,7 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
   ],
   "WorkerOptions.authorize": ["test/integration/authorize.test.ts", "decides by who the caller is"],
   "WorkerOptions.backpressure": ["test/integration/backpressure.test.ts", "makes a call go to a worker that takes it"],
-  "WorkerOptions.preload": ["test/integration/preload.test.ts", "are paths from the working directory"],
+  "WorkerOptions.preload": ["test/programs/preload.test.ts", "are paths from the working directory"],
   "WorkerOptions.setup": ["test/integration/setup.test.ts", "runs in each thread before its first task"],
   "WorkerOptions.env": ["test/integration/pools.test.ts", "environment, arguments of node and modules to preload"],
   "WorkerOptions.execArgv": ["test/integration/pools.test.ts", "environment, arguments of node and modules to preload"],
