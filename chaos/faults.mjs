@@ -69,6 +69,14 @@ export const FAULTS = [
     explains: [],
   },
   {
+    kind: "unlink",
+    what: "the sockets of a worker's task threads removed: callers that come later go through its gRPC thread",
+    targets: ["pool", "fleet"],
+    often: 1,
+    draw: () => ({}),
+    explains: [],
+  },
+  {
     kind: "stop",
     what: "a pool that is stopped with calls under way, and started anew",
     targets: ["pool", "fleet", "tcp", "net"],

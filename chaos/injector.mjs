@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { WorkerConnection } from "wool-ts";
 import { now } from "./call-log.mjs";
 import { groupOf } from "./faults.mjs";
@@ -90,6 +92,8 @@ export class Injector {
         return await this.#attack(slot, fault.kind, throwAstray, ["ok"]);
       case "stray-rejection":
         return await this.#attack(slot, fault.kind, rejectAstray, ["ok"]);
+      case "unlink":
+        return removeLanes(slot.worker?.address);
       case "stop":
         return await this.#stop(slot, fault);
       case "join":
@@ -227,4 +231,15 @@ async function useConnection(address, use) {
   } finally {
     await connection[Symbol.asyncDispose]();
   }
+}
+
+/** Removes the sockets of the task threads of a worker, which lie beside its own. */
+function removeLanes(address) {
+  if (!address?.startsWith("unix:")) throw new Missed();
+  const path = address.slice("unix:".length);
+  const name = `${basename(path, ".sock")}.`;
+  const isLane = (file) => file.startsWith(name) && !file.endsWith(".sock");
+  const lanes = existsSync(dirname(path)) ? readdirSync(dirname(path)).filter(isLane) : [];
+  if (lanes.length === 0) throw new Missed();
+  for (const lane of lanes) rmSync(join(dirname(path), lane), { force: true });
 }

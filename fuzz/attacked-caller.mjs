@@ -2,7 +2,7 @@
  * Calls a worker that answers with nonsense, for ever, and tells how long its own event loop was held up: not longer than it
  * had a processor for, since others may need that.
  */
-import { routine, WorkerProxy } from "wool-ts";
+import { routine, share, WorkerProxy } from "wool-ts";
 
 process.removeAllListeners("warning");
 process.on("warning", () => undefined);
@@ -30,10 +30,19 @@ setInterval(() => {
   [last, used] = [now, process.cpuUsage()];
 }, 50);
 
-for (;;) {
-  const proxy = new WorkerProxy({ workers: [metadata] });
-  const calls = Array.from({ length: 8 }, (_, i) => proxy.dispatch(echo.with({ timeout: 300 }), i));
+for (let round = 0; ; round++) {
+  // One that is known by its address alone is asked what it is.
+  const proxy = new WorkerProxy({ workers: [round % 4 === 0 ? metadata.address : metadata] });
+  const handle = share({ round });
+  const controller = new AbortController();
+  const calls = Array.from({ length: 8 }, (_, i) =>
+    proxy.dispatch(echo.with({ timeout: 300, ...(i % 2 === 0 ? { results: "data" } : {}) }), i === 3 ? handle : i),
+  );
+  calls.push(proxy.dispatch(echo.with({ timeout: 300, signal: controller.signal }), new Uint8Array(300_000)));
   const stream = proxy.dispatch(count.with({ timeout: 300, prefetch: 4 }));
-  await Promise.allSettled([...calls, stream.next(), stream.next()]);
+  const steps = [stream.next(), stream.next(1), stream.throw(new Error("t"))];
+  setTimeout(() => controller.abort(), 100);
+  await Promise.allSettled([...calls, ...steps]);
+  handle[Symbol.dispose]();
   await proxy.stop();
 }

@@ -1,158 +1,26 @@
 /** Attacks by callers that keep to the protocol and take too much: of memory, of time, or of both. */
-import { connect } from "node:http2";
-import { createConnection } from "node:net";
+import { waitingAttacks } from "./greed-of-waiting.mjs";
+import {
+  abort,
+  chunk,
+  credit,
+  dependency,
+  frame,
+  GreedyConnection,
+  HEALTH,
+  MIB,
+  mb,
+  pause,
+  pool,
+  REFLECTION,
+  repeated,
+  sum,
+  task,
+  text,
+} from "./greedy-caller.mjs";
 import { message } from "./http2-frames.mjs";
 import { contentHash } from "./mutate.mjs";
 import { bytesField, integerField } from "./protobuf.mjs";
-
-const DISPATCH = "/wool.v1.Worker/Dispatch";
-const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-const HEALTH = "/grpc.health.v1.Health/Check";
-const MIB = 1024 * 1024;
-/** Bytes that are written at once. */
-const PIECE = 256 * 1024;
-
-/** Frames by their numbers. */
-const REQUEST = {
-  hello: 1,
-  task: 2,
-  step: 3,
-  cancel: 4,
-  credit: 5,
-  chunk: 6,
-  route: 7,
-  dependency: 8,
-  pool: 9,
-  abort: 10,
-};
-const text = (number, value) => bytesField(number, Buffer.from(value));
-const frame = (kind, ...fields) => bytesField(REQUEST[kind], Buffer.concat(fields));
-const repeated = (count, make) => Buffer.concat(Array.from({ length: count }, (_, i) => make(i)));
-
-const hello = frame("hello", integerField(1, 1), integerField(2, 1), text(3, "greedy"));
-const CODE = `
-export function bytes(n) { return "x".repeat(n) }
-export function stuck() { return new Promise(() => undefined) }
-export function* endless(n) { for (;;) yield "x".repeat(n) }
-export async function* waits() { await new Promise(() => undefined); yield 1 }
-`;
-const functions = ["bytes", "stuck", "endless", "waits"];
-const routes = Buffer.concat(
-  functions.map((name, i) =>
-    frame(
-      "route",
-      integerField(1, i + 1),
-      text(2, name),
-      integerField(5, name === "endless" || name === "waits" ? 1 : 0),
-      text(10, `node:data:text/javascript,${encodeURIComponent(CODE)}#${name}`),
-      text(11, "json"),
-    ),
-  ),
-);
-const task = (id, name, args, ...more) =>
-  frame(
-    "task",
-    integerField(1, id),
-    integerField(2, functions.indexOf(name) + 1),
-    text(3, JSON.stringify(args)),
-    integerField(4, id + 1),
-    ...more,
-  );
-const credit = (id, steps) => frame("credit", integerField(1, id), integerField(2, steps));
-const chunk = (id, data, total) => frame("chunk", integerField(1, id), bytesField(2, data), integerField(3, total));
-const abort = (id) => frame("abort", integerField(1, id), integerField(5, 1));
-const dependency = (number, data) => {
-  const bytes = JSON.stringify(data);
-  return frame("dependency", integerField(1, number), text(2, contentHash(bytes)), text(3, bytes));
-};
-const pool = (number, id) =>
-  frame(
-    "pool",
-    integerField(1, number),
-    text(2, JSON.stringify({ id, version: 1, isComplete: true, members: [], removed: [] })),
-  );
-
-/** A connection with streams that send what they like and read nothing unless told to. */
-class GreedyConnection {
-  #session;
-  isClosed = false;
-
-  constructor(path) {
-    this.#session = connect("http://localhost", { createConnection: () => createConnection(path) });
-    this.#session.on("error", () => undefined);
-    this.#session.once("close", () => (this.isClosed = true));
-  }
-
-  open(path = DISPATCH) {
-    const stream = this.#session.request({
-      ":method": "POST",
-      ":path": path,
-      "content-type": "application/grpc",
-      te: "trailers",
-    });
-    return new GreedyStream(this, stream, path === DISPATCH);
-  }
-
-  destroy() {
-    this.#session.destroy();
-  }
-}
-
-class GreedyStream {
-  status;
-  #connection;
-  #stream;
-  #isOver = false;
-
-  constructor(connection, stream, isSession) {
-    this.#connection = connection;
-    this.#stream = stream;
-    const note = (fields) => (this.status ??= fields["grpc-message"] && decodeURIComponent(fields["grpc-message"]));
-    stream.on("error", () => undefined);
-    stream.on("response", note);
-    stream.on("trailers", note);
-    stream.once("close", () => (this.#isOver = true));
-    if (!isSession) return;
-    stream.write(message(hello));
-    stream.write(message(routes));
-  }
-
-  get isOver() {
-    return this.#isOver || this.#connection.isClosed;
-  }
-
-  read() {
-    this.#stream.resume();
-  }
-
-  /** Writes bytes as they are. False: nothing was taken for a while, or the worker has hung up. */
-  async write(bytes, patienceMs = 2000) {
-    if (this.isOver) return false;
-    if (this.#stream.write(bytes)) return true;
-    return await new Promise((resolve) => {
-      const settle = (isDrained) => {
-        clearTimeout(timer);
-        this.#stream.off("drain", done).off("close", gone);
-        resolve(isDrained);
-      };
-      const done = () => settle(true);
-      const gone = () => settle(false);
-      const timer = setTimeout(gone, patienceMs);
-      this.#stream.once("drain", done).once("close", gone);
-    });
-  }
-
-  /** Sends messages until the worker takes no more. Returns how many it took. */
-  async pour(count, make) {
-    for (let i = 0; i < count; i++) {
-      const bytes = message(make(i));
-      for (let at = 0; at < bytes.length; at += PIECE) {
-        if (!(await this.write(bytes.subarray(at, at + PIECE)))) return i;
-      }
-    }
-    return count;
-  }
-}
 
 /** Each is given a way to open connections, and says what it sent. `share` of it is sent in a short run. */
 const attacks = {
@@ -339,6 +207,55 @@ const attacks = {
     }
     return [undefined, mb(bytes)];
   },
+  "payloads of 1.2 GB announced by 100 sessions": async ({ session, share }) => {
+    const streams = Array.from({ length: 100 * share }, session);
+    const piece = Buffer.alloc(2_100_000);
+    const sent = await Promise.all(streams.map((stream) => stream.pour(1, () => chunk(0, piece, 1_200_000_000))));
+    await pause(1000);
+    return [streams.find(({ status }) => status !== undefined) ?? streams[0], `${sum(sent)} pieces of 2 MB`];
+  },
+  "200,000 tasks with a time limit": async ({ connection, share }) => {
+    const shared = connection();
+    const streams = [shared.open(), shared.open()];
+    for (const stream of streams) stream.read();
+    const sent = await Promise.all(
+      streams.map((stream) =>
+        stream.pour(99 * share, (k) =>
+          repeated(1000, (i) => task(k * 1000 + i, "stuck", [], integerField(5, 2 ** 31 - k * 1000 - i))),
+        ),
+      ),
+    );
+    await pause(2000);
+    return [streams[0], `${sum(sent) * 1000} tasks`];
+  },
+  "sessions opened and closed": async ({ connection, share }) => {
+    const shared = connection();
+    let opened = 0;
+    for (const end = performance.now() + 4000 * share; performance.now() < end && !shared.isClosed; opened++) {
+      const stream = shared.open();
+      stream.read();
+      await stream.pour(1, () => task(0, "stuck", []));
+      stream.close();
+    }
+    return [undefined, `${opened} sessions`];
+  },
+  "code of 60 MB in a message, never used": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const code = `[${"[],".repeat(20_000_000 * share)}0]`;
+    const sent = await stream.pour(4, (i) =>
+      frame("dependency", integerField(1, i), text(2, contentHash(code)), text(3, code)),
+    );
+    return [stream, `${sent} of ${mb(code.length)}`];
+  },
+  "a pool of 60 MB in a message": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const json = `{"id":"p","version":1,"isComplete":true,"removed":[],"members":[${"[],".repeat(20_000_000 * share)}0]}`;
+    const sent = await stream.pour(1, () => frame("pool", integerField(1, 1), text(2, json)));
+    return [stream, `${sent} of ${mb(json.length)}`];
+  },
+  ...waitingAttacks,
 };
 
 function codeWith(url) {
@@ -358,18 +275,6 @@ function codeWith(url) {
     privateStatics: [],
     inner: [],
   };
-}
-
-function mb(bytes) {
-  return `${(bytes / 1e6).toFixed(0)} MB`;
-}
-
-function sum(numbers) {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export const greedyAttacks = Object.keys(attacks);

@@ -11,8 +11,8 @@ import { bytesField, integerField } from "./protobuf.mjs";
 const welcome = bytesField(1, Buffer.concat([integerField(1, 1), bytesField(2, Buffer.from("w")), integerField(3, 1)]));
 const outcome = (field, id, value) => bytesField(field, Buffer.concat([integerField(1, id), bytesField(2, value)]));
 const VALUE = Buffer.from([0x02, 0x01]);
-/** Accepted, rejected, result, yielded, raised, chunk, dependency, executor lost, pace: each as a worker would send it. */
-const frames = [
+/** Each kind of frame as a worker would send it. */
+const plainFrames = [
   bytesField(2, integerField(1, 0)),
   bytesField(3, Buffer.concat([integerField(1, 1), integerField(2, 8), bytesField(3, Buffer.from("busy"))])),
   outcome(4, 0, VALUE),
@@ -28,18 +28,68 @@ const frames = [
     ]),
   ),
   bytesField(9, bytesField(1, Buffer.from("gone"))),
-  bytesField(10, integerField(1, 5)),
+  bytesField(10, Buffer.concat([integerField(1, 5), integerField(2, 7)])),
+  bytesField(11, Buffer.concat([integerField(1, 1), integerField(2, 1)])),
+  // Payloads elsewhere: in chunks, in a file, with code.
+  bytesField(4, Buffer.concat([integerField(1, 1), integerField(4, 1000)])),
+  bytesField(
+    4,
+    Buffer.concat([integerField(1, 1), integerField(4, 9), bytesField(5, Buffer.from("/dev/shm/wool-0/p/f"))]),
+  ),
+  bytesField(
+    6,
+    Buffer.concat([integerField(1, 2), bytesField(2, VALUE), bytesField(3, Buffer.from([1])), integerField(6, 1)]),
+  ),
+  bytesField(5, Buffer.concat([integerField(1, 8), bytesField(2, VALUE), integerField(6, 1)])),
+  bytesField(3, Buffer.concat([integerField(1, 4), integerField(2, 5), bytesField(6, Buffer.from(contentHash("{}")))])),
+  bytesField(9, Buffer.concat([bytesField(1, Buffer.from("gone")), integerField(2, 2)])),
 ];
+const DISPATCH = "/wool.v1.Worker/Dispatch";
+const METADATA = {
+  uid: "w",
+  pid: 1,
+  version: "0.1.0",
+  tags: ["a"],
+  extra: { __proto__: null, constructor: "x" },
+  secure: false,
+  channel: { threads: 1, keepaliveInterval: 1e9, compression: "gzip", maxMessageBytes: 200_000 },
+};
+const STATUSES = ["0", "8", "14", "16", "-1", "99999999999999999999", "x", ""];
+const MESSAGES = ["%", "%zz", "%E0%A4%A", "\\u0000", "a".repeat(8000), "%41%42"];
 
-/** Answers a caller with `count` messages in all. Tells how the caller fared. */
-export async function fuzzCaller(random, count) {
+/** Answers a call that is no session, or a session before it has begun: with what is no answer. */
+function answerOddly(random, stream) {
+  const fields = { "grpc-status": random.pick(STATUSES), "grpc-message": random.pick(MESSAGES) };
+  const type = random.pick(["application/grpc", "application/grpc+proto", "text/html", "application/grpcweb"]);
+  if (random.chance(4)) {
+    stream.respond(
+      { ":status": random.pick([200, 204, 404, 500, 503]), "content-type": type, ...fields },
+      { endStream: true },
+    );
+    return;
+  }
+  stream.respond({ ":status": 200, "content-type": type }, { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers(fields));
+  const body = bytesField(1, Buffer.from(JSON.stringify(METADATA)));
+  const bytes = random.chance(2) ? body : mutateMessage(random, [body]);
+  stream.end(message(bytes, random.chance(10) ? random.integer(2 ** 31) : bytes.length));
+}
+
+/** Answers a caller with `count` messages in all, made of frames that a worker has sent. Tells how the caller fared. */
+export async function fuzzCaller(random, count, answers) {
+  const frames = [...plainFrames, ...answers];
   const folder = mkdtempSync(join(tmpdir(), "wool-hostile-"));
   const server = createServer();
   let sent = 0;
   server.on("sessionError", () => undefined);
   server.on("session", (session) => session.on("error", () => undefined));
-  server.on("stream", (stream) => {
+  server.on("stream", (stream, headers) => {
     stream.on("error", () => undefined);
+    if (headers[":path"] !== DISPATCH || random.chance(50)) {
+      sent++;
+      answerOddly(random, stream);
+      return;
+    }
     stream.respond({ ":status": 200, "content-type": "application/grpc" });
     stream.resume();
     const greeting = random.chance(20) ? mutateMessage(random, [welcome]) : welcome;

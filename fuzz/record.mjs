@@ -1,16 +1,19 @@
 /** What a real caller sends: recorded by something that listens like a worker, and never answers a call. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http2";
+import { connect, createServer } from "node:http2";
+import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { routine, WorkerProxy } from "wool-ts";
+import { routine, share, WorkerProxy } from "wool-ts";
 import { message as framed } from "./http2-frames.mjs";
 import { bytesField, integerField, takeApart } from "./protobuf.mjs";
 
 /** Frames by their numbers. */
 const TASK = 2;
 const ROUTE = 7;
+const DEPENDENCY = 8;
 const ACCEPTED = 2;
+const WANTED = 11;
 
 class Point {
   constructor(x) {
@@ -25,12 +28,24 @@ const count = routine(
   },
   { name: "count" },
 );
+const gives = routine(
+  async () => ({ f: (x) => x + 1, Point, point: new Point(1), error: new TypeError("t", { cause: new Point(2) }) }),
+  { name: "gives" },
+);
+const throws = routine(
+  async () => {
+    throw Object.assign(new RangeError("r"), { with: new Map([[() => 1, new Set([Point])]]) });
+  },
+  { name: "throws" },
+);
 const listens = routine(async (signal) => signal.aborted, { name: "listens" });
 const nests = routine(async () => await add(1, 2), { name: "nests" });
 
 const deep = Array.from({ length: 200 }).reduce((inner) => ({ inner }), "core");
 
 async function useEverything(proxy) {
+  const [small, large] = [share({ table: [1, 2, 3], at: new Date(0) }), share(new Uint8Array(300_000))];
+  const captured = routine(async (x) => [x, small.value.table, large.value.length], { name: "captured" });
   const controller = new AbortController();
   const aborted = new AbortController();
   aborted.abort(new Error("early"));
@@ -43,6 +58,10 @@ async function useEverything(proxy) {
     proxy.dispatch(listens, aborted.signal),
     proxy.dispatch(nests),
     proxy.dispatch(add.with({ timeout: 5000, key: "k" }), 3, 4),
+    proxy.dispatch(echo, [small, { large }]),
+    proxy.dispatch(gives),
+    proxy.dispatch(throws),
+    proxy.dispatch(captured, share(share("inner"))),
   ];
   const stream = proxy.dispatch(count.with({ prefetch: 8 }), 100);
   const pulled = proxy.dispatch(count, 100);
@@ -57,6 +76,7 @@ async function useEverything(proxy) {
   for (const each of [...calls, ...steps]) each.catch(() => undefined);
   await new Promise((resolve) => setTimeout(resolve, 300));
   controller.abort(new Error("late"));
+  small[Symbol.dispose]();
   await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
@@ -97,25 +117,21 @@ export async function recordCaller() {
     stream.on("error", () => undefined);
     stream.respond({ ":status": 200, "content-type": "application/grpc" });
     if (headers[":path"] !== "/wool.v1.Worker/Dispatch") return;
-    let held = Buffer.alloc(0);
-    stream.on("data", (chunk) => {
-      held = Buffer.concat([held, chunk]);
-      while (held.length >= 5 && held.length >= 5 + held.readUInt32BE(1)) {
-        const end = 5 + held.readUInt32BE(1);
-        const message = Buffer.from(held.subarray(5, end));
-        held = held.subarray(end);
-        if (hello === undefined) {
-          hello = message;
-          const welcome = Buffer.concat([integerField(1, 1), bytesField(2, Buffer.from("w")), integerField(3, 1)]);
-          stream.write(framed(bytesField(1, welcome)));
-        } else {
-          messages.push(message);
-          // A caller sends more when it hears that what it has sent was begun.
-          for (const { number, value } of takeApart(message) ?? []) {
-            if (number !== TASK) continue;
-            const id = takeApart(value)?.find((field) => field.number === 1)?.value ?? 0n;
-            stream.write(framed(bytesField(ACCEPTED, integerField(1, id))));
-          }
+    readMessages(stream, (message) => {
+      if (hello === undefined) {
+        hello = message;
+        const welcome = Buffer.concat([integerField(1, 1), bytesField(2, Buffer.from("w")), integerField(3, 1)]);
+        stream.write(framed(bytesField(1, welcome)));
+        return;
+      }
+      messages.push(message);
+      // A caller sends more when it hears that what it has sent was begun.
+      for (const { number, value } of takeApart(message) ?? []) {
+        const id = takeApart(value)?.find((field) => field.number === 1)?.value ?? 0n;
+        if (number === TASK) stream.write(framed(bytesField(ACCEPTED, integerField(1, id))));
+        // It sends shared values when it is asked for them.
+        if (number === DEPENDENCY && value.includes('"shared"')) {
+          stream.write(framed(bytesField(WANTED, Buffer.concat([integerField(1, id), integerField(2, id % 2n)]))));
         }
       }
     });
@@ -142,6 +158,44 @@ export async function recordCaller() {
   }
   messages.push(...foreignMessages());
   return { hello, messages, frames: messages.flatMap(framesOf) };
+}
+
+/** The frames with which a worker at that path answers what `recordCaller` has recorded. */
+export async function recordWorker(path, { hello, messages }) {
+  const session = connect("http://localhost", { createConnection: () => createConnection(path) });
+  session.on("error", () => undefined);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/wool.v1.Worker/Dispatch",
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.on("error", () => undefined);
+  const answers = [];
+  readMessages(stream, (message) => answers.push(message));
+  stream.write(framed(hello));
+  // One after the other, as they were sent: a worker that hangs up has answered what came before.
+  for (const message of messages) {
+    stream.write(framed(message));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  session.destroy();
+  return answers.slice(1).flatMap(framesOf);
+}
+
+/** Calls `take` with each message that comes. */
+function readMessages(stream, take) {
+  let held = Buffer.alloc(0);
+  stream.on("data", (chunk) => {
+    held = Buffer.concat([held, chunk]);
+    while (held.length >= 5 && held.length >= 5 + held.readUInt32BE(1)) {
+      const end = 5 + held.readUInt32BE(1);
+      const message = Buffer.from(held.subarray(5, end));
+      held = held.subarray(end);
+      take(message);
+    }
+  });
 }
 
 /** The frames of a message, each as bytes that are a message by themselves. */

@@ -6,17 +6,19 @@ import { flood, floods } from "./floods.mjs";
 import { beGreedy, greedyAttacks } from "./greed.mjs";
 import { fuzzCaller } from "./hostile-worker.mjs";
 import { Random } from "./random.mjs";
-import { recordCaller } from "./record.mjs";
+import { recordCaller, recordWorker } from "./record.mjs";
 import { fuzzSessions } from "./sessions.mjs";
 import { fuzzSockets } from "./sockets.mjs";
 import { startVictim } from "./victim.mjs";
 
-const HELP = `Usage: npm run fuzz -- [--inputs N] [--seed N] [--quick] [--only sessions|sockets|floods|greed|caller]
+const HELP = `Usage: npm run fuzz -- [--inputs N] [--seed N] [--quick]
+                          [--only sessions|sockets|floods|greed|caller] [--part N/M]
 
   --inputs N   messages in all, a million by default
   --seed N     repeats a run
   --quick      20,000 inputs, and floods a hundredth as long
   --only NAME  one kind of attack
+  --part N/M   of the floods, and of what greed does, the Nth of M parts
 
 Fails when a process ends, a call of an innocent caller fails or takes more than a second (five with --quick), or the
 worker takes more than 600 MB. How long calls of a worker that nobody attacks take is shown beside.`;
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     quick: { type: "boolean", default: false },
     only: { type: "string" },
+    part: { type: "string", default: "1/1" },
     help: { type: "boolean", default: false },
   },
 });
@@ -50,6 +53,12 @@ console.log(`seed ${seed}, ${inputs} inputs`);
 
 function wants(name) {
   return values.only === undefined || values.only === name;
+}
+
+/** Those of the names that belong to the part that was asked for. */
+function ofPart(names) {
+  const [part, parts] = values.part.split("/").map(Number);
+  return names.filter((_, i) => Math.floor((i * parts) / names.length) === part - 1);
 }
 
 function note(name, { peak, worst, usual = 0, failures = [] }, text) {
@@ -97,13 +106,13 @@ if (values.only !== "caller") {
     await report(victim, control, "noise on sockets", `${connections} connections`);
   }
   if (wants("floods")) {
-    for (const name of Object.keys(floods)) {
+    for (const name of ofPart(Object.keys(floods))) {
       const { sent, closed } = await flood(victim, name, values.quick ? 0.01 : 1);
       await report(victim, control, `flood: ${name}`, `${sent} pieces${closed ? ", hung up" : ""}`);
     }
   }
   if (wants("greed")) {
-    for (const name of greedyAttacks) {
+    for (const name of ofPart(greedyAttacks)) {
       const { sent, status } = await beGreedy(victim, name, values.quick ? 0.01 : 1);
       await report(victim, control, `greed: ${name}`, `${sent}${status === undefined ? "" : ", hung up"}`);
     }
@@ -113,7 +122,10 @@ if (values.only !== "caller") {
   await control.stop();
 }
 if (wants("caller")) {
-  const outcome = await fuzzCaller(random, Math.floor(inputs * 0.18));
+  const recorder = await startVictim({ threads: 1 });
+  const answers = await recordWorker(recorder.path, recorded);
+  await recorder.stop();
+  const outcome = await fuzzCaller(random, Math.floor(inputs * 0.18), answers);
   note("a hostile worker", outcome, `${outcome.inputs} messages`);
   if (outcome.crashed !== undefined) faults.push(`the caller ended with ${String(outcome.crashed)}`);
 }

@@ -42,7 +42,7 @@ export async function fuzzSessions(victim, random, recorded, count, corpus) {
 }
 
 async function fuzzSession(victim, random, { hello, messages, frames }, corpus, tally, count) {
-  const { session, stream } = openSession(victim, hello);
+  const { session, stream } = openSession(victim, random.chance(20) ? mutateMessage(random, [hello]) : hello);
   // What is right comes first, so that what follows is about something.
   const setting = messages.slice(0, random.integer(messages.length + 1));
   for (let round = 0; round < 100 && tally.inputs < count && !stream.destroyed && !session.destroyed; round++) {

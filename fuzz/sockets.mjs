@@ -7,6 +7,8 @@ const PATHS = [
   "/wool.v1.Worker/Describe",
   "/grpc.health.v1.Health/Check",
   "/grpc.health.v1.Health/Watch",
+  "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+  "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
   "/nothing",
 ];
 

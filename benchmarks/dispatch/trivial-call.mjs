@@ -28,7 +28,6 @@ export const points = [
     floors: { piscina: 2.5, grpc: 12, ipc: 0.5 },
   },
   point(1000, { piscina: 20, "piscina-tuned": 10 }),
-  point(100, {}, ["wool-observed", "wool-observed-by-workers"], "observed"),
   {
     ...point(400, { wool: 0.5 }),
     name: "dispatch/crowd",

@@ -1,5 +1,6 @@
 import { points as abortedBurst } from "../dispatch/aborted-burst.mjs";
 import { points as cpuTasks } from "../dispatch/cpu-tasks.mjs";
+import { points as listeners } from "../dispatch/listeners.mjs";
 import { points as map } from "../dispatch/map.mjs";
 import { points as objectEcho } from "../dispatch/object-echo.mjs";
 import { points as trivialCall } from "../dispatch/trivial-call.mjs";
@@ -15,6 +16,7 @@ import { points as items } from "../streams/items.mjs";
 /** All points, in the order in which they are run. See the README for what a point is. */
 export const catalogue = [
   ...trivialCall,
+  ...listeners,
   ...objectEcho,
   ...cpuTasks,
   ...abortedBurst,

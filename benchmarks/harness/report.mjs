@@ -8,26 +8,42 @@ const COLUMNS = [
   { width: 9, align: "right" },
   { width: 18, align: "right" },
   { width: 11, align: "left" },
+  { width: 16, align: "left" },
 ];
 
 /** One point as lines of text: a title, then a row for each contender. */
 export function pointLines(point, rows) {
   return [
     `${point.name}: ${point.title}`,
-    line(["", point.unit, "spread", rows.some((row) => row.latencyUs) ? "p50" : "", "wool-ts is", "to reach", ""]),
+    line([
+      "",
+      point.unit,
+      point.inside === undefined ? "spread" : "",
+      rows.some((row) => row.latencyUs) ? "p50" : "",
+      "wool-ts is",
+      "to reach",
+      "",
+    ]),
     ...rows.map((row) =>
       line([
         labels[row.contender],
         formatFigure(row.value),
-        `±${Math.round(row.spread * 100)}%`,
+        // Turns of a few milliseconds lie far apart; the interval says what they tell.
+        point.inside === undefined ? `±${Math.round(row.spread * 100)}%` : "",
         row.latencyUs === undefined ? "" : `${Math.round(row.latencyUs)} µs`,
-        row.ratio === undefined ? "" : `${formatRatio(row.ratio)}x`,
+        ratioText(row),
         targetText(point, row),
         row.verdict ?? "",
+        row.interval === undefined ? "" : row.interval.map((end) => `${end.toFixed(3)}x`).join(" to "),
       ]),
     ),
     "",
   ];
+}
+
+function ratioText({ ratio, interval }) {
+  if (ratio === undefined) return "";
+  return `${interval === undefined ? formatRatio(ratio) : ratio.toFixed(3)}x`;
 }
 
 function targetText(point, row) {
@@ -40,7 +56,7 @@ function targetText(point, row) {
 export function summaryLine(results) {
   const verdicts = results.flatMap((result) => result.rows.flatMap((row) => row.verdict ?? []));
   const count = (verdict) => verdicts.filter((each) => each === verdict).length;
-  return `${verdicts.length} targets: ${count("reached")} reached, ${count("within 2x")} within 2x, ${count("missed")} missed`;
+  return `${verdicts.length} targets: ${count("reached")} reached, ${count("within 2x")} within 2x, ${count("missed")} missed${count("undecided") > 0 ? `, ${count("undecided")} undecided` : ""}`;
 }
 
 function line(cells) {

@@ -1,5 +1,5 @@
 import { ContenderProcess } from "./contender-process.mjs";
-import { median, spread } from "./statistics.mjs";
+import { median, permutations, spread } from "./statistics.mjs";
 
 /**
  * Measures one point: every contender in each round, so that what else the machine does meets all of them alike.
@@ -8,7 +8,7 @@ import { median, spread } from "./statistics.mjs";
 export async function runPoint(point, settings, onProgress) {
   const rounds = Math.min(settings.rounds, point.rounds ?? settings.rounds);
   const samples = new Map(point.contenders.map((name) => [name, []]));
-  const measureAll = point.measureFresh === undefined ? measureOpen : measureFresh;
+  const measureAll = point.inside ? measureInside : point.measureFresh ? measureFresh : measureOpen;
   await measureAll(point, { ...settings, rounds }, (name, sample) => samples.get(name).push(sample), onProgress);
   return new Map([...samples].map(([name, list]) => [name, summarize(list)]));
 }
@@ -47,6 +47,27 @@ async function measureFresh(point, settings, record, onProgress) {
       } finally {
         await contender.close();
       }
+    }
+  }
+}
+
+/**
+ * The contenders are ways to use one, `point.inside`, in one process: two processes that do the same differ by more than
+ * what is to be told apart. Short turns, in every order alike; a few processes, since their state matters, too.
+ */
+async function measureInside(point, settings, record, onProgress) {
+  const orders = permutations(point.contenders);
+  for (let round = 0; round < settings.rounds; round++) {
+    onProgress(`process ${round + 1} of ${settings.rounds}`);
+    const contender = new ContenderProcess(point.name, point.inside);
+    try {
+      await contender.open();
+      await contender.warmUp(settings);
+      for (let turn = 0; turn < (settings.quick ? point.turns / 4 : point.turns); turn++) {
+        for (const way of orders[turn % orders.length]) record(way, await contender.measure({ ...settings, way }));
+      }
+    } finally {
+      await contender.close();
     }
   }
 }

@@ -10,3 +10,28 @@ export function spread(numbers) {
   const middle = median(numbers);
   return middle === 0 ? 0 : (Math.max(...numbers) - Math.min(...numbers)) / 2 / middle;
 }
+
+/**
+ * How many times `others` the `figures` are, which were measured in pairs: `ratio`, and the interval in which it lies with a
+ * certainty of 95 %. By the ranks of the pairs (Hodges and Lehmann), so that a few that something disturbed count little.
+ */
+export function pairedRatio(figures, others) {
+  const logs = figures.map((figure, i) => Math.log(figure / others[i]));
+  const count = logs.length;
+  const means = new Float64Array((count * (count + 1)) / 2);
+  let at = 0;
+  for (let i = 0; i < count; i++) for (let j = i; j < count; j++) means[at++] = (logs[i] + logs[j]) / 2;
+  means.sort();
+  const deviation = Math.sqrt((count * (count + 1) * (2 * count + 1)) / 24);
+  const outside = Math.max(0, Math.floor(means.length / 2 - 1.96 * deviation));
+  return {
+    ratio: Math.exp(median(means)),
+    interval: [Math.exp(means[outside]), Math.exp(means[means.length - 1 - outside])],
+  };
+}
+
+/** All orders of a list. */
+export function permutations(list) {
+  if (list.length < 2) return [list];
+  return list.flatMap((first) => permutations(list.filter((each) => each !== first)).map((rest) => [first, ...rest]));
+}

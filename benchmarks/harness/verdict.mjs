@@ -1,3 +1,5 @@
+import { pairedRatio } from "./statistics.mjs";
+
 /** How many times as fast (or as small) the subject is. */
 export function ratioOf(subject, other, better) {
   return better === "more" ? subject / other : other / subject;
@@ -19,6 +21,19 @@ export function verdictOf(achieved, target) {
   return achieved >= target / 2 ? "within 2x" : "missed";
 }
 
+/** Where the ratio is known to lie in an interval: a target inside of it is neither reached nor missed. */
+function intervalVerdict([low, high], target) {
+  if (low >= target) return "reached";
+  return high < target ? "missed" : "undecided";
+}
+
+/** A ratio of figures that were measured in pairs. */
+function judgePairs(point, subject, figure, target) {
+  const [judged, other] = point.better === "more" ? [subject, figure] : [figure, subject];
+  const paired = pairedRatio(judged.rounds, other.rounds);
+  return { ...paired, ...(target !== undefined && { target, verdict: intervalVerdict(paired.interval, target) }) };
+}
+
 /** The figures of a point next to each other, the first contender being the one that is judged. */
 export function judge(point, figures) {
   const judged = figures.get(point.contenders[0]);
@@ -30,6 +45,7 @@ export function judge(point, figures) {
     if (goal !== undefined)
       Object.assign(row, { goal, verdict: verdictOf(ratioOf(figure.value, goal, point.better), 1) });
     if (i === 0) return row;
+    if (point.inside !== undefined) return { ...row, ...judgePairs(point, judged, figure, point.targets?.[name]) };
     const ratio = ratioOf(subject, figure.value, point.better);
     const target = point.targets?.[name];
     const best = (other) => ratioOf(bestOf(judged, point.better), bestOf(other, point.better), point.better);

@@ -1,91 +1,118 @@
 // What one more worker costs in a registry that has so many: from publishing it until a subscriber knows it, and the CPU
-// time of both, which are in this process. With real servers, as far as they are installed.
+// time of both and of the server. With real servers, as far as they are installed.
 //
 //   npx tsx benchmarks/scale/registries.mjs [--quick] [local] [lan] [etcd] [redis] [dns]
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+//
+// For each size there is a process that publishes and follows; they take turns. The other entries belong to another
+// process, so that renewing those is not taken for a part of a join. "bare" is the client of the registry by itself,
+// without a discovery: what grows there, or in the server, is not the discovery's doing.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { DnsDiscovery } from "../../src/discovery/dns/index.ts";
-import { EtcdDiscovery } from "../../src/discovery/etcd/index.ts";
-import { LanDiscovery, LocalDiscovery } from "../../src/discovery/index.ts";
-import { RedisDiscovery } from "../../src/discovery/redis/index.ts";
 import { GrpcServer } from "../../src/grpc/index.ts";
 import { encodeDescribeResponse } from "../../src/wire/index.ts";
 import { follow, someWorker } from "../../test/support/follow.ts";
 import { freePort } from "../../test/support/free-port.ts";
-import { startEtcd, startRedis, TestServer } from "../../test/support/registry-servers.ts";
+import { TestServer } from "../../test/support/registry-servers.ts";
 import { until } from "../../test/support/until.ts";
-import { formatTable, growthOf } from "./growth.mjs";
+import { median, pairedRatio, permutations } from "../harness/statistics.mjs";
+import { kinds } from "./registry-kinds.mjs";
 
 const quick = process.argv.includes("--quick");
 const chosen = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
 const wants = (name) => chosen.length === 0 || chosen.includes(name);
 const SIZES = quick ? [10, 200] : [10, 100, 1000];
-const JOINS = quick ? 5 : 30;
+/** Joins in a turn. */
+const JOINS = 20;
+const SITE = fileURLToPath(new URL("./registry-site.mjs", import.meta.url));
+/** Growth that counts as none, of what has a hundred times as much to deal with. */
+const FLAT = 1.25;
 
 process.on("warning", () => undefined);
 process.removeAllListeners("warning");
 
-const address = (i) => `10.1.${i >> 8}.${i & 255}:7001`;
-const worker = (i) => ({ ...someWorker(`w-${i}`, address(i)), pid: process.pid });
-const rows = { latency: [], cpu: [] };
+/** A process of `registry-site.mjs`. */
+class Site {
+  #child;
+  #ready;
 
-/** Publishes workers until there are so many, and then measures some more; `open` makes a discovery. */
-async function measure(name, sizes, open) {
-  const [publisher, subscriber] = [open(), open()];
-  const seen = follow(subscriber);
-  let count = 0;
-  const figures = { latency: [], cpu: [] };
-  for (const size of sizes) {
-    await Promise.all(
-      Array.from({ length: size - count }, (_, i) => publisher.publisher.publish("worker-added", worker(count + i))),
-    );
-    count = size;
-    await until(() => seen.workers.size === count, `${count} workers are found`);
-    const latencies = [];
-    const cpu = process.cpuUsage();
-    for (let i = 0; i < JOINS; i++) {
-      const from = performance.now();
-      await publisher.publisher.publish("worker-added", worker(count + i));
-      while (!seen.workers.has(`w-${count + i}`)) await new Promise((resolve) => setTimeout(resolve, 1));
-      latencies.push((performance.now() - from) * 1000);
+  constructor(kind, where) {
+    this.#child = fork(SITE, [kind, where]);
+    this.#ready = once(this.#child, "message");
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  async ask(command, settings) {
+    await this.#ready;
+    this.#child.send({ command, settings });
+    const [{ failure, result }] = await once(this.#child, "message");
+    if (failure !== undefined) throw new Error(failure);
+    return result;
+  }
+
+  async end() {
+    const exited = once(this.#child, "exit");
+    this.#child.disconnect();
+    await exited;
+  }
+}
+
+async function measure(kind) {
+  const { start, openBare, together } = kinds[kind];
+  const registry = await start();
+  const keeper = new Site(kind, registry.where);
+  const sites = new Map(SIZES.map((size) => [size, new Site(kind, registry.where)]));
+  try {
+    const server = registry.pid ?? keeper.pid;
+    const ways = openBare === undefined ? [false] : [false, true];
+    for (const [size, site] of sites) {
+      const group = `scale-${size}`;
+      await keeper.ask("keep", { group, size });
+      for (const bare of ways) await site.ask("open", { group, size, bare });
     }
-    const { user, system } = process.cpuUsage(cpu);
-    count += JOINS;
-    figures.cpu.push((user + system) / JOINS);
-    figures.latency.push(latencies.sort((a, b) => a - b)[JOINS >> 1]);
-  }
-  await seen[Symbol.asyncDispose]();
-  await Promise.all([publisher.dispose(), subscriber.dispose()]);
-  for (const kind of ["latency", "cpu"]) {
-    rows[kind].push({ name, sizes, figures: figures[kind], growth: growthOf(figures[kind]) });
+    // Those that wait for the network take long, and are measured several at a time.
+    const slow = together !== undefined;
+    const [warmUps, turns] = slow ? [1, quick ? 2 : 12] : quick ? [10, 12] : [60, 48];
+    const one = (site, bare) => site.ask("join", { bare, count: JOINS, server });
+    for (const site of sites.values()) for (const bare of ways) for (let i = 0; i < warmUps; i++) await one(site, bare);
+    const orders = permutations(SIZES);
+    for (const bare of ways) {
+      const figures = new Map(SIZES.map((size) => [size, []]));
+      for (let turn = 0; turn < turns; turn++) {
+        for (const size of orders[turn % orders.length]) figures.get(size).push(await one(sites.get(size), bare));
+      }
+      const title = bare ? `${kind}, bare` : kind;
+      printRow(`${title}: time`, figures, "time");
+      printRow("  CPU of publisher and subscriber", figures, "client");
+      if (registry.pid !== undefined) printRow("  CPU of the server", figures, "server");
+    }
+  } finally {
+    for (const site of [...sites.values(), keeper]) await site.end();
+    await registry.end();
   }
 }
 
-if (wants("local")) {
-  const directory = mkdtempSync(join(tmpdir(), "wool-scale-"));
-  await measure("local", SIZES, () => new LocalDiscovery("scale", { directory }));
-  rmSync(directory, { recursive: true, force: true });
+function printRow(title, figures, what) {
+  const lists = SIZES.map((size) => figures.get(size).map((figure) => figure[what]));
+  const { ratio, interval } = pairedRatio(lists.at(-1), lists[0]);
+  const [low, high] = interval;
+  const verdict = high <= FLAT ? "flat" : low > FLAT ? "grows" : "undecided";
+  const cells = lists.map((list) => median(list).toFixed(0).padStart(8)).join("");
+  const growth = `${ratio.toFixed(2)}x (${low.toFixed(2)} to ${high.toFixed(2)})`;
+  console.log(`${title.padEnd(34)}${cells}  ${growth.padEnd(24)} ${verdict}`);
 }
-if (wants("etcd")) {
-  const server = await startEtcd();
-  await measure("etcd", SIZES, () => new EtcdDiscovery({ endpoints: [server.address], prefix: "scale" }));
-  await server[Symbol.asyncDispose]();
-}
-if (wants("redis")) {
-  const server = await startRedis();
-  await measure("redis", SIZES, () => new RedisDiscovery({ address: server.address, prefix: "scale" }));
-  await server[Symbol.asyncDispose]();
-}
-if (wants("lan")) {
-  const port = await freePort();
-  await measure("lan", SIZES, () => new LanDiscovery("scale", { interfaces: ["lo"], port }));
-}
-for (const [kind, title] of [
-  ["latency", "microseconds until a subscriber knows one more worker, by workers in the registry"],
-  ["cpu", "CPU microseconds of publisher and subscriber for it"],
-]) {
-  if (rows[kind].length > 0) console.log(formatTable(title, rows[kind]));
+
+const measured = Object.keys(kinds).filter(wants);
+if (measured.length > 0) {
+  console.log(`one more worker, by workers in the registry: microseconds, medians; growth with its interval of 95 %`);
+  console.log(`${"".padEnd(34)}${SIZES.map((size) => String(size).padStart(8)).join("")}`);
+  for (const kind of measured) await measure(kind);
 }
 if (wants("dns")) await measureDns();
 

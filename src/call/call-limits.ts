@@ -13,8 +13,22 @@ export function limitCall(call: Call, { signal, timeout, dispatchTimeout }: Call
     const stopListening = onAbort(signal, () => call.cancel(signal.reason));
     call.watch({ ended: stopListening });
   }
-  if (isTimed(dispatchTimeout)) call.watch(new DispatchLimit(call, dispatchTimeout));
-  if (isTimed(timeout)) call.watch(new ExecutionLimit(timeout));
+  // No time at all is over now; a timer would let through what takes less than a millisecond.
+  if (dispatchTimeout === 0) call.cancel(notAccepted(call, dispatchTimeout));
+  else if (isTimed(dispatchTimeout)) call.watch(new DispatchLimit(call, dispatchTimeout));
+  if (timeout === 0) call.cancel(notEnded(call, timeout));
+  else if (isTimed(timeout)) call.watch(new ExecutionLimit(timeout));
+}
+
+function notAccepted({ route }: Call, ms: number): TaskTimeout {
+  return new TaskTimeout(
+    `${route.name} was accepted by no worker within its dispatchTimeout of ${ms} ms: ` +
+      "the workers are busy or cannot be reached",
+  );
+}
+
+function notEnded({ route }: Call, ms: number): TaskTimeout {
+  return new TaskTimeout(`${route.name} did not end within its timeout of ${ms} ms`);
 }
 
 /** Bounds the time until a worker has started a call. */
@@ -22,14 +36,7 @@ class DispatchLimit implements CallWatcher {
   readonly #timer: Timer;
 
   constructor(call: Call, ms: number) {
-    this.#timer = new Timer(ms, () =>
-      call.cancel(
-        new TaskTimeout(
-          `${call.route.name} was accepted by no worker within its dispatchTimeout of ${ms} ms: ` +
-            "the workers are busy or cannot be reached",
-        ),
-      ),
-    );
+    this.#timer = new Timer(ms, () => call.cancel(notAccepted(call, ms)));
   }
 
   started(): void {
@@ -52,9 +59,7 @@ class ExecutionLimit implements CallWatcher {
 
   sent(call: Call): void {
     this.#timer?.clear();
-    this.#timer = new Timer(this.#ms, () =>
-      call.cancel(new TaskTimeout(`${call.route.name} did not end within its timeout of ${this.#ms} ms`)),
-    );
+    this.#timer = new Timer(this.#ms, () => call.cancel(notEnded(call, this.#ms)));
   }
 
   ended(): void {

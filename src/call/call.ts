@@ -154,6 +154,8 @@ export class Call {
   stream: StreamSink | undefined;
   /** Where it waits, as its owner counts. */
   place = 0;
+  /** How often a worker lost the thread that it was meant for, and had not read it. */
+  returns = 0;
   /** What workers said that refused it, by the worker's uid. */
   refusals: Map<string, Error> | undefined;
   /** Makes it anew for a worker that lacks the modules of these hashes. Returns false when it would be the same. */

@@ -1,9 +1,11 @@
 import { parseArgs } from "node:util";
 import { isError, nearestName } from "../checks/index.ts";
-import { checkDiscoveryUrl, discoveryUrlForms } from "../discovery/index.ts";
+import { checkDiscoveryUrl, discoveryUrlForms, resolveDiscovery } from "../discovery/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { WorkerCredentialsProvider } from "../security/index.ts";
 import { UsageError } from "./command.ts";
+
+const DURATION = /^(?:\d+(?:\.\d+)?(?:e\d+)?|Infinity)$/;
 
 type OptionTable = Readonly<Record<string, { readonly type: "string" | "boolean"; readonly multiple?: boolean }>>;
 
@@ -36,18 +38,34 @@ export interface Arguments {
   list(name: string): readonly string[];
   /** The value of an option as an integer within a range. */
   whole(name: string, least: number, most?: number): number | undefined;
+  /** The value of an option as milliseconds: any number that is not negative, and `Infinity`. */
+  duration(name: string): number | undefined;
 }
 
-/** Takes arguments apart. Throws `UsageError` for what is no option of the command, with the one that was probably meant. */
+/**
+ * Takes arguments apart. Throws `UsageError` for what is no option of the command, with the one that was probably meant, and
+ * for one that is given twice and has one value.
+ */
 export function readArguments(args: readonly string[], options: OptionTable, usage: string): Arguments {
-  const { values, positionals } = parse(args, options, usage);
+  const { values, positionals, tokens } = parse(args, options, usage);
+  const given = new Set<string>();
+  for (const token of tokens) {
+    if (token.kind !== "option" || options[token.name]?.type !== "string") continue;
+    if (options[token.name]?.multiple === true) continue;
+    if (given.has(token.name)) throw new UsageError(`--${token.name} is given more than once, and takes one value`);
+    given.add(token.name);
+  }
   const valuesOf = (name: string): string[] => [values[name] ?? []].flat().filter((value) => typeof value === "string");
   return {
     positionals,
     has: (name) => values[name] === true || valuesOf(name).length > 0,
     text: (name) => valuesOf(name).at(-1),
     all: valuesOf,
-    list: (name) => valuesOf(name).flatMap((value) => value.split(",").filter((part) => part !== "")),
+    list(name) {
+      const parts = valuesOf(name).flatMap((value) => value.split(","));
+      if (parts.includes("")) throw new UsageError(`--${name} must not be empty`);
+      return parts;
+    },
     whole(name, least, most = Number.MAX_SAFE_INTEGER) {
       const value = valuesOf(name).at(-1);
       if (value === undefined) return undefined;
@@ -56,7 +74,17 @@ export function readArguments(args: readonly string[], options: OptionTable, usa
       const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
       throw new UsageError(`--${name} must be a whole number${range}, not "${value}"`);
     },
+    duration(name) {
+      const value = valuesOf(name).at(-1);
+      if (value === undefined || DURATION.test(value)) return value === undefined ? undefined : Number(value);
+      throw new UsageError(`--${name} must be a number of milliseconds, 0 or more, or Infinity, not "${value}"`);
+    },
   };
+}
+
+/** For a command that takes options only: throws `UsageError` when there is anything else. */
+export function refusePositionals({ positionals: [other] }: Arguments, command: string, usage: string): void {
+  if (other !== undefined) throw new UsageError(`wool ${command} takes options only, not ${other}. ${usage}`);
 }
 
 /** The discovery that a command was told to use. Throws `UsageError` when it is none. */
@@ -65,10 +93,22 @@ export function discoveryOf(given: Arguments): string {
   try {
     checkDiscoveryUrl(url);
   } catch (error) {
-    if (error instanceof InvalidArgument) throw new UsageError(`--discovery: ${error.message}`);
-    throw error;
+    throw ofDiscovery(error);
   }
   return url;
+}
+
+/** Makes the discovery of a URL. Throws `UsageError` for what shows only then that it makes no sense. */
+export async function discoveryAt(url: string, credentials: WorkerCredentialsProvider | undefined) {
+  try {
+    return await resolveDiscovery(url, { credentials });
+  } catch (error) {
+    throw ofDiscovery(error);
+  }
+}
+
+function ofDiscovery(error: unknown): unknown {
+  return error instanceof InvalidArgument ? new UsageError(`--discovery: ${error.message}`) : error;
 }
 
 /** The credentials that a command was given. Throws `UsageError` for parts that do not go together. */
@@ -88,7 +128,8 @@ export function credentialsOf(given: Arguments): WorkerCredentialsProvider | und
 
 function parse(args: readonly string[], options: OptionTable, usage: string) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { ...options } });
+    const joined = joinNegative(args, options);
+    return parseArgs({ args: joined, allowPositionals: true, options: { ...options }, tokens: true });
   } catch (error) {
     const message = isError(error) ? error.message.split("\n")[0] : String(error);
     const unknown = /Unknown option '--([^']+)'/.exec(message ?? "")?.[1];
@@ -98,6 +139,17 @@ function parse(args: readonly string[], options: OptionTable, usage: string) {
       `there is no option --${unknown}${near === undefined ? "" : `; did you mean --${near}?`}\n${usage}`,
     );
   }
+}
+
+/** `--port -1` as `--port=-1`: a number that makes no sense, and not another option. */
+function joinNegative(args: readonly string[], options: OptionTable): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const last = joined.at(-1) ?? "";
+    if (/^-\d/.test(arg) && options[last.slice(2)]?.type === "string") joined[joined.length - 1] = `${last}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
 }
 
 /** The forms of discovery URLs, a few on each line. */

@@ -1,7 +1,14 @@
 import type { WorkerCredentialsProvider } from "../security/index.ts";
-import { credentialsOf, DISCOVERY_HELP, DISCOVERY_OPTIONS, discoveryOf, readArguments } from "./arguments.ts";
+import {
+  credentialsOf,
+  DISCOVERY_HELP,
+  DISCOVERY_OPTIONS,
+  discoveryOf,
+  readArguments,
+  refusePositionals,
+} from "./arguments.ts";
 import type { Terminal } from "./command.ts";
-import { type Command, EXIT } from "./command.ts";
+import { type Command, EXIT, UsageError } from "./command.ts";
 import {
   checkCertificates,
   checkFileLimit,
@@ -37,6 +44,7 @@ export const doctorCommand: Command = {
   help: HELP,
   async run(args, terminal) {
     const given = readArguments(args, OPTIONS, USAGE);
+    refusePositionals(given, "doctor", USAGE);
     const [url, credentials] = [discoveryOf(given), credentialsOf(given)];
     // Both wait for packets most of the time.
     const [multicast, reachable] = await Promise.all([checkMulticast(), checkDiscovery(url, credentials)]);
@@ -65,6 +73,7 @@ async function checkDiscovery(url: string, credentials: WorkerCredentialsProvide
     ]);
     return [discoveryFinding(url, workers.length, problem), ...findings.flat()];
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const fix = "check that the URL is right and that its server runs and can be reached";
     return [{ subject: url, verdict: "bad", answer: reasonOf(error), fix }];
   }

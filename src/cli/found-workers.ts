@@ -1,7 +1,9 @@
 import { messageOf } from "../checks/index.ts";
-import { resolveDiscovery, type WorkerMetadata } from "../discovery/index.ts";
+import type { WorkerMetadata } from "../discovery/index.ts";
 import { WorkerConnection } from "../proxy/index.ts";
 import type { WorkerCredentialsProvider } from "../security/index.ts";
+import { Timer } from "../time/index.ts";
+import { discoveryAt } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 
 /** How long it is listened for more workers after the last one, in milliseconds: the network is slower than a machine. */
@@ -25,7 +27,8 @@ export async function findWorkers(
   const scheme = url.slice(0, url.indexOf(":"));
   const quiet = wait ?? (scheme === "lan" ? QUIET_MS.lan : scheme === "local" ? QUIET_MS.local : QUIET_MS.other);
   const patience = wait ?? (scheme === "lan" || scheme === "local" ? quiet : FIRST_MS);
-  const discovery = await resolveDiscovery(url, { credentials });
+  const discovery = await discoveryAt(url, credentials);
+  const warnings = new HeldWarnings();
   const workers = new Map<string, WorkerMetadata>();
   const from = performance.now();
   const iterator = discovery.value.subscribe()[Symbol.asyncIterator]();
@@ -34,12 +37,12 @@ export async function findWorkers(
   try {
     let next = iterator.next();
     for (;;) {
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       const silence = new Promise<undefined>((resolve) => {
-        timer = setTimeout(() => resolve(undefined), quiet);
+        timer = new Timer(quiet, () => resolve(undefined));
       });
       const step = await Promise.race([next, silence]);
-      clearTimeout(timer);
+      timer?.clear();
       if (step === undefined && !hasWaitedEnough()) continue;
       if (step === undefined || step.done === true) break;
       next = iterator.next();
@@ -47,10 +50,36 @@ export async function findWorkers(
       if (type === "worker-dropped") workers.delete(worker.uid);
       else workers.set(worker.uid, worker);
     }
-    return { workers: [...workers.values()], problem: discovery.value.problem };
+    const { problem } = discovery.value;
+    // The discovery has warned of its problem, and the command tells of it, too.
+    if (problem !== undefined) warnings.forget();
+    return { workers: [...workers.values()], problem };
   } finally {
     void iterator.return?.();
     await discovery.dispose();
+    warnings.release();
+  }
+}
+
+/** Keeps back the warnings of this process. */
+class HeldWarnings {
+  readonly #listeners = process.listeners("warning");
+  readonly #held: Error[] = [];
+
+  constructor() {
+    process.removeAllListeners("warning").on("warning", (warning) => this.#held.push(warning));
+  }
+
+  /** Those so far are not shown. */
+  forget(): void {
+    this.#held.length = 0;
+  }
+
+  /** Lets everything through again. */
+  release(): void {
+    process.removeAllListeners("warning");
+    for (const listener of this.#listeners) process.on("warning", listener);
+    for (const warning of this.#held) process.emit("warning", warning);
   }
 }
 
@@ -83,6 +112,7 @@ export function reasonOf(error: unknown): string {
 /** The workers that names stand for: their uids, or what these begin with. Throws `UsageError` for one that is unclear. */
 export function selectWorkers(workers: readonly WorkerMetadata[], names: readonly string[]): WorkerMetadata[] {
   return names.map((name) => {
+    if (name === "") throw new UsageError("a worker is named by its uid or its name, not by an empty text");
     const [match, other] = workers.filter(({ uid, extra }) => uid === name || extra["name"] === name);
     const [near, second] = workers.filter(({ uid }) => uid.startsWith(name));
     if (match !== undefined && other === undefined) return match;

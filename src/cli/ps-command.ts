@@ -1,5 +1,12 @@
 import { type WorkerMetadata, workerToJson } from "../discovery/index.ts";
-import { credentialsOf, DISCOVERY_HELP, DISCOVERY_OPTIONS, discoveryOf, readArguments } from "./arguments.ts";
+import {
+  credentialsOf,
+  DISCOVERY_HELP,
+  DISCOVERY_OPTIONS,
+  discoveryOf,
+  readArguments,
+  refusePositionals,
+} from "./arguments.ts";
 import type { Terminal } from "./command.ts";
 import { type Command, EXIT } from "./command.ts";
 import { findWorkers, reasonOf, withWorker } from "./found-workers.ts";
@@ -40,8 +47,9 @@ export const psCommand: Command = {
   help: HELP,
   async run(args, terminal) {
     const given = readArguments(args, OPTIONS, USAGE);
+    refusePositionals(given, "ps", USAGE);
     const [url, credentials, tags] = [discoveryOf(given), credentialsOf(given), given.list("tag")];
-    const { workers, problem } = await findWorkers(url, credentials, given.whole("wait", 0, 600_000));
+    const { workers, problem } = await findWorkers(url, credentials, given.duration("wait"));
     const wanted = workers.filter((worker) => tags.length === 0 || tags.some((tag) => worker.tags.has(tag)));
     const listed = await Promise.all(
       wanted.map(async (worker): Promise<Listed> => {

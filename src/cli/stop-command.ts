@@ -38,10 +38,11 @@ export const stopCommand: Command = {
     const chosen = ways.filter((way) => way !== "");
     if (chosen.length === 0) throw new UsageError(`which workers? ${USAGE}`);
     if (chosen.length > 1) throw new UsageError(`${chosen.join(" and ")} contradict each other: choose one. ${USAGE}`);
-    const timeout = given.whole("timeout", 0) ?? -1;
+    const timeout = given.duration("timeout") ?? -1;
     const [url, credentials] = [discoveryOf(given), credentialsOf(given)];
     const { workers, problem } = await findWorkers(url, credentials);
     if (problem !== undefined) {
+      if (given.has("json")) terminal.print("[]");
       terminal.complain(`${terminal.tone("bad", "wool:")} ${problem}`);
       return EXIT.negative;
     }

@@ -1,9 +1,4 @@
-import {
-  addressProblem,
-  type DiscoveryPublisherLike,
-  resolveDiscovery,
-  type WorkerMetadata,
-} from "../discovery/index.ts";
+import { addressProblem, type DiscoveryPublisherLike, reachOf, type WorkerMetadata } from "../discovery/index.ts";
 import { SpawnedWorkers } from "../pool/index.ts";
 import { type ProcessEnd, ResilientWorker, type WorkerOptions } from "../worker/index.ts";
 import {
@@ -11,8 +6,10 @@ import {
   credentialsOf,
   DISCOVERY_HELP,
   DISCOVERY_OPTIONS,
+  discoveryAt,
   discoveryOf,
   readArguments,
+  refusePositionals,
 } from "./arguments.ts";
 import type { Terminal } from "./command.ts";
 import { type Command, EXIT, UsageError } from "./command.ts";
@@ -81,7 +78,7 @@ export const workerCommand: Command = {
     // In place of Node's own way of showing them.
     process.removeAllListeners("warning").on("warning", ({ message }) => log("warning", { message }, message));
     const credentials = credentialsOf(given);
-    const discovery = await resolveDiscovery(settings.url, { credentials });
+    const discovery = await discoveryAt(settings.url, credentials);
     try {
       const running = new RunningWorkers(settings, advertising(discovery.value.publisher, settings), log, {
         ...settings.options,
@@ -115,9 +112,7 @@ export function readWorkerArguments(args: readonly string[]): {
 
 /** Reads the options that make workers. Throws `UsageError` for what is wrong or contradicts itself. */
 function readSettings(given: Arguments): WorkerSettings {
-  const [extraArgument] = given.positionals;
-  if (extraArgument !== undefined)
-    throw new UsageError(`wool worker takes options only, not ${extraArgument}. ${USAGE}`);
+  refusePositionals(given, "worker", USAGE);
   const url = discoveryOf(given);
   const workers = given.whole("workers", 1, 10_000) ?? 1;
   const [host, port] = [given.text("host"), given.whole("port", 1, 65_535)];
@@ -142,7 +137,9 @@ function readSettings(given: Arguments): WorkerSettings {
   }
   if (host !== undefined && given.has("ca") && !given.has("cert"))
     throw new UsageError("a worker with TLS needs --cert and --key");
+  if (host === "") throw new UsageError("--host must be a host name or address, not empty");
   const name = given.text("name");
+  if (name === "") throw new UsageError("--name must not be empty");
   const threads = given.whole("threads", 1, 1024);
   const maxConcurrency = given.whole("max-concurrency", 1);
   return {
@@ -150,10 +147,10 @@ function readSettings(given: Arguments): WorkerSettings {
     workers,
     port,
     advertise,
-    grace: given.whole("grace", 0) ?? 0,
+    grace: given.duration("grace") ?? 0,
     options: {
       tags: given.list("tag"),
-      extra: { ...readExtra(given), ...(name === undefined ? {} : { name }) },
+      extra: readExtra(given, name),
       preload: given.all("preload"),
       ...(host === undefined ? {} : { host }),
       ...(threads === undefined ? {} : { threads }),
@@ -167,16 +164,26 @@ function readAdvertised(text: string | undefined): WorkerSettings["advertise"] {
   const [, host = text, port] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(text) ?? [];
   const problem = addressProblem(`${host}:${port ?? "1"}`);
   if (problem !== undefined) throw new UsageError(`--advertise takes HOST or HOST:PORT, not "${text}"`);
+  if (reachOf(`${host}:1`) === "any") {
+    throw new UsageError(`--advertise takes an address that others can connect to, and ${host} is none`);
+  }
   return { host, port };
 }
 
-function readExtra(given: Arguments): Record<string, string> {
-  const pairs = given.all("extra").map((pair): [string, string] => {
+function readExtra(given: Arguments, name: string | undefined): Record<string, string> {
+  const extra = new Map(name === undefined ? [] : [["name", name]]);
+  for (const pair of given.all("extra")) {
     const at = pair.indexOf("=");
     if (at < 1) throw new UsageError(`--extra takes KEY=VALUE, not "${pair}"`);
-    return [pair.slice(0, at), pair.slice(at + 1)];
-  });
-  return Object.fromEntries(pairs);
+    const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
+    const before = extra.get(key);
+    if (before !== undefined && before !== value) {
+      const source = key === "name" && name !== undefined ? "--name" : "another --extra";
+      throw new UsageError(`--extra ${pair} contradicts ${source}, which says "${before}"`);
+    }
+    extra.set(key, value);
+  }
+  return Object.fromEntries(extra);
 }
 
 /** A publisher that announces workers where others reach them; nobody is told where something else does the announcing. */

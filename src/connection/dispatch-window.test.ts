@@ -21,6 +21,22 @@ describe("DispatchWindow", () => {
     expect([6000, 6001, 1_000_000, 3000, 100, 1, 0].map(room)).toEqual([1, 1, 1, 2, 60, 512, 512]);
   });
 
+  it("has no room while large arguments wait", () => {
+    const window = new DispatchWindow();
+    window.pace(1);
+    const [one, other] = [{ weight: 0 }, { weight: 0 }];
+    window.load(one, 30_000_000);
+    expect(window.room).toBe(512);
+    window.load(other, 30_000_000);
+    expect(window.room).toBe(0);
+    window.unload(one);
+    window.unload(one);
+    expect(window.room).toBe(512);
+    window.unload(other);
+    window.load(one, 40_000_000);
+    expect(window.room).toBe(0);
+  });
+
   it("has no room while more wait than the new pace allows", () => {
     const window = new DispatchWindow();
     window.pace(250);

@@ -1,4 +1,12 @@
 const LARGEST = 512;
+/** How much of large arguments may wait in the memory of a worker before it gets no more tasks. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
+/** A task whose arguments may count. */
+interface WeighedTask {
+  /** Bytes of its arguments that are in the memory of the worker; 0 once it has been started. */
+  weight: number;
+}
 /** How much work may wait at a task thread behind what it is doing, in microseconds. */
 const TARGET_QUEUE_US = 6000;
 
@@ -10,13 +18,26 @@ const TARGET_QUEUE_US = 6000;
 export class DispatchWindow {
   #limit = 1;
   #unstarted = 0;
+  #bytes = 0;
 
   /** The worker does not respond, and gets nothing until it does. */
   isShut = false;
 
   /** Tasks that may be sent now. */
   get room(): number {
-    return this.isShut ? 0 : this.#limit - this.#unstarted;
+    return this.isShut || this.#bytes >= MOST_BYTES ? 0 : this.#limit - this.#unstarted;
+  }
+
+  /** A task was sent whose arguments take memory until it is started. */
+  load(task: WeighedTask, bytes: number): void {
+    task.weight = bytes;
+    this.#bytes += bytes;
+  }
+
+  /** It has been started, or never will be. */
+  unload(task: WeighedTask): void {
+    this.#bytes -= task.weight;
+    task.weight = 0;
   }
 
   sent(count: number): void {

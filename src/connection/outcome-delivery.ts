@@ -1,6 +1,6 @@
 import type { Call } from "../call/index.ts";
 import { messageOf } from "../checks/index.ts";
-import { SerializationError, UnexpectedResponse } from "../errors.ts";
+import { CodeUnavailable, SerializationError, UnexpectedResponse } from "../errors.ts";
 import { acceptDependency } from "../functions/index.ts";
 import { functionPort, NotData, type Serializer, serializerOfThrown, ValueDecoder } from "../values/index.ts";
 import {
@@ -178,4 +178,20 @@ function settle(call: Call, kind: number, value: unknown, flag: boolean): boolea
   else if (kind === ResponseField.raised) call.raise(value);
   else return call.yield(value, flag);
   return true;
+}
+
+/** The worker lacks the modules of these hashes: the call is made anew with their code, or fails with what the worker said. */
+export function remake(call: Call, hashes: readonly string[], message: string, address: string): void {
+  const { args } = call;
+  let remade = false;
+  try {
+    remade = call.remake?.(hashes, message) === true;
+  } catch (error) {
+    call.fail(error);
+    return;
+  } finally {
+    if (!remade || call.args !== args) args.drop();
+  }
+  if (remade) call.owner?.remade(call);
+  else call.fail(new CodeUnavailable(`worker ${address}: ${message}`));
 }

@@ -1,18 +1,25 @@
 import type { Call } from "../call/index.ts";
 import { SerializationError } from "../errors.ts";
-import type { Dependency } from "../functions/index.ts";
+import { type Dependency, processId } from "../functions/index.ts";
 import { StatusCode } from "../grpc/index.ts";
+import { payloadFiles } from "../host/index.ts";
 import {
+  type BatchWriter,
   DEFAULT_ENCODING,
   DEFAULT_LANGUAGE,
+  ENCODINGS,
   type FrameReader,
   isSpoken,
+  LANGUAGES,
+  MINIMUM_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   ResponseField,
   type Welcome,
   WelcomeField,
+  writeHello,
 } from "../wire/index.ts";
 import { errorForStatus } from "./error-classes.ts";
+import { SessionStream } from "./session-stream.ts";
 
 /** What a frame has besides its largest field. */
 const FRAME_OVERHEAD = 1024;
@@ -31,6 +38,21 @@ export class PeerTerms {
   constructor(address: string, maxMessageBytes: number | undefined) {
     this.#address = address;
     this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  /** Writes the first message to the worker, for the session with one of its task threads. */
+  greet(writer: BatchWriter, lane: number): void {
+    writeHello(writer, {
+      version: PROTOCOL_VERSION,
+      minimum: MINIMUM_PROTOCOL_VERSION,
+      // Part of the name of each task, and of the code that comes back from a worker.
+      callerId: processId,
+      lane,
+      fileRealm: this.#address.startsWith("unix:") ? payloadFiles.realm : "",
+      languages: LANGUAGES,
+      encodings: ENCODINGS,
+      takesLane: SessionStream.canTakeLane(this.#address),
+    });
   }
 
   /**
@@ -65,6 +87,8 @@ export class PeerTerms {
       oneKind: frame.integer(WelcomeField.oneKind) === 1,
       languages,
       encodings,
+      laneSocket: frame.text(WelcomeField.laneSocket),
+      laneTicket: frame.text(WelcomeField.laneTicket),
     };
   }
 

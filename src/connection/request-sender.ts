@@ -70,6 +70,7 @@ export class RequestSender {
     ) {
       writePlainTask(writer, id, route.number, args.buffer, args.start, args.end, sequence, poolNumber);
       task.isWritten = true;
+      task.message = this.#outbox.nextMessage;
       this.#window.sent(1);
       return;
     }
@@ -86,8 +87,10 @@ export class RequestSender {
         needs,
       });
       task.isWritten = true;
+      task.message = this.#outbox.nextMessage;
       if (task.isInTransfer) this.#transferred(task);
       else this.#window.sent(1);
+      if (!("file" in place)) this.#window.load(task, args.length);
       if (call.stream !== undefined) {
         writeCredit(writer, id, 1 + (prefetch ?? 0));
         call.stream.opened();
@@ -195,6 +198,7 @@ export class RequestSender {
     if (task.isInTransfer) this.#transferred(task);
     this.#openCancelBatch();
     writeCancel(writer, task.id, bytes, needs);
+    task.cancelMessage = this.#outbox.nextMessage;
     this.#cancelBatch = { number: this.#outbox.batch, size: writer.size };
     this.#outbox.schedule(true);
   }

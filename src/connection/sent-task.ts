@@ -27,10 +27,15 @@ export class SentTask implements RemoteTask {
   name = "";
   /** The task frame itself has been written; before that only chunks of its arguments have. */
   isWritten = false;
+  /** The number of the message with the task frame, and of the one with its cancellation, in the session; from 1. */
+  message = 0;
+  cancelMessage = 0;
   /** Its arguments are going out in chunks. */
   isInTransfer = false;
   /** It has its place in the window although its arguments are not out. */
   isCounted = false;
+  /** Bytes of its arguments that count in the window. */
+  weight = 0;
   /** It is a stream whose caller has not asked for more. */
   isResting = false;
   readonly #session: TaskSession;

@@ -517,7 +517,7 @@ describe("the end of a session", () => {
     ["its connection", (stream: FakeStream) => stream.end({ code: StatusCode.UNAVAILABLE, message: "gone" }), /gone/],
     [
       "its task thread",
-      (stream: FakeStream) => stream.answer((writer) => writeExecutorLost(writer, "out of memory")),
+      (stream: FakeStream) => stream.answer((writer) => writeExecutorLost(writer, "out of memory", 2)),
       /out of memory/,
     ],
   ])("with %s tells each call in flight, once, after the owner", async (_what, end, why) => {
@@ -538,6 +538,27 @@ describe("the end of a session", () => {
     expect(abandoned.told).toEqual([]);
     expect(order).toEqual(["closed", "lost"]);
     expect([a.call.state, a.call.task, stream.session.inFlight]).toEqual(["settling", undefined, 0]);
+  });
+
+  it("gives back calls in messages that a lost task thread has not begun to read", async () => {
+    const stream = new FakeStream().welcome();
+    const [taken, untaken] = [makeCall(), makeCall()];
+    send(stream.session, taken.call);
+    stream.answer((writer) => writeAccepted(writer, 0));
+    send(stream.session, untaken.call);
+    stream.answer((writer) => writeExecutorLost(writer, "out of memory", 2));
+    await turn();
+    expect(taken.told).toEqual([["lost", expect.any(WorkerLost)]]);
+    expect(untaken.told).toEqual([["returned", expect.any(WorkerLost)]]);
+  });
+
+  it("takes all calls for lost when the worker does not say what its thread has read", async () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makeCall();
+    send(stream.session, call);
+    stream.answer((writer) => writeExecutorLost(writer, "out of memory", 0));
+    await turn();
+    expect(told).toEqual([["lost", expect.any(WorkerLost)]]);
   });
 
   it("gives back calls that a worker has not answered although it has answered all that it ran", async () => {

@@ -1,55 +1,56 @@
 import type { Call, EarlyValue, PoolReference, Recipient } from "../call/index.ts";
-import { CodeUnavailable, RpcError, WorkerLost } from "../errors.ts";
-import { processId } from "../functions/index.ts";
-import { type GrpcChannel, type GrpcStatus, type GrpcStream, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
+import { RpcError, WorkerLost } from "../errors.ts";
+import { type GrpcChannel, type GrpcStatus, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
 import type { TaskCost } from "../routine/index.ts";
 import {
   type CallerLimits,
   ChunkField,
   DEFAULT_ENCODING,
-  ENCODINGS,
   FrameReader,
-  LANGUAGES,
   LAST_RESPONSE_FIELD,
   LostField,
-  MINIMUM_PROTOCOL_VERSION,
   Outbox,
   OutcomeField,
   PaceField,
-  PROTOCOL_VERSION,
   RejectedField,
   RequestField,
   ResponseField,
   type StepKind,
   WantedField,
   type Welcome,
-  writeHello,
 } from "../wire/index.ts";
 import { DispatchWindow } from "./dispatch-window.ts";
 import { errorForStatus } from "./error-classes.ts";
-import { OutcomeDelivery } from "./outcome-delivery.ts";
+import { OutcomeDelivery, remake } from "./outcome-delivery.ts";
 import { PeerTerms } from "./peer-terms.ts";
 import { RequestSender } from "./request-sender.ts";
-import { SentTask, type TaskSession } from "./sent-task.ts";
+import type { SentTask, TaskSession } from "./sent-task.ts";
+import { type SentTaskEvents, SentTasks } from "./sent-tasks.ts";
+import { SessionStream } from "./session-stream.ts";
+import { UnwantedTasks } from "./unwanted-tasks.ts";
 
-const DISPATCH = "/wool.v1.Worker/Dispatch";
+/** How often a call may come back because a thread ended before it read the call. Then its worker counts as one that refuses it. */
+const MOST_RETURNS = 3;
 
 /** Told of changes by a session that it owns. */
-export interface SessionEvents {
+export interface SessionEvents extends SentTaskEvents {
   /** The session has room for more calls. */
   progressed(session: Session): void;
-  /** The session went from idle to busy, or back. */
-  activity(busy: boolean): void;
-  /** Somebody waits for a call now, or nobody does any more. */
-  waitedFor(isWaitedFor: boolean): void;
   /** Nothing more can be sent. Calls in flight have been told. */
   closed(session: Session, error: Error): void;
 }
 
+/** What a worker says of a task thread that ended. */
+interface LostThread {
+  readonly error: WorkerLost;
+  /** How many messages of the session it has begun to read, the hello counted; Infinity if that is not known. */
+  readonly taken: number;
+}
+
 /**
- * The caller's end of one stream to one task thread of a worker. Carries every call between the two, many at once.
- * `opening`: hello sent. `open`: welcomed. `closed`: over.
+ * The caller's end of a session with one task thread of a worker. Carries every call between the two, many at once.
+ * `opening`: hello sent. `open`: welcomed, and connected to the lane if there is one. `closed`: over.
  */
 export class Session implements TaskSession {
   readonly window = new DispatchWindow();
@@ -58,28 +59,21 @@ export class Session implements TaskSession {
   readonly #events: SessionEvents;
   readonly #address: string;
   readonly #terms: PeerTerms;
-  readonly #stream: GrpcStream;
+  readonly #stream: SessionStream;
   readonly #outbox: Outbox;
   readonly #sender: RequestSender;
   readonly #reader = new FrameReader(LAST_RESPONSE_FIELD);
   readonly #outcomes: OutcomeDelivery;
-  /** By their ids. */
-  readonly #tasks: SentTask[] = [];
-  readonly #freeTasks: SentTask[] = [];
+  readonly #tasks: SentTasks;
+  readonly #unwanted: UnwantedTasks;
   #welcomed: ((welcome: Welcome) => void) | undefined;
   #refused: ((error: RpcError) => void) | undefined;
   /** The worker's answer to the hello. Rejects when it does not want this caller. */
   readonly welcome: Promise<Welcome>;
   #state: "opening" | "open" | "closed" = "opening";
-  #inFlight = 0;
-  /** Streams among them whose caller has not asked for more. */
-  #resting = 0;
-  #isWaitedFor = false;
   #willProgress = false;
   /** The tasks that ended since the worker last told its pace, by routine. */
   readonly #endedTasks = new Map<TaskCost, number>();
-  /** The number of the message in which calls came back that the worker has not run. */
-  #returning: number | undefined;
 
   constructor(
     channel: GrpcChannel,
@@ -97,24 +91,17 @@ export class Session implements TaskSession {
       this.#welcomed = resolve;
       this.#refused = reject;
     });
-    this.#stream = channel.openStream(DISPATCH, {
+    this.#tasks = new SentTasks(this, events);
+    this.#stream = new SessionStream(channel, address, {
       message: (buffer, start, end) => this.#message(buffer, start, end),
       drain: () => this.#outbox.drained(),
-      status: (status) => this.#ended(status),
+      ended: (status, isWhole) => this.#ended(status, isWhole),
     });
+    this.#unwanted = new UnwantedTasks(PREFIX_BYTES, (message) => this.#stream.sendBeside(message));
     this.#outbox = new Outbox(this.#stream, PREFIX_BYTES, RequestField.chunk);
     if (maxMessageBytes !== undefined) this.#outbox.limitMessages(maxMessageBytes);
     this.#sender = new RequestSender(this.#outbox, this.window);
-    writeHello(this.#outbox.writer, {
-      version: PROTOCOL_VERSION,
-      minimum: MINIMUM_PROTOCOL_VERSION,
-      // Part of the name of each task, and of the code that comes back from a worker.
-      callerId: processId,
-      lane,
-      fileRealm: address.startsWith("unix:") ? payloadFiles.realm : "",
-      languages: LANGUAGES,
-      encodings: ENCODINGS,
-    });
+    this.#terms.greet(this.#outbox.writer, lane);
     this.#outbox.flush();
   }
 
@@ -124,7 +111,7 @@ export class Session implements TaskSession {
 
   /** Calls that were sent and have not ended. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#tasks.inFlight;
   }
 
   /** Tasks that may be sent now. */
@@ -134,17 +121,15 @@ export class Session implements TaskSession {
 
   /** Sends calls in one message. `soon`: in one with whatever else is sent in this turn of the event loop. */
   send(calls: readonly Call[], recipient: Recipient, soon = false): void {
-    if (this.#inFlight === 0) this.#events.activity(true);
-    this.#inFlight += calls.length;
+    this.#tasks.expect(calls.length);
     for (const call of calls) {
-      const task = this.#freeTasks.pop() ?? this.#addTask();
-      task.begin(call);
+      const task = this.#tasks.begin(call);
       call.send(task, recipient);
       const refusal = this.#terms.refusal(call, this.#outbox.inlineBytes);
       if (refusal === undefined) this.#sender.task(task, call);
       else process.nextTick(() => this.#refuse(task, call, refusal));
     }
-    this.#tellIfWaitedFor();
+    this.#tasks.tellIfWaitedFor();
     if (soon) this.#outbox.schedule(true);
     else this.#outbox.flush();
   }
@@ -159,27 +144,24 @@ export class Session implements TaskSession {
 
   /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
   refresh(pool: PoolReference): void {
-    if (this.#state === "open" && this.#inFlight > 0) this.#sender.refresh(pool);
+    if (this.#state === "open" && this.inFlight > 0) this.#sender.refresh(pool);
   }
 
   /** The calls in flight that `recipient` has and somebody waits for. */
   callsOf(recipient: Recipient): Call[] {
-    return this.#tasks.flatMap(({ call }) => (call?.recipient === recipient ? [call] : []));
+    return this.#tasks.waitedFor().flatMap(({ call }) => (call.recipient === recipient ? [call] : []));
   }
 
   step(task: SentTask, kind: StepKind, value: unknown, after: number, encoded: EarlyValue | undefined): void {
-    this.#sender.step(task, kind, value, after, this.#inFlight <= 1, encoded);
+    this.#sender.step(task, kind, value, after, this.inFlight <= 1, encoded);
   }
 
   credit(task: SentTask, steps: number): void {
-    this.#sender.credit(task, steps, this.#inFlight <= 1);
+    this.#sender.credit(task, steps, this.inFlight <= 1);
   }
 
   setWaitedFor(task: SentTask, isWaitedFor: boolean): void {
-    if (task.isResting !== isWaitedFor) return;
-    task.isResting = !isWaitedFor;
-    this.#resting += isWaitedFor ? -1 : 1;
-    this.#tellIfWaitedFor();
+    this.#tasks.setWaitedFor(task, isWaitedFor);
   }
 
   abortSignal(task: SentTask, number: number, reason: unknown): void {
@@ -194,8 +176,10 @@ export class Session implements TaskSession {
     this.#outcomes.payloads.dropChunks(task.id);
     this.#sender.cancel(task, reason);
     if (unstarted) this.window.started(1);
+    this.window.unload(task);
     // A worker answers every task that it was sent. It never saw one whose arguments were still on their way.
     if (!task.isWritten) this.#release(task);
+    else if (this.#stream.isDirect) this.#unwanted.add(task);
     this.#progressLater();
   }
 
@@ -204,12 +188,6 @@ export class Session implements TaskSession {
     if (this.#state === "closed") return;
     this.#stream.cancel();
     this.#shut(error);
-  }
-
-  #addTask(): SentTask {
-    const task = new SentTask(this.#tasks.length, this);
-    this.#tasks.push(task);
-    return task;
   }
 
   /**
@@ -241,11 +219,12 @@ export class Session implements TaskSession {
           started += this.#outcome(frame, kind);
           break;
         case ResponseField.accepted:
-          started += this.#started(this.#tasks[frame.integer(1)]);
+          started += this.#started(this.#tasks.get(frame.integer(1)));
           break;
         case ResponseField.chunk:
           // Pieces of an outcome that nobody wants any more may still arrive.
-          if (this.#tasks[frame.integer(ChunkField.id)]?.call !== undefined) this.#outcomes.payloads.addChunk(frame);
+          if (this.#tasks.get(frame.integer(ChunkField.id))?.call !== undefined)
+            this.#outcomes.payloads.addChunk(frame);
           break;
         case ResponseField.rejected:
           started += this.#rejected(frame);
@@ -260,7 +239,7 @@ export class Session implements TaskSession {
           this.#provide(frame.integer(WantedField.number), frame.integer(WantedField.withoutFile) === 1);
           break;
         case ResponseField.executorLost:
-          this.close(this.#lostThread(frame));
+          this.#threadLost(frame);
           return;
       }
     }
@@ -279,17 +258,23 @@ export class Session implements TaskSession {
   #provide(number: number, withoutFile: boolean): void {
     const content = this.#sender.provide(number, withoutFile);
     if (content === undefined) return;
-    const tally = this.#tasks.find(({ call }) => call?.uses(content) === true)?.call?.recipient?.tally;
+    const tally = this.#tasks.waitedFor().find(({ call }) => call.uses(content))?.call.recipient?.tally;
     if (tally === undefined) return;
     tally.shared ??= { values: 0, bytes: 0 };
     tally.shared.values++;
     tally.shared.bytes += content.bytes;
   }
 
-  #lostThread(frame: FrameReader): WorkerLost {
-    const culprit = this.#tasks[frame.integer(LostField.task) - 1]?.name;
+  /** The task thread is gone. What it sent before may still be on its way. */
+  #threadLost(frame: FrameReader): void {
+    const culprit = this.#tasks.nameOf(frame.integer(LostField.task) - 1);
     const whose = culprit === undefined ? "" : ` (the task was ${culprit})`;
-    return new WorkerLost(`a task thread of worker ${this.#address} ended: ${frame.text(LostField.reason)}${whose}`);
+    const text = `a task thread of worker ${this.#address} ended: ${frame.text(LostField.reason)}${whose}`;
+    const lost = { error: new WorkerLost(text), taken: frame.integer(LostField.taken) || Number.POSITIVE_INFINITY };
+    this.#stream.finish(() => {
+      this.#stream.cancel();
+      this.#shut(lost.error, lost);
+    });
   }
 
   /** The first message must be a welcome of a version that this caller speaks, and nothing else. */
@@ -303,29 +288,34 @@ export class Session implements TaskSession {
       this.#shut(error);
       return;
     }
-    this.#state = "open";
-    if (welcome.sharesFiles) {
+    // A worker that was offered none may say so, too.
+    if (welcome.sharesFiles && this.#address.startsWith("unix:")) {
       this.#outbox.store = payloadFiles;
       this.#outcomes.payloads.store = payloadFiles;
     }
     this.#outbox.oneKind = welcome.oneKind;
     this.#sender.readsReasons = welcome.encodings.includes(DEFAULT_ENCODING);
-    this.#welcomed?.(welcome);
-    this.#events.progressed(this);
+    this.#stream.useLane(welcome, () => {
+      if (this.#state !== "opening") return;
+      this.#state = "open";
+      this.#welcomed?.(welcome);
+      this.#events.progressed(this);
+    });
   }
 
   /** 1 when this is the first sign that the task was started. */
   #started(task: SentTask | undefined): number {
     if (task === undefined || task.state !== "sent") return 0;
     task.state = "started";
+    this.window.unload(task);
     task.call?.start();
     return 1;
   }
 
   #outcome(frame: FrameReader, kind: number): number {
     const id = frame.integer(OutcomeField.id);
-    const task = this.#tasks[id];
-    if (task === undefined || task.state === "free") return 0;
+    const task = this.#tasks.get(id);
+    if (task === undefined) return 0;
     const started = this.#started(task);
     const { call } = task;
     if (kind !== ResponseField.yielded) {
@@ -339,68 +329,32 @@ export class Session implements TaskSession {
   }
 
   #rejected(frame: FrameReader): number {
-    const task = this.#tasks[frame.integer(RejectedField.id)];
-    if (task === undefined || task.state === "free") return 0;
+    const task = this.#tasks.get(frame.integer(RejectedField.id));
+    if (task === undefined) return 0;
     const counts = task.state === "sent" ? 1 : 0;
     const { call } = task;
     this.#release(task);
     if (call === undefined) return counts;
     if (frame.has(RejectedField.codeWanted)) {
-      this.#codeWanted(call, frame.text(RejectedField.codeWanted).split(" "), frame.text(RejectedField.message));
+      const hashes = frame.text(RejectedField.codeWanted).split(" ");
+      remake(call, hashes, frame.text(RejectedField.message), this.#address);
     } else {
       const status = { code: frame.integer(RejectedField.status), message: frame.text(RejectedField.message) };
-      const error = errorForStatus(status as GrpcStatus, this.#address);
-      // After that message its thread is gone. A worker that goes on like that refuses the calls.
-      if (status.code === StatusCode.ABORTED && this.#isReturning()) call.owner?.returned(call, error);
-      else call.owner?.rejected(call, error);
+      call.owner?.rejected(call, errorForStatus(status as GrpcStatus, this.#address));
     }
     return counts;
   }
 
-  /** Whether calls come back in this message, and in none before. */
-  #isReturning(): boolean {
-    this.#returning ??= this.messages;
-    return this.#returning === this.messages;
-  }
-
-  #codeWanted(call: Call, hashes: readonly string[], message: string): void {
-    const { args } = call;
-    let remade = false;
-    try {
-      remade = call.remake?.(hashes, message) === true;
-    } catch (error) {
-      call.fail(error);
-      return;
-    } finally {
-      if (!remade || call.args !== args) args.drop();
-    }
-    if (remade) call.owner?.remade(call);
-    else call.fail(new CodeUnavailable(`worker ${this.#address}: ${message}`));
-  }
-
   /** The worker has said its last word on a task. */
   #release(task: SentTask): void {
-    task.call?.leave();
-    task.call = undefined;
-    task.state = "free";
-    this.#freeTasks.push(task);
-    if (task.isResting) this.#resting--;
-    task.isResting = false;
-    if (--this.#inFlight === 0) this.#events.activity(false);
-    this.#tellIfWaitedFor();
+    this.window.unload(task);
+    this.#tasks.release(task);
   }
 
-  #tellIfWaitedFor(): void {
-    const isWaitedFor = this.#inFlight > this.#resting;
-    if (isWaitedFor === this.#isWaitedFor) return;
-    this.#isWaitedFor = isWaitedFor;
-    this.#events.waitedFor(isWaitedFor);
-  }
-
-  #ended(status: GrpcStatus): void {
+  #ended(status: GrpcStatus, isWhole: boolean): void {
     if (this.#state === "closed") return;
     // The worker has answered all that it ran.
-    const ranAll = status.code === StatusCode.ABORTED;
+    const ranAll = status.code === StatusCode.ABORTED && isWhole;
     if (ranAll) this.#shut(errorForStatus({ ...status, code: StatusCode.UNAVAILABLE }, this.#address), "rejected");
     else if (this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE) {
       this.#shut(errorForStatus(status, this.#address));
@@ -412,11 +366,12 @@ export class Session implements TaskSession {
   }
 
   /** `unanswered`: what becomes of the calls that the worker has not answered. */
-  #shut(error: Error, unanswered: "lost" | "rejected" = "lost"): void {
+  #shut(error: Error, unanswered: "lost" | "rejected" | LostThread = "lost"): void {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
     this.#sender.close();
+    this.#unwanted.close();
     this.#outcomes.payloads.clear();
     if (opening) {
       // Whoever opened the session may be gone; the failure reaches the calls through `closed`.
@@ -424,16 +379,16 @@ export class Session implements TaskSession {
       const unavailable = { code: StatusCode.UNAVAILABLE, message: error.message };
       this.#refused?.(error instanceof RpcError ? error : errorForStatus(unavailable, this.#address));
     }
-    const calls = this.#tasks.flatMap(({ call }) => (call === undefined ? [] : [call]));
-    const busy = this.#inFlight > 0;
-    this.#inFlight = 0;
-    this.#resting = 0;
-    this.#tasks.length = 0;
-    this.#freeTasks.length = 0;
-    if (busy) this.#events.activity(false);
-    this.#tellIfWaitedFor();
+    const tasks = this.#tasks.waitedFor();
+    this.#tasks.clear();
     this.#events.closed(this, error);
-    for (const call of calls) call.leave();
-    for (const call of calls) if (call.state === "settling") call.owner?.[unanswered](call, error);
+    for (const { call } of tasks) call.leave();
+    for (const { task, call } of tasks) {
+      if (call.state !== "settling") continue;
+      if (typeof unanswered === "string") call.owner?.[unanswered](call, error);
+      else if (task.isWritten && task.message <= unanswered.taken) call.owner?.lost(call, error);
+      else if (++call.returns <= MOST_RETURNS) call.owner?.returned(call, error);
+      else call.owner?.rejected(call, error);
+    }
   }
 }

@@ -63,7 +63,7 @@ describe("a link to a worker whose threads end all the time", () => {
       opened.push(performance.now());
       welcome(stream);
       const writer = new BatchWriter(HEADROOM);
-      writeExecutorLost(writer, "gone");
+      writeExecutorLost(writer, "gone", 1);
       stream.send(writer.take());
     });
     await restless.connect();

@@ -42,6 +42,8 @@ export class AddressedWorkers {
   readonly #places = new Map<string, Place>();
   /** The same worker may be found at several addresses: the first one is used. */
   readonly #byUid = new Map<string, Set<Place>>();
+  /** Uids of which it was said that several workers have them. */
+  readonly #shared = new Set<string>();
 
   constructor(sink: Pick<WorkerSink, "change" | "drop">, options: AddressedWorkersOptions) {
     this.#sink = sink;
@@ -113,6 +115,18 @@ export class AddressedWorkers {
     this.#byUid.set(worker.uid, places);
     const [first] = places;
     if (first === place) this.#sink.change(worker);
+    else if (first !== undefined) this.#warnOfTwins(first, place);
+  }
+
+  /** Two workers with one uid say different things of themselves; one with two addresses says the same. */
+  #warnOfTwins({ worker, description }: Place, other: Place): void {
+    if (worker === undefined || description === undefined || other.worker === undefined) return;
+    if (description.text === other.description?.text || this.#shared.has(worker.uid)) return;
+    this.#shared.add(worker.uid);
+    process.emitWarning(
+      `workers at ${worker.address} and ${other.worker.address} share the uid ${worker.uid}: only the first one is used. Give each worker a uid of its own`,
+      "WoolWarning",
+    );
   }
 
   #remove(address: string): void {

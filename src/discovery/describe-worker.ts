@@ -19,6 +19,8 @@ export interface DescribeOptions {
 /** What a worker says of itself, for as long as the connection over which it did lasts. */
 export interface Description {
   readonly worker: WorkerMetadata;
+  /** What it says as text: one worker says the same at each of its addresses. */
+  readonly text: string;
   /** Gives the connection up, without a word to `lost`. */
   close(): void;
 }
@@ -44,12 +46,14 @@ export async function describeWorker(address: string, options: DescribeOptions):
   });
   channel.unref();
   try {
-    const worker = parseDescription(address, await channel.unary(PATH, new Uint8Array(0), { timeout }));
+    const response = await channel.unary(PATH, new Uint8Array(0), { timeout });
+    const worker = parseDescription(address, response);
     // It may have been lost since the answer came.
     isKept = channel.state === "ready";
     if (!isKept) setImmediate(lost);
     return {
       worker,
+      text: readDescribeResponse(response),
       close: () => {
         isKept = false;
         void channel.close();

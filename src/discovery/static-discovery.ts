@@ -4,7 +4,7 @@ import { type CredentialsLike, credentialsProblem } from "../security/index.ts";
 import { AddressedWorkers, workerAt } from "./addressed-workers.ts";
 import type { DiscoveryLike, DiscoverySubscriberLike, WorkerFilter } from "./discovery.ts";
 import { addressProblem } from "./worker-address.ts";
-import { checkWorker, type WorkerMetadata } from "./worker-metadata.ts";
+import { checkWorker, equalWorkers, type WorkerMetadata } from "./worker-metadata.ts";
 import { subscribeToWorkers } from "./worker-subscription.ts";
 
 /** Options of `StaticDiscovery`. */
@@ -27,7 +27,10 @@ export class StaticDiscovery implements DiscoveryLike {
   readonly #secure: boolean;
   readonly #credentials: CredentialsLike | undefined;
 
-  /** @throws InvalidArgument when an item is neither metadata nor `host:port`, `[ipv6]:port` or `unix:path`. */
+  /**
+   * @throws InvalidArgument when an item is neither metadata nor `host:port`, `[ipv6]:port` or `unix:path`, or when two
+   * that differ have the same uid.
+   */
   constructor(workers: readonly (WorkerMetadata | string)[], options: StaticDiscoveryOptions = {}) {
     if (!Array.isArray(workers)) {
       throw new InvalidArgument(
@@ -38,6 +41,7 @@ export class StaticDiscovery implements DiscoveryLike {
     this.#secure = options.secure ?? options.credentials !== undefined;
     this.#credentials = options.credentials;
     this.#described = workers.filter((item) => typeof item !== "string").map(checkWorker);
+    checkUids(this.#described);
     this.#addresses = workers.filter((item) => typeof item === "string").map(checkAddress);
     this.workers = workers.map((item) => (typeof item === "string" ? workerAt(item, this.#secure) : item));
   }
@@ -57,4 +61,18 @@ function checkAddress(address: string): string {
   const problem = addressProblem(address);
   if (problem === undefined) return address;
   throw new InvalidArgument(`the worker address ${JSON.stringify(address)} ${problem}`);
+}
+
+function checkUids(workers: readonly WorkerMetadata[]): void {
+  const known = new Map<string, WorkerMetadata>();
+  for (const worker of workers) {
+    const { uid, address } = worker;
+    const other = known.get(uid);
+    if (other !== undefined && !equalWorkers(other, worker)) {
+      const isOne = other.address === address;
+      const where = isOne ? `twice at ${address}, with different metadata` : `at ${other.address} and at ${address}`;
+      throw new InvalidArgument(`StaticDiscovery: worker ${uid} is listed ${where}: give each worker a uid of its own`);
+    }
+    known.set(uid, worker);
+  }
 }

@@ -6,6 +6,7 @@ export {
   hurryAccessors,
   moduleConstant,
   noteConstructor,
+  notePrototype,
   ownNameCalled,
   privatesOf,
   referenceOf,

@@ -179,6 +179,9 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
       `${directory}/..`,
       `${place}/../${basename(place)}/${basename(directory)}/x`,
       `${place}/a/b/c`,
+      join(directory, "owner.json"),
+      join(directory, "abcdefghi"),
+      `${directory}//abcdefghij`,
     ];
     for (const path of paths) {
       expect(() => take(files, path, 1)).toThrow("is not one that payloads may be in");
@@ -191,7 +194,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
   it("that are links are not followed, to read or to write", () => {
     const target = join(pool.path, "target");
     writeFileSync(target, "target");
-    const link = join(directory, "link");
+    const link = join(directory, "linklinkli");
     symlinkSync(target, link);
     expect(() => take(files, link, 6)).toThrow(/ELOOP/);
     files.drop(link, 6);
@@ -205,7 +208,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
     const open = () => readdirSync("/proc/self/fd").length;
     const before = open();
     expect(() => take(files, path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
-    expect(() => take(files, join(directory, "missing"), 1)).toThrow(/ENOENT/);
+    expect(() => take(files, join(directory, "missingone"), 1)).toThrow(/ENOENT/);
     expect(open()).toBe(before);
   });
 
@@ -263,7 +266,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
       return [inner[500], target[500]];
     });
     expect(sums).toEqual([2, 1]);
-    expect(() => files.open(join(directory, "missing"), 1)).toThrow(/ENOENT/);
+    expect(() => files.open(join(directory, "missingone"), 1)).toThrow(/ENOENT/);
     for (let i = 0; i < 3; i++) expect(paths).toContain(store(files, bytes(1000, 4)));
   });
 
@@ -272,7 +275,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
     files.check(path, 10);
     expect(() => files.check(path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
     expect(() => files.check("/etc/hostname", 1)).toThrow("is not one that payloads may be in");
-    expect(() => files.check(join(directory, "missing"), 1)).toThrow(/ENOENT/);
+    expect(() => files.check(join(directory, "missingone"), 1)).toThrow(/ENOENT/);
     expect(store(files, bytes(10, 2))).not.toBe(path);
   });
 

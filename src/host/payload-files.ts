@@ -12,7 +12,7 @@ import {
   writeSync,
   writevSync,
 } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type EncodedValue, PayloadParts } from "../values/index.ts";
 import type { OpenPayload, PayloadStore } from "../wire/index.ts";
 import { PoolDirectory } from "./pool-directory.ts";
@@ -27,6 +27,9 @@ const MOST_OF_ROOM = 0.5;
 const LOOK_AT_MEMORY_BYTES = 4 * 1024 * 1024;
 /** Most that is written at once: the system writes at most 2 GB. */
 const MOST_AT_ONCE = 256 * 1024 * 1024;
+
+/** As `uniqueName` makes them. */
+const PAYLOAD_NAME = /^[0-9a-z]{10}$/;
 
 interface SpareFile {
   readonly path: string;
@@ -173,9 +176,10 @@ function placeOfFiles(): string {
   return join(SHARED_MEMORY, userDirectoryName());
 }
 
-/** A peer must not be able to have other files read or written. */
+/** A peer must not be able to have other files read or written, such as those that say whose a directory is. */
 function checkPlace(path: string): void {
-  if (dirname(dirname(path)) === placeOfFiles() && !path.includes(`${sep}..`)) return;
+  const directory = dirname(path);
+  if (join(placeOfFiles(), basename(directory), basename(path)) === path && PAYLOAD_NAME.test(basename(path))) return;
   throw new Error(`the file ${path} is not one that payloads may be in`);
 }
 

@@ -37,6 +37,17 @@ describe("warnIfLeftOpen", () => {
     expect(written[0]).toMatch(/^2 wool-ts: .*pool of 3 workers.*await pool\.stop\(\).*await using.*\n$/);
   });
 
+  it("does not say that workers have ended that others started", () => {
+    const forget = warnIfLeftOpen(0);
+    exit(before);
+    forget();
+    expect(written).toEqual([
+      expect.stringMatching(
+        /^2 wool-ts: the program ended with a pool open; its workers, which others started, go on\. Stop/,
+      ),
+    ]);
+  });
+
   it("says nothing once the pool was stopped", () => {
     warnIfLeftOpen(3)();
     exit(before);

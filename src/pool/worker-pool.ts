@@ -116,9 +116,10 @@ export class WorkerPool implements AsyncDisposable {
     items: Iterable<T> | AsyncIterable<T>,
     options: MapOptions = {},
   ): AsyncIterable<R> {
-    const spec = requireFunctionRoutine(routine, "pool.map()");
+    const { spec, options: ofRoutine } = requireFunctionRoutine(routine, "pool.map()");
     checkItems(items);
-    const { own, call } = splitMapOptions(options);
+    const { own, call: ofMap } = splitMapOptions(options);
+    const call: CallOptions = { ...ofRoutine, ...ofMap };
     // Calls run in the context in which map() was called, wherever the results are read.
     const context = currentCallContext();
     const outer = call.signal ?? context?.ambient?.signal;
@@ -226,7 +227,7 @@ export class WorkerPool implements AsyncDisposable {
     await Promise.race([proxy.start(), ...lost]);
     this.#state = "open";
     addOpenPool(this);
-    this.#forgetLeftOpen = warnIfLeftOpen(this.workers.size);
+    this.#forgetLeftOpen = warnIfLeftOpen(size);
   }
 
   #proxyOptions(size: number): WorkerProxyOptions {

@@ -17,6 +17,7 @@ import { checkProxyOptions, type WorkerProxyOptions } from "./proxy-options.ts";
 import { closedError, ProxyParts } from "./proxy-parts.ts";
 import { Scheduler } from "./scheduling/index.ts";
 
+const NOBODY_FOUND = "start workers, or check that they announce themselves where this discovery looks";
 const QUORUM_TIMEOUT_MS = 60_000;
 
 const NONE_SHARED = Object.freeze({ values: 0, bytes: 0 });
@@ -208,10 +209,10 @@ export class WorkerProxy implements AsyncDisposable {
     routine: (...args: A) => Promise<R>,
     ...args: A
   ): Promise<BroadcastResult<R>[]> {
-    const spec = requireFunctionRoutine(routine, "broadcast");
+    const { spec, options } = requireFunctionRoutine(routine, "broadcast");
     await this.start();
     const caller = this.#caller;
-    const { needs = [] } = spec.options;
+    const { needs = [] } = { ...spec.options, ...options };
     const members = [...this.#scheduler.members.values()];
     const fit = members.filter(({ metadata }) => needs.every((tag) => metadata.tags.has(tag)));
     return await Promise.all(
@@ -221,7 +222,7 @@ export class WorkerProxy implements AsyncDisposable {
           return {
             uid,
             status: "fulfilled",
-            value: (await caller.callOn(member, spec, argumentsOf(spec, args), undefined)) as R,
+            value: (await caller.callOn(member, spec, argumentsOf(spec, args), options)) as R,
           };
         } catch (reason) {
           return { uid, status: "rejected", reason };
@@ -357,13 +358,14 @@ export class WorkerProxy implements AsyncDisposable {
       const timer = new Timer(quorumTimeout, () => {
         this.#membershipChanged = undefined;
         const found = this.#membership.size;
+        const absences = this.#membership.absences();
+        const advice = absences.length > 0 ? "others were found that cannot be used" : NOBODY_FOUND;
+        const details = absences.map(({ message }) => `\n  - ${message}`).join("");
         reject(
           new NoWorkersAvailable(
             `${found} of the ${quorum} workers waited for were found within the quorumTimeout of ${quorumTimeout} ms: ` +
-              (this.#parts.problem ??
-                "start workers, or check that they announce themselves where this discovery looks") +
-              this.#describePassedOver(),
-            this.#membership.absences(),
+              `${this.#parts.problem ?? advice}${this.#describePassedOver()}${details}`,
+            absences,
           ),
         );
       });

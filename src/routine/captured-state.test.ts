@@ -65,9 +65,24 @@ describe("isMutable", () => {
     const inner = () => limit + frozen.limit;
     expect(isConstant(() => 1)).toBe(true);
     expect(isConstant(() => inner() + limit)).toBe(true);
-    expect(isConstant(() => list.length)).toBe(false);
-    expect(isConstant(() => () => list.length)).toBe(false);
+    expect(isConstant(() => list.push(1))).toBe(false);
+    expect(isConstant(() => () => list.push(1))).toBe(false);
     expect(isConstant(() => ++count)).toBe(false);
+  });
+
+  it("not data that all code only reads", () => {
+    const settings = { scale: 2, nested: { most: 5 } };
+    const reader = () => settings.nested.most;
+    const writer = () => {
+      settings.nested.most = 1;
+    };
+    expect(isConstant(() => settings.scale + reader())).toBe(true);
+    expect(isConstant(() => [settings.scale, writer()])).toBe(false);
+    expect(isConstant(() => [reader(), writer()])).toBe(false);
+    expect(isConstant(() => [writer(), reader()])).toBe(false);
+    const holder = { settings };
+    expect(isConstant(() => [reader(), holder])).toBe(false);
+    expect(isConstant(() => [holder, reader()])).toBe(false);
   });
 
   it("functions that refer to each other", () => {
@@ -80,7 +95,8 @@ describe("isMutable", () => {
   it("routines by what they are made of", () => {
     const state = { calls: 0 };
     expect(isConstant(routine(async () => 1))).toBe(true);
-    expect(isConstant(routine(async () => state.calls))).toBe(false);
+    expect(isConstant(routine(async () => state.calls))).toBe(true);
+    expect(isConstant(routine(async () => state.calls++))).toBe(false);
   });
 
   it("frozen cycles", () => {
@@ -188,6 +204,47 @@ describe("isUnchanged", () => {
       change();
       expect(state.isUnchanged(), String(change)).toBe(false);
     }
+  });
+
+  it("sees what is done to plain data that the code only reads", () => {
+    const settings = { limit: 1, names: ["a"], nested: { scale: 1 } };
+    const fn = () => settings.limit * settings.nested.scale * settings.names.length;
+    for (const change of [
+      () => (settings.limit = 2),
+      () => settings.names.push("b"),
+      () => (settings.nested.scale = 3),
+      () => (settings.nested = { scale: 3 }),
+      () => Object.defineProperty(settings, "limit", { get: () => 2 }),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged()).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+  });
+
+  it("sees what weak collections hold for the objects that travel with them", () => {
+    const [key, other, value] = [{ name: "key" }, {}, { count: 1 }];
+    const map = new WeakMap<object, unknown>([[key, value]]);
+    const set = new WeakSet<object>();
+    const fn = () => [map, set, key];
+    for (const change of [
+      () => map.set(key, 2),
+      () => map.delete(key),
+      () => map.set(key, value),
+      () => (value.count = 2),
+      () => map.set(value, 1),
+      () => set.add(key),
+      () => set.delete(key),
+    ]) {
+      const state = capturedState(fn);
+      expect(state.isUnchanged(), String(change)).toBe(true);
+      change();
+      expect(state.isUnchanged(), String(change)).toBe(false);
+    }
+    const state = capturedState(fn);
+    map.set(other, 1);
+    expect(state.isUnchanged()).toBe(true);
   });
 
   it("runs no accessor", () => {

@@ -1,7 +1,15 @@
 import { types } from "node:util";
 import { Cell, functionState, isClass, privatesOf, referenceOf, type ShippingPolicy } from "../functions/index.ts";
 import { isUsableHandle } from "../sharing/index.ts";
-import { stateSummary, travellerKindOf, zodDefinition } from "../values/index.ts";
+import {
+  heldFor,
+  holds,
+  isWeakCollection,
+  stateSummary,
+  travellerKindOf,
+  type WeakCollection,
+  zodDefinition,
+} from "../values/index.ts";
 import { PER_WORKER } from "./per-worker.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 
@@ -52,7 +60,11 @@ class StateWalk {
   isOpaque = false;
   readonly #policy: ShippingPolicy;
   readonly #seen = new Set<object>();
+  /** What was visited as data that is only read. */
+  readonly #data = new Set<object>();
   readonly #waiting: (() => void)[] = [];
+  /** Weak collections that were met. */
+  readonly #weak: WeakCollection[] = [];
   /** Cells of variables that are read where they are, and that no code assigns to that travels. */
   readonly #settledCells = new Set<object>();
 
@@ -62,6 +74,26 @@ class StateWalk {
 
   /** Looks at everything that was put off, so that deep data needs no deep stack. */
   run(): void {
+    this.#drain();
+    if (this.#weak.length > 0) this.#lookAtEntries();
+  }
+
+  /** What a weak collection holds travels with the objects that it holds it for, and may lead to more of both. */
+  #lookAtEntries(): void {
+    for (let asked = 0; asked < this.#seen.size * this.#weak.length; ) {
+      asked = this.#seen.size * this.#weak.length;
+      for (const collection of this.#weak) {
+        for (const key of this.#seen) this.visit(entryOf(collection, key));
+      }
+      this.#drain();
+    }
+    for (const collection of this.#weak) {
+      const before = [...this.#seen].map((key) => [key, entryOf(collection, key)] as const);
+      this.checks.push(() => before.every(([key, value]) => Object.is(entryOf(collection, key), value)));
+    }
+  }
+
+  #drain(): void {
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) next();
   }
 
@@ -88,14 +120,17 @@ class StateWalk {
   }
 
   #lookAtFunction(fn: object, policy: ShippingPolicy): void {
-    const { way, early, parts, cells, variables, assigns, mayBeAltered } = functionState(fn, policy);
+    const { way, early, parts, cells, variables, assigns, readOnly, mayBeAltered } = functionState(fn, policy);
     for (const part of early) this.visit(part);
     if (way === "reference") return;
     if (mayBeAltered || assigns) this.isMutable = true;
     if (!assigns) for (const cell of cells) this.#settledCells.add(cell);
     if (variables === undefined) this.isOpaque = true;
     for (const { read, value } of variables ?? []) this.checks.push(() => Object.is(read(), value));
-    for (const part of parts) this.visit(part);
+    for (const [place, part] of parts.entries()) {
+      if (readOnly.has(place)) this.#visitData(part instanceof Cell ? part.v : part);
+      else this.visit(part);
+    }
     this.#watchFunction(fn);
     const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
     if (typeof prototype === "object" && prototype !== null) this.#watchFunction(prototype);
@@ -107,6 +142,14 @@ class StateWalk {
     if (isUsual && !(typeof object === "function" && isClass(object))) {
       this.checks.push(() => Object.keys(object).length === 0);
     } else this.#watchProperties(object);
+  }
+
+  /** Looks through plain data that the code only reads. Other code may lead to it as well; that visits it once more. */
+  #visitData(value: unknown): void {
+    if (typeof value !== "object" || value === null || this.#seen.has(value) || this.#data.has(value)) return;
+    this.#data.add(value);
+    this.#watchProperties(value);
+    for (const key of Reflect.ownKeys(value)) this.#visitData(Reflect.get(value, key));
   }
 
   #lookAtCell(cell: Cell): void {
@@ -155,7 +198,8 @@ class StateWalk {
 
   /** False for an object with state besides its properties that does not show whether it has changed. */
   #lookAtState(value: object): boolean {
-    if (types.isMap(value)) this.#watchEntries(value, () => [...Map.prototype.entries.call(value)].flat());
+    if (isWeakCollection(value)) this.#weak.push(value);
+    else if (types.isMap(value)) this.#watchEntries(value, () => [...Map.prototype.entries.call(value)].flat());
     else if (types.isSet(value)) this.#watchEntries(value, () => [...Set.prototype.values.call(value)]);
     else {
       const summary = types.isModuleNamespaceObject(value) ? undefined : stateSummary(value);
@@ -207,6 +251,14 @@ class StateWalk {
       return true;
     });
   }
+}
+
+const ABSENT = Symbol("absent");
+
+/** What a weak collection holds for an object. */
+function entryOf(collection: WeakCollection, key: object): unknown {
+  if (!holds(collection, key)) return ABSENT;
+  return types.isWeakMap(collection) ? heldFor(collection, key) : true;
 }
 
 function isSameProperty(now: PropertyDescriptor | undefined, before: PropertyDescriptor | undefined): boolean {

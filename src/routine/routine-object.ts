@@ -104,10 +104,13 @@ export function argumentsOf(spec: RoutineSpec, args: readonly unknown[]): readon
   return spec.method ? [undefined, ...args] : args;
 }
 
-/** The spec of a routine that is not a generator. Throws `InvalidArgument` for anything else. */
-export function requireFunctionRoutine(routine: unknown, user: string): RoutineSpec {
-  const spec = requireRoutine(routine)[SPEC];
-  if (!spec.streams) return spec;
+/** A routine that is not a generator, and its options of `with`. Throws `InvalidArgument` for anything else. */
+export function requireFunctionRoutine(
+  routine: unknown,
+  user: string,
+): { readonly spec: RoutineSpec; readonly options: CallOptions | undefined } {
+  const { [SPEC]: spec, [CALL_OPTIONS]: options } = requireRoutine(routine);
+  if (!spec.streams) return { spec, options };
   throw new InvalidArgument(`${user} takes a routine that returns one value, and ${spec.name} is a generator`);
 }
 

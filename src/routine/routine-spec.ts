@@ -33,10 +33,14 @@ interface Captured {
   readonly unchanged: number;
   /** How many functions it consists of. */
   readonly functions: number;
+  /** How many milliseconds it has taken to capture it again. */
+  readonly spent: number;
 }
 
 /** Capturing more functions than this for each call takes milliseconds. */
 const MANY_FUNCTIONS = 10;
+/** Making accessors takes about as many milliseconds, after which capturing it again is no longer needed. */
+const COST_OF_ACCESSORS = 30;
 
 function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0;
@@ -154,14 +158,18 @@ export class RoutineSpec {
     const policy: ShippingPolicy = unavailable === undefined ? {} : { unavailable };
     const own = this.#ownPolicy(self, policy);
     const encoder = this.#encoderFor(policy, own);
-    if (previous !== undefined && previous.functions > MANY_FUNCTIONS) hurryAccessors();
+    if (previous !== undefined && (previous.functions > MANY_FUNCTIONS || previous.spent > COST_OF_ACCESSORS)) {
+      hurryAccessors();
+    }
+    const began = performance.now();
     const encoded = encoder.encode(this.fn, this.name);
     const functions = countedFunctions();
+    const spent = previous === undefined ? 0 : previous.spent + performance.now() - began;
     if (previous !== undefined && Buffer.compare(previous.route.code, encoded) === 0) {
       const unchanged = previous.unchanged + 1;
       // After some calls the engine has made accessors, with which a change is seen without another capture.
       const state = isPowerOfTwo(unchanged) ? capturedState(this.fn, policy, own) : previous.state;
-      return { route: previous.route, state, unchanged, functions };
+      return { route: previous.route, state, unchanged, functions, spent };
     }
     const code = Uint8Array.from(encoded);
     let dependencies: readonly Dependency[] = encoder.dependencies;
@@ -190,7 +198,7 @@ export class RoutineSpec {
       replaces: previous?.route.number ?? 0,
       cost: this.#cost,
     };
-    return { route, state, unchanged: 0, functions };
+    return { route, state, unchanged: 0, functions, spent };
   }
 
   /** Keeps the usual encoder, since a function whose captured values may change is encoded for each call. */

@@ -90,7 +90,11 @@ const TYPES: ReadonlyMap<string, readonly EventType[]> = new Map<string, readonl
 
 const subscriptions = new Map<EventType, Set<Subscription>>();
 const channels = new Map([...TASK_TYPES, ...WORKER_TYPES].map((type) => [type, channel(`wool:${type}`)] as const));
-const taskChannels = TASK_TYPES.map((type) => channel(`wool:${type}`));
+const created = channel("wool:task-created");
+const scheduled = channel("wool:task-scheduled");
+const started = channel("wool:task-started");
+const stopped = channel("wool:task-stopped");
+const completed = channel("wool:task-completed");
 /** Handlers run outside of the tasks and scopes that the events come from: those of several are delivered together. */
 const outside = new AsyncResource("WOOL_EVENTS");
 let taskSubscriptions = 0;
@@ -144,11 +148,16 @@ function expand(types: unknown): ReadonlySet<EventType> {
   return new Set(known.flat());
 }
 
-/** Whether anybody wants to know of tasks. */
+/** Whether anybody wants to know of tasks. Asked for each call, so without a loop. */
 export function areTasksObserved(): boolean {
-  if (taskSubscriptions > 0) return true;
-  for (const published of taskChannels) if (published.hasSubscribers) return true;
-  return false;
+  return (
+    taskSubscriptions > 0 ||
+    created.hasSubscribers ||
+    scheduled.hasSubscribers ||
+    started.hasSubscribers ||
+    stopped.hasSubscribers ||
+    completed.hasSubscribers
+  );
 }
 
 /** Tells who wants to know of a worker. */

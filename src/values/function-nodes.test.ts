@@ -70,6 +70,7 @@ class FakePort implements FunctionPort {
   }
 
   noteConstructor(): void {}
+  notePrototype(): void {}
 
   refuseSymbol(_instance: object, symbol: symbol): void {
     if (symbol.description === "foreign") throw new ShippingError("is another symbol there", [], "send plain data");
@@ -378,6 +379,7 @@ describe("where only data is taken", () => {
       findKnown: (head) => port.findKnown(head),
       referenceOf: (given) => port.referenceOf(given),
       noteConstructor: () => {},
+      notePrototype: () => {},
       refuseSymbol: () => {},
       privatesOf: () => [],
       restorePrivates: assemble,

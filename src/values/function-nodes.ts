@@ -81,22 +81,27 @@ function readKnown(reader: GraphReader): unknown {
   reader.enter();
   reader.takesClass = false;
   const head = readPlainData(reader);
-  reader.takesClass = isClass;
-  const early = readAll(reader);
+  // What a class is made of may be classes, and holds none.
+  const early = Array.from({ length: reader.count() }, () => (isClass ? reader.classNext() : reader.value()));
   reader.takesClass = isClass;
   reader.leave();
   const known = reader.port.findKnown(head, early);
-  if (!isClass && typeof known !== "symbol") {
-    throw new NotData(`holds ${typeof known === "object" ? "an object of this process" : "a function"}`);
-  }
+  if (!isClass && typeof known !== "symbol") throw notData(known);
   if (known === undefined) throw new NotData(`holds an instance of ${nameIn(head)}, a class that is not known here`);
   reader.remember(known);
+  // Elsewhere in the payload it would be a value.
+  if (typeof known !== "symbol") reader.noteClass(known);
   return known;
 }
 
 /** Thrown where only data is taken, for what is more than that. */
 export class NotData extends Error {
   override readonly name = "NotData";
+}
+
+/** For something that this process has, where only data is taken. */
+export function notData(known: unknown): NotData {
+  return new NotData(`holds ${typeof known === "object" ? "an object of this process" : "a function"}`);
 }
 
 function nameIn(head: PlainData): string {
@@ -150,6 +155,7 @@ export function readTraveller(reader: GraphReader): object {
     throw new MalformedPayload(`the payload holds an object of the kind "${name}", which is not known here`);
   }
   const shell = kind.make(reader.port);
+  if (reader.dataOnly && typeof shell.value === "function") throw notData(shell.value);
   reader.remember(shell.value);
   reader.defer(() => shell.complete(readAll(reader)));
   return shell.value;

@@ -12,6 +12,7 @@ import {
   findKnown,
   moduleConstant,
   noteConstructor,
+  notePrototype,
   type PlainData,
   PortableIds,
   type PrivateState,
@@ -54,6 +55,8 @@ export interface FunctionPort {
   referenceOf(value: object | symbol): Dismantled | undefined;
   /** Says that an instance of `fn` travels. */
   noteConstructor(fn: object): void;
+  /** Says that an instance travels that inherits from this object, which is not what a function gives its instances. */
+  notePrototype(prototype: object): void;
   /** Throws `ShippingError` for an instance that has something under a symbol which its class would not have there. */
   refuseSymbol(instance: object, symbol: symbol): void;
   /** The private fields of an instance, empty when it has none. */
@@ -81,6 +84,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     findKnown,
     referenceOf: (value) => referenceOf(value, policy),
     noteConstructor,
+    notePrototype,
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,

@@ -1,5 +1,3 @@
-import "./weigh.ts";
-
 export {
   copyPayload,
   type EncodedValue,
@@ -28,4 +26,4 @@ export {
 } from "./traveller.ts";
 export { type DecodeOptions, type DecoderOptions, ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";
-export { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
+export { heldFor, holds, isWeakCollection, NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";

@@ -7,6 +7,8 @@ import { Refusal } from "./refusal.ts";
 import { explainRefusal, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
 import { Traps } from "./traps.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
+// With the encoder, and not with the folder: the gRPC thread of a worker uses the folder and encodes nothing.
+import "./weigh.ts";
 
 /** With more properties that cannot travel than this, something else is wrong. */
 const MOST_OMISSIONS = 100;

@@ -40,7 +40,9 @@ describe("ChunkAssembly", () => {
     const assembly = new ChunkAssembly(LIMITS);
     assembly.add(chunk(1, Buffer.alloc(5 * MIB), 6 * MIB));
     expect(() => assembly.add(chunk(2, Buffer.alloc(3 * MIB), 3 * MIB))).toThrow("more than 8388608 bytes");
-    expect(() => assembly.add(chunk(3, Buffer.alloc(1), 8 * MIB + 1))).toThrow("more than 8388608 bytes");
+    expect(() => assembly.add(chunk(3, Buffer.alloc(1), 8 * MIB + 1))).toThrow(
+      "more than 8388608 bytes in one payload: it has 8388609 (limits.maxUnfinishedBytes)",
+    );
     assembly.clear();
     for (let i = 0; i < 5; i++) {
       assembly.add(chunk(1, Buffer.alloc(6 * MIB), 6 * MIB));

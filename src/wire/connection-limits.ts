@@ -13,7 +13,7 @@ export interface ConnectionLimits {
   readonly maxUnreadBytes?: number;
   /** How long a caller with that much unread may read nothing, in milliseconds. Default: 30,000. */
   readonly stallTimeout?: number;
-  /** Bytes of payloads of which pieces are missing. Default: half of the machine's memory, at most 4 GiB. */
+  /** Bytes of payloads of which pieces are missing. A single payload cannot be larger. Default: 1.25 GiB, or half of the memory. */
   readonly maxUnfinishedBytes?: number;
   /** Payloads of which pieces are missing. Default: 1,024. */
   readonly maxUnfinishedPayloads?: number;
@@ -21,6 +21,11 @@ export interface ConnectionLimits {
   readonly maxAnnouncements?: number;
   /** Bytes of those. Default: 256 MiB. */
   readonly maxAnnouncedBytes?: number;
+  /**
+   * Bytes of arguments, and of values for generators, of tasks that wait for code, shared values or their turn, not counting
+   * the largest one. Default: 256 MiB.
+   */
+  readonly maxWaitingBytes?: number;
   /** Steps and aborted signals that came before the generator or the task that they are for. Default: 10,000. */
   readonly maxEarlyFrames?: number;
   /** Steps that one generator may be allowed in advance. Default: 1,000,000. */
@@ -36,15 +41,19 @@ export type CallerLimits = Pick<
 /** The same, each with a value. */
 export type CompleteLimits = Required<ConnectionLimits>;
 
+/** Bytes of memory that this process may use: of the machine, or of its container. */
+export const MEMORY_BYTES = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+
 /** The limits that hold unless others are given. */
 export const DEFAULT_LIMITS: CompleteLimits = Object.freeze({
   maxLiveTasks: 100_000,
   maxUnreadBytes: 64 * MIB,
   stallTimeout: 30_000,
-  maxUnfinishedBytes: Math.min(4096 * MIB, Math.floor(totalmem() / 2)),
+  maxUnfinishedBytes: Math.min(1280 * MIB, Math.floor(MEMORY_BYTES / 2)),
   maxUnfinishedPayloads: 1024,
   maxAnnouncements: 100_000,
   maxAnnouncedBytes: 256 * MIB,
+  maxWaitingBytes: 256 * MIB,
   maxEarlyFrames: 10_000,
   maxCredit: 1_000_000,
 });
@@ -53,7 +62,7 @@ export const DEFAULT_LIMITS: CompleteLimits = Object.freeze({
 export class LimitExceeded extends Error {
   override name = "LimitExceeded";
 
-  constructor(limit: keyof ConnectionLimits, value: number, what: string) {
+  constructor(limit: string, value: number, what: string) {
     super(`more than ${value} ${what} (limits.${limit})`);
   }
 }

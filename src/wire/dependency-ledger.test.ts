@@ -68,7 +68,27 @@ describe("received dependencies", () => {
       new MalformedFrame("dependency 1 has another content than its hash says"),
     );
     expect(() => received.add(dependencyFrame(1, '{"kind":"module"}', "h"))).toThrow(MalformedFrame);
-    expect(() => received.add(dependencyFrame(1, "{"))).toThrow(new MalformedFrame("dependency 1 is not readable"));
+    expect(() => received.add(dependencyFrame(1, "{", "h"))).toThrow(
+      new MalformedFrame("a dependency is not readable"),
+    );
+  });
+
+  test("are not read before they are needed, however large, and fail those who need what cannot be read", async () => {
+    const received = new ReceivedDependencies(() => undefined);
+    received.add(dependencyFrame(1, "{"));
+    await expect(received.ready([1])).rejects.toThrow("a dependency is not readable");
+  });
+
+  test("are announced in few bytes where they are values", () => {
+    const value = { hash: "h", ready: () => ({}) };
+    const received = new ReceivedDependencies(
+      () => undefined,
+      undefined,
+      () => value,
+    );
+    received.add(dependencyFrame(1, JSON.stringify("x".repeat(1_000_000)), "h"));
+    expect(received.valueOf(1)).toBe(value);
+    expect(() => received.add(dependencyFrame(2, JSON.stringify("x".repeat(1_050_000)), "h"))).toThrow(MalformedFrame);
   });
 
   test("cannot be needed before they were sent, or more often", () => {

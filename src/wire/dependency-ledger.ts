@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { asError } from "../checks/index.ts";
-import { contentHash, type Dependency, isRecord, type PlainData } from "../functions/index.ts";
+import { contentHash, type Dependency, type PlainData } from "../functions/index.ts";
 import type { BatchWriter } from "./batch-writer.ts";
 import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection-limits.ts";
 import type { FrameReader } from "./frame-reader.ts";
@@ -65,6 +65,14 @@ export type Announcement = (dependency: Dependency, number: number) => Announced
 
 /** Bytes of the longest number of a dependency. */
 const LONGEST_NUMBER_BYTES = 5;
+/** Most bytes in which a value is announced. These are read at once, unlike code, which waits until it is needed. */
+const MOST_ANNOUNCEMENT_BYTES = 1024 * 1024;
+
+/** Code or a module that nobody has needed yet, as it came. */
+interface UnreadDependency {
+  readonly hash: string;
+  readonly text: Uint8Array;
+}
 
 /**
  * Remembers the dependencies that a session has received. They are loaded when something that needs them is used, and not
@@ -74,7 +82,7 @@ export class ReceivedDependencies {
   readonly #accept: Acceptance;
   readonly #announce: Announcement;
   /** Values to ask for, and what has not been asked for, or is being loaded; nothing for what is loaded. */
-  readonly #known = new Map<number, Dependency | AnnouncedValue | Promise<void> | undefined>();
+  readonly #known = new Map<number, UnreadDependency | AnnouncedValue | Promise<void> | undefined>();
   /** The hashes of the values, and how many bytes announced them. */
   readonly #values = new Map<string, number>();
   readonly #limits: Pick<CompleteLimits, "maxAnnouncements" | "maxAnnouncedBytes">;
@@ -92,7 +100,8 @@ export class ReceivedDependencies {
 
   /**
    * Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many, and
-   * `MalformedFrame` for one whose content is not what its hash says: others use what they find under that hash.
+   * `MalformedFrame` for one whose content is not what its hash says: others use what they find under that hash. Code and
+   * modules are not read before they are needed.
    */
   add(frame: FrameReader): void {
     const { maxAnnouncements, maxAnnouncedBytes } = this.#limits;
@@ -106,19 +115,17 @@ export class ReceivedDependencies {
     }
     const number = frame.integer(DependencyField.number);
     const hash = frame.text(DependencyField.hash);
-    let data: PlainData;
-    try {
-      data = JSON.parse(frame.text(DependencyField.data)) as PlainData;
-    } catch (cause) {
-      throw new MalformedFrame(`dependency ${number} is not readable`, { cause });
+    const bytes = frame.view(DependencyField.data);
+    if (contentHash(bytes) === hash) {
+      // A copy: the message may be much larger.
+      this.#known.set(number, { hash, text: Uint8Array.from(bytes) });
+      return;
     }
-    const value = this.#announce({ hash, data }, number);
     // The hash of a value is that of its content, which has not come.
-    if (value === undefined && isFoundByHash(data) && contentHash(frame.view(DependencyField.data)) !== hash) {
-      throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
-    }
-    if (value !== undefined) this.#values.set(hash, size);
-    this.#known.set(number, value ?? { hash, data });
+    const value = size > MOST_ANNOUNCEMENT_BYTES ? undefined : this.#announce({ hash, data: parse(bytes) }, number);
+    if (value === undefined) throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
+    this.#values.set(hash, size);
+    this.#known.set(number, value);
   }
 
   /** The value that was announced under this number, if one was. */
@@ -187,11 +194,11 @@ export class ReceivedDependencies {
     return missing;
   }
 
-  #load(number: number, known: Dependency | Promise<void> | undefined): Promise<void> | undefined {
+  #load(number: number, known: UnreadDependency | Promise<void> | undefined): Promise<void> | undefined {
     if (known === undefined || isPromise(known)) return known;
     let loading: void | Promise<void>;
     try {
-      loading = this.#accept(known);
+      loading = this.#accept({ hash: known.hash, data: parse(known.text) });
     } catch (error) {
       loading = Promise.reject(asError(error));
     }
@@ -217,8 +224,11 @@ function isPromise<T>(value: T): value is Extract<T, Promise<unknown>> {
   return types.isPromise(value);
 }
 
-/** Whether others find it under its hash: code and modules. */
-function isFoundByHash(data: PlainData): boolean {
-  const kind = isRecord(data) ? data["kind"] : undefined;
-  return kind === "code" || kind === "module";
+/** Throws when that is no JSON. */
+function parse(text: Uint8Array): PlainData {
+  try {
+    return JSON.parse(Buffer.from(text.buffer, text.byteOffset, text.length).toString("utf8")) as PlainData;
+  } catch (cause) {
+    throw new MalformedFrame("a dependency is not readable", { cause });
+  }
 }

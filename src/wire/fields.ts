@@ -15,6 +15,7 @@ export const RequestField = {
   abort: 10,
   shared: 11,
   dropped: 12,
+  unwanted: 13,
 } as const;
 
 export const ResponseField = {
@@ -32,7 +33,7 @@ export const ResponseField = {
 } as const;
 
 /** The highest frame number of a request. */
-export const LAST_REQUEST_FIELD = RequestField.dropped;
+export const LAST_REQUEST_FIELD = RequestField.unwanted;
 /** The highest frame number of a response. */
 export const LAST_RESPONSE_FIELD = ResponseField.wanted;
 

@@ -170,10 +170,12 @@ describe("responses written by hand are what the generated code reads", () => {
           oneKind: true,
           languages: ["py"],
           encodings: ["json"],
+          laneSocket: "w.1",
+          laneTicket: "secret",
         });
         responses.writeAccepted(writer, 70_000);
         responses.writeRejected(writer, 3, { status: 14, message: "no" });
-        responses.writeExecutorLost(writer, "gone", 0);
+        responses.writeExecutorLost(writer, "gone", 70_000, 0);
         responses.writePace(writer, 1234, 300);
         responses.writeWanted(writer, 5, true);
       }),
@@ -187,10 +189,12 @@ describe("responses written by hand are what the generated code reads", () => {
       oneKind: true,
       languages: ["py"],
       encodings: ["json"],
+      laneSocket: "w.1",
+      laneTicket: "secret",
     });
     expect(message.accepted[0]?.id).toBe(70_000);
     expect(message.rejected[0]).toMatchObject({ id: 3, status: 14, message: "no" });
-    expect(message.executorsLost[0]).toMatchObject({ reason: "gone", task: 1 });
+    expect(message.executorsLost[0]).toMatchObject({ reason: "gone", task: 1, taken: 70_000n });
     expect(message.paces).toMatchObject([{ taskUs: 1234, costUs: 300 }]);
     expect(message.wanted).toMatchObject([{ number: 5, withoutFile: true }]);
   });

@@ -1,4 +1,4 @@
-import { ChunkAssembly } from "./chunk-assembly.ts";
+import { ChunkAssembly, type UnfinishedWatch } from "./chunk-assembly.ts";
 import { type CompleteLimits, DEFAULT_LIMITS } from "./connection-limits.ts";
 import { type FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { Payload, type PayloadStore } from "./payload.ts";
@@ -19,9 +19,9 @@ export class IncomingPayloads {
   store: PayloadStore | undefined;
   readonly #chunks: ChunkAssembly;
 
-  /** `limits`: how much may be unfinished at once. */
-  constructor(limits: CompleteLimits = DEFAULT_LIMITS) {
-    this.#chunks = new ChunkAssembly(limits);
+  /** `limits`: how much may be unfinished at once. `watch` is told how much is. */
+  constructor(limits: CompleteLimits = DEFAULT_LIMITS, watch?: UnfinishedWatch) {
+    this.#chunks = new ChunkAssembly(limits, watch);
   }
 
   /** Takes the chunk frame that the reader stands on. */

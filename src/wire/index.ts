@@ -1,10 +1,12 @@
 export { BatchWriter } from "./batch-writer.ts";
+export type { ChunkAssembly, UnfinishedWatch } from "./chunk-assembly.ts";
 export {
   type CallerLimits,
   type CompleteLimits,
   type ConnectionLimits,
   DEFAULT_LIMITS,
   LimitExceeded,
+  MEMORY_BYTES,
 } from "./connection-limits.ts";
 export {
   encodeDescribeResponse,
@@ -43,6 +45,7 @@ export {
   SharedField,
   StepField,
   TaskField,
+  UnwantedField,
   writeAbort,
   writeCancel,
   writeCredit,
@@ -54,6 +57,7 @@ export {
   writeShared,
   writeStep,
   writeTask,
+  writeUnwanted,
 } from "./request-frames.ts";
 export {
   LostField,

@@ -1,5 +1,6 @@
 import { copyPayload, type EncodedValue, PayloadParts } from "../values/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
+import { BulkQueue } from "./bulk-queue.ts";
 import { writeFrame } from "./frame-writer.ts";
 import { type PayloadPlace, type PayloadStore, STORE_FROM_BYTES, storePayload } from "./payload.ts";
 import { splitMessage } from "./split-message.ts";
@@ -19,13 +20,6 @@ export interface MessageSink {
   send(message: Buffer): boolean;
 }
 
-interface Bulk {
-  readonly id: number;
-  readonly payload: EncodedValue;
-  offset: number;
-  readonly finish: () => void;
-}
-
 /**
  * The sending half of a session: collects frames into batches, sends a batch when its time has come, and cuts large
  * payloads into chunks that give way to everything else.
@@ -41,11 +35,12 @@ export class Outbox {
   #chunkBytes = CHUNK_BYTES;
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
-  readonly #bulks: Bulk[] = [];
+  readonly #bulks = new BulkQueue();
   /** What waits behind a payload in chunks, by id: frames of one id keep their order. */
   readonly #behind = new Map<number, (() => void)[]>();
   #writable = true;
   #batch = 0;
+  #messages = 0;
   #scheduled = false;
   #pumping = false;
   #closed = false;
@@ -86,19 +81,24 @@ export class Outbox {
     return this.#batch;
   }
 
+  /** The number of the message that the batch will be, or begin with; from 1. */
+  get nextMessage(): number {
+    return this.#messages + 1;
+  }
+
   /** Nothing waits to be sent. */
   get isEmpty(): boolean {
-    return this.writer.size === 0 && this.#bulks.length === 0;
+    return this.writer.size === 0 && this.#bulks.size === 0;
+  }
+
+  /** Whether payloads wait to be sent in chunks. */
+  get hasPayloads(): boolean {
+    return this.#bulks.size > 0;
   }
 
   /** Bytes that wait to be sent in chunks, without the largest payload among them. */
   get queuedBytes(): number {
-    let [sum, largest] = [0, 0];
-    for (const { payload, offset } of this.#bulks) {
-      sum += payload.length - offset;
-      largest = Math.max(largest, payload.length - offset);
-    }
-    return sum - largest;
+    return this.#bulks.queuedBytes;
   }
 
   /** Sends the batch now. */
@@ -109,12 +109,15 @@ export class Outbox {
     const message = this.writer.take();
     const { headroom } = this.writer;
     if (!this.oneKind && message.length - headroom <= this.#limit) {
-      this.#writable = this.#sink.send(message) && this.#writable;
+      this.#send(message);
       return;
     }
-    for (const part of splitMessage(message, headroom, { limit: this.#limit, oneKind: this.oneKind })) {
-      this.#writable = this.#sink.send(part) && this.#writable;
-    }
+    for (const part of splitMessage(message, headroom, { limit: this.#limit, oneKind: this.oneKind })) this.#send(part);
+  }
+
+  #send(message: Buffer): void {
+    this.#messages++;
+    this.#writable = this.#sink.send(message) && this.#writable;
   }
 
   /** Whether frames of this id must wait behind a payload in chunks. */
@@ -157,7 +160,7 @@ export class Outbox {
   #cut(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
     const total = payload.length;
     this.#behind.set(id, []);
-    this.#bulks.push({
+    this.#bulks.add({
       id,
       payload,
       offset: 0,
@@ -172,8 +175,7 @@ export class Outbox {
   /** Forgets the chunks of a payload that nobody wants any more, and what waits behind them. */
   abandon(id: number): void {
     this.#behind.delete(id);
-    const index = this.#bulks.findIndex((bulk) => bulk.id === id);
-    if (index >= 0) this.#bulks.splice(index, 1);
+    this.#bulks.remove(id);
   }
 
   /** The sink has room again. */
@@ -184,7 +186,7 @@ export class Outbox {
 
   close(): void {
     this.#closed = true;
-    this.#bulks.length = 0;
+    this.#bulks.clear();
     this.#behind.clear();
   }
 
@@ -202,7 +204,7 @@ export class Outbox {
   }
 
   #startPump(): void {
-    if (this.#pumping || this.#bulks.length === 0 || this.#closed) return;
+    if (this.#pumping || this.#bulks.size === 0 || this.#closed) return;
     this.#pumping = true;
     setImmediate(() => {
       this.#pumping = false;
@@ -213,7 +215,7 @@ export class Outbox {
   /** One chunk of each payload in turn, so that a huge one does not hold up the others. */
   #pump(): void {
     while (this.#writable && !this.#closed) {
-      const bulk = this.#bulks.shift();
+      const bulk = this.#bulks.take();
       if (bulk === undefined) return;
       const { payload, offset } = bulk;
       const until = Math.min(offset + this.#chunkBytes, payload.length);
@@ -227,7 +229,7 @@ export class Outbox {
       ]);
       bulk.offset += chunk.length;
       if (bulk.offset === bulk.payload.length) bulk.finish();
-      else this.#bulks.push(bulk);
+      else this.#bulks.putBack(bulk);
       this.flush();
     }
   }

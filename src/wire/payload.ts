@@ -161,6 +161,17 @@ export class Payload {
     return Payload.inMemory(buffer, 0, buffer.length, true);
   }
 
+  /** The same without the rest of the message that it came in. */
+  detached(): Payload {
+    if (this.#origin !== undefined || this.length === 0) return this;
+    return Payload.inMemory(Buffer.from(this.buffer.subarray(this.start, this.end)));
+  }
+
+  /** Bytes of memory that it takes here. */
+  get memoryBytes(): number {
+    return this.isStored ? 0 : this.length;
+  }
+
   /** Keeps one in a store readable when the peer is gone, and all that it stored. */
   hold(): void {
     const stored = this.#stored;

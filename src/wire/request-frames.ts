@@ -47,9 +47,12 @@ export const HelloField = {
   oneKind: 6,
   languages: 7,
   encodings: 8,
+  takesLane: 9,
 } as const;
 /** Field numbers of the `Cancel` message. */
 export const CancelField = { id: 1, reason: 2, needs: 3 } as const;
+/** Field numbers of the `Unwanted` message. */
+export const UnwantedField = { id: 1, message: 2 } as const;
 /** Field numbers of the `Abort` message. */
 export const AbortField = { id: 1, signal: 2, reason: 3, needs: 4, early: 5 } as const;
 /** Field numbers of the `Credit` message. */
@@ -271,6 +274,8 @@ export interface Hello {
   readonly languages?: readonly string[];
   /** The value encodings that the caller understands. */
   readonly encodings?: readonly string[];
+  /** The caller can connect to a lane. */
+  readonly takesLane?: boolean;
 }
 
 export function writeHello(writer: BatchWriter, hello: Hello): void {
@@ -284,5 +289,11 @@ export function writeHello(writer: BatchWriter, hello: Hello): void {
     hello.oneKind,
     hello.languages,
     hello.encodings,
+    hello.takesLane,
   ]);
+}
+
+/** Tells of a task that was cancelled in an earlier message of the session, counted from 1, and has not ended. */
+export function writeUnwanted(writer: BatchWriter, id: number, message: number): void {
+  writeFrame(writer, RequestField.unwanted, [undefined, id, message]);
 }

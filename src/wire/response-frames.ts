@@ -17,13 +17,15 @@ export const WelcomeField = {
   oneKind: 6,
   languages: 7,
   encodings: 8,
+  laneSocket: 9,
+  laneTicket: 10,
 } as const;
 /** Field numbers of the `Wanted` message. */
 export const WantedField = { number: 1, withoutFile: 2 } as const;
 /** Field numbers of `Pace`. */
 export const PaceField = { taskUs: 1, costUs: 2 } as const;
 /** Field numbers of `ExecutorLost`. */
-export const LostField = { reason: 1, task: 2 } as const;
+export const LostField = { reason: 1, task: 2, taken: 3 } as const;
 
 /** The frames that carry what came of a task or of one of its steps. */
 export type OutcomeFrame = typeof ResponseField.result | typeof ResponseField.yielded | typeof ResponseField.raised;
@@ -90,6 +92,10 @@ export interface Welcome {
   readonly languages?: readonly string[];
   /** The value encodings that it understands. */
   readonly encodings?: readonly string[];
+  /** The name of the socket of the session's lane, in the directory of the worker's own; empty for none. */
+  readonly laneSocket?: string;
+  /** The first message to send there. */
+  readonly laneTicket?: string;
 }
 
 export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
@@ -103,6 +109,8 @@ export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
     welcome.oneKind,
     welcome.languages,
     welcome.encodings,
+    welcome.laneSocket,
+    welcome.laneTicket,
   ]);
 }
 
@@ -111,9 +119,14 @@ export function writeWanted(writer: BatchWriter, number: number, withoutFile: bo
   writeFrame(writer, ResponseField.wanted, [undefined, number, withoutFile]);
 }
 
-/** Tells that the task thread ended; `task`: the id of the task whose code ended it. */
-export function writeExecutorLost(writer: BatchWriter, reason: string, task?: number): void {
-  writeFrame(writer, ResponseField.executorLost, [undefined, reason, task === undefined ? 0 : task + 1]);
+/**
+ * Tells that the task thread ended.
+ *
+ * @param taken - how many messages of the session it had begun to read, the hello counted
+ * @param task - the id of the task whose code ended it
+ */
+export function writeExecutorLost(writer: BatchWriter, reason: string, taken: number, task?: number): void {
+  writeFrame(writer, ResponseField.executorLost, [undefined, reason, task === undefined ? 0 : task + 1, taken]);
 }
 
 /** Tells how long a task keeps the thread busy, and what of that it costs itself, in microseconds. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -257,6 +257,21 @@ describe("CommonJS", () => {
       argument: 2,
       thrown: [true, "none"],
     });
+  });
+});
+
+describe("a package whose files export instances", () => {
+  beforeAll(() => {
+    cpSync(join(folder, "instances", "kit"), join(folder, "node_modules", "instance-kit"), { recursive: true });
+  });
+
+  it("has one class for them, at the worker and here", async () => {
+    await expectOutcomes(join(folder, "instances", "main.mjs"), {});
+  });
+
+  it("has its own class travel where the worker has another one in its place", async () => {
+    const spoken = ["calm", "calm"];
+    expect(await outputOf({ program: "instances/mood.mjs" })).toEqual([spoken, spoken]);
   });
 });
 

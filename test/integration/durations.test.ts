@@ -130,6 +130,23 @@ describe("of calls", () => {
     await fc.assert(fc.asyncProperty(long, long, one), { numRuns: 25, examples: LONG.map((ms) => [ms, ms]) });
   });
 
+  test("none at all is over, however fast the call would be", async () => {
+    const items = routine(async function* () {
+      yield 1;
+    });
+    for (const options of [{ timeout: 0 }, { dispatchTimeout: 0 }]) {
+      const calls = Array.from({ length: 50 }, () => reasonOf(pool.dispatch(add.with(options), 1, 2)));
+      for (const reason of await Promise.all(calls)) expect(reason).toBeInstanceOf(TaskTimeout);
+      for (let i = 0; i < 20; i++) {
+        expect(await reasonOf(pool.dispatch(add.with(options), 1, 2))).toBeInstanceOf(TaskTimeout);
+        expect(await reasonOf(pool.dispatch(items.with(options)).next())).toBeInstanceOf(TaskTimeout);
+      }
+      expect(await pool.broadcast(add.with(options), 1, 2)).toMatchObject([{ reason: expect.any(TaskTimeout) }]);
+    }
+    expect(pool.stats()).toMatchObject({ inFlight: 0, queued: 0 });
+    expect(await pool.dispatch(add, 1, 2)).toBe(3);
+  });
+
   test("short ones are", async () => {
     for (const ms of SHORT) {
       expect(await reasonOf(pool.dispatch(never.with({ timeout: ms })))).toBeInstanceOf(TaskTimeout);

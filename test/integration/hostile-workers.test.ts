@@ -142,11 +142,11 @@ describe("a caller is not harmed by a worker that", () => {
     let messages = 0;
     const address = await hostile(() => {
       messages++;
-      return [response({ rejected: [{ id: 0, status: 10, message: "have it back" }] })];
+      return [response({ executorsLost: [{ reason: "have it back", taken: 1n }] })];
     });
     await using proxy = proxyTo(address);
     expect(String(await reasonOf(proxy.dispatch(add, 1, 2)))).toContain("have it back");
-    expect(messages).toBe(2);
+    expect(messages).toBe(4);
     await expectUnharmed();
   });
 

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
 import { contentHash } from "../../src/functions/index.ts";
+import { encode } from "../../src/values/index.ts";
 import { announce, task } from "../support/announce.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
@@ -22,9 +23,9 @@ async function workerWith(limits: WorkerLimits = {}): Promise<string> {
 }
 
 /** The worker is the process that was started, and takes calls of others. */
-async function expectUnharmed(address: string, unharmed = worker): Promise<void> {
+async function expectUnharmed(address: string): Promise<void> {
   await using connection = new WorkerConnection(address);
-  expect(await connection.dispatch(whereabouts)).toBe(unharmed?.metadata?.pid);
+  expect(await connection.dispatch(whereabouts)).toBe(worker?.metadata?.pid);
 }
 
 function memoryOf(pid: number | undefined): number {
@@ -38,6 +39,26 @@ const stuck = async function* (): AsyncGenerator<number> {
   yield 1;
 };
 
+const idle = function* (): Generator<number> {
+  for (;;) yield 1;
+};
+
+/** A shared value of which there is nothing but the announcement. */
+const SHARE_NUMBER = 99;
+const SHARE = request({
+  dependencies: [
+    {
+      number: SHARE_NUMBER,
+      hash: contentHash("something"),
+      data: Buffer.from(JSON.stringify({ kind: "shared", bytes: 1000, inner: [] })),
+    },
+  ],
+});
+const waiting = (id: number) => ({ id, route: 1, needs: [SHARE_NUMBER], sequence: BigInt(id + 1) });
+const NO_ARGUMENTS = Buffer.from(encode([]));
+const LARGE_VALUE = Buffer.from(encode("x".repeat(100_000)));
+const NAME = "n".repeat(100_000);
+
 /** A description of 100 kB of a pool. */
 function largePool(i: number): Buffer {
   const json = { id: `${i} ${"x".repeat(100_000)}`, version: 1, isComplete: true, members: [], removed: [] };
@@ -45,18 +66,10 @@ function largePool(i: number): Buffer {
 }
 
 describe("a caller that takes more than it may loses its connection, with the reason, and nobody else does", () => {
-  const limits: WorkerLimits = {
-    maxLiveTasks: 50,
-    maxUnfinishedPayloads: 20,
-    maxUnfinishedBytes: 3_000_000,
-    maxAnnouncements: 50,
-    maxAnnouncedBytes: 1_000_000,
-    maxEarlyFrames: 100,
-    maxCredit: 1000,
-  };
-  const cases: [string, (session: RawSession) => Promise<unknown>, string][] = [
+  const cases: [string, WorkerLimits, (session: RawSession) => Promise<unknown>, string][] = [
     [
       "tasks that do not end",
+      { maxLiveTasks: 50 },
       async (session) => {
         session.send(announce(never));
         await session.pour(60, (i) => task(i, []));
@@ -65,27 +78,98 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "payloads that are never finished",
+      { maxUnfinishedPayloads: 20 },
       (session) => session.pour(30, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(10), total: 1_000_000n }] })),
       "more than 20 payloads",
     ],
     [
       "bytes of payloads that are never finished",
+      { maxUnfinishedBytes: 3_000_000 },
       (session) =>
-        session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
+        session.pour(100, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(100_000), total: 2_000_000n }] })),
       "more than 3000000 bytes of payloads",
     ],
     [
+      "a payload that is too large",
+      { maxUnfinishedBytes: 3_000_000 },
+      (session) => session.pour(1, () => request({ chunks: [{ id: 1, data: Buffer.alloc(1), total: 3_000_001n }] })),
+      "more than 3000000 bytes in one payload: it has 3000001 (limits.maxUnfinishedBytes)",
+    ],
+    [
+      "tasks that wait for a shared value which does not come",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce((x: unknown) => x));
+        session.send(SHARE);
+        await session.pour(20, (i) => request({ tasks: [{ ...waiting(i), args: Buffer.alloc(100_000) }] }));
+      },
+      "more than 1000000 bytes of tasks and steps that cannot be run yet (limits.maxWaitingBytes)",
+    ],
+    [
+      "steps that wait for a shared value which does not come",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce(idle));
+        session.send(SHARE);
+        session.send(task(0, []));
+        await session.pour(20, () =>
+          request({ steps: [{ id: 0, kind: 1, needs: [SHARE_NUMBER], value: Buffer.alloc(100_000) }] }),
+        );
+      },
+      "more than 1000000 bytes of tasks and steps",
+    ],
+    [
+      "steps that a generator does not come to, by their bytes",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce(stuck));
+        session.send(task(0, []));
+        session.send(task(1, []));
+        await session.pour(40, (i) => request({ steps: [{ id: i % 2, kind: 1, value: LARGE_VALUE }] }));
+      },
+      "more than 1000000 bytes of tasks and steps",
+    ],
+    [
+      "names of tasks that do not end",
+      { maxWaitingBytes: 1_000_000 },
+      async (session) => {
+        session.send(announce(never));
+        await session.pour(20, (i) =>
+          request({ tasks: [{ id: i, route: 1, sequence: 1n, caller: NAME, key: NAME, args: NO_ARGUMENTS }] }),
+        );
+      },
+      "more than 1000000 bytes of tasks and steps",
+    ],
+    [
+      "bytes of payloads that are never finished, of all callers together",
+      { maxUnfinishedTotal: 3_000_000 },
+      (session) =>
+        session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
+      "more than 3000000 bytes of payloads of which pieces are missing, of all callers together",
+    ],
+    [
+      "time between the pieces of a payload",
+      { unfinishedTimeout: 100 },
+      async (session) => {
+        session.send(request({ chunks: [{ id: 1, data: Buffer.alloc(10), total: 1_000_000n }] }));
+      },
+      "no piece of a payload came for 100 ms",
+    ],
+    [
       "routines",
+      { maxAnnouncements: 50 },
       (session) => session.pour(60, (i) => request({ routes: [{ number: i + 1, name: "r", code: Buffer.alloc(9) }] })),
       "more than 50 routines",
     ],
     [
       "bytes of pools",
+      { maxAnnouncedBytes: 1_000_000 },
       (session) => session.pour(20, (i) => request({ pools: [{ number: i + 1, description: largePool(i) }] })),
       "more than 1000000 bytes of routines",
     ],
     [
       "code",
+      { maxAnnouncements: 50 },
       (session) =>
         session.pour(60, (i) =>
           request({ dependencies: [{ number: i, hash: contentHash("{}"), data: Buffer.from("{}") }] }),
@@ -94,11 +178,13 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "aborts before their task",
+      { maxEarlyFrames: 100 },
       (session) => session.pour(200, () => request({ aborts: [{ id: 7, early: true }] })),
       "more than 100 steps and aborts",
     ],
     [
       "steps of a generator that does not come to them",
+      { maxEarlyFrames: 100 },
       async (session) => {
         session.send(announce(stuck));
         session.send(task(0, []));
@@ -108,6 +194,7 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "credit",
+      { maxCredit: 1000 },
       async (session) => {
         session.send(announce(stuck));
         session.send(task(0, []));
@@ -115,21 +202,27 @@ describe("a caller that takes more than it may loses its connection, with the re
       },
       "more than 1000 steps of a generator",
     ],
+    [
+      "credit, by a step that says how many came before it",
+      { maxCredit: 1000 },
+      async (session) => {
+        session.send(announce(idle));
+        session.send(task(0, []));
+        await session.pour(5, () => request({ steps: [{ id: 0, kind: 2, after: 1001 }] }));
+      },
+      "more than 1000 steps of a generator",
+    ],
   ];
 
-  const attacked = new LocalWorker({ limits });
-  beforeAll(() => attacked.start());
-  afterAll(() => attacked.stop());
-
-  test.each(cases)("%s", async (_name, attack, reason) => {
-    const address = attacked.address ?? "";
+  test.each(cases)("%s", async (_name, limits, attack, reason) => {
+    const address = await workerWith(limits);
     using session = new RawSession(address);
     session.read();
     await attack(session);
     const { status, message } = await session.ended;
     expect(status).toBe(RESOURCE_EXHAUSTED);
     expect(message).toContain(reason);
-    await expectUnharmed(address, attacked);
+    await expectUnharmed(address);
   });
 });
 
@@ -193,6 +286,36 @@ describe("a caller that sends much of little", () => {
     session.send(request({ tasks: [{ id: 1, route: 1, needs: Array.from({ length: 10_000 }, () => 1) }] }));
     expect((await session.ended).message).toContain("more dependencies are needed than were sent");
     await expectUnharmed(address);
+  });
+});
+
+test("whoever brings a payload slowly makes room for others when there is none", async () => {
+  const address = await workerWith({ maxUnfinishedTotal: 4_000_000 });
+  using slow = new RawSession(address);
+  slow.read();
+  slow.send(request({ chunks: [{ id: 1, data: Buffer.alloc(3_000_000), total: 900_000_000n }] }));
+  const args = Buffer.from(encode([new Uint8Array(3_000_000)]));
+  const [half, total] = [args.length / 2, BigInt(args.length)];
+  const send = async (): Promise<boolean> => {
+    using quick = new RawSession(address);
+    quick.read();
+    quick.send(announce((bytes: Uint8Array) => `got ${bytes.length} bytes`));
+    quick.send(request({ chunks: [{ id: 1, data: args.subarray(0, half), total }] }));
+    quick.send(request({ chunks: [{ id: 1, data: args.subarray(half) }] }));
+    quick.send(request({ tasks: [{ id: 1, route: 1, chunked: total, sequence: 1n }] }));
+    const served = until(() => quick.received.includes("got 3000000 bytes"), "the task has run").then(() => true);
+    return await Promise.race([served, quick.ended.then(() => false)]);
+  };
+  let isOver = false;
+  void slow.ended.then(() => {
+    isOver = true;
+  });
+  // Until the slow one counts as slow, those who come later are refused.
+  while (!isOver) await send();
+  expect(await send()).toBe(true);
+  expect(await slow.ended).toMatchObject({
+    status: RESOURCE_EXHAUSTED,
+    message: expect.stringContaining("its payload came slowest"),
   });
 });
 

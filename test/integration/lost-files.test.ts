@@ -43,6 +43,8 @@ async function expectUsable(pool: WorkerPool): Promise<void> {
 test("a pool goes on without its discovery entries, its sockets and its directory, and replaces workers", async () => {
   const pool = await WorkerPool.start({ size: 2 });
   await expectUsable(pool);
+  // Each worker is connected to the other one.
+  await pool.broadcast(nested);
   const directory = directoryOf(pool);
   expect(removeFiles(directory, (name) => name.endsWith(".json"))).toBeGreaterThan(1);
   await expectUsable(pool);

@@ -4,10 +4,12 @@ import {
   ContextVar,
   currentTask,
   InvalidArgument,
+  NoWorkersAvailable,
   PoolClosed,
   type Progress,
   routine,
   runtimeContext,
+  TaskTimeout,
   WorkerPool,
 } from "wool-ts";
 import { poolOf } from "../support/pool-of.ts";
@@ -86,6 +88,18 @@ test("an ordered map waits for a slow item, an unordered one gives what is ready
   await until(() => pool.stats().inFlight === 1, "only the slow one is left");
   await open(ordered);
   expect(await results).toEqual(["slow", "a", "b"]);
+});
+
+test("calls keep to the options of with(), as far as those of the map say nothing else", async () => {
+  const never = routine(async (_item: number) => await new Promise<never>(() => undefined));
+  await expect(collect(pool.map(never.with({ timeout: 20 }), [1]))).rejects.toBeInstanceOf(TaskTimeout);
+  const needy = never.with({ needs: ["a tag that nobody has"] });
+  await expect(collect(pool.map(needy, [1]))).rejects.toBeInstanceOf(NoWorkersAvailable);
+  const signal = AbortSignal.abort(new RangeError("enough"));
+  await expect(collect(pool.map(double.with({ signal }), [1]))).rejects.toThrow("enough");
+  const key = routine(async (_item: number) => currentTask()?.key);
+  expect(await collect(pool.map(key.with({ key: "a" }), [1]))).toEqual(["a"]);
+  expect(await collect(pool.map(key.with({ key: "a" }), [1], { key: "b" }))).toEqual(["b"]);
 });
 
 describe("concurrency", () => {

@@ -85,6 +85,12 @@ test("a worker that advertises an incompatible version is not tried, and named w
     /worker w-future was left out: it has version 99\.1\.0 of wool-ts.*same version on both sides/,
   );
   expect(proxy.workers.size).toBe(0);
+  await using patient = new WorkerProxy({ discovery: new StaticDiscovery([worker]), quorumTimeout: 50 });
+  const late = (await reasonOf(patient.dispatch(add, 1, 2))) as NoWorkersAvailable;
+  expect(late.message).toMatch(
+    /within the quorumTimeout of 50 ms: others were found that cannot be used\n {2}- worker w-future was left out: .*99/,
+  );
+  expect(late.errors).toEqual([expect.any(VersionMismatch)]);
 });
 
 function disposable(value: LocalWorker): AsyncDisposable & { readonly value: LocalWorker } {

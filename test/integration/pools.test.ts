@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LocalWorker, PoolClosed, routine, WorkerPool } from "wool-ts";
+import { currentTask, LocalWorker, PoolClosed, routine, TaskTimeout, WorkerPool } from "wool-ts";
 import { isRunning, killProcess } from "../support/processes.ts";
 import { runProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
@@ -186,6 +186,21 @@ describe("broadcast", () => {
     );
     expect(found).toEqual(Object.fromEntries([...pool.workers.values()].map((worker) => [worker.uid, worker.pid])));
     expect(results).toHaveLength(2);
+  });
+
+  test("keeps to the options of the routine and of with()", async () => {
+    const never = routine(async () => await new Promise<never>(() => undefined));
+    const late = { status: "rejected", reason: expect.any(TaskTimeout) };
+    expect(await pool.broadcast(never.with({ timeout: 20 }))).toMatchObject([late, late]);
+    const signal = AbortSignal.abort(new RangeError("enough"));
+    const aborted = { status: "rejected", reason: expect.any(RangeError) };
+    expect(await pool.broadcast(never.with({ signal }))).toMatchObject([aborted, aborted]);
+    expect(await pool.broadcast(pid.with({ needs: ["a tag that nobody has"] }))).toEqual([]);
+    const named = routine(async () => currentTask()?.name);
+    expect(await pool.broadcast(named.with({ name: "by another name" }))).toMatchObject([
+      { value: "by another name" },
+      { value: "by another name" },
+    ]);
   });
 
   test("tells of a worker that failed beside those that did not", async () => {

@@ -45,6 +45,9 @@ const REPLACEMENTS: readonly [holder: string, key: string, replacement: string][
   ["Date", "now", "() => NaN"],
   ["Math", "max", "() => NaN"],
   ["AbortController.prototype", "abort", "() => { throw new Error('replaced') }"],
+  ["process.getBuiltinModule('node:net').Socket.prototype", "write", "() => true"],
+  ["process.getBuiltinModule('node:net').Socket.prototype", "pause", "() => undefined"],
+  ["process.getBuiltinModule('node:events').prototype", "emit", "() => true"],
 ];
 
 const replace = routine((holder: string, key: string, replacement: string) => {

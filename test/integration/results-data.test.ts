@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { InvalidArgument, routine, SerializationError, WorkerPool, WorkerProxy } from "wool-ts";
+import { EventEmitter } from "node:events";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { InvalidArgument, routine, SerializationError, share, WorkerPool, WorkerProxy } from "wool-ts";
 import { poolOf } from "../support/pool-of.ts";
 
 let pool: WorkerPool;
@@ -105,4 +106,71 @@ test("for all calls of a proxy", async () => {
 test("any other value of the option is refused", async () => {
   expect(() => routine(async () => 1, { results: "code" as "data" })).toThrow(InvalidArgument);
   await expect(WorkerPool.start({ size: 1, results: true as unknown as "data" })).rejects.toThrow(InvalidArgument);
+});
+
+describe("there is no way around it", () => {
+  /** The worker has what the caller has, and can name it. */
+  const attempts: Record<string, () => unknown> = {
+    "a function that something inherits from": () => [Object.create(process.abort), process.abort],
+    "one that makes an instance": () => [Object.create(EventEmitter.prototype), EventEmitter],
+    "one inside of what is inherited from": () => Object.create({ run: process.abort }),
+    "one inside of what an inner value inherits from": () => ({ inner: [Object.create([process.abort])] }),
+    "a thenable by its prototype": () => [Object.create({ then: process.abort })],
+    "a thenable whose method came before": () => [Object.create(process.abort), { then: process.abort }],
+    "an object of the process": () => Object.create(process),
+    "a getter": () => ({
+      get x() {
+        return 1;
+      },
+    }),
+    "the key of a map": () => new Map([[() => 1, 1]]),
+    "the key of a weak map": () => {
+      const key = {};
+      return [key, new WeakMap([[key, () => 1]])];
+    },
+    "a member of a set": () => new Set([() => 1]),
+    "the value of a promise": () => ({ later: Promise.resolve(() => 1) }),
+    "an own property of a date": () => Object.assign(new Date(0), { run: () => 1 }),
+    "a method of an array": () => Object.assign([1], { map: () => 1 }),
+    "a symbol": () => ({ [Symbol.toPrimitive]: () => 1 }),
+    "a bound function": () => [Math.max.bind(undefined, 1)],
+    "a routine": () => routine(async () => 1),
+    "a shared function": () => share(() => 1),
+    "a shared object with a function": () => share({ deep: [() => 1] }),
+    "a generator function": () => ({
+      *run() {
+        yield 1;
+      },
+    }),
+    "a class": () => ({ Class: class {} }),
+  };
+
+  test.each(Object.keys(attempts))("%s: returned, yielded, thrown and as a cause", async (name) => {
+    const attempt = attempts[name];
+    const give = routine(async () => attempt?.());
+    await expectRefused(give(), "result", /function|object of this process|not known here/);
+    const steps = routine(async function* () {
+      yield attempt?.();
+    })();
+    await expectRefused(steps.next(), "yielded", /function|object of this process|not known here/);
+    const fail = routine(async () => {
+      throw Object.assign(new Error("e"), { with: attempt?.() });
+    });
+    await expectRefused(fail(), "error", /function|object of this process|not known here/);
+    const chain = routine(async () => {
+      throw new Error("e", { cause: new AggregateError([attempt?.()]) });
+    });
+    await expectRefused(chain(), "error", /function|object of this process|not known here/);
+  });
+
+  test("why a value cannot travel is told as ever", async () => {
+    class Own {
+      readonly #secret = 1;
+      get secret(): number {
+        return this.#secret;
+      }
+    }
+    const echo = routine(async (value: Own) => value);
+    await expectRefused(echo(new Own()), "result", /has private fields of Own/);
+  });
 });

@@ -166,7 +166,7 @@ describe("what finished tasks have left running when their worker stops", () => 
       const address = server.address();
       if (typeof address === "object" && address !== null) connect(address.port, "127.0.0.1");
     });
-    const pool = await WorkerPool.start({ size: 1, workerOptions: { shutdownGracePeriod: 300 } });
+    const pool = await WorkerPool.start({ size: 1, workerOptions: { shutdownGracePeriod: 2000 } });
     await pool.dispatch(idle);
     await pool.dispatch(leave, file);
     await pool.stop({ timeout: -1 });

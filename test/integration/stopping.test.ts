@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -353,4 +353,21 @@ describe("a worker that is stopped while it starts", () => {
     expect(await starting).toBeInstanceOf(WorkerStartError);
     expect(worker.metadata).toBeUndefined();
   });
+});
+
+test("a worker that stops sends a large result whole first: the task is not run again", async () => {
+  const note = makeNote();
+  await using pool = await WorkerPool.start({ size: 2, workerOptions: { host: "127.0.0.1" } });
+  const large = routine(async (file: string) => {
+    appendFileSync(file, `${process.pid}\n`);
+    return new Uint8Array(50_000_000);
+  });
+  const result = pool.dispatch(large, note);
+  await until(() => textOf(note) !== "", "the task runs");
+  const worker = [...pool.workers.values()].find((each) => textOf(note) === `${each.pid}\n`);
+  if (worker === undefined) throw new Error("nobody runs the task");
+  await using connection = new WorkerConnection(worker.address);
+  await connection.stop({ timeout: -1 });
+  expect(await result).toHaveLength(50_000_000);
+  expect(textOf(note)).toBe(`${worker.pid}\n`);
 });

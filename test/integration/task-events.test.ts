@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -166,16 +166,17 @@ describe("a caller hears of its tasks", () => {
         const { existsSync, writeFileSync } = await import("node:fs");
         if (existsSync(file)) return currentTask()?.worker;
         writeFileSync(file, "");
-        // The caller has heard that it was started.
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        // Until the caller has heard that it was started.
+        while (!existsSync(`${file}.heard`)) await new Promise((resolve) => setTimeout(resolve, 5));
         process.kill(process.pid, "SIGKILL");
         return await new Promise<never>(() => undefined);
       },
       { idempotent: true },
     );
     let survivor: unknown;
+    using _heard = events.on("task-started", () => writeFileSync(`${marker}.heard`, ""));
     const seen = await eventsOf(1, async () => (survivor = await other.dispatch(killOnce, marker)));
-    rmSync(marker);
+    for (const file of [marker, `${marker}.heard`]) rmSync(file);
     expect(types(seen)).toEqual(ALL);
     expect(seen[4]).toMatchObject({ outcome: "returned", worker: survivor });
     expect(seen[1]?.worker).not.toBe(survivor);

@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { currentTask, routine, WorkerPool } from "wool-ts";
-import { startWorkers, wool } from "../support/cli.ts";
+import { CLI, startWorkers, wool } from "../support/cli.ts";
 import { freePort } from "../support/free-port.ts";
 import { expectNothingLeft } from "../support/nothing-left.ts";
 import { isRunning, killProcess } from "../support/processes.ts";
+import { startProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 
 expectNothingLeft();
@@ -187,6 +188,18 @@ describe("wool worker", () => {
     [["--host", "::1", "--advertise", "not a host"], '--advertise takes HOST or HOST:PORT, not "not a host"'],
     [["--workers", "0"], '--workers must be a whole number from 1 to 10000, not "0"'],
     [["--extra", "rack"], '--extra takes KEY=VALUE, not "rack"'],
+    [["--extra", "rack=1", "--extra", "rack=2"], '--extra rack=2 contradicts another --extra, which says "1"'],
+    [["--extra", "name=a", "--name", "b"], '--extra name=a contradicts --name, which says "b"'],
+    [["--name", "a", "--name", "b"], "--name is given more than once, and takes one value"],
+    [["--name", ""], "--name must not be empty"],
+    [["--tag", "a", "--tag", ""], "--tag must not be empty"],
+    [["--host", ""], "--host must be a host name or address, not empty"],
+    [["--host", "::1", "--advertise", "0.0.0.0"], "an address that others can connect to, and 0.0.0.0 is none"],
+    [["--host", "::1", "--advertise", "[::]:80"], "an address that others can connect to, and [::] is none"],
+    [["--workers", "-1"], '--workers must be a whole number from 1 to 10000, not "-1"'],
+    [["--grace", "-1"], '--grace must be a number of milliseconds, 0 or more, or Infinity, not "-1"'],
+    [["--grace", "soon"], '--grace must be a number of milliseconds, 0 or more, or Infinity, not "soon"'],
+    [["--host", "::1", "--discovery", "redis://u@h:1/x"], "--discovery: RedisDiscovery: a username needs a password"],
     [["--json", "--no-json"], "contradict each other"],
     [["--cert", "a.pem"], "--cert needs --ca"],
     [["--ca", "a.pem", "--cert", "b.pem"], "--cert needs --key"],
@@ -242,7 +255,18 @@ describe("wool ps and wool stop", () => {
     [["stop"], "which workers?"],
     [["stop", "--all", "--tag", "x"], "--tag and --all contradict each other"],
     [["stop", "nobody", "--discovery", "local:nobody"], "there is no worker nobody; there are: none"],
-    [["stop", "--all", "--timeout", "-5"], "--timeout"],
+    [
+      ["stop", "--all", "--timeout", "-5"],
+      '--timeout must be a number of milliseconds, 0 or more, or Infinity, not "-5"',
+    ],
+    [["stop", "", "--discovery", "local:nobody"], "a worker is named by its uid or its name, not by an empty text"],
+    [["stop", "--tag", ""], "--tag must not be empty"],
+    [["ps", "all"], "wool ps takes options only, not all"],
+    [["ps", "--wait", "NaN"], '--wait must be a number of milliseconds, 0 or more, or Infinity, not "NaN"'],
+    [["ps", "--discovery", "local:a", "--discovery", "local:b"], "--discovery is given more than once"],
+    [["ps", "--discovery", "dns:x:99999"], '--discovery: DnsDiscovery: option "port" must be a whole number'],
+    [["doctor", "me"], "wool doctor takes options only, not me"],
+    [["doctor", "--discovery", "dns:x:99999"], '--discovery: DnsDiscovery: option "port" must be a whole number'],
     [["ps", "--discovery", "http://x"], 'there is no discovery "http:"'],
     [["ps", "--jason"], "there is no option --jason; did you mean --json?"],
   ])("refuse %j", async (args, message) => {
@@ -251,10 +275,29 @@ describe("wool ps and wool stop", () => {
     expect(stderr).toContain(message);
   });
 
+  test.each(["0", "0.5", "Infinity", "1e300"])("take %s milliseconds for what they wait for", async (time) => {
+    await using command = await startWorkers([...DISCOVERY, "--grace", time]);
+    const { stdout, code } = await wool("stop", "--all", "--timeout", time, ...DISCOVERY);
+    expect([code, stdout]).toEqual([0, `${command.workers()[0]?.uid} has stopped\n`]);
+    expect((await command.program.ended).code).toBe(0);
+  });
+
+  test("wait for ever for more workers if they are told to", async () => {
+    await using command = await startWorkers(DISCOVERY);
+    const listing = startProgram(CLI, { args: ["ps", ...DISCOVERY, "--wait", "Infinity"] });
+    const ended = listing.ended.then(() => "ended");
+    const short = await wool("ps", ...DISCOVERY, "--wait", "0.5");
+    expect(short.stdout).toContain(command.workers()[0]?.uid);
+    expect(await Promise.race([ended, Promise.resolve("listening")])).toBe("listening");
+    listing.child.kill();
+    await ended;
+  });
+
   test("say what is wrong with a registry", async () => {
     const url = `etcd://127.0.0.1:${await freePort()}/x?connectTimeout=300`;
     const { code, stderr } = await wool("ps", "--discovery", url);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/etcd at 127\.0\.0\.1:\d+ cannot be reached/);
+    expect(await wool("stop", "--all", "--json", "--discovery", url)).toMatchObject({ code: 1, stdout: "[]\n" });
+    expect(stderr).toMatch(/^wool: etcd at 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED.*\n$/);
   });
 });

@@ -72,6 +72,11 @@ export class TestServer implements AsyncDisposable {
     return `127.0.0.1:${this.port}`;
   }
 
+  /** The process of the server, while it runs. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   async start(): Promise<this> {
     const [program = "", ...args] = this.#command(this);
     // Some are where only root looks.

@@ -22,11 +22,15 @@ const ALTERING: ReadonlySet<string> = new Set([
 /**
  * True when code in the file of a function changes properties of the function itself, or of something that it captured:
  * a function or class is then not what it was when it was defined.
+ *
+ * @param isData - true for the names of captured variables that hold data, not functions
  */
-export function usesAltered({ file, unit, free }: CodeSite): boolean {
+export function usesAltered({ file, unit, free }: CodeSite, isData: (name: string) => boolean = () => false): boolean {
   const { bindings, classes } = alteredIn(file);
   if (classes.has(unit.node)) return true;
-  for (const { binding } of free.values()) if (binding !== undefined && bindings.has(binding)) return true;
+  for (const { binding, name } of free.values()) {
+    if (binding !== undefined && bindings.has(binding) && !isData(name)) return true;
+  }
   for (const { declaration } of bindings) {
     if (declaration === unit.node) return true;
     if (declaration?.type === "VariableDeclarator" && declaration.init === unit.node) return true;

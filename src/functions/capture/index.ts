@@ -5,7 +5,15 @@ export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dis
 export { usesReceiver } from "./function-facts.ts";
 export { hurryAccessors } from "./live-scopes.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
-export { Borrowed, byReference, referenceOf, refuseSymbol, SharedExport, universalReference } from "./references.ts";
+export {
+  Borrowed,
+  byReference,
+  notePrototype,
+  referenceOf,
+  refuseSymbol,
+  SharedExport,
+  universalReference,
+} from "./references.ts";
 export { moduleConstant, ownNameCalled } from "./source-notes.ts";
 export { type FunctionState, functionState, type Stability, stability } from "./stability.ts";
 export { writtenName } from "./written-name.ts";

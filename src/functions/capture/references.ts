@@ -1,11 +1,15 @@
 import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
-import { intrinsicPathOf } from "../engine/index.ts";
+import { EngineClosed, intrinsicPathOf, scriptOf, viewFunction } from "../engine/index.ts";
 import {
   builtinPlaceOf,
   importedAs,
+  indexPrototypesOf,
+  isInPackage,
+  isByInstance as isOfInstance,
   type ModuleReference,
   noteShipped,
+  pathOf,
   type StandInSource,
   shapeOf,
   standInSource,
@@ -45,7 +49,10 @@ export function byModule(
   const { module, path, wrapper, isVariable = false } = reference;
   if (!isVariable) noteShipped(value, reference);
   const kind = isVariable ? "variable" : wrapper === undefined ? "module" : "wrapped";
-  const shape = typeof value === "function" && isOfPackage(module.data) ? shapeOf(value) : "";
+  const isByInstance = isOfInstance(path);
+  const hasShape =
+    (typeof value === "function" || isByInstance) && typeof value !== "symbol" && isOfPackage(module.data);
+  const shape = hasShape ? shapeOf(value, isByInstance) : "";
   const head = { kind, module: module.hash, path: [...path], ...facts, ...(shape === "" ? {} : { shape }) };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
 }
@@ -191,6 +198,40 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
     return { head: { kind: "prototype" }, dependencies: [], early: [owner], parts: [], labels: [] };
   }
   return undefined;
+}
+
+const looked = new WeakSet<object>();
+
+/**
+ * Says that an object travels which inherits from another one that is no class's own prototype: if that is part of a
+ * package, and what its files export leads to it, it has a name from now on.
+ */
+export function notePrototype(prototype: object): void {
+  if (looked.has(prototype) || importedAs(prototype) !== undefined) return;
+  looked.add(prototype);
+  const method = methodOf(prototype);
+  const path = method === undefined ? undefined : fileOf(method);
+  if (path !== undefined && isInPackage(path)) indexPrototypesOf(path);
+}
+
+function methodOf(value: object): object | undefined {
+  for (const key of Object.keys(value)) {
+    const member: unknown = Reflect.getOwnPropertyDescriptor(value, key)?.value;
+    if (typeof member === "function" && !types.isProxy(member) && universalReference(member) === undefined)
+      return member;
+  }
+  return undefined;
+}
+
+function fileOf(fn: object): string | undefined {
+  try {
+    const { location } = viewFunction(fn);
+    const script = location === undefined ? undefined : scriptOf(location.scriptId);
+    return script === undefined ? undefined : pathOf(script.url);
+  } catch (error) {
+    if (error instanceof EngineClosed) return undefined;
+    throw error;
+  }
 }
 
 /** The export that a wrapper is, according to who imported it or to where the function inside was written. */

@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { knownLiveVariables } from "../engine/index.ts";
 import { Cell, type Dismantled, isFunction, isRecord, type PlainData, type ShippingPolicy } from "../shipment/index.ts";
+import { onlyReads } from "../variables/index.ts";
 import { usesAltered } from "./altered-functions.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { dismantleWithReason } from "./dismantle.ts";
@@ -33,8 +34,8 @@ function hasPrivateStatics(head: PlainData): boolean {
   return isRecord(head) && "privateStatics" in head;
 }
 
-function mayBeAltered(fn: object): boolean {
-  return isFunction(fn) && hasFacts(fn) && usesAltered(factsOf(fn).site);
+function mayBeAltered(fn: object, isData?: (name: string) => boolean): boolean {
+  return isFunction(fn) && hasFacts(fn) && usesAltered(factsOf(fn).site, isData);
 }
 
 /** Static fields, properties of a function: what may be assigned to on the function object itself. */
@@ -77,6 +78,8 @@ export interface FunctionState extends Pick<Dismantled, "early" | "parts"> {
   readonly variables: readonly VariableReading[] | undefined;
   /** Its code assigns to a variable that it captured. */
   readonly assigns: boolean;
+  /** The places of the parts that are data, or variables with data, which its code only reads. */
+  readonly readOnly: ReadonlySet<number>;
   /** It has properties, or code near it changes what it consists of. */
   readonly mayBeAltered: boolean;
 }
@@ -86,10 +89,11 @@ export function functionState(fn: object, policy: ShippingPolicy = {}): Function
   const { way, captured, shipment } = dismantleWithReason(fn, policy);
   const { early, parts, head } = shipment;
   if (way === "reference") {
-    return { way, early, parts, cells: [], variables: [], assigns: false, mayBeAltered: false };
+    return { way, early, parts, cells: [], variables: [], assigns: false, readOnly: NONE, mayBeAltered: false };
   }
   const changing = captured.filter(({ isFixed }) => !isFixed);
   const readings = changing.map((each) => readingOf(fn, each));
+  const readOnly = readOnlyParts(fn, captured, shipment);
   const isReadable = !hasPrivateStatics(head) && readings.every((reading) => reading !== undefined);
   return {
     way,
@@ -98,8 +102,29 @@ export function functionState(fn: object, policy: ShippingPolicy = {}): Function
     cells: changing.flatMap(({ value }) => (value instanceof Cell ? [value] : [])),
     variables: isReadable ? readings.filter((reading) => reading !== undefined) : undefined,
     assigns: changing.some(({ name, kind }) => kind === "cell" && assignsTo(fn, name)),
-    mayBeAltered: hasOwnState(fn) || hasPrivateStatics(head) || mayBeAltered(fn),
+    readOnly,
+    mayBeAltered:
+      hasOwnState(fn) ||
+      hasPrivateStatics(head) ||
+      mayBeAltered(fn, (name) => readOnly.has(shipment.labels.indexOf(name))),
   };
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+function readOnlyParts(
+  fn: object,
+  captured: readonly CapturedValue[],
+  { head, labels }: Dismantled,
+): ReadonlySet<number> {
+  if (!isFunction(fn) || !hasFacts(fn) || !isRecord(head)) return NONE;
+  const { site } = factsOf(fn);
+  const places = captured.map(({ name, value }) => {
+    const place = labels.indexOf(name);
+    const isRead = onlyReads(site, name, value instanceof Cell ? value.v : value);
+    return isRead && place < Number(head["captured"]) ? place : -1;
+  });
+  return new Set(places.filter((place) => place >= 0));
 }
 
 /** Undefined for a variable that cannot be read where it is, or for which something else travels. */

@@ -29,3 +29,22 @@ it("is the same for what has the same members, and does not depend on data", () 
   expect(shapeOf(one)).toBe(shapeOf(other));
   expect(shapeOf(() => 1)).toBe("");
 });
+
+it("tells classes with the same members and other code apart when asked to", () => {
+  const one = class {
+    name(): string {
+      return "one";
+    }
+  };
+  const other = class {
+    name(): string {
+      return "other";
+    }
+  };
+  expect(shapeOf(one)).toBe(shapeOf(other));
+  expect(shapeOf(one, true)).not.toBe(shapeOf(other, true));
+  expect(shapeOf(one.prototype, true)).not.toBe(shapeOf(other.prototype, true));
+  expect(shapeOf(one.prototype, true)).toBe(
+    shapeOf(Object.create(null, Object.getOwnPropertyDescriptors(one.prototype)), true),
+  );
+});

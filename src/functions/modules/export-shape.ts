@@ -1,4 +1,4 @@
-import { contentHash } from "../shipment/index.ts";
+import { contentHash, sourceTextOf } from "../shipment/index.ts";
 
 const OF_EVERY_FUNCTION: ReadonlySet<string> = new Set([
   "prototype",
@@ -14,22 +14,35 @@ interface KnownShape {
   readonly shape: string;
 }
 
-const known = new WeakMap<object, KnownShape>();
+const ofNames = new WeakMap<object, KnownShape>();
+const ofCode = new WeakMap<object, KnownShape>();
 
 /**
- * What functions a function of a package has as members, itself and for its instances, as a short hash; empty when none.
- * A program that adds to them, as with a plugin, has another function than a process that only loads the package.
+ * What functions a function or prototype of a package has as members, itself and for its instances, as a short hash; empty
+ * when none. A program that adds to them, as with a plugin, has another function than a process that only loads the
+ * package.
+ *
+ * @param withCode - their code counts, too: what only an instance leads to may be that of another class elsewhere
  */
-export function shapeOf(fn: object): string {
-  if (fillsItself(fn)) return "";
-  const holders = holdersOf(fn);
+export function shapeOf(value: object, withCode = false): string {
+  if (fillsItself(value)) return "";
+  const holders = holdersOf(value);
   const count = holders.reduce((sum, holder) => sum + Object.getOwnPropertyNames(holder).length, 0);
-  const existing = known.get(fn);
+  const known = withCode ? ofCode : ofNames;
+  const existing = known.get(value);
   if (existing?.count === count) return existing.shape;
-  const names = holders.flatMap((holder, index) => memberNames(holder).map((name) => `${index} ${name}`));
+  const names = holders.flatMap((holder, index) =>
+    memberNames(holder).map((name) => `${index} ${name} ${withCode ? codeOf(holder, name) : ""}`),
+  );
+  if (withCode && typeof value === "function") names.push(sourceTextOf(value));
   const shape = names.length === 0 ? "" : contentHash(names.sort().join()).slice(0, 8);
-  known.set(fn, { count, shape });
+  known.set(value, { count, shape });
   return shape;
+}
+
+function codeOf(holder: object, name: string): string {
+  const { value, get, set } = Reflect.getOwnPropertyDescriptor(holder, name) ?? {};
+  return [value, get, set].map((each) => (typeof each === "function" ? sourceTextOf(each) : "")).join();
 }
 
 /** True for a class of zod 4: it gets its members when its first instance is made, here as there. */
@@ -44,7 +57,7 @@ function holdersOf(fn: object): object[] {
 
 function memberNames(holder: object): string[] {
   return Object.getOwnPropertyNames(holder).filter((name) => {
-    if (OF_EVERY_FUNCTION.has(name)) return false;
+    if (typeof holder === "function" ? OF_EVERY_FUNCTION.has(name) : name === "constructor") return false;
     const { value, get } = Reflect.getOwnPropertyDescriptor(holder, name) ?? {};
     return get !== undefined || typeof value === "function";
   });

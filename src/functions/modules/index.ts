@@ -19,12 +19,21 @@ export {
   requiredModule,
   shippedExport,
 } from "./module-references.ts";
-export { indexExports, indexImports, indexImportsOf, isOfPackage } from "./package-index.ts";
+export {
+  indexExports,
+  indexImports,
+  indexImportsOf,
+  indexPrototypesOf,
+  isByInstance,
+  isOfPackage,
+  stepFrom,
+} from "./package-index.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,
   configureRoot,
   fromRootRelative,
+  isInPackage,
   noteForeignFile,
   pathOf,
   projectRoot,

@@ -21,7 +21,7 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
-import { indexedExport } from "./package-index.ts";
+import { indexedExport, indexPrototypesOf } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
 
@@ -155,9 +155,14 @@ export function exportOf(
   scopes: readonly ScopeView[],
 ): ModuleReference | undefined {
   const exported = script.isModule ? exportedAs(value, script, unit, scopes) : requiredPlace(value, script);
-  const isOfUser = pathOf(script.url) !== undefined && !isInPackage(pathOf(script.url) ?? "");
+  const path = pathOf(script.url);
+  const isOfUser = path !== undefined && !isInPackage(path);
   const place = exported ?? (isOfUser ? keptClass(value, script, unit, scopes) : undefined);
-  if (place === undefined) return undefined;
+  if (place === undefined) {
+    if (path === undefined || isOfUser) return undefined;
+    indexPrototypesOf(path);
+    return indexedExport(value);
+  }
   const module = moduleOf(script);
   return module === undefined ? undefined : { module, ...place, title: titleOf(script) };
 }

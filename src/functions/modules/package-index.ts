@@ -3,11 +3,26 @@ import { isBuiltin } from "node:module";
 import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
-import { EngineClosed, loadedUrls, type ScopeView, type Script, sourceFileOf } from "../engine/index.ts";
+import {
+  EngineClosed,
+  intrinsicPathOf,
+  loadedUrls,
+  type ScopeView,
+  type Script,
+  sourceFileOf,
+} from "../engine/index.ts";
 import type { Dependency } from "../shipment/index.ts";
+import { builtinPlaceOf } from "./builtin-modules.ts";
 import { isReader, type ModuleReference } from "./export-places.ts";
 import { importFrom } from "./import-from.ts";
-import { noteEntry, packageNameOf, requiredExports, specifierModule } from "./module-names.ts";
+import {
+  noteEntry,
+  packageFile,
+  packageNameOf,
+  requiredExports,
+  requiredPaths,
+  specifierModule,
+} from "./module-names.ts";
 import { importResolve, isBareSpecifier, RUNTIME, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
 
@@ -25,8 +40,14 @@ export function indexedExport(value: WeakKey): ModuleReference | undefined {
   return indexed.get(value);
 }
 
-/** Takes down what a module exports that this process has loaded. */
-export function indexExports(exports: unknown, module: Dependency, title: string): void {
+/**
+ * Takes down what a module exports that this process has loaded.
+ *
+ * @param only - `prototypes`: only of the classes and other objects that what it exports inherits from
+ */
+export function indexExports(exports: unknown, module: Dependency, title: string, only?: "prototypes"): void {
+  const instances: [object, readonly string[]][] = [];
+  const visited = new Set<object>();
   let left = MAX_MEMBERS;
   const note = (value: WeakKey, path: readonly string[]): boolean => {
     left -= 1;
@@ -36,10 +57,12 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   };
   const visit = (value: unknown, path: readonly string[]): void => {
     if (typeof value === "symbol") {
-      if (Symbol.keyFor(value) === undefined) note(value, path);
+      if (only === undefined && Symbol.keyFor(value) === undefined) note(value, path);
     } else if (typeof value === "function") {
-      if (note(value, path)) {
+      if (only === undefined ? note(value, path) : !visited.has(value)) {
+        visited.add(value);
         enter(value, path);
+        if (only !== undefined) return;
         const prototype = memberOf(value, "prototype");
         // One that was put in the place of its own does not lead back to it.
         if (typeof prototype === "object" && prototype !== null) note(prototype, [...path, "prototype"]);
@@ -47,6 +70,7 @@ export function indexExports(exports: unknown, module: Dependency, title: string
     } else if (typeof value === "object" && value !== null) {
       // Other objects are data: the program may have changed them.
       if (types.isModuleNamespaceObject(value) ? note(value, path) : isPlain(value)) enter(value, path);
+      else if (!types.isProxy(value)) instances.push([value, path]);
     }
   };
   const enter = (holder: object, path: readonly string[]): void => {
@@ -57,7 +81,80 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   };
   visit(exports, []);
   if (typeof exports === "object" && exports !== null && !types.isModuleNamespaceObject(exports)) enter(exports, []);
+  // A class that is exported itself is called by that name.
+  for (const [instance, path] of instances) notePrototypes(instance, path, note);
 }
+
+/** The last step of the path to what an object inherits from. */
+const INHERITED = "__proto__";
+
+/** True for a path to an object, or to its class, that only an instance of it leads to. */
+export function isByInstance(path: readonly string[]): boolean {
+  return path.includes(INHERITED);
+}
+
+/** The unique symbols under which an object keeps something, by what they are called in a path: those with a name of their own. */
+function symbolsOf(holder: object): Map<string, symbol> {
+  const found = new Map<string, symbol>();
+  const twice = new Set<string>();
+  for (const symbol of Object.getOwnPropertySymbols(holder)) {
+    const step = String(symbol);
+    if (found.has(step)) twice.add(step);
+    if (Symbol.keyFor(symbol) === undefined && !WELL_KNOWN.has(symbol)) found.set(step, symbol);
+  }
+  for (const step of twice) found.delete(step);
+  return found;
+}
+
+const WELL_KNOWN: ReadonlySet<unknown> = new Set(
+  Object.getOwnPropertyNames(Symbol).map((name) => Reflect.get(Symbol, name)),
+);
+
+/** What a step of a path leads to from an object: a property, or the symbol of that name that it keeps something under. */
+export function stepFrom(holder: object, step: string): unknown {
+  const isOfSymbol = step.startsWith("Symbol(") && !(step in holder);
+  return isOfSymbol ? symbolsOf(holder).get(step) : Reflect.get(holder, step);
+}
+
+/** What an exported object inherits from is code of the package, whether its class is exported or not. */
+function notePrototypes(
+  instance: object,
+  path: readonly string[],
+  note: (value: WeakKey, path: readonly string[]) => boolean,
+): void {
+  for (const [step, symbol] of symbolsOf(instance)) note(symbol, [...path, step]);
+  const steps = [...path, INHERITED];
+  const prototype = Reflect.getPrototypeOf(instance);
+  if (prototype === null || intrinsicPathOf(prototype) !== undefined || builtinPlaceOf(prototype) !== undefined) return;
+  if (types.isProxy(prototype) || !note(prototype, steps)) return;
+  const constructor = memberOf(prototype, "constructor");
+  if (typeof constructor === "function" && memberOf(constructor, "prototype") === prototype) {
+    note(constructor, [...steps, "constructor"]);
+  }
+  notePrototypes(prototype, steps, note);
+}
+
+/** The files of packages whose prototypes have been taken down, and how many files there were at that time. */
+const withPrototypes = new Set<string>();
+const filesSeen = new Map<string, number>();
+
+/** Takes down what the objects inherit from that the loaded CommonJS files of a package export, of the one that a file belongs to. */
+export function indexPrototypesOf(path: string): void {
+  const name = packageNameOf(path);
+  const folder = path.slice(0, path.lastIndexOf(`node_modules${sep}${name}${sep}`)) + `node_modules${sep}${name}${sep}`;
+  const loaded = requiredPaths();
+  if (filesSeen.get(folder) === loaded.length) return;
+  filesSeen.set(folder, loaded.length);
+  for (const file of loaded) {
+    if (!file.startsWith(folder) || withPrototypes.has(file) || file.includes(NESTED, folder.length)) continue;
+    const required = requiredExports(file);
+    if (required === undefined) continue;
+    withPrototypes.add(file);
+    indexExports(required.exports, packageFile(file), name, "prototypes");
+  }
+}
+
+const NESTED = `${sep}node_modules${sep}`;
 
 const OF_FUNCTIONS: ReadonlySet<string> = new Set([
   "prototype",

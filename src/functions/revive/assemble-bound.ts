@@ -1,5 +1,5 @@
 import { type Assembled, noteRevived, type PlainData } from "../shipment/index.ts";
-import { adoptUnlessOwn, applyNameAndLength, completeFunction, returning } from "./assemble-code.ts";
+import { applyNameAndLength, completeFunction, foreignId, returning } from "./assemble-code.ts";
 
 type Callable = (...args: unknown[]) => unknown;
 
@@ -22,9 +22,10 @@ export function assembleBound(head: { readonly [key: string]: PlainData }, isCal
     return new.target === undefined ? Reflect.apply(target, self, all) : Reflect.construct(target, all);
   };
   const value: object = Function.prototype.bind.call(standIn, undefined);
-  adoptUnlessOwn(value, head);
   applyNameAndLength(value, head);
   noteRevived(value, {
+    id: foreignId(head),
+    instance: undefined,
     kind: "bound",
     code: undefined,
     captured: () => held,

@@ -5,6 +5,7 @@ import {
   adopt,
   applyIntegrity,
   BoundedMap,
+  type CodeInstance,
   defineDescribed,
   describedKeys,
   identified,
@@ -16,7 +17,7 @@ import {
   revivedSource,
 } from "../shipment/index.ts";
 import { codeFactory } from "./code-store.ts";
-import type { CodeInstance } from "./compile-code.ts";
+import type { Definition } from "./compile-code.ts";
 
 type Head = { readonly [key: string]: PlainData };
 
@@ -29,10 +30,10 @@ export function returning(head: Head): Assembled | undefined {
   return original === undefined ? undefined : { value: original, complete: DONE };
 }
 
-/** Lets a function carry the id it has at its origin. A copy of one that was made here is another one. */
-export function adoptUnlessOwn(value: object, head: Head): void {
+/** The id of a function at its origin. A copy of one that was made here is another one. */
+export function foreignId(head: Head): string | undefined {
   const id = String(head["id"]);
-  if (!isOwnId(id)) adopt(value, id);
+  return isOwnId(id) ? undefined : id;
 }
 
 /**
@@ -49,14 +50,17 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
     return { value: existing.value, complete: (parts) => fillFunction(existing, head, parts) };
   }
   const { factory, dependency, data } = codeFactory(String(head["code"]));
-  const instance = factory({ superclass: undefined, keys: [] });
+  const instance = factory(NO_DEFINITION);
   const { value, holder } = instance;
-  instances.set(value, instance);
   if (head["constructs"] === true) constructors.add(value);
-  adoptUnlessOwn(value, head);
+  const id = foreignId(head);
+  // Only what may turn out to make instances is looked for later.
+  if (id !== undefined && Object.hasOwn(value, "prototype")) adopt(value, id);
   applyNameAndLength(value, head);
   const usesSuper = typeof head["home"] === "number" && holder !== undefined;
   noteRevived(value, {
+    id,
+    instance,
     kind: "function",
     code: dependency,
     captured: instance.read,
@@ -71,17 +75,20 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
   return { value, complete: (parts) => fillFunction(instance, head, parts) };
 }
 
+const NO_DEFINITION: Definition = { superclass: undefined, keys: [] };
+
 /** Functions that make instances. As classes are, they are revived once, so that `instanceof` holds for all of these. */
 const constructors = new WeakSet<object>();
 
 /** What a function that makes instances was revived as before, from the same code. */
 function existingConstructor(head: Head): CodeInstance | undefined {
-  const existing = identified(String(head["id"]));
-  if (existing === undefined || isOwnId(String(head["id"]))) return undefined;
-  if (head["constructs"] !== true && !constructors.has(existing)) return undefined;
-  if (revivedSource(existing)?.code?.hash !== head["code"]) return undefined;
+  const id = foreignId(head);
+  const existing = id === undefined ? undefined : identified(id);
+  if (existing === undefined || (head["constructs"] !== true && !constructors.has(existing))) return undefined;
+  const source = revivedSource(existing);
+  if (source?.code?.hash !== head["code"]) return undefined;
   constructors.add(existing);
-  return instances.get(existing);
+  return source?.instance;
 }
 
 function fillFunction(instance: CodeInstance, head: Head, parts: readonly unknown[]): void {
@@ -146,7 +153,7 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
   if (original !== undefined) return original;
   const id = String(head["id"]);
   const existing = identified(id);
-  const filled = existing === undefined ? undefined : instances.get(existing);
+  const filled = existing === undefined ? undefined : revivedSource(existing)?.instance;
   if (filled !== undefined) {
     applyNameAndLength(filled.value, head);
     return { value: filled.value, complete: (parts) => completeClass(filled, head, parts) };
@@ -157,11 +164,12 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
   const { value, privates } = instance;
   const pristine = pristineOf(value);
   adopt(value, id);
-  instances.set(value, instance);
   noteMembers(value, true, pristine.statics);
   noteMembers(value, false, pristine.members);
   applyNameAndLength(value, head);
   noteRevived(value, {
+    id,
+    instance,
     kind: "class",
     code: dependency,
     captured: instance.read,
@@ -175,8 +183,6 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
   });
   return { value, complete: (parts) => completeClass(instance, head, parts) };
 }
-
-const instances = new WeakMap<object, CodeInstance>();
 
 const described = new WeakMap<object, ReadonlySet<string | symbol>>();
 
@@ -221,7 +227,7 @@ function completeClass(instance: CodeInstance, head: Head, parts: readonly unkno
 /** A function that can only be made inside of a class that was revived here. */
 export function assembleInner(head: Head, early: readonly unknown[], isCall: boolean): Assembled {
   const [cls] = early;
-  const instance = typeof cls === "function" ? instances.get(cls) : undefined;
+  const instance = typeof cls === "function" ? revivedSource(cls)?.instance : undefined;
   // Where its class is defined nothing but the class itself could make another one.
   const original = isCall && instance !== undefined ? undefined : returning(head);
   if (original !== undefined) return original;
@@ -229,9 +235,10 @@ export function assembleInner(head: Head, early: readonly unknown[], isCall: boo
   const make = instance?.inner[index];
   if (make === undefined) throw new TypeError("a function that uses private names came without its class");
   const [fill, read, value] = make();
-  adoptUnlessOwn(value, head);
   applyNameAndLength(value, head);
   noteRevived(value, {
+    id: foreignId(head),
+    instance: undefined,
     kind: "inner",
     code: undefined,
     captured: read,

@@ -6,10 +6,12 @@ import {
   builtinAt,
   builtinExports,
   fromRootRelative,
+  isByInstance,
   openStandIn,
   type StandInSource,
   shapeOf,
   shippedExport,
+  stepFrom,
 } from "../modules/index.ts";
 import {
   type Assembled,
@@ -189,13 +191,15 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
     throw new ModuleUnavailable(`a module that this process has not loaded was named`, module.dependency);
   }
   let current: unknown = module.namespace;
-  for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
+  for (const step of path) current = isObject(current) ? stepFrom(current, step) : undefined;
   const title = `the export "${path.join(".")}" of a module`;
   if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
   if (!isObject(current) && typeof current !== "symbol") {
     throw new ModuleUnavailable(`${title} does not exist here`, module.dependency);
   }
-  if (typeof current === "function" && typeof head["shape"] === "string" && shapeOf(current) !== head["shape"]) {
+  const shape =
+    isObject(current) && typeof head["shape"] === "string" ? shapeOf(current, isByInstance(path)) : undefined;
+  if (shape !== undefined && shape !== head["shape"]) {
     throw new ModuleUnavailable(`${title} has other members here, as with a plugin`, module.dependency);
   }
   return found(current, title);

@@ -26,6 +26,7 @@ import {
   isStringList,
   OWN_URL,
   type PlainData,
+  registerRuntimeExports,
   toCodeData,
 } from "../shipment/index.ts";
 import { type CodeFactory, compileCode } from "./compile-code.ts";
@@ -40,6 +41,9 @@ export class ModuleUnavailable extends Error {
     this.dependency = dependency;
   }
 }
+
+// The cause of errors that travel.
+registerRuntimeExports("wool-ts/functions", { ModuleUnavailable });
 
 interface StoredCode {
   readonly dependency: Dependency;
@@ -104,10 +108,8 @@ function sizeOf({ data }: Dependency): number {
 
 /** The code of that hash, compiled. Throws when it was not accepted before, or is no longer kept. */
 export function codeFactory(hash: string): { factory: CodeFactory; dependency: Dependency; data: CodeData } {
-  const code = codes.get(hash);
+  const code = codes.use(hash);
   if (code === undefined) throw new Error(`the code ${hash} is not here: it must be sent again`);
-  codes.delete(hash);
-  codes.set(hash, code);
   code.factory ??= compileCode(code.data, localUrl(code.data));
   return { factory: code.factory, dependency: code.dependency, data: code.data };
 }

@@ -4,23 +4,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { slotCode } from "../emit/index.ts";
 import { noteForeignFile, pathOf } from "../modules/index.ts";
-import { type CodeData, INSERTED, type PrivateAccess } from "../shipment/index.ts";
+import { type CodeData, type CodeInstance, INSERTED, type PrivateAccess, type RawInstance } from "../shipment/index.ts";
 import { importForCode } from "./import-for-code.ts";
-
-/** One function made from a piece of code. */
-export interface CodeInstance {
-  readonly value: object;
-  /** Sets the captured variables, in the order of the code's slots. */
-  fill(values: readonly unknown[]): void;
-  /** The captured variables as they are now. */
-  read(): unknown[];
-  /** Of a method: the object that `super` starts from. */
-  readonly holder: object | undefined;
-  /** Of a class with private members. */
-  readonly privates: PrivateAccess | undefined;
-  /** Of a class: makes the functions that can only be made inside of it. */
-  readonly inner: readonly (() => RawInstance)[];
-}
 
 /** What a class needs when it is defined. */
 export interface Definition {
@@ -30,9 +15,6 @@ export interface Definition {
 
 /** Makes a new function from a piece of code each time it is called. */
 export type CodeFactory = (definition: Definition) => CodeInstance;
-
-/** Sets the captured variables, reads them, and the function itself. */
-export type RawInstance = [(values: readonly unknown[]) => void, () => unknown[], object];
 
 type RawFactory = (...inserted: unknown[]) => RawInstance;
 
@@ -72,6 +54,7 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
   if (!isRawFactory(factory)) throw new TypeError("the code of a function is malformed");
   const meta = importMeta(importer);
   const load = (specifier: unknown, options?: object): Promise<object> => importForCode(importer, specifier, options);
+  if (form !== "class") return () => functionInstance(factory(undefined, NONE, load, meta), form);
   return ({ superclass, keys }) => {
     const symbols = code.privateMethods.map(({ name }) => Symbol(`#${name}`));
     const methods: unknown[] = [];
@@ -87,13 +70,18 @@ export function compileCode(code: CodeData, importer: string): CodeFactory {
       statics,
       inner,
     );
-    const instance = { fill, read, holder: undefined, privates: undefined, inner: [] };
-    if (form === "method") return { ...instance, value: methodOf(made), holder: made };
-    if (form === "expression") return { ...instance, value: made };
     const cls = code.privateFields.length + symbols.length > 0 ? objectAt(made, `${base}class`) : made;
     methods.push(...symbols.map((symbol, index) => extractMethod(cls, symbol, code.privateMethods[index]?.role)));
-    return { ...instance, value: cls, privates: privateAccess(code, made, statics), inner: inner.filter(isRawMaker) };
+    const privates = privateAccess(code, made, statics);
+    return { value: cls, fill, read, holder: undefined, privates, inner: inner.filter(isRawMaker) };
   };
+}
+
+const NONE: readonly never[] = [];
+
+function functionInstance([fill, read, made]: RawInstance, form: "expression" | "method"): CodeInstance {
+  const [value, holder] = form === "method" ? [methodOf(made), made] : [made, undefined];
+  return { value, fill, read, holder, privates: undefined, inner: NONE };
 }
 
 /** What a class extends so that it gives its private names to an object that exists already. */

@@ -25,3 +25,12 @@ test("forgets the oldest when all weigh too much, and keeps the last", () => {
   map.set("g", "xxxxx");
   expect([...map.keys()]).toEqual(["g"]);
 });
+
+test("keeps what is in use", () => {
+  const map = new BoundedMap<string, number>(4);
+  map.set("a", 1).set("b", 2).set("c", 3).set("d", 4);
+  expect(map.use("a")).toBe(1);
+  expect(map.use("none")).toBeUndefined();
+  map.set("e", 5);
+  expect([...map.keys()]).toEqual(["c", "d", "a", "e"]);
+});

@@ -34,6 +34,16 @@ export class BoundedMap<K, V> extends Map<K, V> {
     return this;
   }
 
+  /** The entry of a key, which counts as put into it last from now on. */
+  use(key: K): V | undefined {
+    const value = this.get(key);
+    // As long as there is room for as much again, the order does not matter.
+    if (value === undefined || !this.#isOverfull(2)) return value;
+    this.delete(key);
+    this.set(key, value);
+    return value;
+  }
+
   override delete(key: K): boolean {
     if (this.#weight !== undefined) this.#forget(key);
     return super.delete(key);
@@ -44,8 +54,10 @@ export class BoundedMap<K, V> extends Map<K, V> {
     super.clear();
   }
 
-  #isOverfull(): boolean {
-    return this.size > this.#limit || (this.#weight !== undefined && this.#weighs > this.#weight.most);
+  /** True when `times` as much as is in it would be too much. */
+  #isOverfull(times = 1): boolean {
+    if (this.size * times > this.#limit) return true;
+    return this.#weight !== undefined && this.#weighs * times > this.#weight.most;
   }
 
   /** An entry that is there weighs nothing any more. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { revivedSource } from "./revived.ts";
 
 /** Names this process, so that what it shipped is recognised when it comes back. */
 export const processId: string = randomUUID();
@@ -7,9 +8,7 @@ export const processId: string = randomUUID();
 export class PortableIds<K extends WeakKey> {
   readonly #ids = new WeakMap<K, string>();
   readonly #things = new Map<string, WeakRef<K>>();
-  readonly #forgotten = new FinalizationRegistry<string>((id) => {
-    if (this.find(id) === undefined) this.#things.delete(id);
-  });
+  #unchecked = this.#things.entries();
   #count = 0;
 
   /** The id of a thing: made here, or kept from where it came from. */
@@ -26,7 +25,15 @@ export class PortableIds<K extends WeakKey> {
   adopt(thing: K, id: string): void {
     this.#ids.set(thing, id);
     this.#things.set(id, new WeakRef(thing));
-    this.#forgotten.register(thing, id);
+    this.#check();
+    this.#check();
+  }
+
+  /** Looks at the next id and forgets it if nothing has it any more. Two for each new one keep up with all that are let go. */
+  #check(): void {
+    const { value, done } = this.#unchecked.next();
+    if (done === true) this.#unchecked = this.#things.entries();
+    else if (value[1].deref() === undefined) this.#things.delete(value[0]);
   }
 
   /** The id of something that was identified or adopted; undefined otherwise. */
@@ -40,22 +47,22 @@ export class PortableIds<K extends WeakKey> {
   }
 }
 
-/** The functions and classes that have left this process or came to it. */
+/** The functions and classes that have left this process, and of those that came to it the ones that are found again. */
 const functions = new PortableIds<object>();
 
 /** The id of a function or class: made here, or kept from where it came from. */
 export function identify(object: object): string {
-  return functions.identify(object);
+  return revivedSource(object)?.id ?? functions.identify(object);
 }
 
-/** Lets what was revived here carry the id it has at its origin. */
+/** Lets what was revived here be found by the id that it has at its origin. */
 export function adopt(object: object, id: string): void {
   functions.adopt(object, id);
 }
 
 /** The id of something that was identified or adopted; undefined otherwise. */
 export function identityOf(object: object): string | undefined {
-  return functions.idOf(object);
+  return revivedSource(object)?.id ?? functions.idOf(object);
 }
 
 /** What has that id in this process: the original at its origin, the revived one elsewhere. */

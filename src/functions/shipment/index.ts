@@ -4,7 +4,15 @@ export { contentHash, contentOf, dependencyOf } from "./content-hash.ts";
 export { adopt, identified, identify, identityOf, isOwnId, PortableIds, processId } from "./identity.ts";
 export { type ModulePattern, override, overrideFor, overridesVersion } from "./overrides.ts";
 export { applyIntegrity, defineDescribed, describedKeys, describeProperties, integrityOf } from "./own-properties.ts";
-export { noteRevived, type PristineClass, type PrivateAccess, type RevivedSource, revivedSource } from "./revived.ts";
+export {
+  type CodeInstance,
+  noteRevived,
+  type PristineClass,
+  type PrivateAccess,
+  type RawInstance,
+  type RevivedSource,
+  revivedSource,
+} from "./revived.ts";
 export { Cell, IS_BUNDLED, OWN_URL, registerRuntimeExports, runtimeExport, runtimeNameOf } from "./runtime-exports.ts";
 export {
   type Assembled,

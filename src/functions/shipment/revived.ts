@@ -1,7 +1,29 @@
 import type { Dependency } from "./shipment.ts";
 
+/** One function made from a piece of code. */
+export interface CodeInstance {
+  readonly value: object;
+  /** Sets the captured variables, in the order of the code's slots. */
+  fill(values: readonly unknown[]): void;
+  /** The captured variables as they are now. */
+  read(): unknown[];
+  /** Of a method: the object that `super` starts from. */
+  readonly holder: object | undefined;
+  /** Of a class with private members. */
+  readonly privates: PrivateAccess | undefined;
+  /** Of a class: makes the functions that can only be made inside of it. */
+  readonly inner: readonly (() => RawInstance)[];
+}
+
+/** Sets the captured variables, reads them, and the function itself. */
+export type RawInstance = [(values: readonly unknown[]) => void, () => unknown[], object];
+
 /** What a function that was revived here was made of, so that it can travel on without being analysed again. */
 export interface RevivedSource {
+  /** The id that it has at its origin; undefined for a copy of a function of this process, which is another one. */
+  readonly id: string | undefined;
+  /** Undefined for a bound function and for one that its class makes. */
+  readonly instance: CodeInstance | undefined;
   readonly kind: "function" | "class" | "bound" | "inner";
   /** Undefined for a bound function and for one that its class makes. */
   readonly code: Dependency | undefined;
@@ -47,14 +69,37 @@ export interface PristineClass {
   readonly members: ReadonlyMap<string | symbol, PropertyDescriptor>;
 }
 
-const sources = new WeakMap<object, RevivedSource>();
+/** Gives what extends it the object that exists already. */
+const Existing = class {
+  constructor(object: object) {
+    // oxlint-disable-next-line no-constructor-return -- that is its purpose
+    return object;
+  }
+};
 
-/** Remembers what a revived function was made of. */
+/**
+ * Keeps the source in a private field of the function itself. Tasks make many functions that live no longer than they
+ * do, and entries of weak maps cost the garbage collector several times as much as such a function does.
+ */
+class Note extends Existing {
+  readonly #source: RevivedSource;
+
+  constructor(value: object, source: RevivedSource) {
+    super(value);
+    this.#source = source;
+  }
+
+  static of(value: object): RevivedSource | undefined {
+    return #source in value ? value.#source : undefined;
+  }
+}
+
+/** Remembers what a revived function was made of. Once for each function. */
 export function noteRevived(value: object, source: RevivedSource): void {
-  sources.set(value, source);
+  new Note(value, source);
 }
 
 /** What a function was revived from; undefined for one that was made here. */
 export function revivedSource(value: object): RevivedSource | undefined {
-  return sources.get(value);
+  return Note.of(value);
 }

@@ -1,3 +1,5 @@
+import { registerRuntimeExports } from "./runtime-exports.ts";
+
 /** Data that needs no capture: what the description of a shipped function is made of. */
 export type PlainData = null | boolean | number | string | readonly PlainData[] | { readonly [key: string]: PlainData };
 
@@ -57,6 +59,9 @@ export class ShippingError extends Error {
     this.fix = fix;
   }
 }
+
+// It is the cause of errors that travel, also to callers that take no class that they do not know.
+registerRuntimeExports("wool-ts/functions", { ShippingError });
 
 /** Collects the live values of a shipment and what to call them in the path of an error. */
 export class PartsList {

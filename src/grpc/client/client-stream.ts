@@ -61,7 +61,7 @@ export class GrpcStream extends MessageStream {
   halfClose(): void {
     if (this.state !== "open") return;
     this.state = "ending";
-    this.http2Stream.end();
+    this.bytes.end();
   }
 
   /** Gives the stream up: no more messages, and the status CANCELLED on the next tick. */
@@ -109,7 +109,7 @@ export class GrpcStream extends MessageStream {
     // Node closes the streams of a lost connection with CANCEL, as if the server had said so.
     const loss = this.#owner.lossStatus();
     if (loss !== undefined) return loss;
-    const code = this.http2Stream.rstCode ?? constants.NGHTTP2_NO_ERROR;
+    const code = this.bytes.rstCode ?? constants.NGHTTP2_NO_ERROR;
     return {
       code: statusFromReset(code),
       message:
@@ -129,7 +129,7 @@ export class GrpcStream extends MessageStream {
     this.state = "closed";
     this.deframer.stop();
     // Unlike close(), an abort resets the stream without ending this side first, which the server would take for a half-close.
-    if (!this.http2Stream.writableEnded || !this.http2Stream.readableEnded) this.#reset.abort();
+    if (!this.bytes.writableEnded || !this.bytes.readableEnded) this.#reset.abort();
     this.#owner.streamEnded(this);
   }
 }

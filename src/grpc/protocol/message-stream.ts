@@ -1,4 +1,5 @@
 import type { Http2Stream } from "node:http2";
+import type { Duplex } from "node:stream";
 import { expansionTurns, type MessageCompressor } from "./compression.ts";
 import { Deframer } from "./deframer.ts";
 import { HIGH_WATER_BYTES } from "./flow-control.ts";
@@ -21,11 +22,13 @@ export function isGrpcContentType(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:$|[+;])/.test(contentType);
 }
 
-/** What the two ends of a gRPC stream share: sending, receiving and flow control of messages on one HTTP/2 stream. */
-export abstract class MessageStream {
+/** What the ends of gRPC streams and lanes share: sending, receiving and flow control of messages on a stream of bytes. */
+export abstract class MessageStream<S extends Duplex = Http2Stream> {
   /** `open`: both directions; `ending`: this side sends no more messages; `closed`: over, handlers are not called any more. */
   protected state: "open" | "ending" | "closed" = "open";
-  protected readonly http2Stream: Http2Stream;
+  protected readonly bytes: S;
+  /** Called when what was sent has gone out. */
+  protected onWritten: (() => void) | undefined;
   protected readonly deframer: Deframer;
   /** A whole message has come. */
   protected hasReceived = false;
@@ -35,8 +38,8 @@ export abstract class MessageStream {
   #blocked = false;
   #pauses = 0;
 
-  protected constructor(http2Stream: Http2Stream, maxMessageBytes: number) {
-    this.http2Stream = http2Stream;
+  protected constructor(bytes: S, maxMessageBytes: number) {
+    this.bytes = bytes;
     this.deframer = new Deframer((buffer, start, end) => {
       this.hasReceived = true;
       this.#handlers?.message(buffer, start, end);
@@ -48,8 +51,8 @@ export abstract class MessageStream {
         () => this.resume(),
       );
     // Each cause arrives a second time, as the stream's close with its code.
-    http2Stream.on("error", () => {});
-    http2Stream.on("drain", () => this.#drained());
+    bytes.on("error", () => {});
+    bytes.on("drain", () => this.#drained());
   }
 
   /** True while `send` is allowed and less than 128 KiB wait to be sent. */
@@ -82,8 +85,8 @@ export abstract class MessageStream {
     framed[2] = length >>> 16;
     framed[3] = length >>> 8;
     framed[4] = length;
-    const stream = this.http2Stream;
-    if (stream.write(framed)) return true;
+    const stream = this.bytes;
+    if (stream.write(framed, this.onWritten)) return true;
     if (stream.writableLength < HIGH_WATER_BYTES) return true;
     this.#blocked = true;
     return false;
@@ -91,7 +94,7 @@ export abstract class MessageStream {
 
   /** Bytes that were sent and that the peer has not made room for. */
   get unreadBytes(): number {
-    return this.http2Stream.writableLength;
+    return this.bytes.writableLength;
   }
 
   /** Takes messages up to this size from here on, and never larger ones than the channel or server does. */
@@ -102,7 +105,7 @@ export abstract class MessageStream {
   /** Stops reading, so that the peer can send no more than the flow-control window. No further message arrives. */
   pause(): void {
     if (this.#pauses++ > 0) return;
-    this.http2Stream.pause();
+    this.bytes.pause();
     this.deframer.hold();
   }
 
@@ -113,7 +116,7 @@ export abstract class MessageStream {
     // A message may have been the reason for another pause.
     if (this.#isPaused()) return;
     this.released();
-    this.http2Stream.resume();
+    this.bytes.resume();
   }
 
   /** What `pause` held back has arrived. */
@@ -138,7 +141,7 @@ export abstract class MessageStream {
   /** Starts reading. */
   protected startReading(handlers: MessageHandlers): void {
     this.#handlers = handlers;
-    this.http2Stream.on("data", (chunk: Buffer) => {
+    this.bytes.on("data", (chunk: Buffer) => {
       if (this.state !== "closed") this.#deliver(() => this.deframer.push(chunk));
     });
   }

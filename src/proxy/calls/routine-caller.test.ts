@@ -6,7 +6,7 @@ import { routine } from "../../routine/routine.ts";
 import { requireFunctionRoutine } from "../../routine/routine-object.ts";
 import { RoutineCaller } from "./routine-caller.ts";
 
-const apply = requireFunctionRoutine(
+const { spec: apply } = requireFunctionRoutine(
   routine(async (fn: () => number) => fn()),
   "test",
 );

@@ -15,6 +15,9 @@ import type { Dependency } from "../../functions/index.ts";
 /** Changes that are remembered, so that workers that know an earlier version need not be told of every member. */
 const REMEMBERED_CHANGES = 1024;
 
+/** Most bytes in which another process tells of a pool: some 50,000 members. Reading them takes the time of everybody. */
+const MOST_NEWS_BYTES = 16 * 1024 * 1024;
+
 /** A balancer as it travels with a roster. */
 export interface EncodedBalancer {
   readonly bytes: Uint8Array;
@@ -208,6 +211,9 @@ export class RosterDiscovery implements DiscoveryLike {
 
 /** Reads what `Roster.describe` wrote. Throws `UnexpectedResponse` for anything else. */
 export function readRosterNews(bytes: Uint8Array): RosterNews {
+  if (bytes.length > MOST_NEWS_BYTES) {
+    throw new UnexpectedResponse(`a list of workers of ${bytes.length} bytes came, and ${MOST_NEWS_BYTES} are allowed`);
+  }
   const json = parse(Buffer.from(bytes).toString("utf8"));
   const { id, version, isComplete, members, removed, maxPending, refusal } = json;
   if (

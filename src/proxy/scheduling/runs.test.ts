@@ -112,3 +112,25 @@ describe("calls that take next to no time", () => {
     expect([gone.session.inFlight, loads(members)]).toEqual([0, [10, 0, 0]]);
   });
 });
+
+describe("a single call", () => {
+  it("goes to the thread with the least to do, and to the next one of those in turn", async () => {
+    const members = makeMembers(4);
+    const { scheduler } = makeScheduler(members);
+    for (const [i, load] of [3, 1, 2, 1].entries()) Object.assign(members[i]?.session ?? {}, { inFlight: load });
+    for (let i = 0; i < 3; i++) {
+      submit(scheduler, ROUTE, 1);
+      await settle();
+    }
+    expect(members.map(({ session }) => session.inFlight)).toEqual([3, 2, 3, 2]);
+  });
+
+  it("passes threads without room", async () => {
+    const members = makeMembers(3);
+    const { scheduler } = makeScheduler(members);
+    for (const { session } of members.slice(0, 2)) session.room = 0;
+    submit(scheduler, ROUTE, 1);
+    await settle();
+    expect(members.map(({ session }) => session.inFlight)).toEqual([0, 0, 1]);
+  });
+});

@@ -127,7 +127,32 @@ export class Runs {
   /** Task threads for the calls that wait, and room for these in each. */
   #findRoom(): Room[] {
     const run = this.#queue.run(WORTH_WAKING_US);
-    return (run > 1 ? this.#findForRuns(run) : undefined) ?? this.#findIdle(this.#queue.size);
+    const forRuns = run > 1 ? this.#findForRuns(run) : undefined;
+    if (forRuns !== undefined) return forRuns;
+    return this.#queue.size === 1 ? this.#findLeast() : this.#findIdle(this.#queue.size);
+  }
+
+  /** The first task thread, in the order of their turns, that has the least to do: what `#findIdle` is for a single call. */
+  #findLeast(): Room[] {
+    const ring = this.#ring;
+    let best: { readonly session: MemberSession; readonly member: Member } | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    let looks = 0;
+    const first = this.#turn % Math.max(1, ring.length);
+    for (let i = 0; i < ring.length && least > 0 && looks < MOST_LOOKS; i++) {
+      const member = ring[(first + i) % ring.length] as Member;
+      if (!member.isUsual) continue;
+      for (const session of member.link.sessions) {
+        if (session.room <= 0) continue;
+        looks++;
+        const load = session.inFlight;
+        if (load >= least) continue;
+        least = load;
+        best = { session, member };
+      }
+    }
+    this.#turn = first + 1;
+    return best === undefined ? [] : [{ ...best, load: least, room: best.session.room }];
   }
 
   /** Task threads with room for calls, in the order of their turns: those that do nothing, if there are enough. */

@@ -38,6 +38,7 @@ const noFunctions: FunctionPort = {
   findKnown: () => undefined,
   referenceOf: () => undefined,
   noteConstructor: () => {},
+  notePrototype: () => {},
   refuseSymbol: () => {},
   privatesOf: () => [],
   restorePrivates: () => {},

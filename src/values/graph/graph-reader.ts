@@ -45,7 +45,7 @@ import {
   UNIQUE_SYMBOL,
   WELL_KNOWN_SYMBOL,
 } from "../bytes/index.ts";
-import { readCell, readFunction, readReference, readTraveller } from "../function-nodes.ts";
+import { notData, readCell, readFunction, readReference, readTraveller } from "../function-nodes.ts";
 import type { FunctionPort, PrivateState } from "../function-port.ts";
 import { hold, isWeakCollection, NO_COLLECTIONS, type WeakCollection } from "../weak-collections.ts";
 import { freezeMade } from "./frozen-values.ts";
@@ -72,6 +72,8 @@ export class GraphReader extends ByteReader {
   #hasEntries = false;
   #collections: Set<WeakCollection> | undefined;
   #kept: Set<object> | undefined;
+  /** Where only data is taken: what was taken for a class, or to inherit from. It is no value. */
+  #classes: Set<unknown> | undefined;
 
   constructor(port: FunctionPort, dataOnly = false) {
     super();
@@ -152,6 +154,7 @@ export class GraphReader extends ByteReader {
     if (this.#settle.length > 0) this.#settle = [];
     this.#collections = undefined;
     this.#kept = undefined;
+    this.#classes = undefined;
     this.binary = BinaryReader.NONE;
   }
 
@@ -255,6 +258,25 @@ export class GraphReader extends ByteReader {
   /** The weak collections that the payload read last holds. */
   takeCollections(): readonly WeakCollection[] {
     return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections];
+  }
+
+  /** Where only data is taken: the next value is a class, or what an object inherits from. A plain object may be, too. */
+  classNext(): unknown {
+    const tag = this.bytes[this.position];
+    this.takesClass = tag === FUNCTION || tag === REFERENCE || tag === BACK_REFERENCE;
+    const value = this.value();
+    this.takesClass = false;
+    return value;
+  }
+
+  /** Notes what was taken for a class, and is no value. */
+  noteClass(known: unknown): void {
+    this.#classes ??= new Set();
+    this.#classes.add(known);
+  }
+
+  isClass(value: unknown): boolean {
+    return this.#classes?.has(value) === true;
   }
 
   /** Notes an object that was here before: what the payload says of it is not applied. */
@@ -369,6 +391,8 @@ export class GraphReader extends ByteReader {
   #backReference(): unknown {
     const index = this.varint();
     if (index >= this.#made.length) throw new MalformedPayload("the payload refers to something that is not in it");
-    return this.#made[index];
+    const value = this.#made[index];
+    if (this.#classes !== undefined && !this.takesClass && this.isClass(value)) throw notData(value);
+    return value;
   }
 }

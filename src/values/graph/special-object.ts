@@ -1,5 +1,5 @@
 import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "../bytes/index.ts";
-import { orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
+import { NotData, orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
 import type { PrivateState } from "../function-port.ts";
 import { constructorOf, ownProperty } from "../own-property.ts";
 import { Refusal } from "../refusal.ts";
@@ -84,8 +84,9 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (companion !== undefined) writer.remember(companion);
 
   const body = (): void => {
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE && !(shown !== null && writeNamed(writer, shown))) {
-      writer.value(shown);
+    if (shown !== null && (flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) {
+      writer.port.notePrototype(shown);
+      if (!writeNamed(writer, shown)) writer.value(shown);
     }
     state.writeBody?.(writer, value);
     if (properties.length > 0) writeProperties(writer, value, properties, integrity);
@@ -144,7 +145,7 @@ export function readSpecialObject(reader: GraphReader): object {
   const isKept = reader.isKept(object);
   const body = (): void => {
     const target = isKept ? {} : object;
-    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, readClass(reader));
+    if ((flags & PROTOTYPE_MASK) === PROTOTYPE_VALUE) setPrototype(target, readPrototype(reader));
     state.readBody?.(reader, object, variant);
     if ((flags & HAS_PROPERTIES) !== 0) readProperties(reader, target);
     const privates = (flags & HAS_PRIVATES) === 0 ? [] : readPrivates(reader);
@@ -160,7 +161,7 @@ export function readSpecialObject(reader: GraphReader): object {
 
 function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
   if (kind === PROTOTYPE_OF_CLASS) {
-    const prototype = prototypeOfClass(readClass(reader));
+    const prototype = prototypeOfClass(reader.classNext());
     if (state === ordinaryState) return Object.create(prototype);
     return setPrototype(state.readShell(reader, variant), prototype);
   }
@@ -168,12 +169,20 @@ function readShell(reader: GraphReader, state: InternalState, variant: number, k
   return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
 }
 
-/** Reads a class or a prototype, which is welcome here also where only data is taken. */
-function readClass(reader: GraphReader): unknown {
-  reader.takesClass = true;
-  const value = reader.value();
-  reader.takesClass = false;
-  return value;
+/**
+ * Reads what an object inherits from. Where only data is taken, that may be plain data, or the prototype of a class that is
+ * known here, and nothing else of this process.
+ */
+function readPrototype(reader: GraphReader): unknown {
+  const prototype = reader.classNext();
+  if (!reader.isClass(prototype) || isPrototype(prototype)) return prototype;
+  throw new NotData(`inherits from ${typeof prototype === "function" ? "a function" : "an object of this process"}`);
+}
+
+function isPrototype(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const maker: unknown = Object.getOwnPropertyDescriptor(value, "constructor")?.value;
+  return typeof maker === "function" && Object.getOwnPropertyDescriptor(maker, "prototype")?.value === value;
 }
 
 function setPrototype(object: object, prototype: unknown): object {
@@ -248,7 +257,7 @@ function readPrivates(reader: GraphReader): PrivateState[] {
   const count = reader.count(2);
   const states: PrivateState[] = [];
   for (let index = 0; index < count; index++) {
-    const owner = reader.value();
+    const owner = reader.classNext();
     if (typeof owner !== "function") throw new MalformedPayload("private fields in the payload belong to no class");
     const names: string[] = [];
     const values: unknown[] = [];

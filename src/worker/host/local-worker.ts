@@ -1,6 +1,5 @@
 import { rmSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
-import { totalmem } from "node:os";
 import { isSea } from "node:sea";
 import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
@@ -14,7 +13,7 @@ import {
   type WorkerCredentials,
   type WorkerCredentialsProvider,
 } from "../../security/index.ts";
-import { PACKAGE_VERSION } from "../../wire/index.ts";
+import { MEMORY_BYTES, PACKAGE_VERSION } from "../../wire/index.ts";
 import { completeLimits, type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
 import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
@@ -27,7 +26,7 @@ LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
 const PROXY_POOL_TTL_MS = 60_000;
-const SHARE_BUDGET_BYTES = Math.min(2 ** 30, Math.floor(totalmem() / 4));
+const SHARE_BUDGET_BYTES = Math.min(2 ** 30, Math.floor(MEMORY_BYTES / 4));
 /** How long cancelled tasks have to end, and what finished tasks have left, in milliseconds. */
 const SHUTDOWN_GRACE_MS = 1000;
 

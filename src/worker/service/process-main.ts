@@ -4,7 +4,13 @@ import { Socket } from "node:net";
 import { stackOf } from "../../checks/index.ts";
 import { parseChannelOptions } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
-import { addReflection, GrpcServer, type GrpcServerOptions, Health } from "../../grpc/index.ts";
+import {
+  addReflection,
+  DEFAULT_MAX_MESSAGE_BYTES,
+  GrpcServer,
+  type GrpcServerOptions,
+  Health,
+} from "../../grpc/index.ts";
 import { PoolDirectory } from "../../host/index.ts";
 import { serverTls } from "../../security/index.ts";
 import {
@@ -79,6 +85,7 @@ async function start(config: ProcessConfig): Promise<void> {
         shareBudget: config.shareBudget ?? Number.POSITIVE_INFINITY,
         spin: config.spin,
         payloadDirectory: config.payloadDirectory,
+        maxMessageBytes: config.about.channel.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       },
       stopRequested: (timeout) => {
         void ending.request(timeout);

@@ -34,7 +34,7 @@ export class ProcessShares {
     this.#tell = tell;
   }
 
-  /** Bytes of the values that are here or on their way. */
+  /** Bytes of the values that are here. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -63,7 +63,6 @@ export class ProcessShares {
   #want(lane: number, hash: string, bytes: number, use: SharedArrayBuffer): void {
     const share = this.#shares.get(hash);
     if (share === undefined) {
-      this.#makeRoom(bytes);
       this.#add(hash, bytes, lane, use);
       this.#tell(lane, { kind: "share", order: "fetch", hash });
     } else if (share.kept === undefined) {
@@ -79,12 +78,14 @@ export class ProcessShares {
     let share = this.#shares.get(hash);
     if (share === undefined) {
       // It was dropped, and is still in use there.
-      this.#makeRoom(kept.payload.length);
       share = this.#add(hash, kept.payload.length, lane, kept.use);
     }
     share.holders.add(lane);
     share.waiting.delete(lane);
     if (share.kept !== undefined) return;
+    // Others make room for what is here, not for what somebody has announced.
+    this.#makeRoom(share.bytes);
+    this.#bytes += share.bytes;
     share.kept = kept;
     share.use = new Float64Array(kept.use);
     for (const other of share.waiting) {
@@ -123,19 +124,16 @@ export class ProcessShares {
       holders: new Set(),
     };
     this.#shares.set(hash, share);
-    this.#bytes += bytes;
     return share;
   }
 
   #makeRoom(bytes: number): void {
-    while (this.#bytes + bytes > this.#budget) {
-      let oldest: { hash: string; use: number } | undefined;
-      for (const [hash, share] of this.#shares) {
-        const use = share.use[0] ?? 0;
-        if (share.kept !== undefined && (oldest === undefined || use < oldest.use)) oldest = { hash, use };
-      }
-      if (oldest === undefined) return;
-      this.#drop(oldest.hash);
+    if (this.#bytes + bytes <= this.#budget) return;
+    const kept = [...this.#shares].filter(([, share]) => share.kept !== undefined);
+    kept.sort(([, one], [, other]) => (one.use[0] ?? 0) - (other.use[0] ?? 0));
+    for (const [hash] of kept) {
+      if (this.#bytes + bytes <= this.#budget) return;
+      this.#drop(hash);
     }
   }
 
@@ -146,9 +144,9 @@ export class ProcessShares {
     for (const lane of share.holders) this.#tell(lane, { kind: "share", order: "drop", hash });
   }
 
-  #remove(hash: string, { bytes }: Share): void {
+  #remove(hash: string, { bytes, kept }: Share): void {
     this.#shares.delete(hash);
-    this.#bytes -= bytes;
+    if (kept !== undefined) this.#bytes -= bytes;
   }
 
   /** Looks after threads that are to get a value, are held up by a task, and keep others waiting. */

@@ -10,6 +10,8 @@ export interface CallerHello {
   readonly fileRealm: string;
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind: boolean;
+  /** The caller can connect to a lane. */
+  readonly takesLane: boolean;
 }
 
 /**
@@ -30,6 +32,7 @@ export function readHello(frame: FrameReader): CallerHello {
     lane: frame.integer(HelloField.lane),
     fileRealm: frame.text(HelloField.fileRealm),
     oneKind: frame.integer(HelloField.oneKind) === 1,
+    takesLane: frame.integer(HelloField.takesLane) === 1,
   };
   // Frames that came with it would be lost, and the caller would wait for ever.
   if (next(frame) !== 0) {

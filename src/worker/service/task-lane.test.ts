@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { BatchWriter } from "../../wire/batch-writer.ts";
-import { writePlainTask } from "../../wire/request-frames.ts";
+import { writePlainTask, writeUnwanted } from "../../wire/request-frames.ts";
 import { ThreadBoard } from "../shared/thread-board.ts";
 import { SESSION_PREFIX_BYTES, type ToThread } from "../shared/thread-messages.ts";
 import { TaskLane } from "./task-lane.ts";
@@ -36,6 +36,7 @@ class FakeThread {
 /** A session whose stream says whether it is read. */
 class FakeSession {
   readonly number: number;
+  readonly taken = new Float64Array([1]);
   isRead = true;
   readonly stream = {
     pause: () => {
@@ -72,6 +73,7 @@ beforeEach(() => {
       hold: () => expect.unreachable(),
       finished: () => expect.unreachable(),
       room: () => expect.unreachable(),
+      cut: () => expect.unreachable(),
       lost: (...told) => lost.push(told),
     },
   );
@@ -116,16 +118,23 @@ describe("TaskLane", () => {
     expect(thread().told).toEqual([{ kind: "catch-up" }, { kind: "catch-up" }]);
   });
 
-  it("tells which tasks a thread that ended has not taken in, and reads from callers again", () => {
+  it("tells that a thread ended, and reads from callers again", () => {
     const session = new FakeSession(1);
-    const [first, second] = [task(1), task(2)];
-    lane.hand(session, first, 0, first.length);
-    thread().board.consume(thread().posted);
+    const message = task(1);
     thread().keepsUp = false;
-    lane.hand(session, second, 0, second.length);
+    lane.hand(session, message, 0, message.length);
+    expect(session.isRead).toBe(false);
     thread().events.lost("it crashed");
-    expect(lost).toEqual([["it crashed", new Map([[1, [2]]]), undefined]]);
+    expect(lost).toEqual([["it crashed", undefined]]);
     expect(session.isRead).toBe(true);
+  });
+
+  it("keeps words of cancellations for itself", () => {
+    const writer = new BatchWriter(0);
+    writeUnwanted(writer, 3, 9);
+    const message = writer.take();
+    lane.hand(new FakeSession(1), message, 0, message.length);
+    expect(thread().handed).toEqual([]);
   });
 
   it("goes on with another thread", async () => {
@@ -138,7 +147,7 @@ describe("TaskLane", () => {
     thread().board.occupy(1, 7, Number.POSITIVE_INFINITY);
     thread().events.lost("it crashed, too");
     const culprit = expect.objectContaining({ session: 1, id: 7 });
-    expect(lost.at(-1)).toEqual(["it crashed, too", new Map([[1, [1]]]), culprit]);
+    expect(lost.at(-1)).toEqual(["it crashed, too", culprit]);
   });
 
   it.each([

@@ -1,11 +1,11 @@
-import { CancelField, FrameReader, LAST_REQUEST_FIELD, RequestField } from "../../wire/index.ts";
+import { CancelField, FrameReader, LAST_REQUEST_FIELD, RequestField, UnwantedField } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES, type TaskOfSession, type ThreadBoard, type ToThread } from "../shared/index.ts";
 import type { TaskThread, TaskThreadEvents } from "./task-thread.ts";
 import { ThreadWatchdog } from "./thread-watchdog.ts";
-import { UntakenMessages } from "./untaken-messages.ts";
 
-/** The first byte of a message that begins with a cancellation. */
+/** The first byte of a message that begins with a cancellation, or with a word of one that went through a lane. */
 const CANCEL_TAG = (RequestField.cancel << 3) | 2;
+const UNWANTED_TAG = (RequestField.unwanted << 3) | 2;
 /** Most cancellations in a message that are looked at: this thread has others to answer. */
 const MOST_NOTED = 100_000;
 /** How long the output of a task thread is waited for when it ends, in milliseconds. */
@@ -19,18 +19,22 @@ export interface LaneSession {
   readonly number: number;
   /** Where messages of its caller come from. */
   readonly stream: { pause(): void; resume(): void };
+  /** How many of its messages the thread has begun to read, the hello counted. */
+  readonly taken: Float64Array;
 }
 
 /** What the owner of a lane is told. */
 export interface TaskLaneEvents
-  extends Pick<TaskThreadEvents, "message" | "malformed" | "exhausted" | "hold" | "finished" | "room" | "share"> {
+  extends Pick<
+    TaskThreadEvents,
+    "message" | "malformed" | "exhausted" | "hold" | "finished" | "room" | "share" | "cut"
+  > {
   /**
    * The thread ended without being asked to. All sessions of the lane are over.
    *
-   * @param untaken - ids of the tasks that it has not taken in and so certainly not run, by session
    * @param culprit - the task whose code ended it, if that is certain
    */
-  lost(reason: string, untaken: ReadonlyMap<number, readonly number[]>, culprit: TaskOfSession | undefined): void;
+  lost(reason: string, culprit: TaskOfSession | undefined): void;
 }
 
 /** A task thread and its successors, one at a time: hands messages over, watches the thread, and holds up callers. */
@@ -42,7 +46,6 @@ export class TaskLane {
   readonly #heldUp = new Set<LaneSession>();
   #thread: TaskThread;
   #watchdog: ThreadWatchdog;
-  #untaken = new UntakenMessages();
   #drained: () => void = () => undefined;
   #isDrained = false;
   #settled: () => void = () => undefined;
@@ -57,6 +60,11 @@ export class TaskLane {
   /** Rejects when the thread cannot take tasks. */
   get ready(): Promise<void> {
     return this.#thread.ready;
+  }
+
+  /** Whether callers can connect to its thread, once that is known. */
+  get listening(): Promise<boolean> {
+    return this.#thread.listening;
   }
 
   /** Whether its thread has answered every task that it took, and takes none any more. */
@@ -74,13 +82,13 @@ export class TaskLane {
 
   /** Hands over a message of a session: a part of `buffer`. */
   hand(session: LaneSession, buffer: Buffer, start: number, end: number): void {
+    if (buffer[start] === UNWANTED_TAG) return this.#noteUnwanted(session, buffer, start, end);
     const thread = this.#thread;
     const memory = new ArrayBuffer(SESSION_PREFIX_BYTES + end - start);
     const message = Buffer.from(memory);
     message.writeUInt32LE(session.number, 0);
     buffer.copy(message, SESSION_PREFIX_BYTES, start, end);
     thread.hand(memory);
-    this.#untaken.add(session.number, buffer, start, end, thread.posted, thread.board.consumed);
     if (buffer[start] === CANCEL_TAG) this.#noteCancelled(session, buffer, start, end);
     else this.#watchdog.wake();
     if (!thread.keepsUp) this.#holdUp(session);
@@ -117,7 +125,6 @@ export class TaskLane {
   async replace(): Promise<void> {
     this.#thread = this.#start();
     this.#watchdog = this.#watch();
-    this.#untaken = new UntakenMessages();
     try {
       await this.#thread.ready;
     } catch (error) {
@@ -141,6 +148,7 @@ export class TaskLane {
       },
       settled: () => this.#settled(),
       caughtUp: () => this.#letGoOn(),
+      busy: () => this.#watchdog.wake(),
       lost: (reason) => this.#lost(reason, this.board.occupying),
     });
   }
@@ -158,7 +166,7 @@ export class TaskLane {
     this.#settled();
     this.#watchdog.close();
     this.#letGoOn();
-    this.#events.lost(reason, this.#untaken.taskIds(this.board.consumed), culprit);
+    this.#events.lost(reason, culprit);
   }
 
   /** Cancellations come first in a message, so that they can be seen without reading all of it. */
@@ -170,6 +178,20 @@ export class TaskLane {
       }
     } catch {
       // The task thread says what is wrong with it.
+    }
+  }
+
+  /** Cancellations that went through a lane, where the thread may be too busy to read them. */
+  #noteUnwanted(session: LaneSession, buffer: Buffer, start: number, end: number): void {
+    const frame = this.#reader.open(buffer, start, end);
+    try {
+      for (let noted = 0; noted < MOST_NOTED && frame.next() === RequestField.unwanted; noted++) {
+        const message = frame.integer(UnwantedField.message);
+        const isKnown = (): boolean => (session.taken[0] ?? 0) >= message;
+        if (!isKnown()) this.#watchdog.cancelled(session.number, frame.integer(UnwantedField.id), isKnown);
+      }
+    } catch {
+      // What cannot be read says nothing.
     }
   }
 

@@ -37,6 +37,10 @@ export interface TaskThreadEvents {
   caughtUp(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
+  /** A message came through a lane while nobody watched the thread. */
+  busy(): void;
+  /** The lane of a session was closed by its caller. */
+  cut(session: number, reason: string): void;
   /** Something became of a shared value. */
   share(notice: ShareNotice): void;
   /** The thread ended without being asked to, after it was ready. */
@@ -59,6 +63,8 @@ export class TaskThread {
   readonly board = new ThreadBoard();
   /** Rejects when the thread cannot take tasks. */
   readonly ready: Promise<void>;
+  /** Whether callers can connect to it, once that is known. */
+  readonly listening: Promise<boolean>;
   readonly #thread: Worker;
   readonly #port: MessagePort;
   readonly #events: TaskThreadEvents;
@@ -66,6 +72,7 @@ export class TaskThread {
   #posted = 0;
   #failure: Error | undefined;
   #flushed: () => void = () => undefined;
+  #listens: (hasLane: boolean) => void = () => undefined;
 
   constructor(
     config: Omit<ThreadConfig, "board">,
@@ -80,6 +87,9 @@ export class TaskThread {
       transferList: [port2],
       ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
     });
+    this.listening = new Promise((resolve) => {
+      this.#listens = resolve;
+    });
     this.ready = new Promise((resolve, reject) => {
       port1.on("message", (message: ArrayBuffer | FromThread) => {
         if (message instanceof ArrayBuffer) events.message(message);
@@ -93,6 +103,9 @@ export class TaskThread {
         else if (message.kind === "finished") events.finished(message.session);
         else if (message.kind === "caught-up") events.caughtUp();
         else if (message.kind === "room") events.room();
+        else if (message.kind === "busy") events.busy();
+        else if (message.kind === "cut") events.cut(message.session, message.reason);
+        else if (message.kind === "listening") this.#listens(message.hasLane);
         else if (message.kind === "share") events.share(message);
         else if (message.kind === "flushed") this.#flushed();
         else if (message.kind === "settled") events.settled();
@@ -127,7 +140,6 @@ export class TaskThread {
   tell(message: ToThread): void {
     if (this.#state === "ended") return;
     this.#port.postMessage(message);
-    this.board.ring();
   }
 
   /** Hands over a message of a caller. The memory is the thread's then. */
@@ -136,7 +148,6 @@ export class TaskThread {
     this.#posted = (this.#posted + messageWeight(memory.byteLength)) | 0;
     if (this.#state === "ended") return;
     this.#port.postMessage(memory, [memory]);
-    this.board.ring();
   }
 
   /**
@@ -176,6 +187,7 @@ export class TaskThread {
     this.#state = "ended";
     this.#port.close();
     this.#flushed();
+    this.#listens(false);
     if (expected) return;
     const reason = this.#failure?.message ?? `process.exit(${code}) was called in it`;
     if (starting) reject(this.#failure ?? new Error(`the task thread did not start: ${reason}`));

@@ -7,6 +7,8 @@ const ANSWER_MS = 500;
 const LOOK_MS = 100;
 /** Most notes on one session: a caller has no more tasks than that. */
 const MOST_NOTES = 100_000;
+/** How long a thread whose event loop turns may take to read what it is told through a lane, in milliseconds. */
+const LANE_MS = 10_000;
 
 /** A task thread as its watchdog sees it. */
 export interface WatchedThread {
@@ -22,6 +24,10 @@ interface Unwanted {
   /** Undefined for all tasks of the session. */
   readonly id: number | undefined;
   readonly at: number;
+  /** How many pings had been sent before. */
+  readonly pings: number;
+  /** Whether the thread knows, for what it is told through a lane; otherwise a ping shows that. */
+  readonly isKnown?: (() => boolean) | undefined;
 }
 
 /** Why a thread is given up, and the task whose fault that is, if that is certain. */
@@ -46,8 +52,10 @@ export class ThreadWatchdog {
   /** How many there are of each session. */
   readonly #noted = new Map<number, number>();
   #pings = 0;
-  /** The ping that the thread has not answered: when it was sent, and how many notes it was sent after. */
-  #pinged: { readonly at: number; readonly notes: number } | undefined;
+  /** When the ping was sent that the thread has not answered. */
+  #pingedAt: number | undefined;
+  /** The messages that had come through lanes at the last look. */
+  #arrivals = 0;
   #suspectedAt: number | undefined;
 
   /** `blocked` is called at most once. */
@@ -60,17 +68,18 @@ export class ThreadWatchdog {
   wake(): void {
     if (this.#state !== "resting") return;
     this.#state = "looking";
+    this.#thread.board.isWatched = true;
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** The caller of a task no longer waits for it, and the thread was told so. */
-  cancelled(session: number, id: number): void {
-    this.#note({ session, id, at: Date.now() });
+  /** The caller of a task no longer waits for it, and the thread was told so. `isKnown`: whether it has read that. */
+  cancelled(session: number, id: number, isKnown?: () => boolean): void {
+    this.#note(session, id, isKnown);
   }
 
   /** The caller of a session is gone, and the thread was told so. */
   abandoned(session: number): void {
-    this.#note({ session, id: undefined, at: Date.now() });
+    this.#note(session, undefined);
   }
 
   /** The thread ends or has ended. */
@@ -80,23 +89,22 @@ export class ThreadWatchdog {
     this.#forget();
   }
 
-  #note(unwanted: Unwanted): void {
+  #note(session: number, id: number | undefined, isKnown?: () => boolean): void {
     if (this.#state === "over") return;
     this.wake();
-    const { session, id } = unwanted;
     const key = keyOf(session, id);
     const noted = this.#noted.get(session) ?? 0;
     if (this.#unwanted.has(key) || (noted >= MOST_NOTES && id !== undefined)) return;
-    this.#unwanted.set(key, unwanted);
+    this.#unwanted.set(key, { session, id, at: Date.now(), pings: this.#pings, isKnown });
     this.#noted.set(session, noted + 1);
   }
 
-  /** Forgets the oldest notes. */
-  #forget(count = Number.POSITIVE_INFINITY): void {
-    let left = count;
-    for (const [key, { session }] of this.#unwanted) {
-      if (left-- <= 0) return;
+  /** Forgets the notes that the thread knows of, and so takes care of itself. */
+  #forget(isKnown: (unwanted: Unwanted) => boolean = () => true): void {
+    for (const [key, unwanted] of this.#unwanted) {
+      if (!isKnown(unwanted)) continue;
       this.#unwanted.delete(key);
+      const { session } = unwanted;
       const noted = (this.#noted.get(session) ?? 0) - 1;
       if (noted > 0) this.#noted.set(session, noted);
       else this.#noted.delete(session);
@@ -104,43 +112,56 @@ export class ThreadWatchdog {
   }
 
   #look(): void {
-    const { board, posted } = this.#thread;
-    if (this.#pinged !== undefined && board.answered === this.#pings) {
-      // What it was told before the ping it knows, and takes care of.
-      this.#forget(this.#pinged.notes);
-      this.#pinged = undefined;
-    }
-    const blockage = this.#suspicion(Date.now());
+    const now = Date.now();
+    const hasAnswered = this.#pingedAt !== undefined && this.#thread.board.answered === this.#pings;
+    if (hasAnswered) this.#pingedAt = undefined;
+    this.#forget(({ at, pings, isKnown }) => {
+      if (isKnown?.() === true) return true;
+      return hasAnswered && (isKnown === undefined ? pings < this.#pings : now > at + LANE_MS);
+    });
+    const blockage = this.#suspicion(now);
     if (blockage !== undefined) this.#suspect(blockage);
     else {
       this.#suspectedAt = undefined;
-      if (board.live === 0 && board.consumed === posted) this.#rest();
+      if (this.#isQuiet()) this.#rest();
       else if (this.#unwanted.size > 0) this.#ask();
     }
+  }
+
+  /** Whether nothing runs, and nothing has come since the last look. If something comes from now on, the thread says so. */
+  #isQuiet(): boolean {
+    const { board, posted } = this.#thread;
+    if (board.live > 0 || board.consumed !== posted) return false;
+    for (const { isKnown } of this.#unwanted.values()) if (isKnown !== undefined) return false;
+    board.isWatched = false;
+    const { arrivals } = board;
+    if (arrivals === this.#arrivals) return true;
+    this.#arrivals = arrivals;
+    board.isWatched = true;
+    return false;
   }
 
   #suspect(blockage: Blockage): void {
     const now = performance.now();
     this.#suspectedAt ??= now;
-    const { at } = this.#ask();
-    if (now - Math.max(at, this.#suspectedAt) < ANSWER_MS) return;
+    if (now - Math.max(this.#ask(), this.#suspectedAt) < ANSWER_MS) return;
     this.close();
     this.#blocked(blockage);
   }
 
-  /** Has the thread show that its event loop turns, and that it knows what it was told before. */
-  #ask(): { readonly at: number } {
-    if (this.#pinged !== undefined) return this.#pinged;
-    this.#pinged = { at: performance.now(), notes: this.#unwanted.size };
+  /** Has the thread show that its event loop turns, and that it knows what it was told before. Returns since when. */
+  #ask(): number {
+    if (this.#pingedAt !== undefined) return this.#pingedAt;
+    this.#pingedAt = performance.now();
     this.#thread.ping(++this.#pings);
-    return this.#pinged;
+    return this.#pingedAt;
   }
 
   #rest(): void {
     clearInterval(this.#timer);
     this.#state = "resting";
     this.#forget();
-    this.#pinged = undefined;
+    this.#pingedAt = undefined;
   }
 
   /** Why the thread should have come back to its event loop by now. */

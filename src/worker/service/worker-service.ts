@@ -1,5 +1,8 @@
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { basename } from "node:path";
 import type { ResourceLimits } from "node:worker_threads";
-import { messageOf } from "../../checks/index.ts";
+import { MAX_SOCKET_PATH_BYTES, messageOf } from "../../checks/index.ts";
 import type { WorkerDescription } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import {
@@ -25,9 +28,8 @@ import {
   LAST_REQUEST_FIELD,
   PROTOCOL_VERSION,
   readStopRequest,
-  splitMessage,
+  type Welcome,
   writeExecutorLost,
-  writeRejected,
   writeWelcome,
 } from "../../wire/index.ts";
 import {
@@ -43,6 +45,9 @@ import { readHello } from "./read-hello.ts";
 import { TaskLane, type TaskLaneEvents } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
 
+/** Random bytes in the ticket of a lane. */
+const TICKET_BYTES = 24;
+
 /** How a service is set up. */
 export interface WorkerServiceOptions {
   readonly uid: string;
@@ -53,7 +58,7 @@ export interface WorkerServiceOptions {
   readonly maxConcurrency: number;
   /** Sessions that one connection may have at once, for each task thread. */
   readonly maxSessions: number;
-  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits">;
+  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits" | "unfinished" | "laneSocket">;
   readonly resourceLimits: ResourceLimits | undefined;
   /** What tasks call other workers with; nothing if those use no TLS. */
   readonly credentials: ProcessCredentials | undefined;
@@ -69,6 +74,8 @@ interface ServedSession {
   readonly lane: TaskLane;
   /** Its caller wants messages of frames of one kind each. */
   readonly oneKind: boolean;
+  /** How many of its messages the task thread has begun to read, the hello counted. */
+  readonly taken: Float64Array;
   /** Bytes that were written and not reported. */
   unreported: number;
 }
@@ -83,12 +90,18 @@ export class WorkerService {
   readonly #health: Health;
   readonly #lanes: TaskLane[] = [];
   readonly #permits: ConcurrencyPermits | undefined;
+  readonly #unfinished: SharedArrayBuffer;
   readonly #shares: ProcessShares;
   readonly #sessions = new Map<number, ServedSession>();
   #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
   #credentials: ProcessCredentials | undefined;
   readonly #startedAt = Date.now();
+  /** What the paths of lanes begin with; nothing where callers cannot connect to them. */
+  #laneBase: string | undefined;
+  /** The path of each lane, by the number of the thread. */
+  readonly #lanePaths: string[] = [];
+  #lastLane = 0;
 
   constructor(options: WorkerServiceOptions, server: GrpcServer, health: Health) {
     this.#options = options;
@@ -97,6 +110,7 @@ export class WorkerService {
     this.#credentials = options.credentials;
     const { maxConcurrency } = options;
     this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
+    this.#unfinished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * laneCount(options));
     const tell = (lane: number, order: ShareOrder): void => this.#lanes[lane]?.tell(order);
     this.#shares = new ProcessShares(options.thread.shareBudget, tell);
     const maxSessions = options.maxSessions * laneCount(options);
@@ -121,6 +135,9 @@ export class WorkerService {
 
   /** Starts the task threads and listens. Throws `WorkerStartError` when it cannot listen there. */
   async start(address: ListenAddress): Promise<ListenAddress> {
+    // Encrypted connections end in this thread.
+    const hasLanes = "path" in address && this.#options.credentials === undefined && process.platform !== "win32";
+    this.#laneBase = hasLanes ? address.path.replace(/\.sock$/, "") : undefined;
     for (let lane = 0; lane < laneCount(this.#options); lane++) this.#lanes.push(this.#openLane(lane));
     // Whichever fails first is reported.
     const [actual] = await Promise.all([this.#listen(address), ...this.#lanes.map((lane) => lane.ready)]);
@@ -178,6 +195,7 @@ export class WorkerService {
     }
     this.#sessions.clear();
     await Promise.all([this.#server.close({ graceMs }), ...this.#lanes.map((lane) => lane.end())]);
+    for (const path of this.#lanePaths) rmSync(path, { force: true });
   }
 
   async #listen(address: ListenAddress): Promise<ListenAddress> {
@@ -194,7 +212,9 @@ export class WorkerService {
     const { uid, thread, resourceLimits } = this.#options;
     return new TaskLane(
       (events) => {
-        const config = { ...thread, uid, lane: number, permits: this.#permits?.memory };
+        const laneSocket = this.#newLanePath(number);
+        const permits = this.#permits?.memory;
+        const config = { ...thread, uid, lane: number, permits, unfinished: this.#unfinished, laneSocket };
         const started = new TaskThread(config, { resourceLimits }, events);
         if (this.#credentials !== undefined) started.tell({ kind: "credentials", credentials: this.#credentials });
         return started;
@@ -210,37 +230,56 @@ export class WorkerService {
           this.#lanes[number]?.tell({ kind: "look" });
         },
         share: (notice) => this.#shares.hear(number, notice),
+        cut: (session, reason) => this.#cut(session, reason),
         lost: (...about) => this.#lostThread(number, ...about),
       },
     );
   }
 
+  /** Each thread listens at a path of its own: nobody comes to its successor with what was meant for it. */
+  #newLanePath(lane: number): string | undefined {
+    const last = this.#lanePaths[lane];
+    if (last !== undefined) rmSync(last, { force: true });
+    if (this.#laneBase === undefined) return undefined;
+    const path = `${this.#laneBase}.${++this.#lastLane}`;
+    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) return undefined;
+    this.#lanePaths[lane] = path;
+    return path;
+  }
+
   /** A task thread ended by itself: its sessions end with it, and another takes its place. */
-  #lostThread(number: number, ...[reason, untaken, culprit]: Parameters<TaskLaneEvents["lost"]>): void {
+  #lostThread(number: number, ...[reason, culprit]: Parameters<TaskLaneEvents["lost"]>): void {
     const lane = this.#lanes[number];
     this.#permits?.reclaim(number);
     this.#shares.lost(number);
     this.#lookAfter(number);
-    const message = `the task thread ended: ${reason}`;
     for (const session of Array.from(this.#sessions.values())) {
       if (session.lane !== lane) continue;
-      const writer = new BatchWriter(PREFIX_BYTES);
-      for (const id of untaken.get(session.number) ?? []) {
-        writeRejected(writer, id, { status: StatusCode.ABORTED, message });
-      }
-      // In one message: a caller that read of the rejected tasks alone would send them to the same thread again.
-      if (culprit === undefined) writeExecutorLost(writer, reason);
-      else if (culprit.session === session.number) writeExecutorLost(writer, reason, culprit.id);
-      else writeExecutorLost(writer, `${reason} (a task of another caller)`);
-      const cut = { limit: Number.POSITIVE_INFINITY, oneKind: session.oneKind };
-      for (const part of splitMessage(writer.take(), PREFIX_BYTES, cut)) session.stream.send(part);
-      session.stream.end({ code: StatusCode.UNAVAILABLE, message });
-      this.#sessions.delete(session.number);
+      if (culprit === undefined) this.#endLost(session, reason);
+      else if (culprit.session === session.number) this.#endLost(session, reason, culprit.id);
+      else this.#endLost(session, `${reason} (a task of another caller)`);
     }
     if (this.#state !== "serving") return;
     lane?.replace().catch((error: unknown) => {
       if (this.#state === "serving") this.#options.broken(messageOf(error));
     });
+  }
+
+  /** The lane of a session was closed: nothing more can be read there, and nothing sent. */
+  #cut(number: number, reason: string): void {
+    const session = this.#sessions.get(number);
+    if (session === undefined) return;
+    this.#endLost(session, reason);
+    session.lane.forget(session);
+  }
+
+  /** Ends a session that lost its task thread, and tells its caller which of its messages were not read. */
+  #endLost(session: ServedSession, reason: string, culprit?: number): void {
+    this.#sessions.delete(session.number);
+    const writer = new BatchWriter(PREFIX_BYTES);
+    writeExecutorLost(writer, reason, session.taken[0] ?? 0, culprit);
+    session.stream.send(writer.take());
+    session.stream.end({ code: StatusCode.UNAVAILABLE, message: `the task thread ended: ${reason}` });
   }
 
   /** Tells the other threads in which tasks wait that there may be room for them. */
@@ -274,7 +313,7 @@ export class WorkerService {
   }
 
   #welcome(stream: ServerStream, frame: FrameReader): ServedSession {
-    const { callerId, lane: number, fileRealm, oneKind } = readHello(frame);
+    const { callerId, lane: number, fileRealm, oneKind, takesLane } = readHello(frame);
     if (this.#state === "stopping") throw new GrpcStatusError(StatusCode.UNAVAILABLE, "the worker is stopping");
     const lane = this.#lanes[number];
     if (lane === undefined) {
@@ -283,12 +322,36 @@ export class WorkerService {
         `there is no lane ${number}: the worker has ${this.#lanes.length}`,
       );
     }
-    const session: ServedSession = { number: ++this.#lastSession, stream, lane, oneKind, unreported: 0 };
+    const taken = new SharedArrayBuffer(8);
+    const session: ServedSession = {
+      number: ++this.#lastSession,
+      stream,
+      lane,
+      oneKind,
+      taken: new Float64Array(taken),
+      unreported: 0,
+    };
+    session.taken[0] = 1;
     this.#sessions.set(session.number, session);
-    const sharesFiles = fileRealm !== "" && fileRealm === payloadFiles.realm;
+    // Whoever can enter the directory of the socket can enter that of the files. Others know the name of the realm, too.
+    const sharesFiles = stream.peer === "unix:" && fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
     const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
-    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, oneKind, peer });
+    const path = takesLane ? this.#lanePaths[number] : undefined;
+    const laneTicket = randomBytes(TICKET_BYTES).toString("base64url");
+    const ticket = path === undefined ? undefined : laneTicket;
+    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, oneKind, peer, ticket, taken });
+    if (path === undefined) this.#greet(session, sharesFiles);
+    else {
+      void lane.listening.then((hasLane) => {
+        if (!this.#sessions.has(session.number)) return;
+        this.#greet(session, sharesFiles, hasLane ? { laneSocket: basename(path), laneTicket } : {});
+      });
+    }
+    return session;
+  }
+
+  #greet({ stream }: ServedSession, sharesFiles: boolean, lane: Pick<Welcome, "laneSocket" | "laneTicket"> = {}): void {
     const writer = new BatchWriter(PREFIX_BYTES);
     writeWelcome(writer, {
       version: PROTOCOL_VERSION,
@@ -298,9 +361,9 @@ export class WorkerService {
       sharesFiles,
       languages: LANGUAGES,
       encodings: ENCODINGS,
+      ...lane,
     });
     stream.send(writer.take());
-    return session;
   }
 
   #toCaller(memory: ArrayBuffer): void {

@@ -28,7 +28,7 @@ export async function importModule(specifier: string): Promise<object> {
     try {
       return await importFrom(importer, specifier);
     } catch (error) {
-      if (!isNotFoundBy(importer, error)) throw explained(error);
+      if (!isNotFoundBy(importer, error)) throw explained(error, importer);
     }
   }
   throw new Error(
@@ -42,8 +42,12 @@ function isNotFoundBy(importer: string, error: unknown): boolean {
   return error.message.startsWith("Cannot find package") && error.message.includes(fileURLToPath(importer));
 }
 
-function explained(error: unknown): unknown {
-  if (!isError(error) || errorCode(error) !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
+function explained(error: unknown, importer: string): unknown {
+  if (!isError(error)) return error;
+  // Nobody wrote the file that it is said to be imported from.
+  const place = ` imported from ${fileURLToPath(importer)}`;
+  if (error.message.endsWith(place)) return new Error(error.message.slice(0, -place.length), { cause: error });
+  if (errorCode(error) !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
   return new TypeError(
     `${error.message}: add tsx to its project (npm install --save-dev tsx), use a Node.js that runs TypeScript, or start ` +
       "workers with a loader for such files (workerOptions.execArgv)",

@@ -1,12 +1,13 @@
 const LIVE = 0;
-const BELL = 1;
+const ARRIVALS = 1;
 const CONSUMED = 2;
 const ANSWERED = 3;
 const OCCUPIED_SESSION = 4;
 const OCCUPIED_TASK = 5;
 const SOLE_SESSION = 6;
 const SOLE_TASK = 7;
-const INTEGERS = 8;
+const WATCHED = 8;
+const INTEGERS = 10;
 
 const LAST_ENDED = 0;
 const OCCUPIED_DEADLINE = 1;
@@ -79,13 +80,22 @@ export class ThreadBoard {
     return this.#times[LAST_ENDED] ?? 0;
   }
 
-  /** Counts messages to the thread, so that it can look for one without entering its event loop. */
-  ring(): void {
-    Atomics.add(this.#integers, BELL, 1);
+  /** Counts a message that came through a lane. True if nobody watches the thread: the gRPC thread has to be told. */
+  arrived(): boolean {
+    Atomics.add(this.#integers, ARRIVALS, 1);
+    if (Atomics.load(this.#integers, WATCHED) === 1) return false;
+    Atomics.store(this.#integers, WATCHED, 1);
+    return true;
   }
 
-  get rings(): number {
-    return Atomics.load(this.#integers, BELL);
+  /** How many messages have come through lanes. Wraps around. */
+  get arrivals(): number {
+    return Atomics.load(this.#integers, ARRIVALS);
+  }
+
+  /** The gRPC thread watches this one. */
+  set isWatched(isWatched: boolean) {
+    Atomics.store(this.#integers, WATCHED, isWatched ? 1 : 0);
   }
 
   /** Adds to the weight of the messages that the thread has taken in. Wraps around. */

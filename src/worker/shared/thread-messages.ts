@@ -1,8 +1,8 @@
 import type { PeerIdentity } from "../../security/index.ts";
-import type { CompleteLimits } from "../../wire/index.ts";
 import type { ProcessCredentials } from "./control-pipe.ts";
 import type { ShippedValue } from "./hooks.ts";
 import type { ShareNotice, ShareOrder } from "./share-messages.ts";
+import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
 /** What the gRPC thread tells a task thread, besides the messages of callers. */
 export type ToThread =
@@ -15,6 +15,10 @@ export type ToThread =
       /** The caller wants messages with frames of one kind each. */
       readonly oneKind: boolean;
       readonly peer: PeerIdentity | undefined;
+      /** What the caller shows when it connects to its lane; nothing if it has none. */
+      readonly ticket: string | undefined;
+      /** Where the thread counts the messages that it has begun to read, the hello included. */
+      readonly taken: SharedArrayBuffer;
     }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
@@ -42,6 +46,12 @@ export type ToThread =
 
 /** What a task thread tells the gRPC thread, besides messages to callers. */
 export type FromThread =
+  /** Callers can connect to its lane, or it has none. */
+  | { readonly kind: "listening"; readonly hasLane: boolean }
+  /** A message came through a lane, and nobody watches the thread. */
+  | { readonly kind: "busy" }
+  /** A lane was closed by its caller: its session is over. */
+  | { readonly kind: "cut"; readonly session: number; readonly reason: string }
   /** Tasks can be taken. */
   | { readonly kind: "ready" }
   /** The thread cannot take tasks. */
@@ -83,11 +93,13 @@ export interface ThreadConfig {
   readonly backpressure?: ShippedValue;
   readonly setup?: ShippedValue;
   /** What callers may take. */
-  readonly limits: CompleteLimits;
+  readonly limits: CompleteWorkerLimits;
   /** The thread's number. */
   readonly lane: number;
   /** The memory of the worker's `ConcurrencyPermits`; nothing if any number of tasks may run at once. */
   readonly permits: SharedArrayBuffer | undefined;
+  /** Where the threads of the worker tell each other how much is unfinished: an integer for each. */
+  readonly unfinished: SharedArrayBuffer;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
   /** Bytes of shared values that the process keeps. */
@@ -96,6 +108,10 @@ export interface ThreadConfig {
   readonly payloadDirectory: string;
   /** The thread may poll for messages for a moment before it sleeps. */
   readonly spin: boolean;
+  /** Where the thread listens for callers on this machine; nothing if all come through the gRPC thread. */
+  readonly laneSocket: string | undefined;
+  /** Largest message of a caller, in bytes. */
+  readonly maxMessageBytes: number;
 }
 
 /** What a message takes besides its bytes while it waits: small ones take as much memory as this, or more. */

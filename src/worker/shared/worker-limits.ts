@@ -1,11 +1,18 @@
 import { type Check, must } from "../../checks/index.ts";
-import { type CompleteLimits, type ConnectionLimits, DEFAULT_LIMITS } from "../../wire/index.ts";
+import { type CompleteLimits, type ConnectionLimits, DEFAULT_LIMITS, MEMORY_BYTES } from "../../wire/index.ts";
 
 /**
  * What callers may take of a worker. Crossing a limit of a connection ends that connection with RESOURCE_EXHAUSTED, and
  * nothing else. `Infinity` for no limit.
  */
 export interface WorkerLimits extends ConnectionLimits {
+  /**
+   * Bytes of payloads of which pieces are missing, of all callers together. Beyond it the caller loses its connection whose
+   * payload comes slowest. Default: 2 GiB, or half of the memory.
+   */
+  readonly maxUnfinishedTotal?: number;
+  /** Milliseconds that a caller with such payloads may send no piece of any. Default: 60,000. */
+  readonly unfinishedTimeout?: number;
   /** Connections at once, beyond which new ones are dropped. Default: 1,000. */
   readonly maxConnections?: number;
   /** Sessions that one connection may have at once, for each task thread; a caller needs one. Beyond it that call ends. Default: 4. */
@@ -31,6 +38,8 @@ export type CompleteWorkerLimits = CompleteLimits & Required<WorkerLimits>;
 
 const DEFAULTS: CompleteWorkerLimits = {
   ...DEFAULT_LIMITS,
+  maxUnfinishedTotal: Math.min(2 ** 31, Math.floor(MEMORY_BYTES / 2)),
+  unfinishedTimeout: 60_000,
   maxConnections: 1000,
   maxSessions: 4,
   maxMetadataBytes: 16 * 1024,
@@ -47,8 +56,11 @@ export const LIMIT_CHECKS: Readonly<Record<keyof WorkerLimits, Check>> = {
   stallTimeout: must.duration,
   maxUnfinishedBytes: must.limit(1),
   maxUnfinishedPayloads: must.limit(1),
+  maxUnfinishedTotal: must.limit(1),
+  unfinishedTimeout: must.duration,
   maxAnnouncements: must.limit(1),
   maxAnnouncedBytes: must.limit(1),
+  maxWaitingBytes: must.limit(1),
   maxEarlyFrames: must.limit(1),
   maxCredit: must.limit(1),
   maxConnections: must.limit(1),

@@ -30,6 +30,7 @@ import {
   SHARED_CHUNKS,
   SharedField,
   STORE_FROM_BYTES,
+  type UnfinishedWatch,
   writeAccepted,
   writeOutcome,
   writePayloadFrame,
@@ -53,6 +54,8 @@ const NONE: readonly number[] = Object.freeze([]);
 
 /** A pool as a session announces it. */
 export interface AnnouncedPool {
+  /** The fingerprint of the certificate of whoever announces it; nothing without one. */
+  readonly announcer: string | undefined;
   /** Its members, or those that changed, encoded. */
   readonly description: Uint8Array;
   /** Makes the balancer of the pool; undefined for the default one. */
@@ -77,7 +80,11 @@ export interface ExecutorSessionOptions {
   readonly peer?: PeerIdentity | undefined;
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind?: boolean;
+  /** Counts the messages that were begun to be read, where the gRPC thread sees it when this thread has ended. */
+  readonly taken?: Float64Array;
   readonly limits?: CompleteLimits | undefined;
+  /** Told of payloads of which pieces are missing. */
+  readonly unfinished?: UnfinishedWatch | undefined;
   /** The shared values of the thread. */
   readonly shares: ThreadShares;
   /** There is something to send. */
@@ -122,6 +129,10 @@ export class ExecutorSession implements ShareSession {
   readonly outbox: Outbox;
   readonly #sent = new SentDependencies();
   readonly #touched: () => void;
+  readonly #taken: Float64Array;
+  #reading: FrameReader | undefined;
+  /** Bytes of what its tasks have not used. */
+  #waitingBytes = 0;
   #announcements = 0;
   #announcedBytes = 0;
   /** Tasks started since the last message. The caller is told of those that still run when the next one goes out. */
@@ -130,11 +141,12 @@ export class ExecutorSession implements ShareSession {
   constructor(options: ExecutorSessionOptions) {
     const { number, callerId, store, sink, peer, oneKind = false, limits = DEFAULT_LIMITS } = options;
     this.number = number;
+    this.#taken = options.taken ?? new Float64Array(1);
     this.peer = peer;
     this.callerId = callerId;
     this.#touched = () => options.touched(this);
     this.limits = limits;
-    this.payloads = new IncomingPayloads(limits);
+    this.payloads = new IncomingPayloads(limits, options.unfinished);
     this.unread = new UnreadOutput({
       maxUnreadBytes: limits.maxUnreadBytes,
       stallTimeout: limits.stallTimeout,
@@ -159,6 +171,18 @@ export class ExecutorSession implements ShareSession {
     this.outbox.store = store;
     this.outbox.oneKind = oneKind;
     this.payloads.store = store;
+  }
+
+  /** A message is read, from its beginning or further: some of its tasks may be run from now on. */
+  begin(message: FrameReader): void {
+    if (this.#reading === message) return;
+    this.#reading = message;
+    this.#taken[0] = (this.#taken[0] ?? 0) + 1;
+  }
+
+  /** The message has been read. */
+  done(): void {
+    this.#reading = undefined;
   }
 
   /** Takes the route frame that the reader stands on. */
@@ -187,7 +211,7 @@ export class ExecutorSession implements ShareSession {
             await this.received.ready(needs);
             return this.decoder.decode(encoded);
           };
-    const pool = open({ description, balancer }, known);
+    const pool = open({ announcer: this.peer?.fingerprint, description, balancer }, known);
     this.pools.set(number, pool);
     // Of a pool that changes all the time only what is kept counts.
     const before = this.#poolBytes.get(number) ?? { all: 0, balancer: encoded?.length ?? 0 };
@@ -284,6 +308,22 @@ export class ExecutorSession implements ShareSession {
     if (++this.#earlyFrames > maxEarlyFrames) {
       throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps and aborts before what they are for");
     }
+  }
+
+  /** Counts bytes that a task came with, or was sent, and cannot use yet. Throws `LimitExceeded`. */
+  addWaiting(bytes: number): void {
+    this.#waitingBytes += bytes;
+    const { maxWaitingBytes } = this.limits;
+    if (this.#waitingBytes <= maxWaitingBytes) return;
+    let largest = 0;
+    for (const { largestWaiting } of this.tasks.list()) largest = Math.max(largest, largestWaiting);
+    if (this.#waitingBytes - largest <= maxWaitingBytes) return;
+    throw new LimitExceeded("maxWaitingBytes", maxWaitingBytes, "bytes of tasks and steps that cannot be run yet");
+  }
+
+  /** A task has used them, or never will. */
+  dropWaiting(bytes: number): void {
+    this.#waitingBytes -= bytes;
   }
 
   /** Steps that waited for their generator have been taken. */

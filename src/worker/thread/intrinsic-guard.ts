@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { EventEmitter } from "node:events";
+import { Socket } from "node:net";
 import { compileFunction } from "node:vm";
 import { MessagePort } from "node:worker_threads";
 
@@ -77,6 +79,8 @@ function reliedOn(): readonly Relied[] {
     [EventTarget.prototype, "EventTarget.prototype.", named("addEventListener dispatchEvent removeEventListener")],
     [AsyncLocalStorage.prototype, "AsyncLocalStorage.prototype.", named("getStore run")],
     [MessagePort.prototype, "MessagePort.prototype.", named("postMessage")],
+    [EventEmitter.prototype, "EventEmitter.prototype.", named("emit on")],
+    [Socket.prototype, "net.Socket.prototype.", named("destroy destroySoon pause push resume write")],
   ];
 }
 
@@ -107,6 +111,8 @@ const TRIALS: Readonly<Record<string, () => boolean>> = {
   "Object.assign": () => ((made) => made.a === 1 && made.b === 2)(Object.assign({ a: 1 }, { b: 2 })),
   "JSON.stringify": () => JSON.stringify({ a: [1, "b", null] }) === '{"a":[1,"b",null]}',
   "JSON.parse": () => ((made: { a: number[] }) => made.a[0] === 1)(JSON.parse('{"a":[1]}') as { a: number[] }),
+  "EventEmitter.prototype.emit": () => heard("emit"),
+  "EventEmitter.prototype.on": () => heard("on"),
   "Math.min": () => Math.min(2, 1, 3) === 1,
   "Math.max": () => Math.max(2, 3, 1) === 3,
   "Math.random": () => ((n) => n >= 0 && n < 1)(Math.random()),
@@ -170,6 +176,13 @@ export class IntrinsicGuard {
     this.#isIntact = this.#compile();
     return undefined;
   }
+}
+
+/** Whether a listener hears what is emitted. */
+function heard(value: string): boolean {
+  const [emitter, values] = [new EventEmitter(), [] as unknown[]];
+  emitter.on("trial", (each) => values.push(each));
+  return emitter.emit("trial", value) && values.length === 1 && values[0] === value;
 }
 
 function doesTheSame(name: string): boolean {

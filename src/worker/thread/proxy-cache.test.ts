@@ -22,7 +22,11 @@ vi.mock("../../proxy/index.ts", async (original) => ({
 const spec = new RoutineSpec(() => 1, {}, false);
 const roster = new Roster();
 /** What a session announces. */
-const pool = () => ({ description: roster.describe(0) ?? Buffer.alloc(0), balancer: undefined });
+const pool = (announcer?: string) => ({
+  announcer,
+  description: roster.describe(0) ?? Buffer.alloc(0),
+  balancer: undefined,
+});
 
 beforeEach(() => {
   Object.assign(proxies, { made: 0, stopped: 0, busy: 0 });
@@ -38,6 +42,13 @@ it("makes one proxy for a pool, however often its description arrives", async ()
   expect(await cache.announce(pool(), undefined).call(spec, [], undefined)).toBe("called");
   await cache.announce(pool(), undefined).call(spec, [], undefined);
   expect(proxies).toMatchObject({ made: 1, stopped: 0 });
+});
+
+it("does not let one caller say who is in the pool of another", () => {
+  const cache = new ProxyCache(1000);
+  const [own, other] = [cache.announce(pool("a"), undefined), cache.announce(pool("b"), undefined)];
+  expect(own).not.toBe(other);
+  expect(own).toBe(cache.announce(pool("a"), undefined));
 });
 
 it("closes a proxy that is not used for its time to live, and makes another when it is needed again", async () => {

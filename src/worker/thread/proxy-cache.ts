@@ -55,19 +55,21 @@ export class ProxyCache {
    * The way to the pool that a session announced, or has told changes of: `known` is what it was announced as before.
    * Throws `UnexpectedResponse` for what is no pool. The session gives it back by `release`.
    */
-  announce({ description, balancer }: AnnouncedPool, known: SessionPool | undefined): SessionPool {
+  announce({ announcer, description, balancer }: AnnouncedPool, known: SessionPool | undefined): SessionPool {
     const news = readRosterNews(description);
     if (known instanceof PoolCarrier && known.roster.id === news.id) {
       known.roster.apply(news);
       return known;
     }
     known?.release();
-    let carrier = this.#carriers.get(news.id);
+    // What one says of a pool does not lead the calls astray that tasks of another make there.
+    const key = JSON.stringify([announcer, news.id]);
+    let carrier = this.#carriers.get(key);
     if (carrier === undefined) {
       carrier = new PoolCarrier(new Roster(news.id), this.#ttl, this.#credentials, balancer, () =>
-        this.#carriers.delete(news.id),
+        this.#carriers.delete(key),
       );
-      this.#carriers.set(news.id, carrier);
+      this.#carriers.set(key, carrier);
     }
     carrier.retain();
     carrier.roster.apply(news);

@@ -18,10 +18,11 @@ import {
   TaskField,
 } from "../../wire/index.ts";
 import type { AnnouncedPool, ExecutorSession, SessionPool } from "./executor-session.ts";
+import { ReadyTask } from "./ready-task.ts";
 import { EarlySteps, type GeneratorRun } from "./routines/index.ts";
 import { RunningTask } from "./running-task.ts";
 import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
-import type { ReadyTask, TaskRunner } from "./task-runner.ts";
+import type { TaskRunner } from "./task-runner.ts";
 
 /**
  * Most frames that are handled between two looks at the clock, which cost 0.1 to 0.2 us each: a tenth of a trivial task.
@@ -30,6 +31,9 @@ import type { ReadyTask, TaskRunner } from "./task-runner.ts";
 const LONGEST_STRIDE = 16;
 const QUICK_LOOKS = 4;
 const QUICK_MS = 0.05;
+
+/** Bytes of the names that a task comes with, of its caller and its key, that do not count as waiting. */
+const FREE_NAME_BYTES = 256;
 
 /** How a request handler is set up. */
 export interface RequestHandlerOptions {
@@ -158,46 +162,53 @@ export class RequestHandler {
     if (session.hasEarlyAborts) {
       for (const aborted of session.takeEarlyAborts(id)) task.abortSignal(aborted);
     }
-    const ready: ReadyTask = {
-      task,
+    const names = task.nameBytes;
+    if (names > FREE_NAME_BYTES) task.wait(names);
+    const ready = new ReadyTask(task, {
       args,
       pool: session.pools.get(frame.integer(TaskField.pool)),
       context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
       needs: session.received.needs(frame, TaskField.needs),
       timeout,
-    };
+    });
     if (this.#admission === undefined) this.#options.runner.take(ready);
     else this.#admission.ask(ready);
   }
 
   #step(session: ExecutorSession, frame: FrameReader): void {
     const id = frame.integer(StepField.id);
-    const kind = frame.integer(StepField.kind) as StepKind;
+    const kind = stepKind(frame.integer(StepField.kind));
     const after = frame.integer(StepField.after);
-    const value = session.payloads.take(frame, id, StepField);
+    const sent = session.payloads.take(frame, id, StepField);
     const needs = session.received.needs(frame, StepField.needs);
     const task = session.tasks.get(id);
-    if (task === undefined) return value.drop();
+    if (task === undefined) return sent.drop();
+    const { maxCredit } = session.limits;
+    if (after - (task.run?.plain ?? 0) > maxCredit) throw tooMuchCredit(maxCredit);
+    const bytes = sent.memoryBytes;
+    if (bytes > 0) task.wait(bytes);
+    const taken = bytes === 0 ? undefined : (): void => task.waited(bytes);
+    const value = task.run === undefined || needs.length > 0 ? sent.detached() : sent;
     toGenerator(task, (run) => {
       const loading = session.received.ready(needs);
       const advance = (): void => {
-        let sent: unknown;
+        let read: unknown;
         try {
           const serializer = task.routine.serializer();
-          sent = value.read(session.decoder, kind === StepKind.throw ? serializerOfThrown(serializer) : serializer);
+          read = value.read(session.decoder, kind === StepKind.throw ? serializerOfThrown(serializer) : serializer);
         } catch (error) {
           value.drop();
-          run.step(StepKind.throw, error, after);
+          run.step(StepKind.throw, error, after, taken);
           return;
         }
-        run.step(kind, sent, after);
+        run.step(kind, read, after, taken);
       };
       if (loading === undefined) advance();
       // What has come is held until it is used.
       else
         loading.then(
           (held) => [advance(), held],
-          (error: unknown) => run.step(StepKind.throw, error, after),
+          (error: unknown) => run.step(StepKind.throw, error, after, taken),
         );
     });
   }
@@ -218,7 +229,7 @@ export class RequestHandler {
       allowed = task.run.allowed;
     }
     const { maxCredit } = session.limits;
-    if (allowed > maxCredit) throw new LimitExceeded("maxCredit", maxCredit, "steps of a generator in advance");
+    if (allowed > maxCredit) throw tooMuchCredit(maxCredit);
   }
 
   #cancel(session: ExecutorSession, frame: FrameReader): void {
@@ -264,6 +275,15 @@ function readReason(
       return undefined;
     }
   };
+}
+
+function stepKind(kind: number): StepKind {
+  if (kind === StepKind.next || kind === StepKind.throw || kind === StepKind.return) return kind;
+  throw new MalformedFrame(`there is no step of the kind ${kind}`);
+}
+
+function tooMuchCredit(limit: number): LimitExceeded {
+  return new LimitExceeded("maxCredit", limit, "steps of a generator in advance");
 }
 
 function toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void {

@@ -50,6 +50,9 @@ export class RunningTask implements TaskRecord {
   /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
   #signals: ReadonlyMap<number, AbortController> | undefined;
   #abortedEarly: AbortedSignal[] | undefined;
+  /** Bytes of what it came with, or was sent since, that it has not used, and the most that was of one piece among them. */
+  #waiting = 0;
+  #largestWaiting = 0;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
 
@@ -71,6 +74,31 @@ export class RunningTask implements TaskRecord {
     this.caller = caller;
     this.key = key;
     this.deadline = timeout > 0 ? Date.now() + timeout : undefined;
+  }
+
+  /** Something of it, or for it, has to wait. Throws `LimitExceeded` when too much does. */
+  wait(bytes: number): void {
+    this.#waiting += bytes;
+    this.#largestWaiting = Math.max(this.#largestWaiting, bytes);
+    this.session.addWaiting(bytes);
+  }
+
+  /** That is over. */
+  waited(bytes: number): void {
+    const left = Math.min(bytes, this.#waiting);
+    this.#waiting -= left;
+    if (this.#waiting === 0) this.#largestWaiting = 0;
+    this.session.dropWaiting(left);
+  }
+
+  /** How much the names take that came with it. */
+  get nameBytes(): number {
+    return (this.caller?.length ?? 0) + (this.key?.length ?? 0);
+  }
+
+  /** Bytes of the largest of what waits, or has waited since something did. */
+  get largestWaiting(): number {
+    return this.#largestWaiting;
   }
 
   get id(): string {
@@ -136,6 +164,7 @@ export class RunningTask implements TaskRecord {
   dropEarly(): void {
     this.takeEarlySteps();
     this.#takeEarlyAborts();
+    if (this.#waiting > 0) this.waited(this.#waiting);
   }
 
   #takeEarlyAborts(): readonly AbortedSignal[] {

@@ -6,7 +6,8 @@ import { type CallContext, runInCallContext } from "../../routine/index.ts";
 import { describePeer } from "../../security/index.ts";
 import type { AuthorizeLike, BackpressureLike } from "../shared/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
-import type { ReadyTask, TaskRunner } from "./task-runner.ts";
+import type { ReadyTask } from "./ready-task.ts";
+import type { TaskRunner } from "./task-runner.ts";
 
 /** What an admission needs of its executor. */
 export interface AdmissionOwner {
@@ -63,22 +64,27 @@ export class TaskAdmission {
       this.#owner.runner.take(ready);
       return;
     }
+    let answer: unknown;
     try {
-      const answer = gate.ask(ready);
-      if (answer instanceof Promise) {
-        this.#asked.add(ready);
-        answer.then(
-          (settled) => {
-            if (this.#asked.delete(ready)) this.#answered(ready, index, gate, settled);
-          },
-          (error: unknown) => {
-            if (this.#asked.delete(ready)) this.#failed(ready, gate, error);
-          },
-        );
-      } else this.#answered(ready, index, gate, answer);
+      answer = gate.ask(ready);
     } catch (error) {
       this.#failed(ready, gate, error);
+      return;
     }
+    if (!(answer instanceof Promise)) {
+      this.#answered(ready, index, gate, answer);
+      return;
+    }
+    this.#asked.add(ready);
+    answer.then(
+      (settled) => {
+        if (this.#asked.delete(ready)) this.#answered(ready, index, gate, settled);
+      },
+      (error: unknown) => {
+        if (this.#asked.delete(ready)) this.#failed(ready, gate, error);
+      },
+    );
+    ready.hold();
   }
 
   /** The task may have been cancelled since the hook was asked. */

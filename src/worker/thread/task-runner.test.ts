@@ -15,10 +15,11 @@ import { ResponseField } from "../../wire/fields.ts";
 import { Payload } from "../../wire/payload.ts";
 import { ConcurrencyPermits } from "../shared/concurrency-permits.ts";
 import type { ExecutorSession } from "./executor-session.ts";
+import { ReadyTask } from "./ready-task.ts";
 import { EarlySteps } from "./routines/early-steps.ts";
 import type { RemoteRoutine } from "./routines/remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
-import { type ReadyTask, TaskRunner } from "./task-runner.ts";
+import { TaskRunner } from "./task-runner.ts";
 import { TaskTable } from "./task-table.ts";
 import { TaskParking } from "./turns/task-parking.ts";
 
@@ -66,12 +67,14 @@ function setUp(maxConcurrency = 0) {
   const loading: Promise<void>[] = [];
   const session = {
     callerId: "caller",
-    received: { ready: ([number = -1]: readonly number[]) => loading[number] },
+    received: { ready: ([number = -1]: readonly number[]) => loading[number], holdsValues: () => false },
     tasks: new TaskTable(),
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
     unread: { relief: () => undefined },
     dropEarlyFrames: () => undefined,
+    addWaiting: () => undefined,
+    dropWaiting: () => undefined,
     started: () => undefined,
     outcome: (frame: number, id: number, value: unknown, serializer: Serializer | undefined, control: boolean) => {
       // What cannot be encoded is refused, as it is by a real session.
@@ -100,6 +103,7 @@ function setUp(maxConcurrency = 0) {
       streams: setup.streams ?? false,
       method: setup.method ?? false,
       loading: setup.codeLoading,
+      wasMade: setup.unavailable === undefined && setup.codeLoading === undefined,
       function: () => {
         if (setup.unavailable !== undefined) throw setup.unavailable;
         return fn;
@@ -110,8 +114,7 @@ function setUp(maxConcurrency = 0) {
     const task = new RunningTask(session, routine, "w-1", id, id, undefined, timeout);
     session.tasks.set(id, task);
     const buffer = Buffer.from(setup.serializer?.dumps(args) ?? encode(args));
-    const ready: ReadyTask = {
-      task,
+    const ready = new ReadyTask(task, {
       args:
         setup.file === true
           ? Payload.inStore(payloadFiles, payloadFiles.put(buffer) ?? "", buffer.length)
@@ -120,11 +123,19 @@ function setUp(maxConcurrency = 0) {
       context: undefined,
       needs: setup.loading === undefined ? [] : [loading.push(setup.loading) - 1],
       timeout,
-    };
+    });
     runner.take(ready);
     return task;
   };
   return { runner, session, sent, abandoned, counts, shown, carrier, take };
+}
+
+function withResolvers(): { promise: Promise<void>; reject: (error: Error) => void } {
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<void>((_, fail) => {
+    reject = fail;
+  });
+  return { promise, reject };
 }
 
 /** Tasks that wait to be ended. */
@@ -587,6 +598,28 @@ describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
 });
 
 describe("maxConcurrency", () => {
+  it("has tasks told of that wait, except those that may go back to their caller since code is missing", async () => {
+    const { take, session } = setUp(1);
+    Object.assign(session, { wantCode: () => undefined });
+    const gates = new Gates();
+    const told: string[] = [];
+    using _ = events.on("task", ({ type, task }) => told.push(`${type} ${task.id}`));
+    take(gates.enter, { args: [0] });
+    const missing = new ModuleUnavailable("./x.mjs cannot be loaded", { hash: "abc" } as unknown as Dependency);
+    take(() => expect.unreachable(), { unavailable: missing });
+    const { promise: loading, reject } = withResolvers();
+    take(() => expect.unreachable(), { loading });
+    take(() => "done");
+    await turn();
+    expect(told).toEqual(["task-scheduled caller-0", "task-started caller-0", "task-scheduled caller-3"]);
+    gates.end(0);
+    await turn();
+    reject(missing);
+    while (told.length < 8) await turn();
+    expect(told.filter((each) => each.endsWith("caller-1") || each.endsWith("caller-2"))).toEqual([]);
+    expect(told.slice(-2)).toEqual(["task-stopped caller-3", "task-completed caller-3"]);
+  });
+
   it("bounds what runs, starts the others in order, passes over those that were cancelled, and tells of all", async () => {
     type Action = { readonly kind: "take" | "end" | "dismiss"; readonly which: number };
     const action: fc.Arbitrary<Action> = fc.record({

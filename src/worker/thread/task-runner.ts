@@ -4,12 +4,13 @@ import { describeValue } from "../../checks/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
-import { type CallCarrier, type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
 import { Timer } from "../../time/index.ts";
 import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
-import { type Payload, ResponseField, type SlicedReading } from "../../wire/index.ts";
+import { ResponseField, type SlicedReading } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
+import type { ReadyTask } from "./ready-task.ts";
 import { GeneratorRun, isAwaited } from "./routines/index.ts";
 import type { RunningTask } from "./running-task.ts";
 import { codeUnavailable, isA, isWoolError, undumpable, untransportable } from "./task-errors.ts";
@@ -21,20 +22,6 @@ import {
   type TaskParking,
   wakeToClose,
 } from "./turns/index.ts";
-
-/** A task that is ready to be started, or nearly. */
-export interface ReadyTask {
-  readonly task: RunningTask;
-  readonly args: Payload;
-  /** The way to the pool that it came from. */
-  readonly pool: CallCarrier | undefined;
-  /** The encoded context. */
-  readonly context: Buffer | undefined;
-  /** The dependencies that the arguments need, by number. */
-  readonly needs: readonly number[];
-  /** Longest execution in milliseconds; 0 for no limit. */
-  readonly timeout: number;
-}
 
 type TaskFunction = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -86,7 +73,11 @@ export class TaskRunner {
     if (this.#parking === undefined) this.#start(ready);
     else {
       this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
-      if (task.state === "parked") task.stages?.scheduled(task.worker);
+      if (task.state !== "parked") return;
+      // One whose modules may turn out to be missing goes back to its caller then: it has not been here.
+      const isComplete = task.routine.wasMade && ready.needs.length === 0;
+      if (isComplete) task.stages?.scheduled(task.worker);
+      ready.hold();
     }
   }
 
@@ -128,18 +119,22 @@ export class TaskRunner {
     const { task, needs, timeout } = ready;
     const { session, routine } = task;
     task.state = "running";
-    session.started(task);
     this.#options.occupancy.started(task, timeout);
     this.#live++;
     if (timeout > 0) this.#limitTime(task, timeout);
     const loading = needs.length === 0 ? undefined : session.received.ready(needs);
     const routineLoading = routine.loading;
     if (loading === undefined && routineLoading === undefined) {
+      session.started(task);
       this.#run(ready);
       return;
     }
+    // Shared values travel like arguments: until they are here, its caller should not send more.
+    const awaitsValues = routine.holdsValues || session.received.holdsValues(needs);
+    if (!awaitsValues) session.started(task);
     Promise.all([loading, routineLoading]).then(
       (held) => {
+        if (awaitsValues) session.started(task);
         if (task.wireId >= 0) this.#run(ready);
         else {
           ready.args.drop();
@@ -151,6 +146,7 @@ export class TaskRunner {
       (error: unknown) => this.#unloadable(ready, error),
     );
     this.#options.touched(session);
+    ready.hold();
   }
 
   /** Modules that the task needs are missing. If their code is asked for, the arguments remain the caller's. */
@@ -172,6 +168,7 @@ export class TaskRunner {
 
   /** Reads the arguments, and has the code run when they are there. */
   #run(ready: ReadyTask): void {
+    ready.release();
     const { task, args: payload } = ready;
     const { session, routine } = task;
     let fn: TaskFunction;

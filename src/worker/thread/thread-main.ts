@@ -1,6 +1,6 @@
 /** What runs in a task thread: the executor, and the ports to the gRPC thread. */
 
-import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { type MessagePort, workerData } from "node:worker_threads";
 import { stackOf } from "../../checks/index.ts";
 import { configureRoot } from "../../functions/index.ts";
 import "../../index.ts";
@@ -26,30 +26,48 @@ import {
   type ToThread,
   written,
 } from "../shared/index.ts";
+import { DirectLanes } from "./direct-lanes.ts";
 import { Executor } from "./executor.ts";
 import { IntrinsicGuard } from "./intrinsic-guard.ts";
 import { ProxyCache } from "./proxy-cache.ts";
 import { separateLines } from "./task-lines.ts";
+import { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 /** How long a thread polls for the next message before it sleeps, in milliseconds. */
 const SPIN_MS = 0.25;
 /** Most occasions to poll that are skipped after polling in vain. */
 const MOST_PASSES = 255;
+/** Turns of the event loop in which a task may end for polling to go on. Most tasks that are worth it end in one or two. */
+const MOST_TASK_TURNS = 8;
 /** Messages up to this size come, as a rule, from a caller that waits for each answer. */
 const PULSE_BYTES = 96;
 
 const { config, port } = workerData as { config: ThreadConfig; port: MessagePort };
 const board = new ThreadBoard(config.board);
-let received = 0;
 /** Occasions to poll that are still to be skipped, and how many were skipped after the last time in vain. */
 let passes = 0;
 let vain = 0;
+/** Until when it polls, since when it has had nothing else to do, and how many turns more for a task to end. */
+let isPolling = false;
+let pollEnd = 0;
+let idleSince = 0;
+let turnsForTask = 0;
 
 /** Set when tasks are taken. */
 let guard: IntrinsicGuard | undefined;
 let isSpoiled = false;
 
 const proxies = new ProxyCache(config.proxyPoolTtl);
+const lanes = new DirectLanes({
+  maxMessageBytes: config.maxMessageBytes,
+  message: (session, buffer, start, end) => {
+    if (!isSound()) return;
+    if (board.arrived()) tell({ kind: "busy" });
+    take(session, buffer, start, end);
+  },
+  sent: (session, bytes) => executor.sent(session, bytes),
+  cut: (session, reason) => tell({ kind: "cut", session, reason }),
+});
 const executor = new Executor({
   uid: config.uid,
   board,
@@ -59,11 +77,21 @@ const executor = new Executor({
       : { permits: new ConcurrencyPermits(config.permits), lane: config.lane, announce: () => tell({ kind: "room" }) },
   announcePool: (pool, known) => proxies.announce(pool, known),
   finished: (session) => tell({ kind: "finished", session }),
-  malformed: (session, reason) => tell({ kind: "malformed", session, reason }),
-  exhausted: (session, reason) => tell({ kind: "exhausted", session, reason }),
-  hold: (session, isHeld) => tell({ kind: "hold", session, isHeld }),
+  malformed: (session, reason) => {
+    tell({ kind: "malformed", session, reason });
+    lanes.close(session);
+  },
+  exhausted: (session, reason) => {
+    tell({ kind: "exhausted", session, reason });
+    lanes.close(session);
+  },
+  hold: (session, isHeld) => {
+    if (lanes.has(session)) lanes.hold(session, isHeld);
+    else tell({ kind: "hold", session, isHeld });
+  },
   isSound,
   limits: config.limits,
+  unfinished: new UnfinishedPayloads({ memory: config.unfinished, lane: config.lane, ...config.limits }),
   shareBudget: config.shareBudget,
   share: tell,
   drained: () => tell({ kind: "drained" }),
@@ -89,9 +117,10 @@ function tell(message: FromThread): void {
   port.postMessage(message);
 }
 
-/** Transfers a message: exactly its own bytes, since a part of a larger buffer would be copied whole. */
+/** Without a lane a message is transferred: exactly its own bytes, since a part of a larger buffer would be copied whole. */
 function send(session: number, message: Buffer): boolean {
   if (!isSound()) return true;
+  if (lanes.has(session)) return lanes.send(session, message.subarray(SESSION_PREFIX_BYTES));
   const memory = new ArrayBuffer(message.length);
   const copy = Buffer.from(memory);
   message.copy(copy);
@@ -102,23 +131,24 @@ function send(session: number, message: Buffer): boolean {
 
 function receive(message: ArrayBuffer | ToThread): void {
   if (!isSound()) return;
-  received++;
   if (message instanceof ArrayBuffer) {
     const buffer = Buffer.from(message);
     board.consume(messageWeight(buffer.length));
-    executor.receive(buffer.readUInt32LE(0), buffer, SESSION_PREFIX_BYTES, buffer.length);
-    if (config.spin && buffer.length <= PULSE_BYTES) setImmediate(spin);
+    take(buffer.readUInt32LE(0), buffer, SESSION_PREFIX_BYTES, buffer.length);
     return;
   }
   switch (message.kind) {
     case "open": {
-      const { session, callerId, sharesFiles, oneKind, peer } = message;
+      const { session, callerId, sharesFiles, oneKind, peer, ticket } = message;
       const store = sharesFiles ? payloadFiles : undefined;
-      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer, oneKind);
+      const taken = new Float64Array(message.taken);
+      executor.open(session, callerId, store, { send: (outgoing) => send(session, outgoing) }, peer, oneKind, taken);
+      if (ticket !== undefined) lanes.expect(ticket, session);
       break;
     }
     case "close":
       executor.close(message.session);
+      lanes.close(message.session);
       break;
     case "finish":
       executor.finish(message.session);
@@ -136,7 +166,9 @@ function receive(message: ArrayBuffer | ToThread): void {
       executor.cancelAll();
       break;
     case "flush":
-      void Promise.allSettled([written(process.stdout), written(process.stderr)]).then(() => tell({ kind: "flushed" }));
+      void Promise.allSettled([written(process.stdout), written(process.stderr), lanes.flushed()]).then(() =>
+        tell({ kind: "flushed" }),
+      );
       break;
     case "catch-up":
       tell({ kind: "caught-up" });
@@ -156,29 +188,52 @@ function receive(message: ArrayBuffer | ToThread): void {
   }
 }
 
+/** Takes a message of a caller. */
+function take(session: number, buffer: Buffer, start: number, end: number): void {
+  if (isPolling) {
+    vain = 0;
+    stopIdling(performance.now());
+  }
+  executor.receive(session, buffer, start, end);
+  if (config.spin && end - start <= PULSE_BYTES) poll();
+}
+
 /**
- * Polls for the next message for a moment. A caller that waits for each answer sends its next message within that time, and
- * waking a sleeping thread costs a good part of such a call. Where others need the core the message comes too late, and
+ * Keeps the event loop from sleeping for a moment. A caller that waits for each answer sends its next message within that time,
+ * and waking a sleeping thread costs a good part of such a call. Where others need the core the message comes too late, and
  * polling makes it worse: each time in vain doubles the number of occasions that are skipped.
  */
-function spin(): void {
+function poll(): void {
   if (passes > 0) {
     passes--;
     return;
   }
-  if (!executor.isIdle || !isSound()) return;
-  const end = performance.now() + SPIN_MS;
-  do {
-    if (board.rings === received) continue;
-    const next = receiveMessageOnPort(port);
-    if (next !== undefined) {
-      vain = 0;
-      receive(next.message as ArrayBuffer | ToThread);
-      return;
-    }
-  } while (performance.now() < end);
+  pollEnd = performance.now() + SPIN_MS;
+  turnsForTask = MOST_TASK_TURNS;
+  if (isPolling) return;
+  isPolling = true;
+  setImmediate(pollOn);
+}
+
+function pollOn(): void {
+  const { isIdle } = executor;
+  const now = performance.now();
+  if (isIdle && idleSince === 0) idleSince = now;
+  if ((isIdle || turnsForTask-- > 0) && now < pollEnd && isSound()) {
+    setImmediate(pollOn);
+    return;
+  }
+  isPolling = false;
+  stopIdling(now);
+  if (!isIdle) return;
   vain = Math.min(vain * 2 + 1, MOST_PASSES);
   passes = vain;
+}
+
+function stopIdling(now: number): void {
+  if (idleSince === 0) return;
+  executor.polled(now - idleSince);
+  idleSince = 0;
 }
 
 containStrayErrors();
@@ -187,6 +242,8 @@ configureRoot(config.root);
 payloadFiles.useDirectory(config.payloadDirectory);
 // Keeps the thread alive. Messages wait until everything that tasks rely on is loaded.
 port.ref();
+const hasLane = config.laneSocket !== undefined && (await lanes.listen(config.laneSocket));
+tell({ kind: "listening", hasLane });
 try {
   for (const specifier of config.preload) await preload(specifier);
 } catch (error) {
@@ -209,6 +266,7 @@ try {
 guard = new IntrinsicGuard();
 tell({ kind: "ready" });
 port.on("message", receive);
+lanes.start();
 
 async function hookOf<H>(shipped: ShippedValue | undefined): Promise<H | undefined> {
   return shipped === undefined ? undefined : await receiveValue<H>(shipped);

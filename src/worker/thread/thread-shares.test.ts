@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { contentOf, share } from "../../sharing/index.ts";
 import { copyPayload, encode, functionPort, ValueEncoder } from "../../values/index.ts";
 import { MalformedFrame, Payload, type PayloadStore } from "../../wire/index.ts";
@@ -146,6 +146,32 @@ describe("a value that a task needs", () => {
     notices();
     shares.obey({ kind: "share", order: "fetch", hash: third.hash });
     expect(notices()).toEqual(["failed"]);
+  });
+
+  it("is asked of others that have it when the first one does not answer", async () => {
+    vi.useFakeTimers();
+    try {
+      const [silent, polite, late] = [new FakeSession(), new FakeSession(), new FakeSession()];
+      const { announcement, payload } = sharedBytes();
+      const ready = shares.announce(silent, 1, announcement).ready();
+      const announced = shares.announce(polite, 2, announcement);
+      void announced.ready();
+      shares.obey({ kind: "share", order: "fetch", hash: announced.hash });
+      vi.advanceTimersByTime(4500);
+      expect([silent.wanted, polite.wanted]).toEqual([[[1, false]], []]);
+      vi.advanceTimersByTime(1000);
+      void shares.announce(late, 3, announcement).ready();
+      vi.advanceTimersByTime(10_000);
+      expect([silent.wanted, polite.wanted, late.wanted]).toEqual([[[1, false]], [[2, false]], [[3, false]]]);
+      shares.closed(late);
+      shares.answer(announced, { payload: Payload.inMemory(payload) });
+      expect(await ready).toBe(announced.ready());
+      shares.closed(silent);
+      vi.advanceTimersByTime(1000);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("fails at once when it is larger than all that may be kept", async () => {

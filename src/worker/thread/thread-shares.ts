@@ -13,6 +13,9 @@ const LEAST_BYTES_PER_MS = 20_000;
 /** How often a thread shows that no task holds it up while it waits for a value, in milliseconds. */
 const PULSE_MS = 250;
 
+/** How long a caller that was asked for a value may keep others waiting that have it, too, in milliseconds. */
+const ANSWER_MS = 5000;
+
 /** A session, as far as it sends shared values. */
 export interface ShareSession {
   /** Asks its caller for a value. */
@@ -52,13 +55,12 @@ export class AnnouncedShare implements AnnouncedValue {
 
 /** A value that tasks of this thread wait for. */
 interface PendingShare {
-  /** Who can send it; the first one is asked when this thread is to get it. */
-  readonly announced: AnnouncedShare[];
-  /** Who has been asked. */
-  asked: AnnouncedShare | undefined;
-  /** Shows, while somebody has been asked, that no task holds this thread up. */
-  pulse: NodeJS.Timeout | undefined;
-  readonly use: SharedArrayBuffer;
+  /** Who can send it; the first one is asked when this thread is to get it. There may be very many. */
+  readonly announced: Set<AnnouncedShare>;
+  /** Who has been asked, by their sessions; empty unless this thread is to get it. */
+  readonly asked: Map<ShareSession, AnnouncedShare>;
+  /** When somebody was asked first. */
+  askedAt: number;
   readonly promise: Promise<SharedContent>;
   readonly resolve: (content: SharedContent) => void;
   readonly reject: (error: Error) => void;
@@ -88,6 +90,9 @@ export class ThreadShares {
   /** What there is to keep of each value that is in use, kept or not. */
   readonly #memory = new WeakMap<SharedContent, KeptShare>();
   readonly #pending = new Map<string, PendingShare>();
+  /** Shows, while somebody has been asked for something, that no task holds this thread up. There may be very many values. */
+  readonly #pulse = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ThreadSharesOptions) {
     this.#options = options;
@@ -120,9 +125,9 @@ export class ThreadShares {
     if (pending === undefined) {
       pending = makePending();
       this.#pending.set(hash, pending);
-      this.#options.tell({ kind: "share", notice: "want", hash, bytes, use: pending.use });
+      this.#options.tell({ kind: "share", notice: "want", hash, bytes, use: this.#pulse });
     }
-    if (!pending.announced.includes(announced)) pending.announced.push(announced);
+    pending.announced.add(announced);
     return pending.promise;
   }
 
@@ -135,7 +140,7 @@ export class ThreadShares {
       this.#options.dropped();
     } else if (order.order === "fetch") this.#fetch(hash, pending);
     else if (pending !== undefined) {
-      const inner = pending.announced[0]?.inner ?? [];
+      const inner = firstOf(pending)?.inner ?? [];
       this.#arrived(
         hash,
         SharedContent.adopt(order.kept.payload, { hash, inner }, storedAs(order.kept.file)),
@@ -149,8 +154,8 @@ export class ThreadShares {
     if (!(announced instanceof AnnouncedShare)) throw new MalformedFrame("a shared value was sent and never announced");
     const { hash, bytes, inner } = announced;
     const pending = this.#pending.get(hash);
-    // Another thread may have been quicker.
-    if (pending?.asked !== announced) return;
+    // Another thread or another caller may have been quicker.
+    if (pending?.asked.get(announced.session) !== announced) return;
     if (answer === "missing") {
       this.#fails(hash, pending, announced, "its owner has disposed of it or lost it");
       return;
@@ -159,7 +164,7 @@ export class ThreadShares {
     if (length !== bytes) throw new MalformedFrame(`a shared value has ${length} bytes, and ${bytes} were announced`);
     let payload: KeptShare["payload"];
     // Reading it takes a while, in which no progress shows.
-    beat(pending, bytes / LEAST_BYTES_PER_MS);
+    this.#beat(bytes / LEAST_BYTES_PER_MS);
     try {
       payload = "file" in answer ? readFile(answer.store, answer.file, length) : fromMemory(answer.payload);
     } catch (error) {
@@ -175,7 +180,7 @@ export class ThreadShares {
       this.#fails(hash, pending, announced, messageOf(error));
       return;
     }
-    const kept = { payload, file, use: pending.use };
+    const kept = { payload, file, use: new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT) };
     this.#options.tell({ kind: "share", notice: "have", hash, kept });
     this.#arrived(hash, content, kept);
   }
@@ -190,29 +195,51 @@ export class ThreadShares {
 
   /** A session is over: nothing more comes from it. */
   closed(session: ShareSession): void {
-    for (const { announced } of this.#pending.values()) {
-      const theirs = announced.filter((each) => each.session === session);
-      for (const each of theirs) this.#withdraw(each, "its caller is gone");
+    for (const [hash, pending] of this.#pending) {
+      const { announced, asked } = pending;
+      const before = announced.size;
+      for (const each of announced) if (each.session === session) announced.delete(each);
+      if (announced.size < before) this.#left(hash, pending, asked.delete(session), "its caller is gone");
     }
   }
 
   #fetch(hash: string, pending: PendingShare | undefined): void {
-    const first = pending?.announced[0];
+    const first = firstOf(pending);
     if (pending === undefined || first === undefined) {
       this.#options.tell({ kind: "share", notice: "failed", hash });
       return;
     }
-    pending.asked = first;
-    beat(pending);
-    pending.pulse ??= setInterval(() => beat(pending), PULSE_MS).unref();
-    first.session.wantShared(first.number, false);
+    pending.askedAt = performance.now();
+    this.#beat();
+    this.#timer ??= setInterval(() => this.#wait(), PULSE_MS).unref();
+    ask(pending, first);
+  }
+
+  #wait(): void {
+    this.#beat();
+    const now = performance.now();
+    let isAnyAsked = false;
+    for (const { announced, asked, askedAt } of this.#pending.values()) {
+      if (asked.size === 0) continue;
+      isAnyAsked = true;
+      if (now - askedAt < ANSWER_MS) continue;
+      // A caller that is frozen, or wants to do harm, does not keep it from those who can have it from somebody else.
+      for (const each of announced) if (!asked.has(each.session)) ask({ asked }, each);
+    }
+    if (isAnyAsked) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Shows that this thread is about to get values, for `more` milliseconds ahead. */
+  #beat(more = 0): void {
+    new Float64Array(this.#pulse)[0] = Date.now() + more;
   }
 
   #arrived(hash: string, content: SharedContent, kept: KeptShare): void {
     const pending = this.#pending.get(hash);
     this.#pending.delete(hash);
     this.#keep(content, kept);
-    clearInterval(pending?.pulse);
     pending?.resolve(content);
   }
 
@@ -226,21 +253,23 @@ export class ThreadShares {
 
   #withdraw(announced: AnnouncedShare, reason: string): void {
     const pending = this.#pending.get(announced.hash);
-    if (pending?.announced.includes(announced) === true) this.#fails(announced.hash, pending, announced, reason);
+    if (pending?.announced.has(announced) === true) this.#fails(announced.hash, pending, announced, reason);
   }
 
   /** One who has announced the value does not have it. The next one is asked, if there is one. */
   #fails(hash: string, pending: PendingShare, announced: AnnouncedShare, reason: string): void {
-    pending.announced.splice(pending.announced.indexOf(announced), 1);
-    const wasAsked = pending.asked === announced;
-    if (wasAsked) pending.asked = undefined;
-    if (pending.announced.length === 0) {
+    pending.announced.delete(announced);
+    const wasAsked = pending.asked.get(announced.session) === announced && pending.asked.delete(announced.session);
+    this.#left(hash, pending, wasAsked, reason);
+  }
+
+  /** Fewer can send the value. `wasAsked`: one that was asked for it cannot. */
+  #left(hash: string, pending: PendingShare, wasAsked: boolean, reason: string): void {
+    if (pending.announced.size === 0) {
       this.#pending.delete(hash);
-      clearInterval(pending.pulse);
       pending.reject(unusable(reason));
     }
-    if (!wasAsked) return;
-    this.#fetch(hash, this.#pending.get(hash));
+    if (wasAsked && pending.asked.size === 0) this.#fetch(hash, this.#pending.get(hash));
   }
 
   #tooLarge(bytes: number): SerializationError {
@@ -260,12 +289,17 @@ function makePending(): PendingShare {
   const { promise, resolve, reject } = withResolvers();
   // Whoever waits for it gets the failure. Perhaps nobody does.
   promise.catch(() => undefined);
-  return { announced: [], asked: undefined, pulse: undefined, use: new SharedArrayBuffer(8), promise, resolve, reject };
+  const [announced, asked] = [new Set<AnnouncedShare>(), new Map<ShareSession, AnnouncedShare>()];
+  return { announced, asked, askedAt: 0, promise, resolve, reject };
 }
 
-/** Shows that a thread is about to get a value, for `more` milliseconds ahead. */
-function beat({ use }: PendingShare, more = 0): void {
-  new Float64Array(use)[0] = Date.now() + more;
+function ask({ asked }: Pick<PendingShare, "asked">, announced: AnnouncedShare): void {
+  asked.set(announced.session, announced);
+  announced.session.wantShared(announced.number, false);
+}
+
+function firstOf(pending: PendingShare | undefined): AnnouncedShare | undefined {
+  return pending?.announced.values().next().value;
 }
 
 function withResolvers(): Pick<PendingShare, "promise" | "resolve" | "reject"> {

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wool/v1/worker.proto.
  */
 export const file_wool_v1_worker: GenFile = /*@__PURE__*/
-  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSKjAwoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5EiUKBXBvb2xzGAkgAygLMhYud29vbC52MS5Qb29sUmVmZXJlbmNlEh4KBmFib3J0cxgKIAMoCzIOLndvb2wudjEuQWJvcnQSJAoGc2hhcmVkGAsgAygLMhQud29vbC52MS5TaGFyZWRWYWx1ZRIhCgdkcm9wcGVkGAwgAygLMhAud29vbC52MS5Ecm9wcGVkIpYDCghSZXNwb25zZRIhCgd3ZWxjb21lGAEgASgLMhAud29vbC52MS5XZWxjb21lEiMKCGFjY2VwdGVkGAIgAygLMhEud29vbC52MS5BY2NlcHRlZBIjCghyZWplY3RlZBgDIAMoCzIRLndvb2wudjEuUmVqZWN0ZWQSIAoHcmVzdWx0cxgEIAMoCzIPLndvb2wudjEuUmVzdWx0EiEKB3lpZWxkZWQYBSADKAsyEC53b29sLnYxLllpZWxkZWQSHwoGcmFpc2VkGAYgAygLMg8ud29vbC52MS5SYWlzZWQSHgoGY2h1bmtzGAcgAygLMg4ud29vbC52MS5DaHVuaxIpCgxkZXBlbmRlbmNpZXMYCCADKAsyEy53b29sLnYxLkRlcGVuZGVuY3kSLQoOZXhlY3V0b3JzX2xvc3QYCSADKAsyFS53b29sLnYxLkV4ZWN1dG9yTG9zdBIcCgVwYWNlcxgKIAMoCzINLndvb2wudjEuUGFjZRIfCgZ3YW50ZWQYCyADKAsyDy53b29sLnYxLldhbnRlZCKeAQoFSGVsbG8SDwoHdmVyc2lvbhgBIAEoDRIXCg9taW5pbXVtX3ZlcnNpb24YAiABKA0SEQoJY2FsbGVyX2lkGAMgASgJEgwKBGxhbmUYBCABKA0SEgoKZmlsZV9yZWFsbRgFIAEoCRIQCghvbmVfa2luZBgGIAEoCBIRCglsYW5ndWFnZXMYByADKAkSEQoJZW5jb2RpbmdzGAggAygJIqQBCgdXZWxjb21lEg8KB3ZlcnNpb24YASABKA0SEgoKd29ya2VyX3VpZBgCIAEoCRINCgVsYW5lcxgDIAEoDRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0SFAoMc2hhcmVzX2ZpbGVzGAUgASgIEhAKCG9uZV9raW5kGAYgASgIEhEKCWxhbmd1YWdlcxgHIAMoCRIRCgllbmNvZGluZ3MYCCADKAkiugEKBVJvdXRlEg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEgwKBGNvZGUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHc3RyZWFtcxgFIAEoCBIOCgZtZXRob2QYBiABKAgSEgoKc2VyaWFsaXplchgHIAEoDBINCgVmcmVzaBgIIAEoCBIQCghyZXBsYWNlcxgJIAEoDRIOCgZ0YXJnZXQYCiABKAkSEAoIZW5jb2RpbmcYCyABKAkiOAoKRGVwZW5kZW5jeRIOCgZudW1iZXIYASABKA0SDAoEaGFzaBgCIAEoCRIMCgRkYXRhGAMgASgMIi4KBldhbnRlZBIOCgZudW1iZXIYASABKA0SFAoMd2l0aG91dF9maWxlGAIgASgIIlwKC1NoYXJlZFZhbHVlEg4KBm51bWJlchgBIAEoDRINCgV2YWx1ZRgCIAEoDBIPCgdjaHVua2VkGAMgASgEEgwKBGZpbGUYBCABKAkSDwoHbWlzc2luZxgFIAEoCCIZCgdEcm9wcGVkEg4KBm51bWJlchgBIAEoDSJVCg1Qb29sUmVmZXJlbmNlEg4KBm51bWJlchgBIAEoDRITCgtkZXNjcmlwdGlvbhgCIAEoDBIQCghiYWxhbmNlchgDIAEoDBINCgVuZWVkcxgEIAMoDSLFAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDAoEcG9vbBgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSCwoDa2V5GA0gASgJSgQIDBANIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSIzCgZDYW5jZWwSCgoCaWQYASABKA0SDgoGcmVhc29uGAIgASgMEg0KBW5lZWRzGAMgAygNIlEKBUFib3J0EgoKAmlkGAEgASgNEg4KBnNpZ25hbBgCIAEoDRIOCgZyZWFzb24YAyABKAwSDQoFbmVlZHMYBCADKA0SDQoFZWFybHkYBSABKAgiMAoFQ2h1bmsSCgoCaWQYASABKA0SDAoEZGF0YRgCIAEoDBINCgV0b3RhbBgDIAEoBCIWCghBY2NlcHRlZBIKCgJpZBgBIAEoDSJYCghSZWplY3RlZBIKCgJpZBgBIAEoDRIOCgZzdGF0dXMYAiABKA0SDwoHbWVzc2FnZRgDIAEoCRITCgtjb2RlX3dhbnRlZBgGIAEoCUoECAQQBUoECAUQBiJRCgZSZXN1bHQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJImMKB1lpZWxkZWQSCgoCaWQYASABKA0SDQoFdmFsdWUYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJEg8KB2NvbnRyb2wYBiABKAgiZQoGUmFpc2VkEgoKAmlkGAEgASgNEg0KBWVycm9yGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRISCgpieV9ydW50aW1lGAYgASgIIiwKDEV4ZWN1dG9yTG9zdBIOCgZyZWFzb24YASABKAkSDAoEdGFzaxgCIAEoDSIoCgRQYWNlEg8KB3Rhc2tfdXMYASABKA0SDwoHY29zdF91cxgCIAEoDSIhCgtTdG9wUmVxdWVzdBISCgp0aW1lb3V0X21zGAEgASgSIg4KDFN0b3BSZXNwb25zZSINCgtJZGxlUmVxdWVzdCIfCgxJZGxlUmVzcG9uc2USDwoHc2Vjb25kcxgBIAEoASIRCg9EZXNjcmliZVJlcXVlc3QiJAoQRGVzY3JpYmVSZXNwb25zZRIQCghtZXRhZGF0YRgBIAEoCSpkCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABISCg5TVEVQX0tJTkRfTkVYVBABEhMKD1NURVBfS0lORF9USFJPVxACEhQKEFNURVBfS0lORF9SRVRVUk4QAzLoAQoGV29ya2VyEjMKCERpc3BhdGNoEhAud29vbC52MS5SZXF1ZXN0GhEud29vbC52MS5SZXNwb25zZSgBMAESMwoEU3RvcBIULndvb2wudjEuU3RvcFJlcXVlc3QaFS53b29sLnYxLlN0b3BSZXNwb25zZRIzCgRJZGxlEhQud29vbC52MS5JZGxlUmVxdWVzdBoVLndvb2wudjEuSWRsZVJlc3BvbnNlEj8KCERlc2NyaWJlEhgud29vbC52MS5EZXNjcmliZVJlcXVlc3QaGS53b29sLnYxLkRlc2NyaWJlUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSLIAwoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5EiUKBXBvb2xzGAkgAygLMhYud29vbC52MS5Qb29sUmVmZXJlbmNlEh4KBmFib3J0cxgKIAMoCzIOLndvb2wudjEuQWJvcnQSJAoGc2hhcmVkGAsgAygLMhQud29vbC52MS5TaGFyZWRWYWx1ZRIhCgdkcm9wcGVkGAwgAygLMhAud29vbC52MS5Ecm9wcGVkEiMKCHVud2FudGVkGA0gAygLMhEud29vbC52MS5VbndhbnRlZCKWAwoIUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLndvb2wudjEuV2VsY29tZRIjCghhY2NlcHRlZBgCIAMoCzIRLndvb2wudjEuQWNjZXB0ZWQSIwoIcmVqZWN0ZWQYAyADKAsyES53b29sLnYxLlJlamVjdGVkEiAKB3Jlc3VsdHMYBCADKAsyDy53b29sLnYxLlJlc3VsdBIhCgd5aWVsZGVkGAUgAygLMhAud29vbC52MS5ZaWVsZGVkEh8KBnJhaXNlZBgGIAMoCzIPLndvb2wudjEuUmFpc2VkEh4KBmNodW5rcxgHIAMoCzIOLndvb2wudjEuQ2h1bmsSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Ei0KDmV4ZWN1dG9yc19sb3N0GAkgAygLMhUud29vbC52MS5FeGVjdXRvckxvc3QSHAoFcGFjZXMYCiADKAsyDS53b29sLnYxLlBhY2USHwoGd2FudGVkGAsgAygLMg8ud29vbC52MS5XYW50ZWQisgEKBUhlbGxvEg8KB3ZlcnNpb24YASABKA0SFwoPbWluaW11bV92ZXJzaW9uGAIgASgNEhEKCWNhbGxlcl9pZBgDIAEoCRIMCgRsYW5lGAQgASgNEhIKCmZpbGVfcmVhbG0YBSABKAkSEAoIb25lX2tpbmQYBiABKAgSEQoJbGFuZ3VhZ2VzGAcgAygJEhEKCWVuY29kaW5ncxgIIAMoCRISCgp0YWtlc19sYW5lGAkgASgIIs4BCgdXZWxjb21lEg8KB3ZlcnNpb24YASABKA0SEgoKd29ya2VyX3VpZBgCIAEoCRINCgVsYW5lcxgDIAEoDRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0SFAoMc2hhcmVzX2ZpbGVzGAUgASgIEhAKCG9uZV9raW5kGAYgASgIEhEKCWxhbmd1YWdlcxgHIAMoCRIRCgllbmNvZGluZ3MYCCADKAkSEwoLbGFuZV9zb2NrZXQYCSABKAkSEwoLbGFuZV90aWNrZXQYCiABKAkiugEKBVJvdXRlEg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEgwKBGNvZGUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHc3RyZWFtcxgFIAEoCBIOCgZtZXRob2QYBiABKAgSEgoKc2VyaWFsaXplchgHIAEoDBINCgVmcmVzaBgIIAEoCBIQCghyZXBsYWNlcxgJIAEoDRIOCgZ0YXJnZXQYCiABKAkSEAoIZW5jb2RpbmcYCyABKAkiOAoKRGVwZW5kZW5jeRIOCgZudW1iZXIYASABKA0SDAoEaGFzaBgCIAEoCRIMCgRkYXRhGAMgASgMIi4KBldhbnRlZBIOCgZudW1iZXIYASABKA0SFAoMd2l0aG91dF9maWxlGAIgASgIIlwKC1NoYXJlZFZhbHVlEg4KBm51bWJlchgBIAEoDRINCgV2YWx1ZRgCIAEoDBIPCgdjaHVua2VkGAMgASgEEgwKBGZpbGUYBCABKAkSDwoHbWlzc2luZxgFIAEoCCIZCgdEcm9wcGVkEg4KBm51bWJlchgBIAEoDSJVCg1Qb29sUmVmZXJlbmNlEg4KBm51bWJlchgBIAEoDRITCgtkZXNjcmlwdGlvbhgCIAEoDBIQCghiYWxhbmNlchgDIAEoDBINCgVuZWVkcxgEIAMoDSLFAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDAoEcG9vbBgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSCwoDa2V5GA0gASgJSgQIDBANIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSInCghVbndhbnRlZBIKCgJpZBgBIAEoDRIPCgdtZXNzYWdlGAIgASgEIjMKBkNhbmNlbBIKCgJpZBgBIAEoDRIOCgZyZWFzb24YAiABKAwSDQoFbmVlZHMYAyADKA0iUQoFQWJvcnQSCgoCaWQYASABKA0SDgoGc2lnbmFsGAIgASgNEg4KBnJlYXNvbhgDIAEoDBINCgVuZWVkcxgEIAMoDRINCgVlYXJseRgFIAEoCCIwCgVDaHVuaxIKCgJpZBgBIAEoDRIMCgRkYXRhGAIgASgMEg0KBXRvdGFsGAMgASgEIhYKCEFjY2VwdGVkEgoKAmlkGAEgASgNIlgKCFJlamVjdGVkEgoKAmlkGAEgASgNEg4KBnN0YXR1cxgCIAEoDRIPCgdtZXNzYWdlGAMgASgJEhMKC2NvZGVfd2FudGVkGAYgASgJSgQIBBAFSgQIBRAGIlEKBlJlc3VsdBIKCgJpZBgBIAEoDRINCgV2YWx1ZRgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkiYwoHWWllbGRlZBIKCgJpZBgBIAEoDRINCgV2YWx1ZRgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkSDwoHY29udHJvbBgGIAEoCCJlCgZSYWlzZWQSCgoCaWQYASABKA0SDQoFZXJyb3IYAiABKAwSDQoFbmVlZHMYAyADKA0SDwoHY2h1bmtlZBgEIAEoBBIMCgRmaWxlGAUgASgJEhIKCmJ5X3J1bnRpbWUYBiABKAgiOwoMRXhlY3V0b3JMb3N0Eg4KBnJlYXNvbhgBIAEoCRIMCgR0YXNrGAIgASgNEg0KBXRha2VuGAMgASgEIigKBFBhY2USDwoHdGFza191cxgBIAEoDRIPCgdjb3N0X3VzGAIgASgNIiEKC1N0b3BSZXF1ZXN0EhIKCnRpbWVvdXRfbXMYASABKBIiDgoMU3RvcFJlc3BvbnNlIg0KC0lkbGVSZXF1ZXN0Ih8KDElkbGVSZXNwb25zZRIPCgdzZWNvbmRzGAEgASgBIhEKD0Rlc2NyaWJlUmVxdWVzdCIkChBEZXNjcmliZVJlc3BvbnNlEhAKCG1ldGFkYXRhGAEgASgJKmQKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9ORVhUEAESEwoPU1RFUF9LSU5EX1RIUk9XEAISFAoQU1RFUF9LSU5EX1JFVFVSThADMugBCgZXb3JrZXISMwoIRGlzcGF0Y2gSEC53b29sLnYxLlJlcXVlc3QaES53b29sLnYxLlJlc3BvbnNlKAEwARIzCgRTdG9wEhQud29vbC52MS5TdG9wUmVxdWVzdBoVLndvb2wudjEuU3RvcFJlc3BvbnNlEjMKBElkbGUSFC53b29sLnYxLklkbGVSZXF1ZXN0GhUud29vbC52MS5JZGxlUmVzcG9uc2USPwoIRGVzY3JpYmUSGC53b29sLnYxLkRlc2NyaWJlUmVxdWVzdBoZLndvb2wudjEuRGVzY3JpYmVSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * A batch from the caller. Everything in it is a repeated field, so that putting two batches together is
@@ -91,6 +91,13 @@ export type Request = Message<"wool.v1.Request"> & {
    * @generated from field: repeated wool.v1.Dropped dropped = 12;
    */
   dropped: Dropped[];
+
+  /**
+   * Only on the stream of a session that has a lane: cancellations that the task thread may be too busy to read there.
+   *
+   * @generated from field: repeated wool.v1.Unwanted unwanted = 13;
+   */
+  unwanted: Unwanted[];
 };
 
 /**
@@ -232,6 +239,13 @@ export type Hello = Message<"wool.v1.Hello"> & {
    * @generated from field: repeated string encodings = 8;
    */
   encodings: string[];
+
+  /**
+   * The caller can connect to a lane.
+   *
+   * @generated from field: bool takes_lane = 9;
+   */
+  takesLane: boolean;
 };
 
 /**
@@ -296,6 +310,21 @@ export type Welcome = Message<"wool.v1.Welcome"> & {
    * @generated from field: repeated string encodings = 8;
    */
   encodings: string[];
+
+  /**
+   * The lane of this session: the name of a unix socket in the directory of the worker's own, which the task thread reads
+   * itself. Its messages have the five bytes in front that they have in gRPC. The first one is the ticket; after it, all
+   * further requests and responses travel there. The stream stays open for `unwanted` and `executors_lost`, and its end is
+   * the end of the session. A caller that does not connect goes on with the stream. Empty: there is no lane.
+   *
+   * @generated from field: string lane_socket = 9;
+   */
+  laneSocket: string;
+
+  /**
+   * @generated from field: string lane_ticket = 10;
+   */
+  laneTicket: string;
 };
 
 /**
@@ -728,6 +757,33 @@ export const CreditSchema: GenMessage<Credit> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 12);
 
 /**
+ * A task was cancelled on the lane a while ago and has not ended. If it blocks its thread, the worker ends that.
+ *
+ * @generated from message wool.v1.Unwanted
+ */
+export type Unwanted = Message<"wool.v1.Unwanted"> & {
+  /**
+   * @generated from field: uint32 id = 1;
+   */
+  id: number;
+
+  /**
+   * Counts the messages of the session, from 1 for the hello: the one with the cancellation. When the task thread has read
+   * it, this frame means nothing: its id may be another task's.
+   *
+   * @generated from field: uint64 message = 2;
+   */
+  message: bigint;
+};
+
+/**
+ * Describes the message wool.v1.Unwanted.
+ * Use `create(UnwantedSchema)` to create a new message.
+ */
+export const UnwantedSchema: GenMessage<Unwanted> = /*@__PURE__*/
+  messageDesc(file_wool_v1_worker, 13);
+
+/**
  * @generated from message wool.v1.Cancel
  */
 export type Cancel = Message<"wool.v1.Cancel"> & {
@@ -754,7 +810,7 @@ export type Cancel = Message<"wool.v1.Cancel"> & {
  * Use `create(CancelSchema)` to create a new message.
  */
 export const CancelSchema: GenMessage<Cancel> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 13);
+  messageDesc(file_wool_v1_worker, 14);
 
 /**
  * A signal among the arguments of a task was aborted.
@@ -801,7 +857,7 @@ export type Abort = Message<"wool.v1.Abort"> & {
  * Use `create(AbortSchema)` to create a new message.
  */
 export const AbortSchema: GenMessage<Abort> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 14);
+  messageDesc(file_wool_v1_worker, 15);
 
 /**
  * A piece of a payload too large for one frame. The frame that follows the last piece says how many bytes they were.
@@ -832,7 +888,7 @@ export type Chunk = Message<"wool.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 15);
+  messageDesc(file_wool_v1_worker, 16);
 
 /**
  * The task has been started and did not end at once. A result implies it.
@@ -851,7 +907,7 @@ export type Accepted = Message<"wool.v1.Accepted"> & {
  * Use `create(AcceptedSchema)` to create a new message.
  */
 export const AcceptedSchema: GenMessage<Accepted> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 16);
+  messageDesc(file_wool_v1_worker, 17);
 
 /**
  * The task was not run and will not be.
@@ -889,7 +945,7 @@ export type Rejected = Message<"wool.v1.Rejected"> & {
  * Use `create(RejectedSchema)` to create a new message.
  */
 export const RejectedSchema: GenMessage<Rejected> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 17);
+  messageDesc(file_wool_v1_worker, 18);
 
 /**
  * The end of a task that returned, or of a generator that is done.
@@ -928,7 +984,7 @@ export type Result = Message<"wool.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 18);
+  messageDesc(file_wool_v1_worker, 19);
 
 /**
  * One step of a generator.
@@ -974,7 +1030,7 @@ export type Yielded = Message<"wool.v1.Yielded"> & {
  * Use `create(YieldedSchema)` to create a new message.
  */
 export const YieldedSchema: GenMessage<Yielded> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 19);
+  messageDesc(file_wool_v1_worker, 20);
 
 /**
  * The end of a task that threw.
@@ -1020,7 +1076,7 @@ export type Raised = Message<"wool.v1.Raised"> & {
  * Use `create(RaisedSchema)` to create a new message.
  */
 export const RaisedSchema: GenMessage<Raised> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 20);
+  messageDesc(file_wool_v1_worker, 21);
 
 /**
  * The task thread of this session is gone, and with it every task that had not ended.
@@ -1039,6 +1095,14 @@ export type ExecutorLost = Message<"wool.v1.ExecutorLost"> & {
    * @generated from field: uint32 task = 2;
    */
   task: number;
+
+  /**
+   * How many messages of the session the thread has begun to read, the hello counted and empty ones not. Tasks in later ones
+   * were not run, and the caller may send them anywhere. 0: not known.
+   *
+   * @generated from field: uint64 taken = 3;
+   */
+  taken: bigint;
 };
 
 /**
@@ -1046,7 +1110,7 @@ export type ExecutorLost = Message<"wool.v1.ExecutorLost"> & {
  * Use `create(ExecutorLostSchema)` to create a new message.
  */
 export const ExecutorLostSchema: GenMessage<ExecutorLost> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 21);
+  messageDesc(file_wool_v1_worker, 22);
 
 /**
  * How fast the task thread works off tasks, so that a caller can tell how many to have waiting there.
@@ -1075,7 +1139,7 @@ export type Pace = Message<"wool.v1.Pace"> & {
  * Use `create(PaceSchema)` to create a new message.
  */
 export const PaceSchema: GenMessage<Pace> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 22);
+  messageDesc(file_wool_v1_worker, 23);
 
 /**
  * @generated from message wool.v1.StopRequest
@@ -1094,7 +1158,7 @@ export type StopRequest = Message<"wool.v1.StopRequest"> & {
  * Use `create(StopRequestSchema)` to create a new message.
  */
 export const StopRequestSchema: GenMessage<StopRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 23);
+  messageDesc(file_wool_v1_worker, 24);
 
 /**
  * @generated from message wool.v1.StopResponse
@@ -1107,7 +1171,7 @@ export type StopResponse = Message<"wool.v1.StopResponse"> & {
  * Use `create(StopResponseSchema)` to create a new message.
  */
 export const StopResponseSchema: GenMessage<StopResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 24);
+  messageDesc(file_wool_v1_worker, 25);
 
 /**
  * @generated from message wool.v1.IdleRequest
@@ -1120,7 +1184,7 @@ export type IdleRequest = Message<"wool.v1.IdleRequest"> & {
  * Use `create(IdleRequestSchema)` to create a new message.
  */
 export const IdleRequestSchema: GenMessage<IdleRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 25);
+  messageDesc(file_wool_v1_worker, 26);
 
 /**
  * @generated from message wool.v1.IdleResponse
@@ -1139,7 +1203,7 @@ export type IdleResponse = Message<"wool.v1.IdleResponse"> & {
  * Use `create(IdleResponseSchema)` to create a new message.
  */
 export const IdleResponseSchema: GenMessage<IdleResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 26);
+  messageDesc(file_wool_v1_worker, 27);
 
 /**
  * @generated from message wool.v1.DescribeRequest
@@ -1152,7 +1216,7 @@ export type DescribeRequest = Message<"wool.v1.DescribeRequest"> & {
  * Use `create(DescribeRequestSchema)` to create a new message.
  */
 export const DescribeRequestSchema: GenMessage<DescribeRequest> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 27);
+  messageDesc(file_wool_v1_worker, 28);
 
 /**
  * @generated from message wool.v1.DescribeResponse
@@ -1171,7 +1235,7 @@ export type DescribeResponse = Message<"wool.v1.DescribeResponse"> & {
  * Use `create(DescribeResponseSchema)` to create a new message.
  */
 export const DescribeResponseSchema: GenMessage<DescribeResponse> = /*@__PURE__*/
-  messageDesc(file_wool_v1_worker, 28);
+  messageDesc(file_wool_v1_worker, 29);
 
 /**
  * @generated from enum wool.v1.StepKind

@@ -19,6 +19,8 @@ interface Control {
   readonly value: unknown;
   /** Plain steps to run before this one. */
   readonly after: number;
+  /** Called when it has been taken. */
+  readonly taken: (() => void) | undefined;
 }
 
 /** Runs `step` in the task's own context. */
@@ -75,6 +77,11 @@ export class GeneratorRun {
     return this.#credit;
   }
 
+  /** Plain steps that it has run, without those that its caller has dropped. */
+  get plain(): number {
+    return this.#plain;
+  }
+
   /** Steps with a value, throws and returns that wait. */
   get queued(): number {
     return this.#controls.length;
@@ -86,9 +93,9 @@ export class GeneratorRun {
     this.#wake();
   }
 
-  /** Asks for one step with a value, an error, or a return. */
-  step(kind: StepKind, value: unknown, after: number): void {
-    this.#controls.push({ kind, value, after });
+  /** Asks for one step with a value, an error, or a return. `taken` is called when its turn has come. */
+  step(kind: StepKind, value: unknown, after: number, taken?: () => void): void {
+    this.#controls.push({ kind, value, after, taken });
     if (kind !== StepKind.next) {
       // Steps allowed beyond those asked for before a throw or return no longer count, whether they were run or not: the
       // caller drops their values, and goes on counting from the steps that it had asked for.
@@ -129,6 +136,7 @@ export class GeneratorRun {
       const control = this.#controls[0];
       if (control !== undefined && this.#plain >= control.after) {
         this.#controls.shift();
+        control.taken?.();
         ({ kind, value } = control);
       } else if (this.#credit > 0) {
         this.#credit--;

@@ -27,11 +27,12 @@ export class RemoteRoutine {
   readonly #received: ReceivedDependencies;
   readonly #needs: readonly number[];
   /** It captured shared values, which may not be here when a task starts. */
-  readonly #holdsValues: boolean;
+  readonly holdsValues: boolean;
   /** What the code needs has been asked for. */
   #isAskedFor = false;
   #loading: Promise<unknown> | undefined;
   #fn: AnyFunction | undefined;
+  #wasMade = false;
   /** The weak collections that the function captured, once it has been made. */
   weak = NO_COLLECTIONS;
   #serializer: Serializer | undefined;
@@ -53,12 +54,12 @@ export class RemoteRoutine {
     this.refusal = refusalOf(this.#target, encoding);
     this.#received = received;
     this.#needs = received.needs(frame, RouteField.needs);
-    this.#holdsValues = received.holdsValues(this.#needs);
+    this.holdsValues = received.holdsValues(this.#needs);
   }
 
   /** Set while what the code needs is being loaded, which begins when this is read. To be read right before the function is. */
   get loading(): Promise<unknown> | undefined {
-    if (this.#holdsValues) return this.#received.ready(this.#needs);
+    if (this.holdsValues) return this.#received.ready(this.#needs);
     if (!this.#isAskedFor) this.#loadNeeds();
     if (this.#target !== "" && this.#fn === undefined) this.#loading ??= this.#load();
     return this.#loading;
@@ -89,18 +90,24 @@ export class RemoteRoutine {
     return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length + this.#target.length;
   }
 
+  /** Whether nothing can be missing for it any more: its function has been made before. */
+  get wasMade(): boolean {
+    return this.#wasMade || this.#fn !== undefined;
+  }
+
   /** The function to run: one for all tasks, or a copy for each when it may change what it captured. */
   function(): AnyFunction {
     if (this.#fn !== undefined) return this.#fn;
     const fn = this.#decoder.decode(this.#code) as AnyFunction;
     this.weak = this.#decoder.weakCollections;
+    this.#wasMade = true;
     if (!this.#fresh) this.#fn = fn;
     return fn;
   }
 
   /** Lets go of the function if it holds shared values. It is made again when it is needed. */
   forgetFunction(): void {
-    if (this.#holdsValues) this.#fn = undefined;
+    if (this.holdsValues) this.#fn = undefined;
   }
 
   /** Whether the routine has a serializer of its own. */

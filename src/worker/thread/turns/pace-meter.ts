@@ -9,6 +9,15 @@ const WEIGHT = 0.5;
  */
 const SHORT_US = 1000;
 
+/**
+ * Tasks that end between two readings, unless they take longer than this many microseconds together: a reading takes 7 us,
+ * which is a tenth of a trivial call that is alone.
+ */
+const TASKS_PER_READING = 8;
+const WORTH_READING_US = 200;
+/** Readings before that counts: callers have to know soon what a task takes. */
+const FIRST_READINGS = 16;
+
 /** What a task takes, in microseconds. */
 export interface Pace {
   /** How long it keeps its thread busy, smoothed; without the time in which others had the core if it is short. */
@@ -24,19 +33,36 @@ export interface Pace {
 export class PaceMeter {
   readonly #times = new ThreadTimes();
   #last: EventLoopUtilization = performance.eventLoopUtilization();
+  /** Microseconds in which the thread did something since the last reading, and tasks that ended in it. */
   #active = 0;
+  #ended = 0;
+  #polled = 0;
   #taskUs = 0;
+  #readings = 0;
 
-  /** Takes the tasks that ended since the last reading. Returns nothing if there are none. */
+  /** The thread looked for messages for so many milliseconds, which is not what tasks take. */
+  polled(ms: number): void {
+    this.#polled += ms * 1000;
+  }
+
+  /** Takes the tasks that ended since the last time. Returns nothing if there are none, or few that are short. */
   read(ended: number): Pace | undefined {
+    this.#ended += ended;
+    if (this.#ended > 0 && this.#ended < TASKS_PER_READING && this.#readings >= FIRST_READINGS) {
+      const { active } = performance.eventLoopUtilization(this.#last);
+      if (active * 1000 + this.#active - this.#polled < WORTH_READING_US) return undefined;
+    }
     const now = performance.eventLoopUtilization();
     this.#active += (now.active - this.#last.active) * 1000;
     this.#last = now;
-    if (ended === 0) return undefined;
-    const active = this.#active;
+    if (this.#ended === 0) return undefined;
+    const [active, tasks, polled] = [this.#active, this.#ended, this.#polled];
     this.#active = 0;
-    const costUs = this.#times.cost(active) / ended;
-    const reading = costUs < SHORT_US ? costUs : active / ended;
+    this.#ended = 0;
+    this.#polled = 0;
+    this.#readings++;
+    const costUs = Math.max(0, this.#times.cost(active) - polled) / tasks;
+    const reading = costUs < SHORT_US ? costUs : Math.max(0, active - polled) / tasks;
     this.#taskUs = this.#taskUs === 0 ? reading : this.#taskUs + (reading - this.#taskUs) * WEIGHT;
     return { taskUs: Math.max(1, Math.round(this.#taskUs)), costUs: Math.max(1, Math.round(costUs)) };
   }

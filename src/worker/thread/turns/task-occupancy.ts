@@ -1,10 +1,11 @@
 import type { ThreadBoard } from "../../shared/index.ts";
 import type { RunningTask } from "../running-task.ts";
+import { LatestDeadline } from "./latest-deadline.ts";
 
 /** Shows on the board of a thread how many tasks it has, whose they are, until when they may run, and which it is in. */
 export class TaskOccupancy {
   readonly #board: ThreadBoard;
-  readonly #deadlines = new Map<RunningTask, number>();
+  readonly #deadlines = new LatestDeadline<RunningTask>();
   /** Sessions that have live tasks. */
   readonly #sessions = new Set<number>();
   #live = 0;
@@ -17,7 +18,7 @@ export class TaskOccupancy {
   /** A task has been started. `timeout`: longest execution in milliseconds, 0 for no limit. */
   started(task: RunningTask, timeout: number): void {
     if (timeout > 0) {
-      this.#deadlines.set(task, Date.now() + timeout);
+      this.#deadlines.add(task, Date.now() + timeout);
       this.#show();
     } else if (++this.#unlimited === 1) this.#show();
     this.#board.live = ++this.#live;
@@ -55,7 +56,6 @@ export class TaskOccupancy {
   }
 
   #show(): void {
-    this.#board.lastDeadline =
-      this.#unlimited > 0 ? Number.POSITIVE_INFINITY : Math.max(0, ...this.#deadlines.values());
+    this.#board.lastDeadline = this.#unlimited > 0 ? Number.POSITIVE_INFINITY : this.#deadlines.latest;
   }
 }

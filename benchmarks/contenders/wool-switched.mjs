@@ -1,0 +1,25 @@
+import { events, routine, WorkerPool } from "wool-ts";
+
+const add = routine(async (x, y) => x + y);
+
+/** Says whether this thread asks if anybody listens to tasks, and whether somebody does. */
+function listen(asks, hears) {
+  for (const set of globalThis.woolSwitches) set(asks);
+  // What a task changes in a captured variable is its own; this is the thread's.
+  globalThis.woolHeard?.[Symbol.dispose]();
+  globalThis.woolHeard = hears ? events.on("task", () => undefined) : undefined;
+}
+const listenThere = routine(listen);
+
+export async function open() {
+  const pool = await WorkerPool.start({ size: 2 });
+  return {
+    add,
+    pids: () => [process.pid, ...[...pool.workers.values()].map((worker) => worker.pid)],
+    async choose({ asks = true, callerHears = false, workersHear = false }) {
+      listen(asks, callerHears);
+      for (const { reason } of await pool.broadcast(listenThere, asks, workersHear)) if (reason) throw reason;
+    },
+    close: () => pool.stop(),
+  };
+}

@@ -1,0 +1,184 @@
+/** A caller that keeps to the protocol, and takes what it likes: its frames and its connections. */
+import { connect } from "node:http2";
+import { createConnection } from "node:net";
+import { message } from "./http2-frames.mjs";
+import { contentHash } from "./mutate.mjs";
+import { bytesField, integerField, varint } from "./protobuf.mjs";
+
+const DISPATCH = "/wool.v1.Worker/Dispatch";
+export const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+export const HEALTH = "/grpc.health.v1.Health/Check";
+export const MIB = 1024 * 1024;
+/** Bytes that are written at once. */
+const PIECE = 256 * 1024;
+
+/** Frames by their numbers. */
+const REQUEST = {
+  hello: 1,
+  task: 2,
+  step: 3,
+  cancel: 4,
+  credit: 5,
+  chunk: 6,
+  route: 7,
+  dependency: 8,
+  pool: 9,
+  abort: 10,
+  shared: 11,
+  dropped: 12,
+};
+export const text = (number, value) => bytesField(number, Buffer.from(value));
+export const frame = (kind, ...fields) => bytesField(REQUEST[kind], Buffer.concat(fields));
+export const repeated = (count, make) => Buffer.concat(Array.from({ length: count }, (_, i) => make(i)));
+
+const hello = frame("hello", integerField(1, 1), integerField(2, 1), text(3, "greedy"));
+const CODE = `
+export function bytes(n) { return "x".repeat(n) }
+export function stuck() { return new Promise(() => undefined) }
+export function* endless(n) { for (;;) yield "x".repeat(n) }
+export async function* waits() { await new Promise(() => undefined); yield 1 }
+`;
+const functions = ["bytes", "stuck", "endless", "waits"];
+const routes = Buffer.concat(
+  functions.map((name, i) =>
+    frame(
+      "route",
+      integerField(1, i + 1),
+      text(2, name),
+      integerField(5, name === "endless" || name === "waits" ? 1 : 0),
+      text(10, `node:data:text/javascript,${encodeURIComponent(CODE)}#${name}`),
+      text(11, "json"),
+    ),
+  ),
+);
+export const task = (id, name, args, ...more) =>
+  frame(
+    "task",
+    integerField(1, id),
+    integerField(2, functions.indexOf(name) + 1),
+    text(3, JSON.stringify(args)),
+    integerField(4, id + 1),
+    ...more,
+  );
+export const credit = (id, steps) => frame("credit", integerField(1, id), integerField(2, steps));
+export const chunk = (id, data, total) =>
+  frame("chunk", integerField(1, id), bytesField(2, data), integerField(3, total));
+export const abort = (id) => frame("abort", integerField(1, id), integerField(5, 1));
+export const dependency = (number, data) => {
+  const bytes = JSON.stringify(data);
+  return frame("dependency", integerField(1, number), text(2, contentHash(bytes)), text(3, bytes));
+};
+/** A shared value as it is announced: there are so many bytes of it, or it says so. */
+export const share = (number, hash, bytes) =>
+  frame(
+    "dependency",
+    integerField(1, number),
+    text(2, hash),
+    text(3, JSON.stringify({ kind: "shared", bytes, inner: [] })),
+  );
+/** Needs of a task or a step, by number. */
+export const needs = (numbers) => bytesField(9, Buffer.concat(numbers.map(varint)));
+export const pool = (number, id) =>
+  frame(
+    "pool",
+    integerField(1, number),
+    text(2, JSON.stringify({ id, version: 1, isComplete: true, members: [], removed: [] })),
+  );
+
+/** A connection with streams that send what they like and read nothing unless told to. */
+export class GreedyConnection {
+  #session;
+  isClosed = false;
+
+  constructor(path) {
+    this.#session = connect("http://localhost", { createConnection: () => createConnection(path) });
+    this.#session.on("error", () => undefined);
+    this.#session.once("close", () => (this.isClosed = true));
+  }
+
+  open(path = DISPATCH) {
+    const stream = this.#session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    return new GreedyStream(this, stream, path === DISPATCH);
+  }
+
+  destroy() {
+    this.#session.destroy();
+  }
+}
+
+class GreedyStream {
+  status;
+  #connection;
+  #stream;
+  #isOver = false;
+
+  constructor(connection, stream, isSession) {
+    this.#connection = connection;
+    this.#stream = stream;
+    const note = (fields) => (this.status ??= fields["grpc-message"] && decodeURIComponent(fields["grpc-message"]));
+    stream.on("error", () => undefined);
+    stream.on("response", note);
+    stream.on("trailers", note);
+    stream.once("close", () => (this.#isOver = true));
+    if (!isSession) return;
+    stream.write(message(hello));
+    stream.write(message(routes));
+  }
+
+  get isOver() {
+    return this.#isOver || this.#connection.isClosed;
+  }
+
+  read() {
+    this.#stream.resume();
+  }
+
+  close() {
+    this.#stream.close();
+  }
+
+  /** Writes bytes as they are. False: nothing was taken for a while, or the worker has hung up. */
+  async write(bytes, patienceMs = 2000) {
+    if (this.isOver) return false;
+    if (this.#stream.write(bytes)) return true;
+    return await new Promise((resolve) => {
+      const settle = (isDrained) => {
+        clearTimeout(timer);
+        this.#stream.off("drain", done).off("close", gone);
+        resolve(isDrained);
+      };
+      const done = () => settle(true);
+      const gone = () => settle(false);
+      const timer = setTimeout(gone, patienceMs);
+      this.#stream.once("drain", done).once("close", gone);
+    });
+  }
+
+  /** Sends messages until the worker takes no more. Returns how many it took. */
+  async pour(count, make) {
+    for (let i = 0; i < count; i++) {
+      const bytes = message(make(i));
+      for (let at = 0; at < bytes.length; at += PIECE) {
+        if (!(await this.write(bytes.subarray(at, at + PIECE)))) return i;
+      }
+    }
+    return count;
+  }
+}
+
+export function mb(bytes) {
+  return `${(bytes / 1e6).toFixed(0)} MB`;
+}
+
+export function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+export function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

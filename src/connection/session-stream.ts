@@ -1,0 +1,163 @@
+import { connect } from "node:net";
+import { dirname, join } from "node:path";
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  type GrpcChannel,
+  type GrpcStatus,
+  type GrpcStream,
+  LaneSocket,
+  LoopTimeout,
+  StatusCode,
+} from "../grpc/index.ts";
+import type { Welcome } from "../wire/index.ts";
+
+const DISPATCH = "/wool.v1.Worker/Dispatch";
+const UNIX = "unix:";
+/** How long the rest of a session is waited for when one of its two connections has ended, in milliseconds. */
+const LAST_WORDS_MS = 2000;
+/** A socket in the directory of the worker's own, and nothing else. */
+const LANE_NAME = /^[\w.-]+$/;
+
+/** What a session is told. */
+export interface SessionStreamHandlers {
+  message(buffer: Buffer, start: number, end: number): void;
+  drain(): void;
+  /** The end, once, after the last message. `isWhole`: the worker's last messages have been read, too. */
+  ended(status: GrpcStatus, isWhole: boolean): void;
+}
+
+/**
+ * The way of a session's messages: the gRPC stream, and its lane if it has one. A lane goes straight to the task thread, and
+ * the stream to the gRPC thread, which can tell what became of the other one.
+ *
+ * `relayed`: messages go through the stream. `connecting`: to the lane. `direct`: they go through the lane. `lane-only`: the stream
+ * has ended, or has said that the task thread has; the rest is in the lane. `stream-only`: the lane has ended, and the stream
+ * says why. `closed`.
+ */
+export class SessionStream {
+  readonly #address: string;
+  readonly #handlers: SessionStreamHandlers;
+  readonly #stream: GrpcStream;
+  #state: "relayed" | "connecting" | "direct" | "lane-only" | "stream-only" | "closed" = "relayed";
+  #lane: LaneSocket | undefined;
+  #patience: LoopTimeout | undefined;
+  /** In `lane-only`: called when the lane has ended, too. */
+  #afterLane: (isWhole: boolean) => void = () => undefined;
+
+  constructor(channel: GrpcChannel, address: string, handlers: SessionStreamHandlers) {
+    this.#address = address;
+    this.#handlers = handlers;
+    this.#stream = channel.openStream(DISPATCH, {
+      message: (buffer, start, end) => handlers.message(buffer, start, end),
+      drain: () => {
+        if (this.#state === "relayed") handlers.drain();
+      },
+      status: (status) => this.#streamEnded(status),
+    });
+  }
+
+  /** Whether a worker at this address can be asked for a lane. */
+  static canTakeLane(address: string): boolean {
+    return address.startsWith(UNIX) && process.platform !== "win32";
+  }
+
+  /** Whether messages go through the lane. */
+  get isDirect(): boolean {
+    return this.#state === "direct";
+  }
+
+  /** Sends a message of the session. False: hold back what can wait until `drain`. */
+  send(framed: Buffer): boolean {
+    return (this.#lane ?? this.#stream).send(framed);
+  }
+
+  /** Sends a message past the lane. */
+  sendBeside(framed: Buffer): void {
+    if (this.#state === "direct") this.#stream.send(framed);
+  }
+
+  /** Connects to the lane that the worker offers. Calls `done` when messages can be sent, through the lane or without. */
+  useLane({ laneSocket = "", laneTicket = "" }: Welcome, done: () => void): void {
+    if (laneSocket === "" || !SessionStream.canTakeLane(this.#address) || !LANE_NAME.test(laneSocket)) return done();
+    this.#state = "connecting";
+    const socket = connect(join(dirname(this.#address.slice(UNIX.length)), laneSocket));
+    // Without the socket, which somebody may have removed, messages go through the stream.
+    const relay = (): void => {
+      if (this.#state !== "connecting") return;
+      this.#state = "relayed";
+      done();
+    };
+    socket.once("error", relay);
+    socket.once("connect", () => {
+      socket.off("error", relay);
+      if (this.#state !== "connecting") {
+        socket.destroy();
+        return;
+      }
+      this.#state = "direct";
+      this.#lane = this.#openLane(socket);
+      this.#lane.sendText(laneTicket);
+      done();
+    });
+  }
+
+  /** Calls `then` when the worker's last messages have been read: it has said that its task thread is gone. */
+  finish(then: () => void): void {
+    if (this.#state === "direct") this.#readRest(then);
+    else if (this.#state !== "lane-only") then();
+  }
+
+  /** Gives the session up. */
+  cancel(): void {
+    this.#state = "closed";
+    this.#patience?.clear();
+    this.#lane?.destroy();
+    this.#stream.cancel();
+  }
+
+  #openLane(socket: ReturnType<typeof connect>): LaneSocket {
+    return new LaneSocket(
+      socket,
+      {
+        message: (buffer, start, end) => this.#handlers.message(buffer, start, end),
+        drain: () => this.#handlers.drain(),
+        closed: (fault) => this.#laneEnded(fault),
+      },
+      DEFAULT_MAX_MESSAGE_BYTES,
+    );
+  }
+
+  #streamEnded(status: GrpcStatus): void {
+    if (this.#state === "direct") this.#readRest((isWhole) => this.#end(status, isWhole));
+    else if (this.#state !== "lane-only") this.#end(status, true);
+  }
+
+  #laneEnded(fault: GrpcStatus | undefined): void {
+    this.#patience?.clear();
+    if (fault !== undefined) this.#end(fault, false);
+    else if (this.#state === "lane-only") this.#afterLane(true);
+    else if (this.#state === "direct") {
+      this.#state = "stream-only";
+      const message = `The connection to ${this.#address} was lost: its task thread closed it.`;
+      this.#wait(() => this.#end({ code: StatusCode.UNAVAILABLE, message }, false));
+    }
+  }
+
+  /** The worker closes the lane after its last message there. */
+  #readRest(then: (isWhole: boolean) => void): void {
+    this.#state = "lane-only";
+    this.#afterLane = then;
+    this.#wait(() => then(false));
+  }
+
+  #wait(over: () => void): void {
+    this.#patience?.clear();
+    this.#patience = new LoopTimeout(over, LAST_WORDS_MS);
+  }
+
+  #end(status: GrpcStatus, isWhole: boolean): void {
+    if (this.#state === "closed") return;
+    this.cancel();
+    this.#handlers.ended(status, isWhole);
+  }
+}

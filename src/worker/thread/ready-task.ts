@@ -1,0 +1,63 @@
+import type { CallCarrier } from "../../routine/index.ts";
+import type { Payload } from "../../wire/index.ts";
+import type { RunningTask } from "./running-task.ts";
+
+/** What a task came with. */
+export interface TaskLoad {
+  readonly args: Payload;
+  /** The way to the pool that it came from. */
+  readonly pool: CallCarrier | undefined;
+  /** The encoded context. */
+  readonly context: Buffer | undefined;
+  /** The dependencies that the arguments need, by number. */
+  readonly needs: readonly number[];
+  /** Longest execution in milliseconds; 0 for no limit. */
+  readonly timeout: number;
+}
+
+/** A task that is ready to be started, or nearly. */
+export class ReadyTask {
+  readonly task: RunningTask;
+  readonly pool: CallCarrier | undefined;
+  readonly needs: readonly number[];
+  readonly timeout: number;
+  #args: Payload;
+  #context: Buffer | undefined;
+  #heldBytes: number | undefined;
+
+  constructor(task: RunningTask, { args, pool, context, needs, timeout }: TaskLoad) {
+    this.task = task;
+    this.#args = args;
+    this.pool = pool;
+    this.#context = context;
+    this.needs = needs;
+    this.timeout = timeout;
+  }
+
+  get args(): Payload {
+    return this.#args;
+  }
+
+  get context(): Buffer | undefined {
+    return this.#context;
+  }
+
+  /**
+   * It cannot be run at once: what it came with counts from now on, and is kept without the message that it came in. Throws
+   * `LimitExceeded` when too much waits.
+   */
+  hold(): void {
+    if (this.#heldBytes !== undefined) return;
+    this.#args = this.#args.detached();
+    this.#context = this.#context === undefined ? undefined : Buffer.from(this.#context);
+    this.#heldBytes = this.#args.memoryBytes + (this.#context?.length ?? 0);
+    this.task.wait(this.#heldBytes);
+  }
+
+  /** It is about to be run. */
+  release(): void {
+    if (this.#heldBytes === undefined) return;
+    this.task.waited(this.#heldBytes);
+    this.#heldBytes = undefined;
+  }
+}
