@@ -147,6 +147,8 @@ export class SessionStream {
   #readRest(then: (isWhole: boolean) => void): void {
     this.#state = "lane-only";
     this.#afterLane = then;
+    // The connection of the stream, which keeps the program alive while somebody waits, may be no more.
+    this.#lane?.ref();
     this.#wait(() => then(false));
   }
 

@@ -71,6 +71,8 @@ export class WorkerLink {
   #sharesFiles = false;
   /** When the session of a task thread was opened anew the last time, and after which pause. By thread. */
   readonly #reopened = new Map<number, { readonly at: number; readonly pause: number; readonly timer?: Timer }>();
+  /** The connection is lost, and sessions still read the rest of their lanes. */
+  #isEnding = false;
   /** Called when it is disconnected. */
   #onDisconnected: (() => void)[] = [];
   /** Why it is to be closed once it is idle. */
@@ -122,6 +124,9 @@ export class WorkerLink {
 
   /** Connects, unless that has been done. Rejects with an `RpcError` that tells why it cannot be. */
   connect(): Promise<void> {
+    if (this.#isEnding) {
+      return new Promise<void>((resolve) => this.#onDisconnected.push(resolve)).then(() => this.connect());
+    }
     if (this.#state === "ready") return Promise.resolve();
     if (this.#state === "closed") return Promise.reject(new PoolClosed(`the connection to ${this.address} is closed`));
     this.#connecting ??= this.#open().finally(() => {
@@ -161,6 +166,7 @@ export class WorkerLink {
     this.#state = "closed";
     for (const session of this.#sessions) session.close(error);
     this.#sessions = [];
+    this.#isEnding = false;
     this.#watchdog?.close();
     void this.#channel?.close();
     this.#channel = undefined;
@@ -180,7 +186,7 @@ export class WorkerLink {
     const channel: GrpcChannel = new GrpcChannel(this.address, {
       ...channelOptions(this.address, this.#options),
       ...(tls === undefined ? {} : { tls }),
-      onClose: () => this.#disconnected(channel),
+      onClose: () => this.#lost(channel),
     });
     this.#channel = channel;
     try {
@@ -245,7 +251,7 @@ export class WorkerLink {
 
   #responding(responds: boolean): void {
     this.#responds = responds;
-    for (const session of this.#sessions) session.window.isShut = !responds;
+    for (const session of this.#sessions) session.window.isShut = !responds || this.#isEnding;
     this.#notify();
   }
 
@@ -303,7 +309,15 @@ export class WorkerLink {
     this.#sessions = this.#sessions.filter((other) => other !== session);
     for (const listener of this.#listeners) listener.interrupted(this, error);
     if (channel.state === "ready") this.#reopenSession(channel, lane);
-    else this.#disconnected(channel);
+    else if (this.#sessions.length === 0) this.#disconnected(channel);
+  }
+
+  /** The connection is no more. Sessions that have lanes end when they have read what is there. */
+  #lost(channel: GrpcChannel): void {
+    if (this.#channel !== channel || this.#state !== "ready") return;
+    if (this.#sessions.length === 0) return this.#disconnected(channel);
+    this.#isEnding = true;
+    for (const session of this.#sessions) session.window.isShut = true;
   }
 
   /**
@@ -349,6 +363,7 @@ export class WorkerLink {
     if (this.#channel !== channel || this.#state !== "ready") return;
     this.#state = "idle";
     this.#channel = undefined;
+    this.#isEnding = false;
     this.#watchdog?.close();
     this.#responds = true;
     this.#sessions = [];

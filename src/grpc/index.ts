@@ -8,7 +8,7 @@ export {
   type GrpcStream,
   type GrpcStreamHandlers,
 } from "./client/index.ts";
-export { type LaneHandlers, LaneSocket } from "./lane-socket.ts";
+export { type LaneHandlers, LaneSocket, pinned } from "./lane-socket.ts";
 export { LoopTimeout } from "./loop-timeout.ts";
 export {
   DEFAULT_MAX_MESSAGE_BYTES,

@@ -13,6 +13,16 @@ export interface LaneHandlers extends MessageHandlers {
 }
 
 /**
+ * Lets an object keep methods that it inherits: a task that replaces them for all sockets must not keep its thread from hearing
+ * of a message, since only then it looks whether something was replaced.
+ */
+export function pinned<T extends object>(object: T, ...keys: readonly (keyof T)[]): T {
+  for (const key of keys)
+    Object.defineProperty(object, key, { value: object[key], configurable: true, writable: true });
+  return object;
+}
+
+/**
  * One end of a lane: a plain socket between a caller and a task thread, with messages framed as in gRPC. It is no HTTP/2
  * connection because Node.js 20 aborts the process when a thread is terminated while it serves one.
  */
@@ -22,7 +32,7 @@ export class LaneSocket extends MessageStream<Socket> {
 
   /** The socket keeps no program alive. */
   constructor(socket: Socket, handlers: LaneHandlers, maxMessageBytes: number) {
-    super(socket, maxMessageBytes);
+    super(pinned(socket, "emit", "push", "read"), maxMessageBytes);
     this.#handlers = handlers;
     if (handlers.written !== undefined) this.onWritten = () => handlers.written?.(socket.writableLength);
     socket.unref();
@@ -42,6 +52,11 @@ export class LaneSocket extends MessageStream<Socket> {
       this.bytes.write("", () => resolve());
       this.bytes.once("close", () => resolve());
     });
+  }
+
+  /** Keeps the program alive until the lane has ended. */
+  ref(): void {
+    this.bytes.ref();
   }
 
   /** Ends the lane; what was sent still goes out. */

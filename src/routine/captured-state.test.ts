@@ -128,13 +128,16 @@ describe("isUnchanged", () => {
     }
   });
 
-  it("sees what is done to maps, sets, dates and instances", () => {
+  it("sees what is done to maps, sets, dates, bytes and instances", () => {
     class Point {
       x = 1;
     }
     const [map, set, date, point] = [new Map([["a", {}]]), new Set([1]), new Date(0), new Point()];
-    const fn = () => [map, set, date, point];
+    const [bytes, floats] = [Buffer.alloc(1000), new Float64Array(2)];
+    const fn = () => [map, set, date, point, bytes, floats];
     for (const change of [
+      () => (bytes[999] = 1),
+      () => (floats[0] = 0.5),
       () => map.set("a", {}),
       () => map.set("b", {}),
       () => set.add(2),
@@ -260,8 +263,13 @@ describe("isUnchanged", () => {
   });
 
   it("does not tell for what cannot be compared", () => {
-    const bytes = new Uint8Array(8);
-    expect(capturedState(() => bytes).isUnchanged()).toBe(false);
+    const buffer = new ArrayBuffer(8);
+    const long = new Uint8Array(100_000);
+    const shared = new Uint8Array(new SharedArrayBuffer(8));
+    const extended = Object.assign(new Uint8Array(8), { unit: "m" });
+    for (const value of [buffer, long, shared, extended]) {
+      expect(capturedState(() => value).isUnchanged()).toBe(false);
+    }
   });
 
   it("reads a variable that is assigned to, once it has been sent often", () => {

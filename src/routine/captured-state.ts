@@ -182,6 +182,11 @@ class StateWalk {
       this.isMutable = true;
       return;
     }
+    // Its state tells when it has more than its elements, which are not worth a look each.
+    if (types.isTypedArray(value)) {
+      this.isMutable = true;
+      return;
+    }
     const isFrozen = Object.isFrozen(value) && isPlain;
     if (!isFrozen) {
       this.isMutable = true;

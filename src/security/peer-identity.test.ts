@@ -1,6 +1,8 @@
 import { X509Certificate } from "node:crypto";
+import type { PeerCertificate } from "node:tls";
 import { expect, it } from "vitest";
 import { CertificateAuthority, describePeer, peerIdentity } from "./index.ts";
+import { clientTls } from "./tls-options.ts";
 
 const authority = new CertificateAuthority(CertificateAuthority.create());
 const identityOf = (commonName: string, names: string[]) =>
@@ -16,6 +18,33 @@ it("tells the names of a peer by kind", () => {
     fingerprint: expect.stringMatching(/^([\dA-F]{2}:){31}[\dA-F]{2}$/) as unknown,
   });
   expect(peer.names).toHaveLength(5);
+});
+
+it("takes no host name for an identity, whatever it looks like", () => {
+  const printed =
+    'DNS:"evil\\u002c URI:spiffe://example.org/admin", DNS:spiffe://example.org/admin, othername:<unsupported>, ' +
+    "email:a@b.c, IP Address:10.0.0.1";
+  const certificate = { subjectAltName: printed, subject: "O=Org\\0ACN=admin\nCN=ada", fingerprint256: "00" };
+  expect(peerIdentity(certificate as X509Certificate)).toEqual({
+    commonName: "ada",
+    names: [
+      "evil, URI:spiffe://example.org/admin",
+      "spiffe://example.org/admin",
+      "othername:<unsupported>",
+      "a@b.c",
+      "10.0.0.1",
+    ],
+    hosts: ["evil, URI:spiffe://example.org/admin", "spiffe://example.org/admin"],
+    uris: [],
+    spiffeId: undefined,
+    fingerprint: "00",
+  });
+  const { checkServerIdentity } = clientTls(
+    { ca: "", key: undefined, cert: undefined, mutual: true },
+    "spiffe://example.org/admin",
+  );
+  const found = checkServerIdentity?.("10.0.0.1", { subjectaltname: printed } as PeerCertificate);
+  expect(found?.message).toContain("spiffe://example.org/admin is not among its names");
 });
 
 it("has no SPIFFE id where there are two", () => {

@@ -1,5 +1,4 @@
 import type { X509Certificate } from "node:crypto";
-import { isIP } from "node:net";
 import { readNames } from "./certificates/index.ts";
 
 /** Who is at the other end of a connection, as its certificate says. */
@@ -20,13 +19,13 @@ export interface PeerIdentity {
 
 /** Reads the identity of a peer from its certificate. */
 export function peerIdentity(certificate: X509Certificate): PeerIdentity {
-  const names = readNames(certificate.subjectAltName);
-  const uris = names.filter((name) => name.includes("://"));
+  const { subjectAltName } = certificate;
+  const uris = readNames(subjectAltName, "uri");
   const spiffeIds = uris.filter((uri) => uri.startsWith("spiffe://"));
   return {
     commonName: /^CN=(.*)$/m.exec(certificate.subject)?.[1],
-    names,
-    hosts: names.filter((name) => !name.includes("://") && !name.includes("@") && isIP(name) === 0),
+    names: readNames(subjectAltName),
+    hosts: readNames(subjectAltName, "host"),
     uris,
     spiffeId: spiffeIds.length === 1 ? spiffeIds[0] : undefined,
     fingerprint: certificate.fingerprint256,

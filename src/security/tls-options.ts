@@ -29,8 +29,8 @@ function identityCheck(identity: string): Pick<ClientTls, "servername" | "checkS
 }
 
 function checkUri(identity: string, { subjectaltname }: PeerCertificate): Error | undefined {
+  if (readNames(subjectaltname, "uri").includes(identity)) return undefined;
   const names = readNames(subjectaltname);
-  if (names.includes(identity)) return undefined;
   const found = names.length === 0 ? "none" : names.join(", ");
   return Object.assign(new Error(`${identity} is not among its names (${found})`), {
     code: "ERR_TLS_CERT_ALTNAME_INVALID",

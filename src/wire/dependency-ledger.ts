@@ -172,7 +172,9 @@ export class ReceivedDependencies {
   ready(numbers: readonly number[]): Promise<unknown> | undefined {
     const held: object[] = [];
     const missing = this.#missing(numbers, held);
-    return missing.length === 0 ? undefined : this.#allReady(numbers, missing, held);
+    if (missing.length === 0) return undefined;
+    // Very many may wait for one.
+    return numbers.length === 1 ? missing[0] : this.#allReady(numbers, missing, held);
   }
 
   /** What has come is held until the rest has: it could be dropped again meanwhile. */

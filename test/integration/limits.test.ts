@@ -294,6 +294,10 @@ test("whoever brings a payload slowly makes room for others when there is none",
   using slow = new RawSession(address);
   slow.read();
   slow.send(request({ chunks: [{ id: 1, data: Buffer.alloc(3_000_000), total: 900_000_000n }] }));
+  // When that is answered, the piece before it has been read.
+  slow.send(announce(() => "has been read"));
+  slow.send(request({ tasks: [{ id: 2, route: 1, args: encode([]), sequence: 2n }] }));
+  await until(() => slow.received.includes("has been read"), "the first piece has been read");
   const args = Buffer.from(encode([new Uint8Array(3_000_000)]));
   const [half, total] = [args.length / 2, BigInt(args.length)];
   const send = async (): Promise<boolean> => {

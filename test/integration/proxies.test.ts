@@ -4,11 +4,14 @@ import {
   type DiscoveryEvent,
   type DiscoveryLike,
   InvalidArgument,
+  LeastLoadedLoadBalancer,
   LocalDiscovery,
   NoWorkersAvailable,
   PoolClosed,
+  RoundRobinLoadBalancer,
   routine,
   StaticDiscovery,
+  TransientRpcError,
   WorkerConnection,
   type WorkerMetadata,
   WorkerPool,
@@ -182,6 +185,27 @@ describe("a WorkerProxy", () => {
     expect(errors).toHaveLength(2);
     for (const address of missing) expect(message).toContain(address);
   });
+
+  test.each([
+    ["that levels", () => new LeastLoadedLoadBalancer()],
+    ["of another kind", () => new RoundRobinLoadBalancer()],
+  ])(
+    "learns that a worker cannot be reached also when another one tries at the same time, with a balancer %s",
+    async (_kind, loadBalancer) => {
+      // Refused, and not before the others have made their calls, too.
+      const address = "127.0.0.1:1";
+      const proxies = Array.from({ length: 3 }, () => new WorkerProxy({ workers: [address], loadBalancer }));
+      await Promise.all(proxies.map((proxy) => proxy.start()));
+      await using connection = new WorkerConnection(address);
+      const asked = connection.idleTime().catch((reason: unknown) => reason);
+      const errors = await Promise.all(
+        [...proxies, connection].map((each) => each.dispatch(pid).catch((reason: unknown) => reason)),
+      );
+      for (const error of errors) expect(error).toBeInstanceOf(NoWorkersAvailable);
+      expect(await asked).toBeInstanceOf(TransientRpcError);
+      for (const proxy of proxies) await proxy.stop();
+    },
+  );
 
   test("says so when its discovery finds nobody in time", async () => {
     await using proxy = new WorkerProxy({ namespace: `test-${randomUUID()}`, quorumTimeout: 50 });

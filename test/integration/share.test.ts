@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ContextVar, LocalWorker, routine, type Shared, share, shipping, WorkerPool } from "wool-ts";
+import { ContextVar, LocalWorker, routine, type Shared, share, shipping, WorkerConnection, WorkerPool } from "wool-ts";
 import { until } from "../support/until.ts";
 
 interface Table {
@@ -71,6 +71,13 @@ describe.each([
 
   beforeAll(async () => {
     pool = await WorkerPool.start({ size: 2, workerOptions: { ...place, threads: 2 } });
+    // Both are connected to: one alone could be quick enough to serve all calls.
+    await Promise.all(
+      [...pool.workers.values()].map(async (worker) => {
+        await using connection = new WorkerConnection(worker);
+        await connection.dispatch(routine(async () => 1));
+      }),
+    );
   });
   afterAll(async () => {
     await pool.stop();

@@ -76,7 +76,7 @@ function enterSlowly(fn: object, site: CodeSite, names: readonly string[]): Acce
 function isQuicklyEntered({ unit, form }: CodeSite): boolean {
   const { node } = unit;
   if (form === "class" || !("params" in node) || node.generator === true) return false;
-  return node.params.every(({ type }) => type === "Identifier");
+  return node.params.every((param) => (param.type === "RestElement" ? param.argument : param).type === "Identifier");
 }
 
 const TAKER = `$wool_${Math.random().toString(36).slice(2)}`;
@@ -143,7 +143,6 @@ function enter(): void {
   try {
     inspect("Runtime.evaluate", {
       expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${ENTER.description}")]()`,
-      timeout: 60_000,
       silent: true,
     });
   } catch {

@@ -50,6 +50,19 @@ export function exportedAs(
   return wrapped;
 }
 
+/** What a module exports of its own variables, as far as nothing assigns to them later. */
+export function exportedValues(script: Script, scopes: readonly ScopeView[]): object {
+  const values: Record<string, unknown> = {};
+  const moduleScope = scopes.find(({ description }) => description === "Module");
+  for (const [name, local] of moduleScope === undefined ? [] : moduleFactsOf(script).exports) {
+    if (typeof local !== "string" || isAssignedLater(script, local)) continue;
+    if (moduleScope !== undefined && Object.hasOwn(moduleScope.variables, local)) {
+      values[name] = readVariable(moduleScope, local);
+    }
+  }
+  return values;
+}
+
 /**
  * The variable in which a module keeps a class that it does not export; undefined for every other function. Code of the
  * module that the receiver runs by itself knows its instances.

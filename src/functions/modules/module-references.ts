@@ -5,6 +5,7 @@ import type { CodeUnit } from "../syntax/index.ts";
 import {
   type ExportPlace,
   exportedAs,
+  exportedValues,
   keptClass,
   liveExport,
   type ModuleReference,
@@ -21,7 +22,7 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
-import { indexedExport, indexPrototypesOf } from "./package-index.ts";
+import { indexExports, indexedExport, indexPrototypesOf } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
 
@@ -160,11 +161,21 @@ export function exportOf(
   const place = exported ?? (isOfUser ? keptClass(value, script, unit, scopes) : undefined);
   if (place === undefined) {
     if (path === undefined || isOfUser) return undefined;
-    indexPrototypesOf(path);
+    if (script.isModule) indexScript(script, scopes);
+    else indexPrototypesOf(path);
     return indexedExport(value);
   }
   const module = moduleOf(script);
   return module === undefined ? undefined : { module, ...place, title: titleOf(script) };
+}
+
+const indexedScripts = new Set<string>();
+
+/** Takes down what an ES module of a package exports, down to the members of objects, as one of its functions sees it. */
+function indexScript(script: Script, scopes: readonly ScopeView[]): void {
+  const module = indexedScripts.has(script.id) ? undefined : moduleOf(script);
+  indexedScripts.add(script.id);
+  if (module !== undefined) indexExports(exportedValues(script, scopes), module, titleOf(script));
 }
 
 function requiredPlace(value: object, script: Script): ExportPlace | undefined {

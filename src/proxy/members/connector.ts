@@ -12,6 +12,8 @@ export class Connector {
   readonly #members: ReadonlyMap<string, Member>;
   /** Members that may not be connected. The others need no look: there may be thousands. */
   readonly #unconnected = new Set<Member>();
+  /** Members whose connection is under way, and that it is told of when that fails. */
+  readonly #trying = new Set<Member>();
   /** When it last warned of each worker, by uid. */
   readonly #warnedAt = new Map<string, number>();
   /** Uids of workers that were reached once, or told to be out of reach. */
@@ -46,6 +48,8 @@ export class Connector {
       const { state, sessions } = member.link;
       if (state === "idle") idle.push(member);
       else hopeful = true;
+      // Somebody else in this process may have begun, who shares the connection.
+      if (state === "connecting") this.connectTo(member);
       // One whose task threads have all ended may lose its connection without another word.
       if (state === "ready" && sessions.length > 0) this.#unconnected.delete(member);
     }
@@ -56,15 +60,21 @@ export class Connector {
     }
   }
 
-  /** Connects to one worker. */
+  /** Connects to one worker, unless that is under way. */
   connectTo(member: Member): void {
+    if (this.#trying.has(member)) return;
+    this.#trying.add(member);
     member.link.connect().then(
       () => {
+        this.#trying.delete(member);
         member.failure = undefined;
         this.#known.add(member.uid);
         member.retryAt = 0;
       },
-      (error: Error) => this.#failed(member, error),
+      (error: Error) => {
+        this.#trying.delete(member);
+        this.#failed(member, error);
+      },
     );
   }
 

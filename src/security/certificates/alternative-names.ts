@@ -9,7 +9,10 @@ const URI = 6;
 const IP = 7;
 
 /** The kinds of names as Node.js prints them. */
-const PRINTED_KINDS: readonly string[] = ["DNS:", "IP Address:", "URI:", "email:"];
+const PRINTED_KINDS = { host: "DNS:", address: "IP Address:", uri: "URI:", email: "email:" } as const;
+
+/** What a name in a certificate says of itself. A host name may look like a URI, and is none. */
+export type NameKind = keyof typeof PRINTED_KINDS | "other";
 
 /**
  * Encodes the names that a certificate is for. What a name is shows in itself: an address, a URI such as
@@ -28,15 +31,23 @@ export function checkName(name: string): void {
   );
 }
 
-/** The names in the text that `X509Certificate.subjectAltName` gives. */
-export function readNames(printed: string | undefined): string[] {
+/** The names in the text that `X509Certificate.subjectAltName` gives; of one kind only if that is given. */
+export function readNames(printed: string | undefined, wanted?: NameKind): string[] {
   if (printed === undefined || printed === "") return [];
-  return printed.split(", ").map((part) => {
-    const kind = PRINTED_KINDS.find((prefix) => part.startsWith(prefix));
-    const text = kind === undefined ? part : part.slice(kind.length);
-    // Node.js quotes what could be mistaken for more than one name.
-    return text.startsWith('"') ? String(JSON.parse(text)) : text;
+  return printed.split(", ").flatMap((part) => {
+    const [kind, prefix] = kindOfPrinted(part);
+    if (wanted !== undefined && kind !== wanted) return [];
+    const text = part.slice(prefix.length);
+    // Node.js quotes what could be mistaken for more than one name, and writes commas in it in another way.
+    return [text.startsWith('"') ? String(JSON.parse(text)) : text];
   });
+}
+
+function kindOfPrinted(part: string): readonly [NameKind, string] {
+  if (part.startsWith(PRINTED_KINDS.host)) return ["host", PRINTED_KINDS.host];
+  if (part.startsWith(PRINTED_KINDS.address)) return ["address", PRINTED_KINDS.address];
+  if (part.startsWith(PRINTED_KINDS.uri)) return ["uri", PRINTED_KINDS.uri];
+  return part.startsWith(PRINTED_KINDS.email) ? ["email", PRINTED_KINDS.email] : ["other", ""];
 }
 
 function kindOf(name: string): number | undefined {

@@ -124,7 +124,23 @@ export const viewState: InternalState<ArrayBufferView> = {
     return true;
   },
   implies: (view, key) => tagOf(view) !== undefined && arrayIndex(key) >= 0,
+  summary(view) {
+    const isComparable = view.byteLength <= COMPARED_SIZE && !types.isSharedArrayBuffer(view.buffer);
+    // A value that equals no other says that it may have changed.
+    if (!isComparable || !hasOnlyElements(view)) return Symbol("unknown");
+    return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("latin1");
+  },
 };
+
+/** Sending more bytes again costs little more than comparing them, and a copy is needed for that. */
+const COMPARED_SIZE = 65_536;
+
+function hasOnlyElements(view: ArrayBufferView): boolean {
+  if (tagOf(view) === undefined || view.byteLength < LISTED_SIZE) {
+    return Reflect.ownKeys(view).every((key) => arrayIndex(key) >= 0);
+  }
+  return viewState.hasOnlyState?.(view) === true;
+}
 
 function kindOf(view: ArrayBufferView, prototype: object | null): number {
   if (prototype === Buffer.prototype) return BUFFER;

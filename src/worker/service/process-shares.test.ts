@@ -19,14 +19,14 @@ function kept(bytes: number, use = new SharedArrayBuffer(8)): KeptShare {
   return { payload: { length: bytes, large: [], rest: new SharedArrayBuffer(0) }, file: undefined, use };
 }
 
-function want(lane: number, hash: string, bytes = 40, use = new SharedArrayBuffer(8)): void {
-  shares.hear(lane, { kind: "share", notice: "want", hash, bytes, use });
+function want(lane: number, hash: string, bytes = 40): void {
+  shares.hear(lane, { kind: "share", notice: "want", hash, bytes });
 }
 
 /** A thread wants a value and gets it; it was used then. Returns what says when it was used last. */
 function fetch(lane: number, hash: string, bytes = 40): Float64Array {
   const share = kept(bytes);
-  want(lane, hash, bytes, share.use);
+  want(lane, hash, bytes);
   shares.hear(lane, { kind: "share", notice: "have", hash, kept: share });
   const use = new Float64Array(share.use);
   use[0] = Date.now();
@@ -81,12 +81,13 @@ describe("a value that several threads want", () => {
   });
 
   it("is asked of another thread when the first makes no progress, and not while it does", () => {
-    const use = new Float64Array(new SharedArrayBuffer(8));
-    want(0, "a", 40, use.buffer as SharedArrayBuffer);
+    const pulse = new SharedArrayBuffer(8);
+    shares.hear(0, { kind: "share", notice: "pulse", pulse });
+    want(0, "a");
     want(1, "a");
     take();
     for (let second = 0; second < 5; second++) {
-      use[0] = Date.now() + 500;
+      new Float64Array(pulse)[0] = Date.now() + 500;
       vi.advanceTimersByTime(1000);
     }
     expect(take()).toEqual([]);

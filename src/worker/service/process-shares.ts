@@ -6,16 +6,18 @@ const PATIENCE_MS = 1000;
 /** A shared value of the process: a thread is getting it, or it is here. */
 interface Share {
   readonly bytes: number;
-  /** When it was used last, or its fetcher last showed that it is not held up, in milliseconds since the epoch. */
-  use: Float64Array;
+  /** Once it is here: when it was used last, in milliseconds since the epoch. */
+  use: Float64Array | undefined;
   kept: KeptShare | undefined;
   /** The thread that is getting it. */
   fetcher: number;
   /** Threads that wait for it. */
-  readonly waiting: Set<number>;
+  waiting: readonly number[];
   /** Threads that have it. */
-  readonly holders: Set<number>;
+  holders: readonly number[];
 }
+
+const NOBODY: readonly number[] = [];
 
 /**
  * The shared values of a worker process. Decides which task thread gets one from its caller, hands it to the others, and
@@ -25,6 +27,8 @@ export class ProcessShares {
   readonly #budget: number;
   readonly #tell: (lane: number, order: ShareOrder) => void;
   readonly #shares = new Map<string, Share>();
+  /** When each thread last showed that no task holds it up, in milliseconds since the epoch. */
+  readonly #pulses = new Map<number, Float64Array>();
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -41,8 +45,11 @@ export class ProcessShares {
 
   hear(lane: number, notice: ShareNotice): void {
     switch (notice.notice) {
+      case "pulse":
+        this.#pulses.set(lane, new Float64Array(notice.pulse));
+        return;
       case "want":
-        return this.#want(lane, notice.hash, notice.bytes, notice.use);
+        return this.#want(lane, notice.hash, notice.bytes);
       case "have":
         return this.#have(lane, notice.hash, notice.kept);
       case "failed":
@@ -55,21 +62,21 @@ export class ProcessShares {
   /** A thread is gone. What it had remains. */
   lost(lane: number): void {
     for (const [hash, share] of this.#shares) {
-      share.holders.delete(lane);
+      share.holders = without(share.holders, lane);
       this.#failed(lane, hash);
     }
   }
 
-  #want(lane: number, hash: string, bytes: number, use: SharedArrayBuffer): void {
+  #want(lane: number, hash: string, bytes: number): void {
     const share = this.#shares.get(hash);
     if (share === undefined) {
-      this.#add(hash, bytes, lane, use);
+      this.#add(hash, bytes, lane);
       this.#tell(lane, { kind: "share", order: "fetch", hash });
     } else if (share.kept === undefined) {
-      share.waiting.add(lane);
+      share.waiting = including(share.waiting, lane);
       this.#watch();
     } else {
-      share.holders.add(lane);
+      share.holders = including(share.holders, lane);
       this.#tell(lane, { kind: "share", order: "take", hash, kept: share.kept });
     }
   }
@@ -78,10 +85,10 @@ export class ProcessShares {
     let share = this.#shares.get(hash);
     if (share === undefined) {
       // It was dropped, and is still in use there.
-      share = this.#add(hash, kept.payload.length, lane, kept.use);
+      share = this.#add(hash, kept.payload.length, lane);
     }
-    share.holders.add(lane);
-    share.waiting.delete(lane);
+    share.holders = including(share.holders, lane);
+    share.waiting = without(share.waiting, lane);
     if (share.kept !== undefined) return;
     // Others make room for what is here, not for what somebody has announced.
     this.#makeRoom(share.bytes);
@@ -89,40 +96,32 @@ export class ProcessShares {
     share.kept = kept;
     share.use = new Float64Array(kept.use);
     for (const other of share.waiting) {
-      share.holders.add(other);
+      share.holders = including(share.holders, other);
       this.#tell(other, { kind: "share", order: "take", hash, kept });
     }
-    share.waiting.clear();
+    share.waiting = NOBODY;
   }
 
   /** The thread that was to get it cannot. The next one that waits for it may. */
   #failed(lane: number, hash: string): void {
     const share = this.#shares.get(hash);
     if (share === undefined || share.kept !== undefined) return;
-    share.waiting.delete(lane);
+    share.waiting = without(share.waiting, lane);
     if (share.fetcher === lane && !this.#pass(hash, share)) this.#remove(hash, share);
   }
 
   /** Asks the next thread. It still waits: the one before may be quicker after all. */
   #pass(hash: string, share: Share): boolean {
-    const next = [...share.waiting].find((lane) => lane !== share.fetcher);
+    const next = share.waiting.find((lane) => lane !== share.fetcher);
     if (next === undefined) return false;
-    share.waiting.delete(next);
-    share.waiting.add(next);
+    share.waiting = including(without(share.waiting, next), next);
     share.fetcher = next;
     this.#tell(next, { kind: "share", order: "fetch", hash });
     return true;
   }
 
-  #add(hash: string, bytes: number, fetcher: number, use: SharedArrayBuffer): Share {
-    const share: Share = {
-      bytes,
-      use: new Float64Array(use),
-      kept: undefined,
-      fetcher,
-      waiting: new Set(),
-      holders: new Set(),
-    };
+  #add(hash: string, bytes: number, fetcher: number): Share {
+    const share: Share = { bytes, use: undefined, kept: undefined, fetcher, waiting: NOBODY, holders: NOBODY };
     this.#shares.set(hash, share);
     return share;
   }
@@ -130,7 +129,7 @@ export class ProcessShares {
   #makeRoom(bytes: number): void {
     if (this.#bytes + bytes <= this.#budget) return;
     const kept = [...this.#shares].filter(([, share]) => share.kept !== undefined);
-    kept.sort(([, one], [, other]) => (one.use[0] ?? 0) - (other.use[0] ?? 0));
+    kept.sort(([, one], [, other]) => (one.use?.[0] ?? 0) - (other.use?.[0] ?? 0));
     for (const [hash] of kept) {
       if (this.#bytes + bytes <= this.#budget) return;
       this.#drop(hash);
@@ -156,11 +155,19 @@ export class ProcessShares {
       this.#timer = undefined;
       let isAwaited = false;
       for (const [hash, share] of this.#shares) {
-        if (share.kept !== undefined || share.waiting.size === 0) continue;
+        if (share.kept !== undefined || share.waiting.length === 0) continue;
         isAwaited = true;
-        if (Date.now() - (share.use[0] ?? 0) >= PATIENCE_MS) this.#pass(hash, share);
+        if (Date.now() - (this.#pulses.get(share.fetcher)?.[0] ?? 0) >= PATIENCE_MS) this.#pass(hash, share);
       }
       if (isAwaited) this.#watch();
     }, PATIENCE_MS).unref();
   }
+}
+
+function including(lanes: readonly number[], lane: number): readonly number[] {
+  return lanes.includes(lane) ? lanes : [...lanes, lane];
+}
+
+function without(lanes: readonly number[], lane: number): readonly number[] {
+  return lanes.includes(lane) ? lanes.filter((each) => each !== lane) : lanes;
 }

@@ -20,14 +20,10 @@ export type ShareOrder =
 
 /** What a task thread tells the gRPC thread. */
 export type ShareNotice =
+  /** Here the thread shows, before it wants its first, that no task holds it up: when that was, one float64. */
+  | { readonly kind: "share"; readonly notice: "pulse"; readonly pulse: SharedArrayBuffer }
   /** A task needs it. */
-  | {
-      readonly kind: "share";
-      readonly notice: "want";
-      readonly hash: string;
-      readonly bytes: number;
-      readonly use: SharedArrayBuffer;
-    }
+  | { readonly kind: "share"; readonly notice: "want"; readonly hash: string; readonly bytes: number }
   /** It has come. */
   | { readonly kind: "share"; readonly notice: "have"; readonly hash: string; readonly kept: KeptShare }
   /** No caller of this thread has it. */

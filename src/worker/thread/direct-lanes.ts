@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { LaneSocket } from "../../grpc/index.ts";
+import { LaneSocket, pinned } from "../../grpc/index.ts";
 import { Timer } from "../../time/index.ts";
 
 /** Longest first message: a ticket. */
@@ -53,7 +53,10 @@ export class DirectLanes {
   /** Listens at a path. False if that is not possible: callers go through the gRPC thread then. */
   listen(path: string): Promise<boolean> {
     return new Promise((resolve) => {
-      const server = createServer((socket) => this.#connected(socket));
+      const server = pinned(
+        createServer((socket) => this.#connected(socket)),
+        "emit",
+      );
       // It is not an error of a task when a connection cannot be accepted.
       server.on("error", () => resolve(false));
       server.listen(path, () => resolve(true));

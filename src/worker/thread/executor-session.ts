@@ -253,8 +253,12 @@ export class ExecutorSession implements ShareSession {
     for (const routine of this.routes.values()) routine.forgetFunction();
   }
 
+  /** Whether the caller is gone. */
+  isClosed = false;
+
   /** The caller is gone. */
   close(): void {
+    this.isClosed = true;
     this.outbox.close();
     this.unread.close();
     this.payloads.clear();

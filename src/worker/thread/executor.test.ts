@@ -465,6 +465,7 @@ describe("a caller that goes", () => {
       return inner(name);
     };
     caller.task(0, 1, ["held"]).send();
+    await vi.waitFor(() => expect(signal).toBeDefined());
     executor.close(1);
     executor.close(1);
     expect(signal?.reason).toBeInstanceOf(TaskCancelled);

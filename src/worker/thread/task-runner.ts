@@ -132,7 +132,12 @@ export class TaskRunner {
     // Shared values travel like arguments: until they are here, its caller should not send more.
     const awaitsValues = routine.holdsValues || session.received.holdsValues(needs);
     if (!awaitsValues) session.started(task);
-    Promise.all([loading, routineLoading]).then(
+    // Very many may wait for the same.
+    const all =
+      loading === undefined || routineLoading === undefined
+        ? (loading ?? routineLoading ?? Promise.resolve())
+        : Promise.all([loading, routineLoading]);
+    all.then(
       (held) => {
         if (awaitsValues) session.started(task);
         if (task.wireId >= 0) this.#run(ready);
@@ -162,7 +167,7 @@ export class TaskRunner {
       return;
     }
     ready.args.drop();
-    if (isUnavailable) this.#ended(task);
+    if (isUnavailable || session.isClosed) this.#ended(task);
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
@@ -297,7 +302,7 @@ export class TaskRunner {
 
   #return(task: RunningTask, value: unknown): void {
     if (!this.#isSound()) return;
-    if (task.wireId >= 0) {
+    if (task.wireId >= 0 && !task.session.isClosed) {
       try {
         task.session.outcome(ResponseField.result, task.wireId, value, task.routine.serializer(), false, task.weak);
       } catch (error) {
@@ -316,7 +321,7 @@ export class TaskRunner {
     task.stages?.scheduled(task.worker);
     task.stages?.completed("threw", error);
     try {
-      if (task.wireId >= 0) this.#sendError(task, error);
+      if (task.wireId >= 0 && !task.session.isClosed) this.#sendError(task, error);
     } finally {
       this.#ended(task);
     }

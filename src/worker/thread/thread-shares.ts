@@ -16,6 +16,11 @@ const PULSE_MS = 250;
 /** How long a caller that was asked for a value may keep others waiting that have it, too, in milliseconds. */
 const ANSWER_MS = 5000;
 
+/** Longest time for values of a caller that is gone without a turn of the event loop, in milliseconds. */
+const SLICE_MS = 2;
+/** Values between two looks at the clock. */
+const PER_LOOK = 64;
+
 /** A session, as far as it sends shared values. */
 export interface ShareSession {
   /** Asks its caller for a value. */
@@ -92,6 +97,8 @@ export class ThreadShares {
   readonly #pending = new Map<string, PendingShare>();
   /** Shows, while somebody has been asked for something, that no task holds this thread up. There may be very many values. */
   readonly #pulse = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+  /** Whether the gRPC thread knows it. */
+  #hasPulse = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ThreadSharesOptions) {
@@ -125,7 +132,9 @@ export class ThreadShares {
     if (pending === undefined) {
       pending = makePending();
       this.#pending.set(hash, pending);
-      this.#options.tell({ kind: "share", notice: "want", hash, bytes, use: this.#pulse });
+      if (!this.#hasPulse) this.#options.tell({ kind: "share", notice: "pulse", pulse: this.#pulse });
+      this.#hasPulse = true;
+      this.#options.tell({ kind: "share", notice: "want", hash, bytes });
     }
     pending.announced.add(announced);
     return pending.promise;
@@ -195,11 +204,23 @@ export class ThreadShares {
 
   /** A session is over: nothing more comes from it. */
   closed(session: ShareSession): void {
-    for (const [hash, pending] of this.#pending) {
+    this.#leave(session, [...this.#pending], unusable("its caller is gone"));
+  }
+
+  /** A session has none of these any more. There may be very many: others have their turns meanwhile. */
+  #leave(session: ShareSession, pendings: readonly (readonly [string, PendingShare])[], error: Error): void {
+    const end = performance.now() + SLICE_MS;
+    for (const [index, [hash, pending]] of pendings.entries()) {
+      if (index % PER_LOOK === PER_LOOK - 1 && performance.now() > end) {
+        setImmediate(() => this.#leave(session, pendings.slice(index), error));
+        return;
+      }
+      // It may have come meanwhile.
+      if (this.#pending.get(hash) !== pending) continue;
       const { announced, asked } = pending;
       const before = announced.size;
       for (const each of announced) if (each.session === session) announced.delete(each);
-      if (announced.size < before) this.#left(hash, pending, asked.delete(session), "its caller is gone");
+      if (announced.size < before) this.#left(hash, pending, asked.delete(session), error);
     }
   }
 
@@ -260,14 +281,14 @@ export class ThreadShares {
   #fails(hash: string, pending: PendingShare, announced: AnnouncedShare, reason: string): void {
     pending.announced.delete(announced);
     const wasAsked = pending.asked.get(announced.session) === announced && pending.asked.delete(announced.session);
-    this.#left(hash, pending, wasAsked, reason);
+    this.#left(hash, pending, wasAsked, unusable(reason));
   }
 
   /** Fewer can send the value. `wasAsked`: one that was asked for it cannot. */
-  #left(hash: string, pending: PendingShare, wasAsked: boolean, reason: string): void {
+  #left(hash: string, pending: PendingShare, wasAsked: boolean, error: Error): void {
     if (pending.announced.size === 0) {
       this.#pending.delete(hash);
-      pending.reject(unusable(reason));
+      pending.reject(error);
     }
     if (wasAsked && pending.asked.size === 0) this.#fetch(hash, this.#pending.get(hash));
   }
