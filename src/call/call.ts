@@ -5,6 +5,7 @@ import { SharedContent } from "../sharing/index.ts";
 import type { Serializer } from "../values/index.ts";
 import { Payload } from "../wire/index.ts";
 import type { CallGroup } from "./call-group.ts";
+import type { CallPack } from "./call-pack.ts";
 import type { LiveSignal } from "./live-signals.ts";
 import { RemoteFailure } from "./remote-failure.ts";
 import type { RemoteTask } from "./remote-task.ts";
@@ -128,9 +129,11 @@ export type CallState = "created" | "waiting" | "sent" | "running" | "settling" 
 
 let lastSequence = 0;
 
-/** A number that names one call of this process. */
-export function nextSequence(): number {
-  return ++lastSequence;
+/** A number that names one call of this process, or the first of `count` that name one each. */
+export function nextSequence(count = 1): number {
+  const first = lastSequence + 1;
+  lastSequence += count;
+  return first;
 }
 
 /** The name of a task in the whole system. */
@@ -138,10 +141,12 @@ export function taskId(caller: string, sequence: number): string {
   return `${caller}-${sequence.toString(36)}`;
 }
 
-/** One call of a routine, from the moment it is made to its end. Every change of its state happens here. */
+/**
+ * One call of a routine, from the moment it is made to its end, or a pack of them. Every change of its state happens here.
+ */
 export class Call {
-  /** Names the call in this process. */
-  readonly sequence: number = nextSequence();
+  /** Names the call in this process; of a pack the first one. */
+  readonly sequence: number;
   /** The routine. Another one when the call was made anew for a worker without its code. */
   route: Route;
   pool: PoolReference | undefined;
@@ -152,6 +157,8 @@ export class Call {
   signals: readonly LiveSignal[] | undefined;
   /** Takes the steps, if the routine is a generator. */
   stream: StreamSink | undefined;
+  /** Set if it stands for several calls. */
+  readonly pack: CallPack | undefined;
   /** Where it waits, as its owner counts. */
   place = 0;
   /** How often a worker lost the thread that it was meant for, and had not read it. */
@@ -172,9 +179,20 @@ export class Call {
   #resolve: (value: unknown) => void;
   #reject: (failure: unknown) => void;
 
-  /** `resolve` is called with what the routine returned, or `reject` with a `RemoteFailure`: one of them, once. */
-  constructor(route: Route, group: CallGroup, resolve: (value: unknown) => void, reject: (failure: unknown) => void) {
+  /**
+   * `resolve` is called with what the routine returned, or `reject` with a `RemoteFailure`: one of them, once. The calls of a
+   * pack are told one by one, and `reject` only when all that are left fail.
+   */
+  constructor(
+    route: Route,
+    group: CallGroup,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+    pack?: CallPack,
+  ) {
+    this.sequence = nextSequence(pack?.lengths.length);
     this.route = route;
+    this.pack = pack;
     this.#group = group;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -182,6 +200,11 @@ export class Call {
 
   get state(): CallState {
     return this.#state;
+  }
+
+  /** How many calls it stands for. */
+  get size(): number {
+    return this.pack === undefined ? 1 : this.pack.lengths.length;
   }
 
   /** Who has it while it waits, and is asked when a worker does not run it. */
@@ -249,7 +272,7 @@ export class Call {
     this.#state = "sent";
     this.#task = task;
     this.#recipient = recipient;
-    recipient.tally.inFlight++;
+    recipient.tally.inFlight += this.#left;
     if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.sent?.(this);
   }
 
@@ -265,7 +288,12 @@ export class Call {
     if (this.#state !== "sent" && this.#state !== "running") return;
     this.#state = "settling";
     this.#task = undefined;
-    if (this.#recipient !== undefined) this.#recipient.tally.inFlight--;
+    if (this.#recipient !== undefined) this.#recipient.tally.inFlight -= this.#left;
+  }
+
+  /** Calls that it stands for and that have not ended. */
+  get #left(): number {
+    return this.pack === undefined ? 1 : this.pack.left;
   }
 
   /** The generator is to take a step. */
@@ -285,6 +313,51 @@ export class Call {
     if (!this.#end("done", undefined)) return;
     if (this.#recipient !== undefined) this.#recipient.tally.done++;
     resolve(value);
+  }
+
+  /**
+   * One call of a pack has ended; to `ended` with the last one. Returns false when there is no such call, or it had ended
+   * before.
+   */
+  endItem(index: number, how: "done" | "failed", outcome: unknown): boolean {
+    const { pack } = this;
+    if (this.#state === "ended") return true;
+    if (pack === undefined || !pack.end(index)) return false;
+    const tally = this.#recipient?.tally;
+    if (tally !== undefined) {
+      if (this.#state !== "settling") tally.inFlight--;
+      tally[how]++;
+    }
+    if (pack.left === 0) this.#end("done", undefined);
+    pack.tell(index, how, how === "done" ? outcome : new RemoteFailure(outcome));
+    return true;
+  }
+
+  /**
+   * To `ended`, when the worker takes no packs. Returns the calls of the pack, which wait where it did.
+   */
+  unpack(pack: CallPack): Call[] {
+    const { args, route, pool } = this;
+    let end = args.start;
+    const parts = pack.lengths.map((length, index) => {
+      const part = new Call(
+        route,
+        this.#group,
+        (value) => pack.tell(index, "done", value),
+        (failure) => pack.tell(index, "failed", failure),
+      );
+      const start = end;
+      end += length;
+      part.args = Payload.inMemory(args.buffer, start, end);
+      part.pool = pool;
+      part.remake = this.remake === undefined ? undefined : pack.remake?.(part);
+      if (this.#owner !== undefined) part.waitAt(this.#owner);
+      return part;
+    });
+    pack.parts = parts;
+    this.#state = "settling";
+    this.#end("cancelled", undefined);
+    return parts;
   }
 
   /** To `ended`: the routine threw. */
@@ -314,7 +387,10 @@ export class Call {
 
   /** To `ended`: the caller no longer waits. A worker that has the call is told to stop. */
   cancel(reason: unknown): void {
-    if (this.#state === "ended") return;
+    if (this.#state === "ended") {
+      for (const part of this.pack?.parts ?? []) part.cancel(reason);
+      return;
+    }
     this.stream?.cancelled();
     this.#task?.cancel(reason);
     this.#rejectAs("cancelled", reason);

@@ -45,6 +45,8 @@ import { readHello } from "./read-hello.ts";
 import { TaskLane, type TaskLaneEvents } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
 
+/** Where fewer tasks may be under way, the calls of packs could be too many. */
+const LEAST_LIVE_TASKS_FOR_PACKS = 10_000;
 /** Random bytes in the ticket of a lane. */
 const TICKET_BYTES = 24;
 
@@ -103,8 +105,17 @@ export class WorkerService {
   readonly #lanePaths: string[] = [];
   #lastLane = 0;
 
+  /** Calls that come in packs all begin at once, and hooks are asked about each call. */
+  readonly #takesPacks: boolean;
+
   constructor(options: WorkerServiceOptions, server: GrpcServer, health: Health) {
     this.#options = options;
+    const { authorize, backpressure, limits } = options.thread;
+    this.#takesPacks =
+      options.maxConcurrency === 0 &&
+      authorize === undefined &&
+      backpressure === undefined &&
+      limits.maxLiveTasks >= LEAST_LIVE_TASKS_FOR_PACKS;
     this.#server = server;
     this.#health = health;
     this.#credentials = options.credentials;
@@ -361,6 +372,7 @@ export class WorkerService {
       sharesFiles,
       languages: LANGUAGES,
       encodings: ENCODINGS,
+      takesPacks: this.#takesPacks,
       ...lane,
     });
     stream.send(writer.take());

@@ -19,7 +19,6 @@ import {
   LimitExceeded,
   type MessageSink,
   Outbox,
-  OutcomeField,
   type OutcomeFrame,
   type PayloadStore,
   PoolReferenceField,
@@ -33,8 +32,8 @@ import {
   type UnfinishedWatch,
   writeAccepted,
   writeOutcome,
-  writePayloadFrame,
   writeRejected,
+  writeSmallOutcome,
   writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
@@ -355,6 +354,7 @@ export class ExecutorSession implements ShareSession {
    * Encodes what a task gave back. Throws when it cannot travel. Serializers never get `undefined`.
    *
    * @param flag - see `writeOutcome`
+   * @param item - which call of a pack it is of, from 1
    */
   outcome(
     frame: OutcomeFrame,
@@ -363,12 +363,13 @@ export class ExecutorSession implements ShareSession {
     serializer: Serializer | undefined,
     flag: boolean,
     weak: readonly WeakCollection[],
+    item = 0,
   ): void {
     const { outbox } = this;
     const { writer } = outbox;
     const encoder = this.#encoder;
     if (serializer !== undefined && value === undefined) {
-      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, flag));
+      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, flag, item));
       return;
     }
     const rootName = ROOT_NAMES.get(frame) ?? "result";
@@ -378,7 +379,7 @@ export class ExecutorSession implements ShareSession {
     const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
     const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
     if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
-      writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
+      writeSmallOutcome(writer, frame, id, bytes, item);
       return;
     }
     const needs =
@@ -386,7 +387,7 @@ export class ExecutorSession implements ShareSession {
     // A large outcome takes a while to go out. The caller learns before it that the task was started.
     if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
-      writeOutcome(writer, frame, id, place, needs, flag);
+      writeOutcome(writer, frame, id, place, needs, flag, item);
       outbox.schedule(true);
     });
   }
