@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerOptions } from "wool-ts";
 import { encode } from "../../src/values/index.ts";
 import { announce, task } from "../support/announce.ts";
+import { RawLaneSession } from "../support/raw-lane.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
 import { request } from "../support/wire-requests.ts";
@@ -64,6 +65,22 @@ describe("a polite caller has its answers long before a greedy one has all of it
     await bePolite(address);
     expect(greedy.receivedBytes).toBeLessThan(TASKS * RESULT_BYTES);
     await until(() => greedy.receivedBytes > TASKS * RESULT_BYTES, "the greedy caller has everything, too");
+  });
+
+  test.each([
+    ["a stream", async (address: string) => new RawSession(address)],
+    ["a lane", (address: string) => RawLaneSession.open(address)],
+  ])("many calls in messages of their own, through %s", async (_name, open) => {
+    const address = await start();
+    using greedy = await open(address);
+    greedy.read();
+    greedy.send(announce(burnShortly));
+    for (let i = 0; i < 10 * TASKS; i++) greedy.send(task(i, [RESULT_BYTES]));
+    await until(() => greedy.receivedBytes > 2 * RESULT_BYTES, "the greedy caller is being served");
+    const before = greedy.receivedBytes;
+    await bePolite(address);
+    // A dozen rounds of a call to the worker and back, a few turns of the greedy caller for each.
+    expect((greedy.receivedBytes - before) / RESULT_BYTES).toBeLessThan(12 * 100);
   });
 
   test("many calls on each of very many connections", async () => {

@@ -221,7 +221,10 @@ export class Executor {
     if (target === undefined) return;
     const reader = this.#readers.pop() ?? new FrameReader(LAST_REQUEST_FIELD);
     this.#inbox.add(target, reader.open(buffer, start, end));
-    if (!this.#workScheduled) this.#work();
+    if (this.#workScheduled) return;
+    // Very many messages can arrive in one turn of the event loop.
+    if (performance.now() < this.#sliceEnd) this.#workOff();
+    else this.#schedule();
   }
 
   /** Takes no new tasks from now on, except those that have arrived. */
@@ -248,6 +251,10 @@ export class Executor {
   #work(): void {
     this.#workScheduled = false;
     this.#sliceEnd = performance.now() + SLICE_MS;
+    this.#workOff();
+  }
+
+  #workOff(): void {
     for (let session = this.#inbox.current; session !== undefined; session = this.#inbox.current) {
       const [message] = session.inbox.messages;
       if (message === undefined || session.unread.isCongested) {
