@@ -11,8 +11,8 @@ export {
   taskId,
 } from "./call.ts";
 export { CallGroup } from "./call-group.ts";
-export { CallPack, type PackSink } from "./call-pack.ts";
 export { limitCall } from "./call-limits.ts";
+export { CallPack, type PackSink } from "./call-pack.ts";
 export { closeSignals, followSignals, type LiveSignal, openSignals, takeArrivedSignals } from "./live-signals.ts";
 export { errorOf, fromCaller, placed, throwAtCallSite } from "./remote-failure.ts";
 export { RemoteGenerator } from "./remote-generator.ts";

@@ -143,7 +143,10 @@ export class RequestHandler {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }
     const items = frame.has(TaskField.items) ? frame.integers(TaskField.items) : undefined;
-    if (items !== undefined && (this.#admission !== undefined || !this.#options.runner.takesPacks || !routine.takesPacks)) {
+    if (
+      items !== undefined &&
+      (this.#admission !== undefined || !this.#options.runner.takesPacks || !routine.takesPacks)
+    ) {
       return this.#reject(session, id, StatusCode.INTERNAL, `${routine.name} cannot be called in packs here`);
     }
     const { maxLiveTasks } = session.limits;
@@ -286,7 +289,8 @@ function readReason(
 function checkItems(items: readonly number[], args: Payload): void {
   let bytes = 0;
   for (const length of items) bytes += length;
-  if (items.length === 0 || bytes !== args.length) throw new MalformedFrame("the arguments of a pack are not those of its calls");
+  if (items.length === 0 || bytes !== args.length)
+    throw new MalformedFrame("the arguments of a pack are not those of its calls");
 }
 
 function stepKind(kind: number): StepKind {
