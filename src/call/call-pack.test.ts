@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { WorkerLost } from "../errors.ts";
 import type { Route } from "../routine/index.ts";
 import { Payload } from "../wire/index.ts";
-import { Call, type CallOwner, type Recipient } from "./call.ts";
+import { Call } from "./call.ts";
 import { CallGroup } from "./call-group.ts";
 import { CallPack } from "./call-pack.ts";
+import type { CallOwner, Recipient } from "./call-parties.ts";
 import { errorOf } from "./remote-failure.ts";
 
 const route = { name: "add", number: 1, dependencies: [], code: new Uint8Array() } as unknown as Route;

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { Call, type CallExtras, type CallOwner } from "../call/call.ts";
+import { Call } from "../call/call.ts";
 import { CallGroup } from "../call/call-group.ts";
 import { CallPack } from "../call/call-pack.ts";
+import type { CallExtras, CallOwner } from "../call/call-parties.ts";
 import { RemoteFailure } from "../call/remote-failure.ts";
 import {
   CodeUnavailable,
