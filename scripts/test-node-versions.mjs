@@ -11,7 +11,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ENGINE_TESTS = [
   "src/functions",
   "src/values",
-  ...["bundles", "decorators", "entries", "lifecycle", "references"].map((name) => `test/programs/${name}.test.ts`),
+  ...["bundles", "compile-cache", "decorators", "entries", "lifecycle", "references"].map(
+    (name) => `test/programs/${name}.test.ts`,
+  ),
   ...["errors", "routines", "streams-kinds", "wire-sessions"].map((name) => `test/integration/${name}.test.ts`),
 ];
 const ALL_TESTS = ["src/functions", "src/values", "test/integration", "test/programs"];
