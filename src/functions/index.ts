@@ -4,7 +4,7 @@ export {
   dismantle,
   functionState,
   hurryAccessors,
-  moduleConstant,
+  makingOf,
   noteConstructor,
   notePrototype,
   ownNameCalled,

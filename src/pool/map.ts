@@ -20,7 +20,7 @@ export interface Progress {
 export interface MapOptions extends CallOptions {
   /**
    * Most calls that run at once. Default: 8 for each worker and at least 16, and more of calls that take next to no time:
-   * as many as end in 10 ms, at most 4,096.
+   * as many as end in 10 ms, at most 8,192.
    */
   readonly concurrency?: number;
   /** Whether results come in the order of the items. Default: true. */
@@ -138,13 +138,18 @@ export class Slot {
     this.#settle(index, failure);
   }
 
+  /** Whether the outcome that is next is a failure. */
+  get isFailure(): boolean {
+    return this.#failed !== undefined && this.#failed.has(this.#next ?? 0);
+  }
+
   /** The outcome that is next, once. */
-  take(): { readonly isFailure: boolean; readonly outcome: unknown } {
+  take(): unknown {
     const index = this.#next ?? 0;
     const outcome = this.#outcomes[index];
     this.#outcomes[index] = undefined;
     this.#handedOn++;
-    return { isFailure: this.#failed?.has(index) === true, outcome };
+    return outcome;
   }
 
   #settle(index: number, outcome: unknown): void {
@@ -298,7 +303,8 @@ export async function* mapConcurrently<T, R>(
         });
         continue;
       }
-      const { isFailure, outcome } = slot.take();
+      const { isFailure } = slot;
+      const outcome = slot.take();
       if (!ordered || slot.isEmpty) queue.shift();
       handedOn++;
       if (isFailure) failures.push(errorOf(outcome));

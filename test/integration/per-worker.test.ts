@@ -55,8 +55,12 @@ test("a module and the entry file have one in common, and an error names it with
   expect(stderr).toBe("");
   expect(JSON.parse(stdout)).toEqual({
     counts: [1, 2, 3, 3],
-    refusal: expect.stringContaining(
+    refusals: [
       "const server = perWorker(() => createServer()), with server.get() where it is used",
-    ),
+      "const awaited = perWorker(async () => await Promise.resolve(createServer())), with await awaited.get() where",
+      "const taken = perWorker(() => ...), with taken.get() where it is used",
+      "const made = perWorker(() => ...), with made.get() where it is used",
+      "const inside = perWorker(() => createServer(() => {})), with inside.get() where it is used",
+    ].map((advice) => expect.stringContaining(advice)),
   });
 });

@@ -1,38 +1,57 @@
 import { usesOuterThis } from "../emit/index.ts";
-import { type CodeSite, captureNumber } from "../engine/index.ts";
-import { ShippingError, titleOfFunction } from "../shipment/index.ts";
+import { type CodeSite, captureNumber, isQuicklyEntered } from "../engine/index.ts";
+import { overrideFor, ShippingError, type ShippingPolicy, titleOfFunction } from "../shipment/index.ts";
 
 /** Taking this many functions apart holds up the process for seconds. */
 const MOST_FUNCTIONS = 10_000;
-/** A package is not written to be taken apart: long before that it should be made where it is used. */
-const MOST_OF_PACKAGES = 500;
-/** Entering a function to find its `this` takes as long as taking this many apart. */
-const ENTERING = 10;
+/** A package is not written to be taken apart: when that takes nearly a second, it should be made where it is used. */
+const MOST_OF_PACKAGES = 2500;
+/** A whole package travels when the receiver does not have it, or when the user asks for that. */
+const MOST_ON_REQUEST = 20_000;
+/** How long a function takes, where a bound one is 1, and how much longer when it has to be entered to find its `this`. */
+const WRITTEN = 2;
+const ENTERED = 4;
+const STOPPED = 80;
+/** Every function has a few properties; so many more take as long as a bound function. */
+const USUAL_PROPERTIES = 3;
+const PROPERTIES = 4;
 
 let counted: number | undefined;
 let functions = 0;
 let taken = 0;
 let ofPackages = 0;
 let isRefused = false;
+let isOnRequest = false;
 
 /**
  * Counts a function that travels by value in the capture that is under way. Throws `ShippingError` when there are too
  * many of them: how the user gets there is found among those that were taken before.
+ *
+ * @param site - where it was written; undefined for a bound function
+ * @param file - the url or path of the file that it was written in
+ * @param policy - how it travels
  */
-export function countFunction(fn: object, site: CodeSite | undefined): void {
+export function countFunction(
+  fn: object,
+  site: CodeSite | undefined,
+  file: string | undefined,
+  policy: ShippingPolicy,
+): void {
   const capture = captureNumber();
   if (capture !== counted) {
     functions = 0;
     taken = 0;
     ofPackages = 0;
     isRefused = false;
+    isOnRequest = false;
   }
   counted = capture;
   functions += 1;
   taken += 1;
-  const name = packageOf(site);
-  if (name !== undefined) ofPackages += site !== undefined && usesOuterThis(site) ? ENTERING : 1;
-  if (taken <= MOST_FUNCTIONS && ofPackages <= MOST_OF_PACKAGES) return;
+  const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file ?? "")?.[1];
+  if (name !== undefined) ofPackages += costOf(fn, site);
+  if ((policy.unavailable?.size ?? 0) > 0 || (name !== undefined && overrideFor(name) === "value")) isOnRequest = true;
+  if (taken <= MOST_FUNCTIONS && ofPackages <= (isOnRequest ? MOST_ON_REQUEST : MOST_OF_PACKAGES)) return;
   isRefused = true;
   throw refusalOf(fn, name);
 }
@@ -43,18 +62,20 @@ export function refuseBeyondBudget(fn: object): void {
 }
 
 function refusalOf(fn: object, name: string | undefined): ShippingError {
-  const most = taken > MOST_FUNCTIONS ? MOST_FUNCTIONS : MOST_OF_PACKAGES;
   const origin = name === undefined ? "" : ` of the package "${name}"`;
   return new ShippingError(
-    `${titleOfFunction(fn)}${origin} is one of ${origin === "" ? `more than ${most.toLocaleString("en")}` : "many"} functions ` +
+    `${titleOfFunction(fn)}${origin} is one of ${origin === "" ? `more than ${MOST_FUNCTIONS.toLocaleString("en")}` : "many"} functions ` +
       "that would have to travel along, which would hold up this process for seconds",
     [],
     "make what holds them in each worker instead, with `perWorker(() => ...)`, or in a module that workers load",
   );
 }
 
-function packageOf(site: CodeSite | undefined): string | undefined {
-  return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(site?.file.script.url ?? "")?.[1];
+function costOf(fn: object, site: CodeSite | undefined): number {
+  const properties = Math.max(0, Reflect.ownKeys(fn).length - USUAL_PROPERTIES) / PROPERTIES;
+  if (site === undefined) return 1 + properties;
+  const entering = !usesOuterThis(site) ? 0 : isQuicklyEntered(site) ? ENTERED : STOPPED;
+  return WRITTEN + properties + entering;
 }
 
 /** Counts a function that the capture has taken apart before, and that travels in another payload too. */

@@ -32,7 +32,7 @@ import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
-import { ancestorsOf, byModule, byName, importReference, isAllowed, universalReference } from "./references.ts";
+import { ancestorsOf, byModule, byName, fileOf, importReference, isAllowed, universalReference } from "./references.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
@@ -147,7 +147,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
   const bound = boundViews.get(fn) ?? (hasFacts(fn) ? undefined : source().bound);
   if (bound !== undefined) {
     boundViews.set(fn, bound);
-    countFunction(fn, undefined);
+    countFunction(fn, undefined, fileOf(bound.target), policy);
     return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
   }
   const { exported, site } = factsOf(fn, source);
@@ -155,7 +155,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
     return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   if (policy.ship === "reference") throw notByReference(fn, exported, policy);
-  countFunction(fn, site);
+  countFunction(fn, site, site.file.script.url, policy);
   const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(site.file.script, exported);
   return { ...takeByValue(fn, site, source, policy), way: "value", reason };
 }

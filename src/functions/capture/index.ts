@@ -14,6 +14,6 @@ export {
   SharedExport,
   universalReference,
 } from "./references.ts";
-export { moduleConstant, ownNameCalled } from "./source-notes.ts";
+export { makingOf, ownNameCalled } from "./source-notes.ts";
 export { type FunctionState, functionState, type Stability, stability } from "./stability.ts";
 export { writtenName } from "./written-name.ts";

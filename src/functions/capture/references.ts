@@ -223,7 +223,16 @@ function methodOf(value: object): object | undefined {
   return undefined;
 }
 
-function fileOf(fn: object): string | undefined {
+const files = new WeakMap<object, { readonly path: string | undefined }>();
+
+/** The path of the file that a function was written in; undefined where there is none. */
+export function fileOf(fn: object): string | undefined {
+  const known = files.get(fn) ?? { path: findFile(fn) };
+  files.set(fn, known);
+  return known.path;
+}
+
+function findFile(fn: object): string | undefined {
   try {
     const { location } = viewFunction(fn);
     const script = location === undefined ? undefined : scriptOf(location.scriptId);

@@ -1,12 +1,13 @@
+import type { AnyNode } from "acorn";
 import type { CodeSite } from "../engine/index.ts";
-import { isOfPackage, pathOf } from "../modules/index.ts";
+import { isInPackage, isOfPackage, pathOf } from "../modules/index.ts";
 import { isFunction } from "../shipment/index.ts";
-import { isModuleLevel, moduleBody } from "../syntax/index.ts";
+import { childrenOf, isClassNode, isFunctionNode, isModuleLevel, moduleBody } from "../syntax/index.ts";
 import { factsOf } from "./function-facts.ts";
 import { moduleVariable } from "./module-use.ts";
 
 /** Longer expressions are not repeated in a message. */
-const MAX_EXPRESSION = 80;
+const MAX_EXPRESSION = 160;
 
 /**
  * The name by which a function literal calls itself, as `crawl` in `routine(async function crawl() { crawl() })`: that is
@@ -23,24 +24,47 @@ export function ownNameCalled(fn: object): string | undefined {
   return isCalled ? node.id.name : undefined;
 }
 
+/** How the user made what a function captured. */
+export interface Making {
+  /** The expression that the variable is initialised with, on one line; `...` when it is long, or makes sense only there. */
+  readonly expression: string;
+  /** True when the expression awaits something. */
+  readonly isAwaited: boolean;
+  /** The package that the expression uses. */
+  readonly source: string | undefined;
+}
+
 /**
- * The expression that a variable of a module is initialised with, on one line, for a variable that a function captured
- * and that nothing assigns to. `...` when it is long; undefined for any other variable.
+ * How a variable that a function captured came to its value, where code of the user's declares it and nothing else assigns
+ * to it; undefined for any other variable.
  */
-export function moduleConstant(fn: object, name: string): string | undefined {
+export function makingOf(fn: object, name: string): Making | undefined {
   const site = siteOf(fn);
   const binding = site?.free.get(name)?.binding;
   if (site === undefined || binding === undefined || binding.writes.length > 0) return undefined;
-  const { declaration, scope } = binding;
-  if (
-    !isModuleLevel(scope, site.file.program) ||
-    declaration?.type !== "VariableDeclarator" ||
-    declaration.init == null
-  )
-    return undefined;
-  const { start, end } = declaration.init;
-  const text = site.file.source.slice(start, end).replace(/\s+/g, " ");
-  return text.length <= MAX_EXPRESSION ? text : "...";
+  const { declaration } = binding;
+  const path = pathOf(site.file.script.url);
+  if (declaration?.type !== "VariableDeclarator" || declaration.init == null) return undefined;
+  if (path !== undefined && isInPackage(path)) return undefined;
+  const { init } = declaration;
+  const inside = site.file.analysis.references.filter(({ node }) => node.start >= init.start && node.end <= init.end);
+  const source = inside
+    .map((reference) => moduleVariable(reference.binding)?.source)
+    .find((each) => each !== undefined && isOfPackage(each, path ?? ""));
+  const isOfModule = inside.every(
+    (reference) =>
+      reference.binding === undefined ||
+      isModuleLevel(reference.binding.scope, site.file.program) ||
+      (reference.binding.scope.node.start >= init.start && reference.binding.scope.node.end <= init.end),
+  );
+  const text = site.file.source.slice(init.start, init.end).replace(/\s+/g, " ");
+  const isShown = declaration.id.type === "Identifier" && isOfModule && text.length <= MAX_EXPRESSION;
+  return { expression: isShown ? text : "...", isAwaited: awaits(init), source };
+}
+
+function awaits(node: AnyNode): boolean {
+  if (isFunctionNode(node) || isClassNode(node)) return false;
+  return node.type === "AwaitExpression" || [...childrenOf(node)].some(awaits);
 }
 
 /** What the helper of a compiler that decorates a property says of it: TypeScript passes nothing, esbuild a kind. */

@@ -11,7 +11,7 @@ export {
   viewPromise,
 } from "./inspector-session.ts";
 export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
-export { knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
+export { isQuicklyEntered, knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
 export { loadedUrls, type Script, scriptFrom, scriptOf } from "./scripts.ts";

@@ -49,6 +49,7 @@ const handedOver: { subject: unknown } = { subject: undefined };
 const exchange: { handedOver: typeof handedOver; taken: unknown } = { handedOver, taken: undefined };
 const GIVE = "function(){return this.handedOver}";
 const TAKE = "function(exchange){exchange.taken=this}";
+const TAKE_ALL = "function(...values){this.taken=values}";
 const TAKE_SCOPES =
   "function(exchange){const taken=[];for(let i=0;i<this.length;i++)taken.push({description:this[i].description,variables:this[i].object});exchange.taken=taken}";
 
@@ -137,6 +138,7 @@ export function listening<E>(event: string, listener: (parameters: E) => void, d
 
 let debuggerUsers = 0;
 let isDebuggerOn = false;
+let debuggerPeriods = 0;
 
 /**
  * Runs `body` with the debugger on. It makes every `await` several times slower, so it does not stay on longer than the
@@ -148,12 +150,18 @@ export function withDebugger<T>(body: () => T): T {
     if (!isDebuggerOn) {
       inspect("Debugger.enable");
       isDebuggerOn = true;
+      debuggerPeriods += 1;
       queueMicrotask(turnDebuggerOff);
     }
     return body();
   } finally {
     debuggerUsers -= 1;
   }
+}
+
+/** How often the debugger has been turned on. What was set in one period, such as a breakpoint, is gone in the next. */
+export function debuggerPeriod(): number {
+  return debuggerPeriods;
 }
 
 /** Like `withDebugger`, and V8 announces every script again. */
@@ -227,6 +235,22 @@ export function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
     : Number(remote.unserializableValue);
 }
 
+/** The same for many at once, in their order. */
+function liveValues(remotes: readonly inspector.Runtime.RemoteObject[]): unknown[] {
+  const held = remotes.filter(({ objectId }) => objectId !== undefined);
+  if (held.length < 2) return remotes.map((remote) => liveValue(remote));
+  inspect("Runtime.callFunctionOn", {
+    objectId: connect().exchangeId,
+    functionDeclaration: TAKE_ALL,
+    arguments: held.map(({ objectId }) => ({ objectId })),
+    silent: true,
+  });
+  const { taken } = exchange;
+  exchange.taken = undefined;
+  const values: unknown[] = Array.isArray(taken) ? [...taken] : [];
+  return remotes.map((remote) => (remote.objectId === undefined ? liveValue(remote) : values.shift()));
+}
+
 function isScopeList(value: unknown): value is ScopeView[] {
   return Array.isArray(value);
 }
@@ -262,39 +286,31 @@ function withoutMarks(scope: ScopeView): ScopeView {
 /** Location, scopes and binding of a function, without turning the debugger on. */
 export function viewFunction(fn: object): FunctionView {
   return withRemoteObject(fn, (objectId) => {
-    let location: FunctionLocation | undefined;
-    let scopes: readonly ScopeView[] = [];
-    let bound: { target?: object; self: unknown; args: readonly unknown[] } | undefined;
     const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
       objectId,
       ownProperties: true,
     });
-    for (const { name, value } of internalProperties) {
-      if (value === undefined) continue;
-      if (name === "[[FunctionLocation]]") location = locationOf(value.value);
-      else if (name === "[[Scopes]]" && value.objectId !== undefined) {
-        const taken = take(value.objectId, TAKE_SCOPES);
-        if (isScopeList(taken)) scopes = hasMarks() ? taken.map(withoutMarks) : taken;
-      } else if (name === "[[TargetFunction]]") {
-        const target = liveValue(value);
-        bound ??= { self: undefined, args: [] };
-        if (typeof target === "function") bound.target = target;
-      } else if (name === "[[BoundThis]]") {
-        bound ??= { self: undefined, args: [] };
-        bound.self = liveValue(value);
-      } else if (name === "[[BoundArgs]]") {
-        const args = liveValue(value);
-        bound ??= { self: undefined, args: [] };
-        if (Array.isArray(args)) bound.args = [...args];
-      }
-    }
-    const target = bound?.target;
+    const find = (name: string): inspector.Runtime.RemoteObject | undefined =>
+      internalProperties.find((property) => property.name === name)?.value;
+    const location = locationOf(find("[[FunctionLocation]]")?.value);
+    const list = find("[[Scopes]]")?.objectId;
+    const taken = list === undefined ? undefined : take(list, TAKE_SCOPES);
+    const scopes = isScopeList(taken) ? taken : [];
     return {
       location,
-      scopes,
-      bound: bound === undefined || target === undefined ? undefined : { target, self: bound.self, args: bound.args },
+      scopes: hasMarks() ? scopes.map(withoutMarks) : scopes,
+      bound: viewBound(find("[[TargetFunction]]"), find("[[BoundThis]]"), find("[[BoundArgs]]")),
     };
   });
+}
+
+type Remote = inspector.Runtime.RemoteObject | undefined;
+
+function viewBound(target: Remote, self: Remote, args: Remote): BoundView | undefined {
+  if (target === undefined || self === undefined || args === undefined) return undefined;
+  const [fn, receiver, given] = liveValues([target, self, args]);
+  if (typeof fn !== "function") return undefined;
+  return { target: fn, self: receiver, args: Array.isArray(given) ? [...given] : [] };
 }
 
 /** Whether a promise is settled, and with what. */
@@ -336,10 +352,8 @@ export function viewPrivates(object: object): PrivateField[] {
       objectId,
       ownProperties: true,
     });
-    const fields: PrivateField[] = [];
-    for (const { name, value } of privateProperties) {
-      if (value !== undefined) fields.push({ name, value: liveValue(value) });
-    }
-    return fields;
+    const fields = privateProperties.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]));
+    const values = liveValues(fields.map(({ value }) => value));
+    return fields.map(({ name }, index) => ({ name, value: values[index] }));
   });
 }

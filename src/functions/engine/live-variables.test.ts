@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CodeSite, siteAt } from "./code-site.ts";
-import { viewFunction } from "./inspector-session.ts";
-import { liveVariables } from "./live-variables.ts";
+import { viewFunction, withFreshDebugger } from "./inspector-session.ts";
+import { liveVariables, outerReceiver } from "./live-variables.ts";
 import { asOneCapture, markVariable } from "./variable-marks.ts";
 
 function siteOf(fn: object): CodeSite {
@@ -48,6 +48,46 @@ test("reads and assigns the variables of a function as they are, and runs nothin
     expect(counter.get(), key).toBe(41);
     ran = [];
   }
+});
+
+test("runs nothing of functions with defaults, and none of the defaults", () => {
+  let count = 0;
+  const held = {
+    get count() {
+      ran.push("getter");
+      return count;
+    },
+  };
+  const functions: readonly object[] = [
+    (_first: unknown, by = count) => ran.push(`identifier ${(count += by)}`),
+    (by = held.count) => ran.push(`member ${(count += by)}`),
+    (_by = {}, _more = []) => ran.push(`literals ${(count += 1)}`),
+    (by = 1, ..._rest: unknown[]) => ran.push(`rest ${(count += by)}`),
+    async (by = -1) => ran.push(`call ${(count += by)}`),
+    (by = ran.push("default")) => ran.push(`call ${(count += by)}`),
+    ({ by = 1 } = {}) => ran.push(`pattern ${(count += by)}`),
+  ];
+  ran = [];
+  for (const fn of functions) {
+    const variable = liveVariables(fn, siteOf(fn), ["count"])?.get("count");
+    expect(variable?.get(), String(fn)).toBe(0);
+    expect(ran).toEqual([]);
+  }
+});
+
+test("runs nothing of a function when the debugger was off since another one of its place was entered", () => {
+  class Owner {
+    readonly run = (): number => ran.push(typeof this);
+  }
+  const owners = [new Owner(), new Owner(), new Owner()];
+  ran = [];
+  asOneCapture(() => {
+    for (const owner of owners) {
+      expect(outerReceiver(owner.run, siteOf(owner.run))?.value).toBe(owner);
+      withFreshDebugger(() => undefined);
+    }
+  });
+  expect(ran).toEqual([]);
 });
 
 test("reaches the variables of generators and classes", () => {

@@ -1,7 +1,8 @@
 import inspector from "node:inspector";
+import type { AnyNode } from "acorn";
 import type { CodeSite } from "./code-site.ts";
-import { inspect, listening, withDebugger, withRemoteObject } from "./inspector-session.ts";
-import { entryTo, isDebuggerAttached, pauseIn } from "./paused-function.ts";
+import { debuggerPeriod, inspect, listening, withDebugger, withRemoteObject } from "./inspector-session.ts";
+import { entryTo, isDebuggerAttached, pauseIn, stuffing } from "./paused-function.ts";
 import { afterCapture, unmarked, type VariableAccess } from "./variable-marks.ts";
 
 type Accessors = ReadonlyMap<string, VariableAccess>;
@@ -70,13 +71,35 @@ function enterSlowly(fn: object, site: CodeSite, names: readonly string[]): Acce
 }
 
 /**
- * The first place of such a function where the engine can stop comes first at run time, too. Defaults of parameters
- * would come before it, and a generator does not start with its call.
+ * True when the first place of a function where the engine can stop comes first at run time, too. A call in the default of
+ * a parameter would come before it, and a generator does not start with its call.
  */
-function isQuicklyEntered({ unit, form }: CodeSite): boolean {
+export function isQuicklyEntered({ unit, form }: CodeSite): boolean {
   const { node } = unit;
   if (form === "class" || !("params" in node) || node.generator === true) return false;
-  return node.params.every((param) => (param.type === "RestElement" ? param.argument : param).type === "Identifier");
+  return node.params.every((param) => {
+    if (param.type === "RestElement") return param.argument.type === "Identifier";
+    if (param.type !== "AssignmentPattern") return param.type === "Identifier";
+    return param.left.type === "Identifier" && isWithoutStop(param.right);
+  });
+}
+
+/** True for an expression in which there is no place where the engine can stop. */
+function isWithoutStop(node: AnyNode): boolean {
+  switch (node.type) {
+    case "Identifier":
+    case "Literal":
+    case "ThisExpression":
+      return true;
+    case "MemberExpression":
+      return !node.computed && isWithoutStop(node.object);
+    case "ObjectExpression":
+      return node.properties.length === 0;
+    case "ArrayExpression":
+      return node.elements.length === 0;
+    default:
+      return false;
+  }
 }
 
 const TAKER = `$wool_${Math.random().toString(36).slice(2)}`;
@@ -89,8 +112,9 @@ const ENTER = Symbol.for("wool-ts.functions.enter");
  */
 function takeQuickly(fn: object, expression: string, site: CodeSite | undefined): unknown {
   if (!isFunction(fn)) return undefined;
-  const { length } = fn;
-  const fill = new Array<undefined>(length).fill(undefined);
+  const node = site?.unit.node;
+  const count = node !== undefined && "params" in node ? node.params.length : fn.length;
+  const fill = new Array<unknown>(count).fill(stuffing);
   let taken: unknown;
   const take = (made: unknown): boolean => {
     taken = made;
@@ -98,7 +122,7 @@ function takeQuickly(fn: object, expression: string, site: CodeSite | undefined)
     return false;
   };
   withDebugger(() => {
-    if (site === undefined || armed?.site !== site || armed.expression !== expression) arm(fn, expression, site);
+    if (!isArmed(expression, site)) arm(fn, expression, site);
     // The condition sees the user's names, so it needs one that no program has. It is gone before anything else runs.
     Object.defineProperty(globalThis, TAKER, { value: take, configurable: true });
     Object.defineProperty(inspector, ENTER, { value: () => fn(...fill), configurable: true });
@@ -117,10 +141,21 @@ function enterQuickly(fn: object, names: readonly string[], site?: CodeSite): Ac
   return toAccessors(names, takeQuickly(fn, accessorText(names), site));
 }
 
+interface Breakpoint {
+  readonly site: CodeSite | undefined;
+  readonly expression: string;
+  readonly breakpointId: string;
+  readonly period: number;
+}
+
 /** The functions made at one place have their breakpoint in common, so it stays until another one is needed. */
-let armed:
-  | { readonly site: CodeSite | undefined; readonly expression: string; readonly breakpointId: string }
-  | undefined;
+let armed: Breakpoint | undefined;
+
+/** Without its breakpoint a function would run, so nothing is left to chance here. */
+function isArmed(expression: string, site: CodeSite | undefined): boolean {
+  if (site === undefined || armed === undefined || armed.period !== debuggerPeriod()) return false;
+  return armed.site === site && armed.expression === expression;
+}
 
 function arm(fn: object, expression: string, site: CodeSite | undefined): void {
   disarm();
@@ -128,17 +163,18 @@ function arm(fn: object, expression: string, site: CodeSite | undefined): void {
   const { breakpointId } = withRemoteObject(fn, (objectId) =>
     inspect<{ breakpointId: string }>("Debugger.setBreakpointOnFunctionCall", { objectId, condition }),
   );
-  armed = { site, expression, breakpointId };
+  armed = { site, expression, breakpointId, period: debuggerPeriod() };
 }
 
 function disarm(): void {
   if (armed === undefined) return;
-  const { breakpointId } = armed;
+  const { breakpointId, period } = armed;
   armed = undefined;
+  if (period !== debuggerPeriod()) return;
   withDebugger(() => inspect("Debugger.removeBreakpoint", { breakpointId }));
 }
 
-/** An evaluation with a time limit is where a termination ends. */
+/** An evaluation is where a termination ends. */
 function enter(): void {
   try {
     inspect("Runtime.evaluate", {
@@ -157,10 +193,11 @@ function worksQuickly(): boolean {
   if (isQuickWay !== undefined) return isQuickWay;
   let runs = 0;
   let probe = 1;
-  const canary = (): number => {
+  const holder = { probe };
+  const canary = (_: unknown, a = probe, b = holder.probe, c = {}, d = [], e = 1, ...rest: unknown[]): unknown => {
     runs += 1;
     probe += 1;
-    return probe;
+    return [a, b, c, d, e, rest];
   };
   const variable = Object.isExtensible(globalThis) ? enterQuickly(canary, ["probe"])?.get("probe") : undefined;
   variable?.set(7);

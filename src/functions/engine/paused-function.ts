@@ -21,8 +21,8 @@ export interface PausedFunction {
   evaluate(expression: string): unknown;
 }
 
-// Whatever a parameter pattern does to this finds more of the same, so that no default value is evaluated.
-const stuffing: unknown = new Proxy(() => {}, {
+/** Whatever a parameter pattern does to this finds more of the same, so that no default value is evaluated. */
+export const stuffing: unknown = new Proxy(() => {}, {
   get: (_target, key) =>
     key === Symbol.iterator
       ? function* () {

@@ -103,11 +103,10 @@ export class CallPacker {
     let isPlain: boolean;
     openSignals();
     try {
-      if (!canPack()) return false;
+      if (this.#open === undefined && !canPack()) return false;
       route = this.#options.route();
-      if (route.encoding !== undefined) return false;
       if (this.#open !== undefined && this.#open.route !== route) this.flush();
-      if (this.#open === undefined && this.#most(route) === 1) return false;
+      if (this.#open === undefined && (route.encoding !== undefined || this.#most(route) === 1)) return false;
       bytes = encoder.encodeList([item], "args", route.weak);
       isPlain = encoder.takeDependencies().length === 0;
     } catch {

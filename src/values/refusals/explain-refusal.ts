@@ -2,7 +2,7 @@ import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import { SerializationError } from "../../errors.ts";
 import { arrayIndex } from "../array-index.ts";
-import { type FunctionPort, isCell, moduleConstant } from "../function-port.ts";
+import { type FunctionPort, isCell, makingOf } from "../function-port.ts";
 import type { Omissions, PropertyChanges } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
@@ -103,15 +103,18 @@ function isOwnTraveller(culprit: WeakKey): boolean {
   return typeof culprit === "object" && traveller in culprit;
 }
 
-/** Where a function captured a constant of a module, each worker can make its own, as the user wrote it. */
+/** Where a function of the user's captured something that was made before, each worker can make its own, in the same way. */
 function perWorkerAdvice(found: Step | undefined): string {
   for (let step = found; step?.from !== undefined; step = step.from) {
     const fn = step.from.value;
-    const expression = typeof fn === "function" ? moduleConstant(fn, step.label) : undefined;
-    if (expression === undefined) continue;
+    const making = typeof fn === "function" ? makingOf(fn, step.label) : undefined;
+    if (making === undefined) continue;
+    const origin =
+      making.source === undefined ? "Or have" : `"${step.label}" comes from the package "${making.source}": have`;
+    const [create, use] = making.isAwaited ? ["async () =>", "await "] : ["() =>", ""];
     return (
-      ` Or have each worker make it once: const ${step.label} = perWorker(() => ${asResult(expression)}), with ` +
-      `${step.label}.get() where it is used.`
+      ` ${origin} each worker make it once: const ${step.label} = perWorker(${create} ${asResult(making.expression)}), with ` +
+      `${use}${step.label}.get() where it is used.`
     );
   }
   return "";

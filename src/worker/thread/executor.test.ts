@@ -301,6 +301,45 @@ describe("the executor", () => {
     await settle();
     expect(caller.answers.map(([, id]) => id)).toEqual([0, 1, 2, 3, 4]);
   });
+
+  it("lets the event loop turn between messages that arrive together", async () => {
+    let clock = performance.now();
+    const now = vi.spyOn(performance, "now").mockImplementation(() => clock);
+    hooks.executorTest.enter = (name) => {
+      entered.push(name);
+      clock += 1.5;
+      return name;
+    };
+    for (let id = 0; id < 50; id++) caller.task(id, 1, ["short"]).send();
+    expect(entered.length).toBeLessThan(5);
+    while (entered.length < 50) await turn();
+    now.mockRestore();
+    await settle();
+    expect(caller.outcomes).toHaveLength(50);
+  });
+
+  it("comes to a caller soon, however many others have a great deal to do", async () => {
+    let clock = 1000;
+    const now = vi.spyOn(performance, "now").mockImplementation(() => clock);
+    hooks.executorTest.enter = (name) => {
+      entered.push(name);
+      clock += 0.2;
+      return name;
+    };
+    const greedy = Array.from({ length: 200 }, (_, i) => new Caller(executor, i + 2).route(enter, 1));
+    for (const each of greedy) {
+      for (let id = 0; id < 50; id++) each.task(id, 1, ["greedy"]);
+      each.send();
+    }
+    caller.task(0, 1, ["polite"]).send();
+    while (!entered.includes("polite")) await turn();
+    // Two tasks of each, a half of a millisecond. With turns of two milliseconds it would be 2,000.
+    expect(entered.length).toBeLessThan(600);
+    while (entered.length < 10_001) await turn();
+    now.mockRestore();
+    await settle();
+    for (const each of greedy) expect(each.outcomes).toHaveLength(50);
+  });
 });
 
 describe("generators", () => {
@@ -471,7 +510,7 @@ describe("a caller that goes", () => {
     expect(signal?.reason).toBeInstanceOf(TaskCancelled);
     end("held");
     await settle();
-    expect([caller.answers, executor.isIdle]).toEqual([[], true]);
+    expect([caller.outcomes, executor.isIdle]).toEqual([[], true]);
   });
 
   it("leaves others their turns, however many tasks it had", async () => {
