@@ -46,6 +46,7 @@ describe("Timer", () => {
     const starts = vi.spyOn(globalThis, "setTimeout");
     vi.advanceTimersByTime(LONGEST_DELAY_MS + 5);
     const started = starts.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+    starts.mockRestore();
     expect(started).toEqual([false]);
     timer.clear();
   });
