@@ -282,9 +282,7 @@ describe("mapConcurrently", () => {
       }),
     };
     const calls = new Calls();
-    await expect(collect(mapSingly(source, calls.call, {}, new Window(5)))).rejects.toThrow(
-      new RangeError("source"),
-    );
+    await expect(collect(mapSingly(source, calls.call, {}, new Window(5)))).rejects.toThrow(new RangeError("source"));
     expect(calls.cancelled).toEqual([1, 0]);
     expect(closes).toBe(0);
   });
