@@ -1,15 +1,44 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+const unitTests = readdirSync(new URL("src", import.meta.url), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".test.ts"))
+  .map((path) => `src/${path}`);
+const replacesModules = (path: string): boolean =>
+  readFileSync(new URL(path, import.meta.url), "utf8").includes("vi.mock(");
+
+/** Tests that replace modules, or that need a process in which no pool was ever started. */
+const ALONE = [
+  ...unitTests.filter(replacesModules),
+  "src/routine/target-routine.test.ts",
+  "test/integration/outside-of-pools.test.ts",
+];
+/** Programs that are started as users start them, which takes most of the time of these tests. */
+const PROGRAMS = ["src/functions/programs.test.ts", "test/programs/*.test.ts"];
+/** Servers, peers in other languages, and machines of their own. */
+const NETWORK = ["test/network/*.test.ts", "test/interop/python.test.ts"];
+
+/** Files that share processes: to start one for each of them takes as long as the unit tests themselves. */
+const project = (name: string, include: string[], exclude: string[] = []) => ({
+  extends: true as const,
+  test: { name, include, exclude, isolate: false, setupFiles: ["test/support/tidy-up.ts"] },
+});
+
+// The tests of compatibility install packages, and have a configuration of their own.
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "chaos/*.test.mjs"],
-    // It installs packages, and has a configuration of its own.
-    exclude: ["**/node_modules/**", "test/compatibility/**"],
     pool: "forks",
     // More than there are cores: many tests wait for something most of the time.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: 2 * availableParallelism(),
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    projects: [
+      project("unit", ["src/**/*.test.ts", "chaos/*.test.mjs"], [...ALONE, ...PROGRAMS]),
+      project("integration", ["test/{integration,interop,project}/*.test.ts"], [...ALONE, ...NETWORK]),
+      { extends: true, test: { name: "alone", include: ALONE } },
+      project("programs", PROGRAMS),
+      project("network", NETWORK),
+    ],
   },
 });

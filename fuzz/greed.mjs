@@ -228,6 +228,20 @@ const attacks = {
     await pause(2000);
     return [streams[0], `${sum(sent) * 1000} tasks`];
   },
+  "calls without an end on 900 connections": async ({ connection, share }) => {
+    const streams = Array.from({ length: 900 * share }, () => connection().open());
+    const calls = repeated(5000, (i) => task(i, "bytes", [1]));
+    const end = performance.now() + 6000;
+    const sent = await Promise.all(
+      streams.map(async (stream) => {
+        stream.read();
+        let count = 0;
+        while (performance.now() < end && (await stream.pour(1, () => calls)) === 1) count++;
+        return count;
+      }),
+    );
+    return [undefined, `${sum(sent) * 5000} calls`];
+  },
   "sessions opened and closed": async ({ connection, share }) => {
     const shared = connection();
     let opened = 0;
@@ -279,7 +293,7 @@ function codeWith(url) {
 
 export const greedyAttacks = Object.keys(attacks);
 
-/** Runs one of them, or a `share` of it. Tells what was sent, and what the worker said if it hung up. */
+/** Runs one of them, or a `share` of it. Tells what was sent, on how many connections, and what the worker said if it hung up. */
 export async function beGreedy(victim, name, share = 1) {
   const open = [];
   const connection = () => {
@@ -292,5 +306,5 @@ export async function beGreedy(victim, name, share = 1) {
   // What was sent last may still be read.
   while (stream !== undefined && !stream.isOver && performance.now() < end) await pause(50);
   for (const each of open) each.destroy();
-  return { sent, status: stream?.status };
+  return { sent, status: stream?.status, connections: open.length };
 }

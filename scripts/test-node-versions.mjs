@@ -11,19 +11,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ENGINE_TESTS = [
   "src/functions",
   "src/values",
-  ...[
-    "bundles",
-    "decorators",
-    "entries",
-    "lifecycle",
-    "references",
-    "routines",
-    "errors",
-    "streams-kinds",
-    "wire-sessions",
-  ].map((name) => `test/integration/${name}.test.ts`),
+  ...["bundles", "decorators", "entries", "lifecycle", "references"].map((name) => `test/programs/${name}.test.ts`),
+  ...["errors", "routines", "streams-kinds", "wire-sessions"].map((name) => `test/integration/${name}.test.ts`),
 ];
-const ALL_TESTS = ["src/functions", "src/values", "test/integration"];
+const ALL_TESTS = ["src/functions", "src/values", "test/integration", "test/programs"];
 const versions = process.argv.slice(2);
 if (versions.length === 0) {
   process.stderr.write("usage: node scripts/test-node-versions.mjs VERSION...\n");

@@ -2,114 +2,21 @@ import { WorkerLost } from "../errors.ts";
 import type { Dependency } from "../functions/index.ts";
 import type { Route } from "../routine/index.ts";
 import { SharedContent } from "../sharing/index.ts";
-import type { Serializer } from "../values/index.ts";
 import { Payload } from "../wire/index.ts";
 import type { CallGroup } from "./call-group.ts";
+import type { CallPack } from "./call-pack.ts";
+import type {
+  CallEnd,
+  CallExtras,
+  CallOwner,
+  CallWatcher,
+  PoolReference,
+  Recipient,
+  StreamSink,
+} from "./call-parties.ts";
 import type { LiveSignal } from "./live-signals.ts";
 import { RemoteFailure } from "./remote-failure.ts";
 import type { RemoteTask } from "./remote-task.ts";
-
-/** What a call says beyond its routine and arguments. */
-export interface CallExtras {
-  /** Longest execution, in milliseconds. */
-  readonly timeout?: number | undefined;
-  /** Id of the task that makes the call. */
-  readonly caller?: string | undefined;
-  /** Until when a worker must have accepted it, on the clock of `performance.now`. */
-  readonly acceptBy?: number | undefined;
-  /** The encoded context. */
-  readonly context?: Uint8Array | undefined;
-  /** Dependencies of the arguments and the context. */
-  readonly dependencies?: readonly Dependency[] | undefined;
-  readonly prefetch?: number | undefined;
-  readonly serializer?: Serializer | undefined;
-  readonly idempotent?: boolean | undefined;
-  readonly key?: string | undefined;
-  /** Only data is accepted as its outcome. */
-  readonly dataOnly?: boolean | undefined;
-  /** Tags that its worker must have: at least one, or none is given. */
-  readonly needs?: readonly string[] | undefined;
-}
-
-/** A pool as tasks know it, so that their calls go to its members and no others. */
-export interface PoolReference {
-  /** Names the pool in every session of this process. */
-  readonly number: number;
-  /** Another one after each change. */
-  readonly version: number;
-  /** The pool's balancer, encoded; undefined for the default one. */
-  readonly balancer: { readonly bytes: Uint8Array; readonly dependencies: readonly Dependency[] } | undefined;
-  /** What changed since a version, encoded, or all there is; 0 stands for one that knows nothing. Undefined: nothing did. */
-  describe(since: number): Uint8Array | undefined;
-}
-
-/** Has a call while it waits for a worker, and decides what to do with it when a worker does not run it. */
-export interface CallOwner {
-  /** Nobody waits for the call any more. The owner lets go of it. */
-  withdraw(call: Call): void;
-  /** The worker did not run the call and will not. */
-  rejected(call: Call, error: Error): void;
-  /** The worker did not run the call and will not, but it could: the call may go to the same worker again. */
-  returned(call: Call, error: Error): void;
-  /** The worker does not have the code of the call, which brings it along now. */
-  remade(call: Call): void;
-  /** The worker is gone; it may or may not have run the call. */
-  lost(call: Call, error: Error): void;
-}
-
-/** A worker that calls are handed to. */
-export interface Recipient {
-  readonly uid: string;
-  readonly tally: Tally;
-}
-
-/** Counts the calls of a worker. */
-export interface Tally {
-  /** Calls that it has, and that somebody waits for. */
-  inFlight: number;
-  /** Calls that returned. */
-  done: number;
-  /** Calls that threw or were lost. */
-  failed: number;
-  /** Shared values that it was sent; nothing before the first. */
-  shared?: SharedTally;
-}
-
-/** Counts shared values. */
-export interface SharedTally {
-  values: number;
-  /** Their size, encoded. */
-  bytes: number;
-}
-
-/** How a call ended. */
-export type CallEnd = "done" | "failed" | "lost" | "cancelled";
-
-/** Follows a call through its states. */
-export interface CallWatcher {
-  /** The call was handed to a worker. */
-  sent?(call: Call): void;
-  /** The worker has started the call. */
-  started?(call: Call): void;
-  /** The worker did not run the call, or was lost with it, and the call waits for another try. */
-  requeued?(call: Call, why: "rejected" | "lost"): void;
-  /** The call is over. Its caller is told right after this. */
-  ended?(call: Call, how: CallEnd, error: unknown): void;
-  /** The generator was asked for a step, after the first one, and has nothing else to do. */
-  asked?(call: Call): void;
-  /** The generator yielded. */
-  yielded?(call: Call): void;
-}
-
-/** Takes the steps of a generator. */
-export interface StreamSink {
-  /** The call was handed to a worker: steps can be sent. Once more for a call that a worker gave back. */
-  opened(): void;
-  /** The generator yielded. `control`: in answer to a throw or a return. False: nobody asked for the value. */
-  yielded(value: unknown, control: boolean): boolean;
-  /** The caller no longer waits: nothing that it has not asked for counts any more. */
-  cancelled(): void;
-}
 
 /**
  * Where a call stands.
@@ -128,9 +35,11 @@ export type CallState = "created" | "waiting" | "sent" | "running" | "settling" 
 
 let lastSequence = 0;
 
-/** A number that names one call of this process. */
-export function nextSequence(): number {
-  return ++lastSequence;
+/** A number that names one call of this process, or the first of `count` that name one each. */
+export function nextSequence(count = 1): number {
+  const first = lastSequence + 1;
+  lastSequence += count;
+  return first;
 }
 
 /** The name of a task in the whole system. */
@@ -138,10 +47,12 @@ export function taskId(caller: string, sequence: number): string {
   return `${caller}-${sequence.toString(36)}`;
 }
 
-/** One call of a routine, from the moment it is made to its end. Every change of its state happens here. */
+/**
+ * One call of a routine, from the moment it is made to its end, or a pack of them. Every change of its state happens here.
+ */
 export class Call {
-  /** Names the call in this process. */
-  readonly sequence: number = nextSequence();
+  /** Names the call in this process; of a pack the first one. */
+  readonly sequence: number;
   /** The routine. Another one when the call was made anew for a worker without its code. */
   route: Route;
   pool: PoolReference | undefined;
@@ -152,6 +63,8 @@ export class Call {
   signals: readonly LiveSignal[] | undefined;
   /** Takes the steps, if the routine is a generator. */
   stream: StreamSink | undefined;
+  /** Set if it stands for several calls. */
+  readonly pack: CallPack | undefined;
   /** Where it waits, as its owner counts. */
   place = 0;
   /** How often a worker lost the thread that it was meant for, and had not read it. */
@@ -172,9 +85,20 @@ export class Call {
   #resolve: (value: unknown) => void;
   #reject: (failure: unknown) => void;
 
-  /** `resolve` is called with what the routine returned, or `reject` with a `RemoteFailure`: one of them, once. */
-  constructor(route: Route, group: CallGroup, resolve: (value: unknown) => void, reject: (failure: unknown) => void) {
+  /**
+   * `resolve` is called with what the routine returned, or `reject` with a `RemoteFailure`: one of them, once. The calls of a
+   * pack are told one by one, and `reject` only when all that are left fail.
+   */
+  constructor(
+    route: Route,
+    group: CallGroup,
+    resolve: (value: unknown) => void,
+    reject: (failure: unknown) => void,
+    pack?: CallPack,
+  ) {
+    this.sequence = nextSequence(pack?.lengths.length);
     this.route = route;
+    this.pack = pack;
     this.#group = group;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -182,6 +106,11 @@ export class Call {
 
   get state(): CallState {
     return this.#state;
+  }
+
+  /** How many calls it stands for. */
+  get size(): number {
+    return this.pack === undefined ? 1 : this.pack.lengths.length;
   }
 
   /** Who has it while it waits, and is asked when a worker does not run it. */
@@ -249,7 +178,7 @@ export class Call {
     this.#state = "sent";
     this.#task = task;
     this.#recipient = recipient;
-    recipient.tally.inFlight++;
+    recipient.tally.inFlight += this.#left;
     if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.sent?.(this);
   }
 
@@ -265,7 +194,12 @@ export class Call {
     if (this.#state !== "sent" && this.#state !== "running") return;
     this.#state = "settling";
     this.#task = undefined;
-    if (this.#recipient !== undefined) this.#recipient.tally.inFlight--;
+    if (this.#recipient !== undefined) this.#recipient.tally.inFlight -= this.#left;
+  }
+
+  /** Calls that it stands for and that have not ended. */
+  get #left(): number {
+    return this.pack === undefined ? 1 : this.pack.left;
   }
 
   /** The generator is to take a step. */
@@ -285,6 +219,51 @@ export class Call {
     if (!this.#end("done", undefined)) return;
     if (this.#recipient !== undefined) this.#recipient.tally.done++;
     resolve(value);
+  }
+
+  /**
+   * One call of a pack has ended; to `ended` with the last one. Returns false when there is no such call, or it had ended
+   * before.
+   */
+  endItem(index: number, how: "done" | "failed", outcome: unknown): boolean {
+    const { pack } = this;
+    if (this.#state === "ended") return true;
+    if (pack === undefined || !pack.end(index)) return false;
+    const tally = this.#recipient?.tally;
+    if (tally !== undefined) {
+      if (this.#state !== "settling") tally.inFlight--;
+      tally[how]++;
+    }
+    if (pack.left === 0) this.#end("done", undefined);
+    pack.tell(index, how, how === "done" ? outcome : new RemoteFailure(outcome));
+    return true;
+  }
+
+  /**
+   * To `ended`, when the worker takes no packs. Returns the calls of the pack, which wait where it did.
+   */
+  unpack(pack: CallPack): Call[] {
+    const { args, route, pool } = this;
+    let end = args.start;
+    const parts = pack.lengths.map((length, index) => {
+      const part = new Call(
+        route,
+        this.#group,
+        (value) => pack.tell(index, "done", value),
+        (failure) => pack.tell(index, "failed", failure),
+      );
+      const start = end;
+      end += length;
+      part.args = Payload.inMemory(args.buffer, start, end);
+      part.pool = pool;
+      part.remake = this.remake === undefined ? undefined : pack.remake?.(part);
+      if (this.#owner !== undefined) part.waitAt(this.#owner);
+      return part;
+    });
+    pack.parts = parts;
+    this.#state = "settling";
+    this.#end("cancelled", undefined);
+    return parts;
   }
 
   /** To `ended`: the routine threw. */
@@ -314,7 +293,10 @@ export class Call {
 
   /** To `ended`: the caller no longer waits. A worker that has the call is told to stop. */
   cancel(reason: unknown): void {
-    if (this.#state === "ended") return;
+    if (this.#state === "ended") {
+      for (const part of this.pack?.parts ?? []) part.cancel(reason);
+      return;
+    }
     this.stream?.cancelled();
     this.#task?.cancel(reason);
     this.#rejectAs("cancelled", reason);

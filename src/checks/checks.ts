@@ -1,7 +1,7 @@
 /** Says what a value must be when it is not that; `undefined` when it is. The answer completes "must be ...". */
 export type Check = (value: unknown) => string | undefined;
 
-const isObject = (value: unknown): value is object =>
+const isRecord = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
@@ -10,8 +10,8 @@ const isObject = (value: unknown): value is object =>
  */
 export function isAbortSignal(value: unknown): value is AbortSignal {
   if (value instanceof AbortSignal) return true;
-  if (!isObject(value) || !("aborted" in value)) return false;
-  for (let holder: unknown = value; isObject(holder); holder = Object.getPrototypeOf(holder)) {
+  if (!isRecord(value) || !("aborted" in value)) return false;
+  for (let holder: unknown = value; isRecord(holder); holder = Object.getPrototypeOf(holder)) {
     const constructor: unknown = Object.getOwnPropertyDescriptor(holder, "constructor")?.value;
     if (typeof constructor === "function" && constructor.name === "AbortSignal") return true;
   }
@@ -26,10 +26,10 @@ export const filledText: Check = (value) =>
 export const texts: Check = (value) =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? undefined : "an array of strings";
 export const textRecord: Check = (value) =>
-  isObject(value) && Object.values(value).every((item) => typeof item === "string")
+  isRecord(value) && Object.values(value).every((item) => typeof item === "string")
     ? undefined
     : "an object with strings for values";
-export const object: Check = (value) => (isObject(value) ? undefined : "an object");
+export const object: Check = (value) => (isRecord(value) ? undefined : "an object");
 export const abortSignal: Check = (value) => (isAbortSignal(value) ? undefined : "an AbortSignal");
 
 /** A function, as its `role` says. */

@@ -3,3 +3,4 @@ export { checkFunction, checkOption, checkOptions, describeValue, nearestName } 
 export type { Check } from "./checks.ts";
 export * as must from "./checks.ts";
 export { isAbortSignal, MAX_SOCKET_PATH_BYTES } from "./checks.ts";
+export { isObject } from "./is-object.ts";

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { nearestName } from "../checks/index.ts";
+import { isObject, nearestName } from "../checks/index.ts";
 import { UsageError } from "./command.ts";
 
 /** A function, class or routine that a module exports. */
@@ -96,10 +96,6 @@ function missing(holder: object, name: string, where: string, isModule: boolean)
 function isRecord(value: object): boolean {
   const prototype = Reflect.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || types.isModuleNamespaceObject(value);
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 function kindOf(value: unknown): string {

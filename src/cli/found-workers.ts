@@ -8,7 +8,10 @@ import { UsageError } from "./command.ts";
 
 /** How long it is listened for more workers after the last one, in milliseconds: the network is slower than a machine. */
 const QUIET_MS = { lan: 1500, local: 50, other: 500 };
-/** How long a server that others share has to tell of the first one, unless it is out of reach, in milliseconds. */
+/**
+ * How long a network has to tell of the first one, unless it is known to be out of reach, in milliseconds. Workers on a
+ * LAN answer the same question once a second at most.
+ */
 const FIRST_MS = 3000;
 const ANSWER_MS = 3000;
 
@@ -26,7 +29,7 @@ export async function findWorkers(
 ): Promise<FoundWorkers> {
   const scheme = url.slice(0, url.indexOf(":"));
   const quiet = wait ?? (scheme === "lan" ? QUIET_MS.lan : scheme === "local" ? QUIET_MS.local : QUIET_MS.other);
-  const patience = wait ?? (scheme === "lan" || scheme === "local" ? quiet : FIRST_MS);
+  const patience = wait ?? (scheme === "local" ? quiet : FIRST_MS);
   const discovery = await discoveryAt(url, credentials);
   const warnings = new HeldWarnings();
   const workers = new Map<string, WorkerMetadata>();

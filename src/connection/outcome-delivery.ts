@@ -59,26 +59,27 @@ export class OutcomeDelivery {
 
   #take(frame: FrameReader, kind: number, id: number, call: Call): void {
     const flag = frame.integer(OutcomeField.control) === 1;
+    const item = frame.integer(OutcomeField.item);
     const needs = this.received.needs(frame, OutcomeField.needs);
     const loading = needs.length === 0 ? undefined : this.received.ready(needs);
     const isNext = loading === undefined && this.#delayed === undefined;
     // Almost every outcome: it is read where it is.
     if (isNext && this.payloads.isInline(frame, OutcomeField)) {
-      this.#deliver(call, kind, frame, flag);
+      this.#deliver(call, kind, frame, flag, item);
       return;
     }
     const payload = this.payloads.take(frame, id, OutcomeField);
     if (isNext) {
-      this.#deliver(call, kind, payload, flag);
+      this.#deliver(call, kind, payload, flag, item);
       return;
     }
     // The worker may be gone when the code arrives, and its stored payloads with it.
     payload.hold();
-    this.#deliverLater(loading, () => this.#deliver(call, kind, payload, flag));
+    this.#deliverLater(loading, () => this.#deliver(call, kind, payload, flag, item));
   }
 
-  /** Decodes a value, which is a payload or in the frame itself, and tells the call. `flag`: see `writeOutcome`. */
-  #deliver(call: Call, kind: number, source: Payload | FrameReader, flag: boolean): void {
+  /** Decodes a value, which is a payload or in the frame itself, and tells the call. `flag`, `item`: see `writeOutcome`. */
+  #deliver(call: Call, kind: number, source: Payload | FrameReader, flag: boolean, item: number): void {
     let value: unknown;
     try {
       const { extras } = call;
@@ -87,7 +88,7 @@ export class OutcomeDelivery {
       if (source instanceof Payload) {
         if (source.isLarge) {
           const reading = source.readInSlices(used, serializer, () => call.state !== "ended");
-          this.#afterReading(call, kind, flag, reading.done, () => reading.value());
+          this.#afterReading(call, kind, flag, item, reading.done, () => reading.value());
           return;
         }
         value = source.read(used, serializer);
@@ -100,12 +101,12 @@ export class OutcomeDelivery {
       }
     } catch (cause) {
       if (source instanceof Payload) source.drop();
-      this.#unreadable(call, kind, cause);
+      this.#unreadable(call, kind, cause, item);
       return;
     }
     if (this.#reading.size > 0 && this.#reading.has(call)) {
-      this.#afterReading(call, kind, flag, undefined, () => value);
-    } else this.#settle(call, kind, value, flag);
+      this.#afterReading(call, kind, flag, item, undefined, () => value);
+    } else this.#settle(call, kind, value, flag, item);
   }
 
   /** Tells a call its outcome when that has been read, and those before it have been told. */
@@ -113,15 +114,16 @@ export class OutcomeDelivery {
     call: Call,
     kind: number,
     flag: boolean,
+    item: number,
     reading: Promise<void> | undefined,
     value: () => unknown,
   ): void {
     const turn = (this.#reading.get(call) ?? Promise.resolve())
       .then(() => reading)
       .then(() => {
-        if (call.state !== "ended") this.#settle(call, kind, value(), flag);
+        if (call.state !== "ended") this.#settle(call, kind, value(), flag, item);
       })
-      .catch((cause: unknown) => this.#unreadable(call, kind, cause))
+      .catch((cause: unknown) => this.#unreadable(call, kind, cause, item))
       .finally(() => {
         if (this.#reading.get(call) === turn) this.#reading.delete(call);
       });
@@ -130,14 +132,15 @@ export class OutcomeDelivery {
     reading?.catch(() => undefined);
   }
 
-  #unreadable(call: Call, kind: number, cause: unknown): void {
+  #unreadable(call: Call, kind: number, cause: unknown, item: number): void {
     const error = cause instanceof NotData ? notData(call, kind, cause) : unreadable(call, messageOf(cause), cause);
+    if (item > 0 && call.endItem(item - 1, "failed", error)) return;
     this.#abandon(call, error);
     call.fail(error);
   }
 
-  #settle(call: Call, kind: number, value: unknown, flag: boolean): void {
-    if (settle(call, kind, value, flag)) return;
+  #settle(call: Call, kind: number, value: unknown, flag: boolean, item: number): void {
+    if (settle(call, kind, value, flag, item)) return;
     const error = new UnexpectedResponse(`more values of ${call.route.name} came than were asked for`);
     this.#abandon(call, error);
     call.fail(error);
@@ -173,7 +176,9 @@ function notData({ route }: Call, kind: number, { message }: NotData): Serializa
 }
 
 /** Tells a call its outcome, or the next step of its generator. False for a value that nobody asked for. */
-function settle(call: Call, kind: number, value: unknown, flag: boolean): boolean {
+function settle(call: Call, kind: number, value: unknown, flag: boolean, item: number): boolean {
+  if (item > 0) return call.endItem(item - 1, kind === ResponseField.result ? "done" : "failed", value);
+  if (call.pack !== undefined && kind === ResponseField.result) return false;
   if (kind === ResponseField.result) call.succeed(value);
   else if (kind === ResponseField.raised) call.raise(value);
   else return call.yield(value, flag);

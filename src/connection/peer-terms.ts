@@ -28,6 +28,8 @@ const sizes = new WeakMap<Dependency, number>();
 
 /** What a worker takes: by its welcome, and by the size of messages that it advertises. */
 export class PeerTerms {
+  /** It takes packs. */
+  takesPacks = false;
   readonly #address: string;
   readonly #maxMessageBytes: number | undefined;
   #languages: readonly string[] = [];
@@ -75,6 +77,7 @@ export class PeerTerms {
     }
     const languages = textsOr(frame.texts(WelcomeField.languages), DEFAULT_LANGUAGE);
     const encodings = textsOr(frame.texts(WelcomeField.encodings), DEFAULT_ENCODING);
+    this.takesPacks = frame.integer(WelcomeField.takesPacks) === 1;
     this.#languages = languages;
     this.#encodings = encodings;
     this.#isUsual = languages.includes(DEFAULT_LANGUAGE) && encodings.includes(DEFAULT_ENCODING);
@@ -89,6 +92,7 @@ export class PeerTerms {
       encodings,
       laneSocket: frame.text(WelcomeField.laneSocket),
       laneTicket: frame.text(WelcomeField.laneTicket),
+      takesPacks: this.takesPacks,
     };
   }
 

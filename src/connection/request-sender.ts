@@ -61,6 +61,12 @@ export class RequestSender {
     if (pool !== undefined && this.#pools.get(pool.number) !== pool.version) this.#announcePool(pool);
     const { args, sequence } = call;
     const poolNumber = pool?.number ?? 0;
+    if (call.pack !== undefined) {
+      const place = { bytes: args.buffer.subarray(args.start, args.end) };
+      writeTask(writer, id, route.number, place, sequence, { pool: poolNumber, items: call.pack.lengths });
+      this.#written(task);
+      return;
+    }
     if (
       !args.isStored &&
       extras === undefined &&
@@ -69,9 +75,7 @@ export class RequestSender {
       args.length <= STORE_FROM_BYTES
     ) {
       writePlainTask(writer, id, route.number, args.buffer, args.start, args.end, sequence, poolNumber);
-      task.isWritten = true;
-      task.message = this.#outbox.nextMessage;
-      this.#window.sent(1);
+      this.#written(task);
       return;
     }
     const needs = this.#announce(extras?.dependencies ?? []);
@@ -98,6 +102,12 @@ export class RequestSender {
       this.#outbox.schedule(true);
     });
     if (!task.isWritten) this.#transfer(task);
+  }
+
+  #written(task: SentTask): void {
+    task.isWritten = true;
+    task.message = this.#outbox.nextMessage;
+    this.#window.sent(task.size);
   }
 
   #placeArgs(id: number, call: Call, write: (place: PayloadPlace) => void): void {

@@ -36,6 +36,9 @@ export class SentTask implements RemoteTask {
   isCounted = false;
   /** Bytes of its arguments that count in the window. */
   weight = 0;
+  /** How many calls it stands for, and how many of those the worker has not said its last word on. */
+  size = 1;
+  left = 1;
   /** It is a stream whose caller has not asked for more. */
   isResting = false;
   readonly #session: TaskSession;
@@ -54,6 +57,8 @@ export class SentTask implements RemoteTask {
     this.isInTransfer = false;
     this.isCounted = false;
     this.isResting = false;
+    this.size = call.size;
+    this.left = call.size;
   }
 
   cancel(reason: unknown): void {

@@ -121,8 +121,9 @@ export class Session implements TaskSession {
 
   /** Sends calls in one message. `soon`: in one with whatever else is sent in this turn of the event loop. */
   send(calls: readonly Call[], recipient: Recipient, soon = false): void {
-    this.#tasks.expect(calls.length);
-    for (const call of calls) {
+    const taken = this.#terms.takesPacks ? calls : calls.flatMap((call) => (call.pack ? call.unpack(call.pack) : call));
+    this.#tasks.expect(taken.length);
+    for (const call of taken) {
       const task = this.#tasks.begin(call);
       call.send(task, recipient);
       const refusal = this.#terms.refusal(call, this.#outbox.inlineBytes);
@@ -175,7 +176,7 @@ export class Session implements TaskSession {
     task.call = undefined;
     this.#outcomes.payloads.dropChunks(task.id);
     this.#sender.cancel(task, reason);
-    if (unstarted) this.window.started(1);
+    if (unstarted) this.window.started(task.size);
     this.window.unload(task);
     // A worker answers every task that it was sent. It never saw one whose arguments were still on their way.
     if (!task.isWritten) this.#release(task);
@@ -303,13 +304,13 @@ export class Session implements TaskSession {
     });
   }
 
-  /** 1 when this is the first sign that the task was started. */
+  /** How many calls were started, when this is the first sign of it. */
   #started(task: SentTask | undefined): number {
     if (task === undefined || task.state !== "sent") return 0;
     task.state = "started";
     this.window.unload(task);
     task.call?.start();
-    return 1;
+    return task.size;
   }
 
   #outcome(frame: FrameReader, kind: number): number {
@@ -321,7 +322,7 @@ export class Session implements TaskSession {
     if (kind !== ResponseField.yielded) {
       const cost = call?.route.cost;
       if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + 1);
-      this.#release(task);
+      if (--task.left <= 0 || frame.integer(OutcomeField.item) === 0) this.#release(task);
     }
     if (call !== undefined) this.#outcomes.take(frame, kind, id, call);
     else this.#outcomes.drop(frame, id);
@@ -331,7 +332,7 @@ export class Session implements TaskSession {
   #rejected(frame: FrameReader): number {
     const task = this.#tasks.get(frame.integer(RejectedField.id));
     if (task === undefined) return 0;
-    const counts = task.state === "sent" ? 1 : 0;
+    const counts = task.state === "sent" ? task.size : 0;
     const { call } = task;
     this.#release(task);
     if (call === undefined) return counts;

@@ -38,7 +38,7 @@ describe("the context of a call", () => {
   });
 
   it("can be set on the other side", () => {
-    const user = new ContextVar("user", { default: "nobody" });
+    const user = new ContextVar("user of a codec", { default: "nobody" });
     const arrived = user.run("ann", () =>
       runtimeContext.run({ dispatchTimeout: 5 }, () => roundTrip(currentCallContext() ?? {})),
     );

@@ -76,7 +76,7 @@ export class AddressedWorkers {
     const asked = performance.now();
     let description: Description;
     try {
-      const provider = credentials === undefined ? undefined : providerOf(credentials);
+      const provider = secure && credentials !== undefined ? providerOf(credentials) : undefined;
       const text = provider === undefined ? undefined : credentialsText(await provider.load());
       const tls = text === undefined ? undefined : clientTls(text, provider?.identity);
       const lost = (): void => {

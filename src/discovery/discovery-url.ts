@@ -1,12 +1,12 @@
 import { describeValue, nearestName } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { CredentialsLike } from "../security/index.ts";
-import type { DiscoveryLike } from "./discovery.ts";
+import type { DiscoveryLike, DiscoveryPublisherLike, DiscoverySubscriberLike, WorkerFilter } from "./discovery.ts";
+import { disposeOf } from "./dispose-of.ts";
 import { LanDiscovery } from "./lan/index.ts";
 import { LocalDiscovery } from "./local/index.ts";
 import { type RegistryTls, readRegistryTls } from "./registry/index.ts";
 import { StaticDiscovery } from "./static-discovery.ts";
-import { TaggedDiscovery } from "./tagged-discovery.ts";
 import { addressProblem } from "./worker-address.ts";
 
 /** What follows the scheme of a discovery URL. */
@@ -307,4 +307,29 @@ function readNumbers<Name extends string>(
 /** The URL for messages. */
 function withoutPassword(url: string): string {
   return url.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, "$1:***@");
+}
+
+/** A discovery that finds only workers with one of some tags, and announces as it did before. */
+class TaggedDiscovery implements DiscoveryLike, AsyncDisposable {
+  readonly publisher?: DiscoveryPublisherLike;
+  readonly #discovery: DiscoveryLike;
+  readonly #tags: readonly string[];
+
+  constructor(discovery: DiscoveryLike, tags: readonly string[]) {
+    this.#discovery = discovery;
+    this.#tags = tags;
+    if (discovery.publisher !== undefined) this.publisher = discovery.publisher;
+  }
+
+  get problem(): string | undefined {
+    return this.#discovery.problem;
+  }
+
+  subscribe(filter: WorkerFilter = () => true): DiscoverySubscriberLike {
+    return this.#discovery.subscribe((worker) => this.#tags.some((tag) => worker.tags.has(tag)) && filter(worker));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await disposeOf(this.#discovery);
+  }
 }

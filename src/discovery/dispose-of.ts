@@ -1,3 +1,5 @@
+import { isObject } from "../checks/index.ts";
+
 /** Disposes of whatever can be disposed of. */
 export async function disposeOf(value: unknown): Promise<void> {
   if (!isObject(value)) return;
@@ -16,9 +18,4 @@ function isDisposable(value: object): value is Disposable {
 /** Whether an object has a method of this name. */
 export function hasMethod(value: object, name: PropertyKey): boolean {
   return typeof Reflect.get(value, name) === "function";
-}
-
-/** Whether a value may have methods. */
-export function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

@@ -1,8 +1,8 @@
-import { describeValue } from "../checks/index.ts";
+import { describeValue, isObject } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import type { DiscoveryLike } from "./discovery.ts";
 import { type OpenDiscoveryOptions, openDiscovery } from "./discovery-url.ts";
-import { disposeOf, hasMethod, isObject } from "./dispose-of.ts";
+import { disposeOf, hasMethod } from "./dispose-of.ts";
 
 /**
  * An instance, a promise of one, or a function that returns either. What of those is `AsyncDisposable` or

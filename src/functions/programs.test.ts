@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -59,19 +60,23 @@ beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), "shipping-programs-"));
   library = pathToFileURL(join(scratch, "library/")).href;
   await symlink(join(root, "node_modules"), join(scratch, "node_modules"));
-  const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
-  // What is wrong with other folders is not for these tests to say.
-  await run([
-    tsc,
-    "-p",
-    "tsconfig.build.json",
-    "--outDir",
-    fileURLToPath(library),
-    "--declaration",
-    "false",
-    "--declarationMap",
-    "false",
-  ]);
+  // In few files, as the package is built: each program loads it twice.
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["functions/index", "values/index", "values/function-port", "routine/routine"].map(
+      (name) => `src/${name}.ts`,
+    ),
+    outdir: fileURLToPath(library),
+    outbase: "src",
+    chunkNames: "wool-[hash]",
+    bundle: true,
+    splitting: true,
+    packages: "external",
+    platform: "node",
+    target: "node20.19",
+    format: "esm",
+    logLevel: "warning",
+  });
 });
 
 afterAll(() => rm(scratch, { recursive: true }));

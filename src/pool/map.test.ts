@@ -3,7 +3,51 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { InvalidArgument } from "../errors.ts";
-import { checkItems, type MapOptions, mapConcurrently, type Progress, splitMapOptions, Window } from "./map.ts";
+import {
+  type Cancellable,
+  checkItems,
+  type Ending,
+  type MapOptions,
+  mapConcurrently,
+  type Progress,
+  splitMapOptions,
+  Window,
+} from "./map.ts";
+
+type ItemCall<T, R> = (
+  item: T,
+  resolve: (value: R) => void,
+  reject: (failure: unknown) => void,
+) => Cancellable | undefined;
+
+/** A map with a call for each item, made at once. */
+function mapSingly<T, R>(
+  items: Iterable<T> | AsyncIterable<T>,
+  call: ItemCall<T, R>,
+  options: MapOptions,
+  window: Window,
+  ending?: Ending,
+): AsyncGenerator<R, void, void> {
+  return mapConcurrently(
+    items,
+    {
+      add: (item, openSlot) => {
+        const slot = openSlot();
+        const index = slot.add();
+        slot.call = call(
+          item,
+          (value) => slot.succeeded(index, value),
+          (failure) => slot.failed(index, failure),
+        );
+      },
+      flush: () => undefined,
+      drop: () => undefined,
+    },
+    options,
+    window,
+    ending,
+  );
+}
 
 /** Calls that end when told to. */
 class Calls {
@@ -84,7 +128,7 @@ describe("mapConcurrently", () => {
           const completed: number[] = [];
           const items = Array.from({ length: count }, (_, i) => i);
           let most = 0;
-          const collected = collect(mapConcurrently(items, calls.call, { ordered }, new Window(concurrency)));
+          const collected = collect(mapSingly(items, calls.call, { ordered }, new Window(concurrency)));
           while (completed.length < count) {
             await turn();
             most = Math.max(most, calls.underWay);
@@ -108,11 +152,11 @@ describe("mapConcurrently", () => {
       yield 1;
       yield 2;
     }
-    expect(await collect(mapConcurrently(new Set([1, 2]), times10, {}, new Window(2)))).toEqual([10, 20]);
-    expect(await collect(mapConcurrently(stream(), times10, {}, new Window(2)))).toEqual([10, 20]);
+    expect(await collect(mapSingly(new Set([1, 2]), times10, {}, new Window(2)))).toEqual([10, 20]);
+    expect(await collect(mapSingly(stream(), times10, {}, new Window(2)))).toEqual([10, 20]);
     expect(
       await collect(
-        mapConcurrently(
+        mapSingly(
           "ab",
           promised(async (letter: string) => letter.toUpperCase()),
           {},
@@ -120,7 +164,7 @@ describe("mapConcurrently", () => {
         ),
       ),
     ).toEqual(["A", "B"]);
-    expect(await collect(mapConcurrently([], times10, {}, new Window(2)))).toEqual([]);
+    expect(await collect(mapSingly([], times10, {}, new Window(2)))).toEqual([]);
   });
 
   it.each([5, null, undefined, {}, () => 1])("refuses %s", (items) => {
@@ -129,7 +173,7 @@ describe("mapConcurrently", () => {
 
   it("reads no more of the source than there is room for, and nothing before it is asked", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const results = mapConcurrently(source.numbers(100), calls.call, {}, new Window(3));
+    const results = mapSingly(source.numbers(100), calls.call, {}, new Window(3));
     expect(source.taken).toBe(0);
     const first = results.next();
     await turn();
@@ -155,7 +199,7 @@ describe("mapConcurrently", () => {
       await waiting;
       yield 2;
     }
-    const results = mapConcurrently(slow(), times10, {}, new Window(4));
+    const results = mapSingly(slow(), times10, {}, new Window(4));
     let first: number | undefined;
     const step = results.next().then(({ value }) => {
       first = value ?? undefined;
@@ -170,7 +214,7 @@ describe("mapConcurrently", () => {
 
   it("cancels what is under way and closes the source when it is left", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const results = mapConcurrently(source.numbers(100), calls.call, {}, new Window(3));
+    const results = mapSingly(source.numbers(100), calls.call, {}, new Window(3));
     const first = results.next();
     await turn();
     calls.end(0);
@@ -183,7 +227,7 @@ describe("mapConcurrently", () => {
 
   it("the first failure ends it and cancels the rest", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const collected = collect(mapConcurrently(source.numbers(100), calls.call, { ordered: false }, new Window(3)));
+    const collected = collect(mapSingly(source.numbers(100), calls.call, { ordered: false }, new Window(3)));
     const failed = collected.catch((error: unknown) => error);
     await turn();
     calls.end(2, new RangeError("two"));
@@ -194,7 +238,7 @@ describe("mapConcurrently", () => {
 
   it("in order, a failure ends it after the results before it", async () => {
     const calls = new Calls();
-    const results = mapConcurrently([0, 1, 2], calls.call, {}, new Window(3));
+    const results = mapSingly([0, 1, 2], calls.call, {}, new Window(3));
     const first = results.next();
     await turn();
     calls.end(1, new RangeError("one"));
@@ -212,7 +256,7 @@ describe("mapConcurrently", () => {
     for (const ordered of [true, false]) {
       const seen: number[] = [];
       const error = await (async () => {
-        for await (const value of mapConcurrently(items, fail, { stopOnError: false, ordered }, new Window(2)))
+        for await (const value of mapSingly(items, fail, { stopOnError: false, ordered }, new Window(2)))
           seen.push(value);
       })().catch((thrown: unknown) => thrown);
       expect(seen).toEqual([0, 2, 4]);
@@ -238,9 +282,7 @@ describe("mapConcurrently", () => {
       }),
     };
     const calls = new Calls();
-    await expect(collect(mapConcurrently(source, calls.call, {}, new Window(5)))).rejects.toThrow(
-      new RangeError("source"),
-    );
+    await expect(collect(mapSingly(source, calls.call, {}, new Window(5)))).rejects.toThrow(new RangeError("source"));
     expect(calls.cancelled).toEqual([1, 0]);
     expect(closes).toBe(0);
   });
@@ -252,14 +294,14 @@ describe("mapConcurrently", () => {
       if (item === 1) throw new RangeError("one");
       return item;
     });
-    await collect(mapConcurrently([0, 1, 2], fail, options, new Window(2))).catch(() => undefined);
+    await collect(mapSingly([0, 1, 2], fail, options, new Window(2))).catch(() => undefined);
     expect(progress).toEqual([
       { done: 1, failed: 0, inFlight: 1, total: 3 },
       { done: 1, failed: 1, inFlight: 1, total: 3 },
       { done: 2, failed: 1, inFlight: 0, total: 3 },
     ]);
     progress.length = 0;
-    await collect(mapConcurrently(new Source().numbers(1), times10, options, new Window(2)));
+    await collect(mapSingly(new Source().numbers(1), times10, options, new Window(2)));
     expect(progress).toEqual([{ done: 1, failed: 0, inFlight: 0, total: undefined }]);
   });
 });
@@ -297,15 +339,16 @@ describe("Window", () => {
     const window = new Window(2, 100);
     const calls = new Calls();
     window.size = 8;
-    const results = mapConcurrently(new Source().numbers(100), calls.call, {}, window);
+    const results = mapSingly(new Source().numbers(100), calls.call, {}, window);
     const first = results.next();
     await turn();
     expect(calls.made).toHaveLength(8);
     for (const item of [0, 1, 2]) calls.end(item);
     await first;
     await results.next();
-    await results.next();
     expect(calls.made).toHaveLength(8);
+    await results.next();
+    expect(calls.made).toHaveLength(10);
     const fourth = results.next();
     await turn();
     expect(calls.made).toHaveLength(11);
@@ -331,12 +374,12 @@ describe("a source that is quiet", () => {
     const fail = promised(async () => {
       throw new RangeError("none");
     });
-    await expect(collect(mapConcurrently(quiet(1), fail, {}, new Window(4)))).rejects.toThrow(RangeError);
+    await expect(collect(mapSingly(quiet(1), fail, {}, new Window(4)))).rejects.toThrow(RangeError);
   });
 
   it("does not keep anyone from leaving", async () => {
     const calls = new Calls();
-    const results = mapConcurrently(quiet(1, 2), calls.call, {}, new Window(4));
+    const results = mapSingly(quiet(1, 2), calls.call, {}, new Window(4));
     const first = results.next();
     await turn();
     calls.end(1);
@@ -349,12 +392,12 @@ describe("a source that is quiet", () => {
   it("does not keep a signal from ending it, at once and without a trace", async () => {
     const controller = new AbortController();
     const { signal } = controller;
-    const collected = collect(mapConcurrently(quiet(), times10, {}, new Window(4), { signal }));
+    const collected = collect(mapSingly(quiet(), times10, {}, new Window(4), { signal }));
     await turn();
     controller.abort(new RangeError("enough"));
     await expect(collected).rejects.toThrow("enough");
     expect(getEventListeners(signal, "abort")).toEqual([]);
-    await expect(collect(mapConcurrently([], times10, {}, new Window(4), { signal }))).rejects.toThrow("enough");
+    await expect(collect(mapSingly([], times10, {}, new Window(4), { signal }))).rejects.toThrow("enough");
   });
 
   it("does not keep the end of its pool from ending it, after what is under way", async () => {
@@ -367,7 +410,7 @@ describe("a source that is quiet", () => {
     };
     const results: number[] = [];
     const collecting = (async () => {
-      for await (const result of mapConcurrently(quiet(1), calls.call, {}, new Window(4), {
+      for await (const result of mapSingly(quiet(1), calls.call, {}, new Window(4), {
         closed: () => reason,
         watchClosed,
       })) {

@@ -20,7 +20,7 @@ export interface Progress {
 export interface MapOptions extends CallOptions {
   /**
    * Most calls that run at once. Default: 8 for each worker and at least 16, and more of calls that take next to no time:
-   * as many as end in 10 ms, at most 4,096.
+   * as many as end in 10 ms, at most 8,192.
    */
   readonly concurrency?: number;
   /** Whether results come in the order of the items. Default: true. */
@@ -73,19 +73,91 @@ export interface Cancellable {
   cancel(reason: unknown): void;
 }
 
-/** Makes the call for one item, and tells once how it ended. */
-export type ItemCall<T, R> = (
-  item: T,
-  resolve: (value: R) => void,
-  reject: (failure: unknown) => void,
-) => Cancellable | undefined;
+/** Makes the calls of a map: each for one item, or for several that follow each other. */
+export interface ItemCalls<T> {
+  /** Makes the call for an item, now or with others: then a slot that was opened for an item before has this one, too. */
+  add(item: T, openSlot: () => Slot): void;
+  /** Makes the calls that were put off. */
+  flush(): void;
+  /** Forgets them. */
+  drop(): void;
+}
 
-/** One item whose result has not been handed on. */
-class Slot {
+const PENDING = Symbol("pending");
+
+/** Items whose calls were made together, and whose results have not all been handed on. */
+export class Slot {
   call: Cancellable | undefined;
-  state: "open" | "done" | "failed" = "open";
-  /** What the call returned or threw. */
-  outcome: unknown;
+  /** What each call returned or threw, until it is handed on. */
+  readonly #outcomes: unknown[] = [];
+  #failed: Set<number> | undefined;
+  /** Where outcomes are handed on as they come: the items in that order. */
+  readonly #order: number[] | undefined;
+  readonly #settled: (slot: Slot) => void;
+  #handedOn = 0;
+  #open = 0;
+
+  constructor(ordered: boolean, settled: (slot: Slot) => void) {
+    this.#order = ordered ? undefined : [];
+    this.#settled = settled;
+  }
+
+  /** Whether every call has ended. */
+  get isSettled(): boolean {
+    return this.#open === 0;
+  }
+
+  /** Whether every outcome has been handed on. */
+  get isEmpty(): boolean {
+    return this.#handedOn === this.#outcomes.length;
+  }
+
+  /** Whether there is an outcome to hand on. */
+  get isReady(): boolean {
+    const index = this.#next;
+    return index !== undefined && index < this.#outcomes.length && this.#outcomes[index] !== PENDING;
+  }
+
+  get #next(): number | undefined {
+    return this.#order === undefined ? this.#handedOn : this.#order[this.#handedOn];
+  }
+
+  /** Takes one item more. Returns its index. */
+  add(): number {
+    this.#open++;
+    return this.#outcomes.push(PENDING) - 1;
+  }
+
+  succeeded(index: number, value: unknown): void {
+    this.#settle(index, value);
+  }
+
+  failed(index: number, failure: unknown): void {
+    this.#failed ??= new Set();
+    this.#failed.add(index);
+    this.#settle(index, failure);
+  }
+
+  /** Whether the outcome that is next is a failure. */
+  get isFailure(): boolean {
+    return this.#failed !== undefined && this.#failed.has(this.#next ?? 0);
+  }
+
+  /** The outcome that is next, once. */
+  take(): unknown {
+    const index = this.#next ?? 0;
+    const outcome = this.#outcomes[index];
+    this.#outcomes[index] = undefined;
+    this.#handedOn++;
+    return outcome;
+  }
+
+  #settle(index: number, outcome: unknown): void {
+    this.#outcomes[index] = outcome;
+    this.#order?.push(index);
+    this.#open--;
+    this.#settled(this);
+  }
 }
 
 /**
@@ -125,14 +197,14 @@ export class Window {
 const WINDOW_MS = 10;
 
 /**
- * Calls `call` for each item with a bound on how many are under way, and yields the results. Nothing is read from
+ * Has `calls` made for the items with a bound on how many are under way, and yields the results. Nothing is read from
  * `items` before there is room for it, and nothing waits for an item that is not there yet but that item's own call.
  * Leaving the iteration cancels what is under way, and so does `ending`. The source is closed then, but not waited for
  * while it is itself waiting for an item: that may never come.
  */
 export async function* mapConcurrently<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
-  call: ItemCall<T, R>,
+  calls: ItemCalls<T>,
   options: MapOptions,
   window: Window,
   ending: Ending = {},
@@ -140,7 +212,7 @@ export async function* mapConcurrently<T, R>(
   const { ordered = true, stopOnError = true, onProgress } = options;
   const total = Array.isArray(items) ? items.length : undefined;
   const iterator = iterate(items);
-  /** What is handed on next: in order the items that were begun, otherwise those that have ended. */
+  /** What is handed on next: in order the slots as they were opened, otherwise a slot for each item that has ended. */
   const queue = new Fifo<Slot>();
   const underWay = new Set<Slot>();
   const failures: unknown[] = [];
@@ -149,32 +221,41 @@ export async function* mapConcurrently<T, R>(
   let handedOn = 0;
   let done = 0;
   let wake: (() => void) | undefined;
+  let isFilling = false;
+  let willFlush = false;
 
   const notice = (): void => {
     const waiting = wake;
     wake = undefined;
     waiting?.();
   };
-  const settle = (slot: Slot, state: "done" | "failed", outcome: unknown): void => {
-    slot.state = state;
-    slot.outcome = outcome;
-    underWay.delete(slot);
+  const settled = (slot: Slot): void => {
+    if (slot.isSettled) underWay.delete(slot);
     window.count();
     if (!ordered) queue.push(slot);
     notice();
+  };
+  const openSlot = (): Slot => {
+    const slot = new Slot(ordered, settled);
+    underWay.add(slot);
+    if (ordered) queue.push(slot);
+    return slot;
+  };
+  /** Items of a source that has more at once may still travel together. */
+  const flushSoon = (): void => {
+    if (willFlush) return;
+    willFlush = true;
+    setImmediate(() => {
+      willFlush = false;
+      calls.flush();
+    });
   };
   const take = (step: IteratorResult<T>): void => {
     source.state = step.done === true ? "exhausted" : "ready";
     if (step.done !== true) {
       started++;
-      const slot = new Slot();
-      underWay.add(slot);
-      if (ordered) queue.push(slot);
-      slot.call = call(
-        step.value,
-        (value) => settle(slot, "done", value),
-        (failure) => settle(slot, "failed", failure),
-      );
+      calls.add(step.value, openSlot);
+      if (!isFilling) flushSoon();
     }
     notice();
   };
@@ -195,9 +276,14 @@ export async function* mapConcurrently<T, R>(
     }
   };
   const fill = (): void => {
+    isFilling = true;
     while (source.state === "ready" && started - handedOn < window.size) ask();
+    isFilling = false;
+    if (source.state === "asked") flushSoon();
+    else calls.flush();
   };
   const isOver = (): boolean => source.state === "exhausted" && handedOn === started;
+  const isReady = (): boolean => queue.peek()?.isReady === true;
 
   ending.signal?.addEventListener("abort", notice);
   const unwatch = ending.watchClosed?.(notice);
@@ -205,12 +291,10 @@ export async function* mapConcurrently<T, R>(
     for (;;) {
       if (ending.signal?.aborted === true) throw ending.signal.reason;
       // Items are begun in runs where they take no time: each run wakes a worker once.
-      if (!window.isGrown || started - handedOn <= window.size * REFILL_BELOW) fill();
-      let slot = queue.peek();
-      if (slot === undefined || slot.state === "open") fill();
-      slot = queue.peek();
+      if (!window.isGrown || started - handedOn <= window.size * REFILL_BELOW || !isReady()) fill();
       if (isOver()) break;
-      if (slot === undefined || slot.state === "open") {
+      const slot = queue.peek();
+      if (slot?.isReady !== true) {
         if (source.state === "failed") throw source.error;
         const closed = underWay.size === 0 ? ending.closed?.() : undefined;
         if (closed !== undefined) throw fromCaller(closed);
@@ -219,16 +303,18 @@ export async function* mapConcurrently<T, R>(
         });
         continue;
       }
-      queue.shift();
+      const { isFailure } = slot;
+      const outcome = slot.take();
+      if (!ordered || slot.isEmpty) queue.shift();
       handedOn++;
-      const failed = slot.state === "failed";
-      if (failed) failures.push(errorOf(slot.outcome));
+      if (isFailure) failures.push(errorOf(outcome));
       else done++;
       onProgress?.({ done, failed: failures.length, inFlight: started - handedOn, total });
-      if (!failed) yield slot.outcome as R;
-      else if (stopOnError) throw placed(slot.outcome);
+      if (!isFailure) yield outcome as R;
+      else if (stopOnError) throw placed(outcome);
     }
   } finally {
+    calls.drop();
     ending.signal?.removeEventListener("abort", notice);
     unwatch?.();
     if (underWay.size > 0) {
@@ -242,7 +328,7 @@ export async function* mapConcurrently<T, R>(
 }
 
 /** The part of a window below which it is filled again. */
-const REFILL_BELOW = 0.5;
+const REFILL_BELOW = 0.75;
 
 /** A queue that takes and gives in constant time. */
 class Fifo<T> {

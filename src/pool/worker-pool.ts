@@ -16,7 +16,6 @@ import { availableCores, PoolDirectory } from "../host/index.ts";
 import { type BroadcastResult, type PoolStats, WorkerProxy, type WorkerProxyOptions } from "../proxy/index.ts";
 import {
   addOpenPool,
-  argumentsOf,
   type CallOptions,
   currentCallContext,
   dispatchThrough,
@@ -28,13 +27,13 @@ import {
 import { Deadline } from "../time/index.ts";
 import { ResilientWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
-import { type Cancellable, checkItems, type MapOptions, mapConcurrently, splitMapOptions, Window } from "./map.ts";
+import { checkItems, type ItemCalls, type MapOptions, mapConcurrently, splitMapOptions, Window } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
 import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
 const MINIMUM_MAP_CONCURRENCY = 16;
 const MAP_CONCURRENCY_PER_WORKER = 8;
-const MAXIMUM_MAP_CONCURRENCY = 4096;
+const MAXIMUM_MAP_CONCURRENCY = 8192;
 /** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
 const QUORUM_TIMEOUT_MS = 60_000;
 
@@ -124,26 +123,23 @@ export class WorkerPool implements AsyncDisposable {
     const context = currentCallContext();
     const outer = call.signal ?? context?.ambient?.signal;
     const callOptions = Object.keys(call).length === 0 ? undefined : call;
-    const callItem = (
-      item: T,
-      resolve: (value: R) => void,
-      reject: (failure: unknown) => void,
-    ): Cancellable | undefined => {
-      const proxy = this.#proxy;
-      if (proxy === undefined || this.#state !== "open") {
-        reject(fromCaller(this.#closedError()));
-        return undefined;
-      }
-      return proxy.begin(
-        spec,
-        argumentsOf(spec, [item]),
-        context,
-        callOptions,
-        resolve as (value: unknown) => void,
-        reject,
-      );
+    const window = this.#mapWindow(own.concurrency);
+    let packer: ItemCalls<T> | undefined;
+    const calls: ItemCalls<T> = {
+      add: (item, openSlot) => {
+        const proxy = this.#proxy;
+        if (proxy === undefined || this.#state !== "open") {
+          const slot = openSlot();
+          slot.failed(slot.add(), fromCaller(this.#closedError()));
+          return;
+        }
+        packer ??= proxy.packer(spec, context, callOptions, () => window.size / (2 * this.workers.size));
+        packer.add(item, openSlot);
+      },
+      flush: () => packer?.flush(),
+      drop: () => packer?.drop(),
     };
-    return mapConcurrently(items, callItem, own, this.#mapWindow(own.concurrency), {
+    return mapConcurrently(items, calls, own, window, {
       signal: outer,
       closed: () => (this.#state === "open" ? undefined : this.#closedError()),
       watchClosed: (changed) => {

@@ -185,9 +185,9 @@ export class WorkerProxy implements AsyncDisposable {
   }
 
   /** @internal */
-  begin(...call: Parameters<RoutineCaller["begin"]>): ReturnType<RoutineCaller["begin"]> {
+  packer(...calls: Parameters<RoutineCaller["packer"]>): ReturnType<RoutineCaller["packer"]> {
     this.#startForCall();
-    return this.#caller.begin(...call);
+    return this.#caller.packer(...calls);
   }
 
   /** @internal */

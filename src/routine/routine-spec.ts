@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isObject } from "../checks/index.ts";
 import {
   beginCapture,
   countedFunctions,
@@ -215,8 +216,4 @@ export class RoutineSpec {
     if (this.options.ship === undefined && holder === undefined) return policy;
     return { ...policy, ...this.policy, ...(holder === undefined ? {} : { holder }) };
   }
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

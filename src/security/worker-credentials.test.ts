@@ -77,6 +77,7 @@ describe("WorkerCredentials.fromFiles", () => {
     await expect(WorkerCredentials.fromFiles(files)).rejects.toThrow(/cert cannot be read: ENOENT.*\/cert'/);
     writeFileSync(files.cert, material.cert);
     expect((await WorkerCredentials.fromFiles(files)).names).toEqual(["w.example", "10.0.0.1"]);
+    expect((await WorkerCredentials.fromFiles({ ...files, mutual: false })).mutual).toBe(false);
     await expect(WorkerCredentials.fromFiles({ ca: "" })).rejects.toThrow('ca must be the path of a file, not ""');
   });
 });

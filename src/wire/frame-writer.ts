@@ -9,27 +9,6 @@ type EncodedField = number | Uint8Array | Uint8Array[] | undefined;
 
 const FRAME_OVERHEAD = 32;
 
-/**
- * Writes a frame with an id and one payload, the shape of almost everything that travels: `{ 1: id, [payloadField]: payload }`.
- */
-export function writePayloadFrame(
-  writer: BatchWriter,
-  frame: number,
-  id: number,
-  payloadField: number,
-  payload: Uint8Array,
-): void {
-  const inner = 1 + varintLength(id) + 1 + varintLength(payload.length) + payload.length;
-  writer.reserve(inner + FRAME_OVERHEAD);
-  writer.byte((frame << 3) | 2);
-  writer.varint(inner);
-  writer.byte(0x08);
-  writer.varint(id);
-  writer.byte((payloadField << 3) | 2);
-  writer.varint(payload.length);
-  writer.bytes(payload);
-}
-
 /** Writes a frame of any shape. Fields that are absent, zero, false or empty are left out, as proto3 asks. */
 export function writeFrame(writer: BatchWriter, frame: number, fields: readonly FieldValue[]): void {
   const encoded = fields.map(encodeField);

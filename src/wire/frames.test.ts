@@ -5,7 +5,6 @@ import { StepKind as GeneratedStepKind, RequestSchema, ResponseSchema, TaskSchem
 import { BatchWriter } from "./batch-writer.ts";
 import { RequestField, ResponseField, StepKind } from "./fields.ts";
 import { FrameReader, MalformedFrame, PASSED_OVER } from "./frame-reader.ts";
-import { writePayloadFrame } from "./frame-writer.ts";
 import * as requests from "./request-frames.ts";
 import * as responses from "./response-frames.ts";
 
@@ -145,7 +144,7 @@ describe("responses written by hand are what the generated code reads", () => {
         const message = fromBinary(
           ResponseSchema,
           written((writer) => {
-            writePayloadFrame(writer, ResponseField.result, task, responses.OutcomeField.value, value);
+            responses.writeSmallOutcome(writer, ResponseField.result, task, value, 0);
             responses.writeOutcome(writer, ResponseField.yielded, task, { bytes: value }, needs, control);
             responses.writeOutcome(writer, ResponseField.raised, task, { chunked: 12 }, needs, false);
           }),
@@ -312,7 +311,7 @@ describe("BatchWriter", () => {
     const writer = new BatchWriter(HEADROOM);
     const big = new Uint8Array(200_000).fill(7);
     responses.writeAccepted(writer, 1);
-    writePayloadFrame(writer, ResponseField.result, 1, responses.OutcomeField.value, big);
+    responses.writeSmallOutcome(writer, ResponseField.result, 1, big, 0);
     const message = fromBinary(ResponseSchema, writer.take().subarray(HEADROOM));
     expect(Uint8Array.from(message.results[0]?.value ?? [])).toEqual(big);
   });

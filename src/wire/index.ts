@@ -19,7 +19,6 @@ export {
 export { type AnnouncedValue, ReceivedDependencies, SentDependencies } from "./dependency-ledger.ts";
 export { LAST_REQUEST_FIELD, LAST_RESPONSE_FIELD, RequestField, ResponseField, StepKind } from "./fields.ts";
 export { FrameReader, MalformedFrame } from "./frame-reader.ts";
-export { writePayloadFrame } from "./frame-writer.ts";
 export { IncomingPayloads, type PayloadFields } from "./incoming-payloads.ts";
 export { INLINE_LIMIT_BYTES, LEAST_MESSAGE_BYTES, type MessageSink, Outbox } from "./outbox.ts";
 export {
@@ -73,6 +72,7 @@ export {
   writeOutcome,
   writePace,
   writeRejected,
+  writeSmallOutcome,
   writeWanted,
   writeWelcome,
 } from "./response-frames.ts";

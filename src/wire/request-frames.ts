@@ -17,6 +17,7 @@ export const TaskField = {
   chunked: 10,
   file: 11,
   key: 13,
+  items: 14,
 } as const;
 
 /** Where a `Task` says where its arguments are. */
@@ -79,6 +80,8 @@ export interface TaskExtras {
   readonly pool?: number | undefined;
   readonly needs?: readonly number[] | undefined;
   readonly key?: string | undefined;
+  /** Of a pack: how many bytes of the arguments each of its calls has. */
+  readonly items?: readonly number[] | undefined;
 }
 
 /** Writes a task that says nothing but what to run; its arguments are a part of `source`. */
@@ -141,6 +144,7 @@ export function writeTask(
     "file" in args ? args.file : undefined,
     undefined,
     extras.key,
+    extras.items,
   ]);
 }
 

@@ -3,8 +3,20 @@ import { ResponseField } from "./fields.ts";
 import { writeFrame } from "./frame-writer.ts";
 import type { PayloadPlace } from "./payload.ts";
 
-/** Field numbers of `Result`, `Yielded` and `Raised`. Only `Yielded` has `control`, only `Raised` has `byRuntime`. */
-export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, control: 6, byRuntime: 6 } as const;
+/**
+ * Field numbers of `Result`, `Yielded` and `Raised`. Only `Yielded` has `control`, only `Raised` has `byRuntime`, and
+ * `Yielded` has no `item`.
+ */
+export const OutcomeField = {
+  id: 1,
+  value: 2,
+  needs: 3,
+  chunked: 4,
+  file: 5,
+  control: 6,
+  byRuntime: 6,
+  item: 7,
+} as const;
 /** Field numbers of the `Rejected` message. */
 export const RejectedField = { id: 1, status: 2, message: 3, codeWanted: 6 } as const;
 /** Field numbers of the `Welcome` message. */
@@ -19,6 +31,7 @@ export const WelcomeField = {
   encodings: 8,
   laneSocket: 9,
   laneTicket: 10,
+  takesPacks: 11,
 } as const;
 /** Field numbers of the `Wanted` message. */
 export const WantedField = { number: 1, withoutFile: 2 } as const;
@@ -30,7 +43,10 @@ export const LostField = { reason: 1, task: 2, taken: 3 } as const;
 /** The frames that carry what came of a task or of one of its steps. */
 export type OutcomeFrame = typeof ResponseField.result | typeof ResponseField.yielded | typeof ResponseField.raised;
 
-/** Writes what came of a task or of one of its steps. `flag`: `control` of `Yielded`, `by_runtime` of `Raised`. */
+/**
+ * Writes what came of a task or of one of its steps. `flag`: `control` of `Yielded`, `by_runtime` of `Raised`. `item`: which
+ * call of a pack it is of, from 1.
+ */
 export function writeOutcome(
   writer: BatchWriter,
   frame: OutcomeFrame,
@@ -38,6 +54,7 @@ export function writeOutcome(
   value: PayloadPlace,
   needs: readonly number[],
   flag: boolean,
+  item = 0,
 ): void {
   writeFrame(writer, frame, [
     undefined,
@@ -47,7 +64,31 @@ export function writeOutcome(
     "chunked" in value ? value.chunked : undefined,
     "file" in value ? value.file : undefined,
     flag,
+    item,
   ]);
+}
+
+/** Writes what came of a task, or of one call of a pack: `item`, from 1. It is small and needs nothing. */
+export function writeSmallOutcome(
+  writer: BatchWriter,
+  frame: OutcomeFrame,
+  id: number,
+  value: Uint8Array,
+  item: number,
+): void {
+  const itemLength = item === 0 ? 0 : 1 + varintLength(item);
+  const inner = 2 + varintLength(id) + varintLength(value.length) + value.length + itemLength;
+  writer.reserve(inner + 16);
+  writer.byte((frame << 3) | 2);
+  writer.varint(inner);
+  writer.byte(OutcomeField.id << 3);
+  writer.varint(id);
+  writer.byte((OutcomeField.value << 3) | 2);
+  writer.varint(value.length);
+  writer.bytes(value);
+  if (item === 0) return;
+  writer.byte(OutcomeField.item << 3);
+  writer.varint(item);
 }
 
 export function writeAccepted(writer: BatchWriter, id: number): void {
@@ -96,6 +137,8 @@ export interface Welcome {
   readonly laneSocket?: string;
   /** The first message to send there. */
   readonly laneTicket?: string;
+  /** The worker takes packs. */
+  readonly takesPacks?: boolean;
 }
 
 export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
@@ -111,6 +154,7 @@ export function writeWelcome(writer: BatchWriter, welcome: Welcome): void {
     welcome.encodings,
     welcome.laneSocket,
     welcome.laneTicket,
+    welcome.takesPacks,
   ]);
 }
 

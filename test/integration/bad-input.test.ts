@@ -35,6 +35,7 @@ import {
   WorkerProxy,
   WorkerStartError,
 } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { runningChildren } from "../support/processes.ts";
 
 const add = routine(async (x: number, y: number) => x + y);
@@ -218,7 +219,7 @@ describe("a pool", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "wool-bad-input-"));
-    pool = await WorkerPool.start({ size: 1, maxPending: 2 });
+    pool = await poolOf(1, { maxPending: 2 });
   });
   afterAll(async () => {
     await pool.stop();
@@ -282,7 +283,7 @@ describe("a pool that has been stopped", () => {
   let stopped: WorkerPool;
 
   beforeAll(async () => {
-    stopped = await WorkerPool.start({ size: 1 });
+    stopped = await poolOf(1);
     await stopped.stop();
   });
 

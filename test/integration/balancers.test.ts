@@ -25,6 +25,7 @@ import {
   WorkerPool,
   WorkerProxy,
 } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { killProcess } from "../support/processes.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -66,7 +67,7 @@ describe("every balancer", () => {
   ];
 
   test.each(balancers)("%s: many calls at once, with and without keys, and streams", async (_name, make) => {
-    await using pool = await WorkerPool.start({ size: 2, loadBalancer: make() });
+    await using pool = await poolOf(2, { loadBalancer: make() });
     const calls = Array.from({ length: 2000 }, (_, i) =>
       pool.dispatch(i % 3 === 0 ? add.with({ key: `key ${i % 7}` }) : add, i, 1),
     );
@@ -81,7 +82,7 @@ describe("every balancer", () => {
 
 describe("consistent hashing", () => {
   test("keeps a key at one worker, also when calls come faster than it takes them", async () => {
-    await using pool = await WorkerPool.start({ size: 3, loadBalancer: new ConsistentHashLoadBalancer() });
+    await using pool = await poolOf(3, { loadBalancer: new ConsistentHashLoadBalancer() });
     const before = await owners(pool);
     expect(new Set(before.values()).size).toBeGreaterThan(1);
     const burst = await Promise.all(Array.from({ length: 300 }, () => pool.dispatch(pid.with({ key: "user-3" }))));
@@ -237,7 +238,7 @@ describe("a balancer that does not do its part", () => {
       const loadBalancer: LoadBalancerLike = {
         delegate: (task, context) => (task.key === "bad" ? delegate(task, context) : context.workers.keys()),
       };
-      await using pool = await WorkerPool.start({ size: 1, loadBalancer });
+      await using pool = await poolOf(1, { loadBalancer });
       const [before, bad, after] = await Promise.all([
         pool.dispatch(add, 1, 2),
         reasonOf(pool.dispatch(add.with({ key: "bad" }), 1, 2)),
@@ -259,7 +260,7 @@ describe("a balancer that does not do its part", () => {
         yield* context.workers.keys();
       },
     };
-    await using pool = await WorkerPool.start({ size: 1, loadBalancer });
+    await using pool = await poolOf(1, { loadBalancer });
     const bad = reasonOf(pool.dispatch(add.with({ key: "bad", dispatchTimeout: 100 }), 1, 2));
     expect(await pool.dispatch(add, 1, 2)).toBe(3);
     expect(await bad).toBeInstanceOf(TaskTimeout);
@@ -299,7 +300,7 @@ class Noting implements DispatchingLoadBalancerLike {
 describe("a balancer that dispatches itself", () => {
   test("carries calls and streams, and hears how they end", async () => {
     const balancer = new Noting();
-    await using pool = await WorkerPool.start({ size: 2, loadBalancer: balancer });
+    await using pool = await poolOf(2, { loadBalancer: balancer });
     const calls = Array.from({ length: 500 }, (_, i) => pool.dispatch(add, i, 1));
     expect(await Promise.all(calls)).toEqual(calls.map((_, i) => i + 1));
     expect(new Set((await Promise.all(balancer.outcomes)).map(({ status }) => status))).toEqual(new Set(["done"]));
@@ -334,7 +335,7 @@ describe("a balancer that dispatches itself", () => {
         return results;
       },
     };
-    await using pool = await WorkerPool.start({ size: 3, loadBalancer });
+    await using pool = await poolOf(3, { loadBalancer });
     await Promise.all(Array.from({ length: 20 }, (_, i) => pool.dispatch(write, i)));
     const tokens = readFileSync(file, "utf8").trim().split("\n").map(Number);
     expect(tokens.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i));
@@ -366,7 +367,7 @@ describe("a balancer that dispatches itself", () => {
         return new Promise(() => undefined);
       },
     };
-    await using pool = await WorkerPool.start({ size: 1, loadBalancer });
+    await using pool = await poolOf(1, { loadBalancer });
     expect(await reasonOf(pool.dispatch(add.with({ dispatchTimeout: 30 }), 1, 2))).toBeInstanceOf(TaskTimeout);
     const controller = new AbortController();
     const aborted = reasonOf(pool.dispatch(add.with({ signal: controller.signal }), 1, 2));
@@ -390,7 +391,7 @@ describe("a balancer that dispatches itself", () => {
         return task.key === "forgets" ? (undefined as never) : results;
       },
     };
-    await using pool = await WorkerPool.start({ size: 1, loadBalancer });
+    await using pool = await poolOf(1, { loadBalancer });
     const reasons = await Promise.all(
       ["throws", "ghost", "forgets", "none"].map((key) => reasonOf(pool.dispatch(never.with({ key, timeout: 500 })))),
     );
@@ -420,7 +421,7 @@ describe("the loadBalancer option", () => {
 
   test.each(makes)("takes %s", async (_what, make) => {
     const balancer = new Noting();
-    await using pool = await WorkerPool.start({ size: 1, loadBalancer: make(balancer) });
+    await using pool = await poolOf(1, { loadBalancer: make(balancer) });
     expect(await pool.dispatch(add, 1, 2)).toBe(3);
     expect(balancer.tasks).toHaveLength(1);
   });
@@ -441,7 +442,7 @@ describe("the loadBalancer option", () => {
         disposed++;
       }
     }
-    const pool = await WorkerPool.start({ size: 1, loadBalancer: new Closing() });
+    const pool = await poolOf(1, { loadBalancer: new Closing() });
     expect([await pool.dispatch(add, 1, 2), disposed]).toEqual([3, 0]);
     await pool.stop();
     await pool.stop();

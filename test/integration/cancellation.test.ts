@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { currentTask, routine, TaskTimeout, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
@@ -8,7 +9,7 @@ import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts"
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PoolClosed, routine, TaskTimeout, WoolError, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { runProgram } from "../support/run-program.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();

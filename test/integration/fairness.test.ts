@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerOptions } from "wool-ts";
 import { encode } from "../../src/values/index.ts";
 import { announce, task } from "../support/announce.ts";
+import { RawLaneSession } from "../support/raw-lane.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
 import { request } from "../support/wire-requests.ts";
@@ -25,8 +26,19 @@ const burn = (size: number): Uint8Array => {
   while (performance.now() < end);
   return new Uint8Array(size);
 };
+/** Blocks its thread for a fifth of one. */
+const burnShortly = (size: number): Uint8Array => {
+  const end = performance.now() + 0.2;
+  while (performance.now() < end);
+  return new Uint8Array(size);
+};
 const RESULT_BYTES = 100;
 const TASKS = 3000;
+const CONNECTIONS = 200;
+
+function receivedBy(sessions: readonly RawSession[]): number {
+  return sessions.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0);
+}
 
 /** What a polite caller does: calls one after the other, and a stream. */
 async function bePolite(address: string): Promise<void> {
@@ -45,7 +57,7 @@ describe("a polite caller has its answers long before a greedy one has all of it
     const address = await start(options);
     using greedy = new RawSession(address);
     greedy.read();
-    // Six seconds of work, in one message.
+    // Two seconds of work, in one message.
     const tasks = Array.from({ length: TASKS }, (_, i) => task(i, [RESULT_BYTES]));
     greedy.send(announce(burn));
     greedy.send(Buffer.concat(tasks));
@@ -53,6 +65,39 @@ describe("a polite caller has its answers long before a greedy one has all of it
     await bePolite(address);
     expect(greedy.receivedBytes).toBeLessThan(TASKS * RESULT_BYTES);
     await until(() => greedy.receivedBytes > TASKS * RESULT_BYTES, "the greedy caller has everything, too");
+  });
+
+  test.each([
+    ["a stream", async (address: string) => new RawSession(address)],
+    ["a lane", (address: string) => RawLaneSession.open(address)],
+  ])("many calls in messages of their own, through %s", async (_name, open) => {
+    const address = await start();
+    using greedy = await open(address);
+    greedy.read();
+    greedy.send(announce(burnShortly));
+    for (let i = 0; i < 10 * TASKS; i++) greedy.send(task(i, [RESULT_BYTES]));
+    await until(() => greedy.receivedBytes > 2 * RESULT_BYTES, "the greedy caller is being served");
+    const before = greedy.receivedBytes;
+    await bePolite(address);
+    // A dozen rounds of a call to the worker and back, a few turns of the greedy caller for each.
+    expect((greedy.receivedBytes - before) / RESULT_BYTES).toBeLessThan(12 * 100);
+  });
+
+  test("many calls on each of very many connections", async () => {
+    const address = await start();
+    const greedy = Array.from({ length: CONNECTIONS }, () => new RawSession(address));
+    const tasks = Buffer.concat(Array.from({ length: 300 }, (_, i) => task(i, [RESULT_BYTES])));
+    for (const session of greedy) {
+      session.read();
+      session.send(announce(burnShortly));
+      session.send(tasks);
+    }
+    await until(() => greedy.every(({ receivedBytes }) => receivedBytes > RESULT_BYTES), "all are being served");
+    const before = receivedBy(greedy);
+    await bePolite(address);
+    // A dozen rounds of a call to the worker and back. With two milliseconds for each session they would take ten tasks of each.
+    expect((receivedBy(greedy) - before) / RESULT_BYTES).toBeLessThan(12 * CONNECTIONS * 6);
+    for (const session of greedy) session[Symbol.dispose]();
   });
 
   test("streams without an end", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
+import { freeze } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
@@ -18,7 +19,7 @@ describe("a worker that freezes", () => {
     const [worker] = pool.workers.values();
     if (worker === undefined) throw new Error("no worker");
     const { uid, pid: frozen } = worker;
-    process.kill(frozen, "SIGSTOP");
+    await freeze(frozen);
     const stuck: Promise<number>[] = [];
     try {
       // Some are handed to it before that is noticed; from then on all go to the other one.
@@ -41,7 +42,7 @@ describe("a worker that freezes", () => {
     const [frozen] = [...pool.workers.values()].map((worker) => worker.pid);
     if (frozen === undefined) throw new Error("no worker");
     await pool.dispatch(pid);
-    process.kill(frozen, "SIGSTOP");
+    await freeze(frozen);
     const calls = Array.from({ length: 5 }, () => pool.dispatch(pid));
     const ended = count(calls);
     const refused = pool.dispatch(pid.with({ dispatchTimeout: 1500 })).catch((error: unknown) => error);

@@ -1,13 +1,11 @@
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { fromBinary } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerLost, type WorkerMetadata, WorkerPool } from "wool-ts";
-import { type Response, ResponseSchema, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
-import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
+import { GrpcWorker } from "../support/grpc-worker.ts";
+import { type OpenedLane, openLane } from "../support/raw-lane.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { request } from "../support/wire-requests.ts";
@@ -142,46 +140,10 @@ describe("a session with a lane", () => {
     await pool.stop();
   });
 
-  /** The caller's end of a lane. */
-  class RawLane {
-    readonly socket: Socket;
-    readonly closed: Promise<void>;
-    #bytes = Buffer.alloc(0);
-
-    constructor(path: string) {
-      this.socket = connect(path);
-      this.socket.on("error", () => undefined);
-      this.socket.on("data", (chunk: Buffer) => {
-        this.#bytes = Buffer.concat([this.#bytes, chunk]);
-      });
-      this.closed = new Promise((resolve) => this.socket.once("close", () => resolve()));
-    }
-
-    send(message: Uint8Array): void {
-      const prefix = Buffer.alloc(5);
-      prefix.writeUInt32BE(message.length, 1);
-      this.socket.write(Buffer.concat([prefix, message]));
-    }
-
-    get messages(): Response[] {
-      const found: Response[] = [];
-      for (let at = 0; at + 5 <= this.#bytes.length; ) {
-        const end = at + 5 + this.#bytes.readUInt32BE(at + 1);
-        if (end > this.#bytes.length) break;
-        found.push(fromBinary(ResponseSchema, this.#bytes.subarray(at + 5, end)));
-        at = end;
-      }
-      return found;
-    }
-  }
-
-  async function open(): Promise<{ stream: GrpcStream<Response>; lane: RawLane; ticket: string }> {
-    const stream = client.open(Worker.method.dispatch);
-    stream.send(request({ hello: { version: 1, minimumVersion: 1, callerId: "test", takesLane: true } }));
-    const { welcome } = await stream.message(0);
-    if (welcome === undefined) throw new Error("not welcome");
-    const lane = new RawLane(join(dirname(worker.address.slice("unix:".length)), welcome.laneSocket));
-    return { stream, lane, ticket: welcome.laneTicket };
+  async function open(): Promise<OpenedLane> {
+    const opened = await openLane(client, worker.address);
+    opened.lane.read();
+    return opened;
   }
 
   const brokenTask = (id: number): Uint8Array => {

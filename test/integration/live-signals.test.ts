@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { routine, SerializationError, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { until } from "../support/until.ts";
 
 /** Tells that it waits, then when and why each of its signals was aborted. */
@@ -33,7 +34,7 @@ class Stop extends Error {
 
 describe("an AbortSignal among the arguments", () => {
   test("is live at the worker, wherever it is in them, and its reason travels", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
+    await using pool = await poolOf(1);
     const first = new AbortController();
     const second = new AbortController();
     const stream = pool.dispatch(watch, { signals: [first.signal, second.signal, AbortSignal.abort("before")] });
@@ -49,7 +50,7 @@ describe("an AbortSignal among the arguments", () => {
   });
 
   test("that appears twice is one signal", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
+    await using pool = await poolOf(1);
     const same = routine(
       async (a: AbortSignal, b: { again: AbortSignal }) => a === b.again && a instanceof AbortSignal,
     );
@@ -58,7 +59,7 @@ describe("an AbortSignal among the arguments", () => {
   });
 
   test("may be passed on by the task, and reaches the next worker", async () => {
-    await using pool = await WorkerPool.start({ size: 2 });
+    await using pool = await poolOf(2);
     const inner = routine(async (signal: AbortSignal, file: string) => {
       const { writeFileSync } = await import("node:fs");
       writeFileSync(file, "waiting");
@@ -101,7 +102,7 @@ describe("an AbortSignal among the arguments", () => {
   });
 
   test("leaves no listener behind when the call is over", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
+    await using pool = await poolOf(1);
     const controller = new AbortController();
     const nothing = routine(async (_signal: AbortSignal) => undefined);
     for (let i = 0; i < 50; i++) await pool.dispatch(nothing, controller.signal);
@@ -110,7 +111,7 @@ describe("an AbortSignal among the arguments", () => {
   });
 
   test("cannot be sent back, nor captured, and the error says what to do", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
+    await using pool = await poolOf(1);
     const back = routine(async (signal: AbortSignal) => signal);
     const error = await pool.dispatch(back, new AbortController().signal).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SerializationError);

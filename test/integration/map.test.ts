@@ -12,13 +12,14 @@ import {
   TaskTimeout,
   WorkerPool,
 } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();
@@ -293,7 +294,7 @@ test("calls see the context that the map was made in, wherever its results are t
 });
 
 test("stopping the pool ends a map whose source has no more items for now", async () => {
-  const other = await WorkerPool.start({ size: 1 });
+  const other = await poolOf(1);
   async function* quiet(): AsyncGenerator<number> {
     yield 1;
     await new Promise(() => undefined);

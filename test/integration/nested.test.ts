@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { currentTask, routine, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { isRunning } from "../support/processes.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 2 });
+  pool = await poolOf(2);
 });
 afterAll(async () => {
   await pool.stop();

@@ -2,11 +2,12 @@ import { openAsBlob } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, SerializationError, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();

@@ -1,11 +1,12 @@
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, SerializationError, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 
 afterAll(async () => {

@@ -1,12 +1,13 @@
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LoadBalancerContext, routine, SerializationError, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();

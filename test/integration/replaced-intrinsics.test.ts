@@ -2,6 +2,7 @@ import { runInThisContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, TaskTimeout, WorkerLost, WorkerPool } from "wool-ts";
 import { reasonOf } from "../support/reason-of.ts";
+import { until } from "../support/until.ts";
 
 /** Replaces a part of the language in its thread: an expression for the object, the key, and one for what takes its place. */
 const REPLACEMENTS: readonly [holder: string, key: string, replacement: string][] = [
@@ -77,12 +78,20 @@ const count = routine(async function* (limit: number) {
   for (let i = 0; i < limit; i++) yield { i };
 });
 
-let pool: WorkerPool;
+/** Each replaces threads, with pauses in between, so there are several of them. */
+const pools: WorkerPool[] = [];
+const free: WorkerPool[] = [];
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pools.push(...(await Promise.all(Array.from({ length: 4 }, () => WorkerPool.start({ size: 1 })))));
+  free.push(...pools);
 });
+async function takeFree(): Promise<WorkerPool> {
+  const taken: WorkerPool[] = [];
+  await until(() => taken.push(...free.splice(0, 1)) > 0, "a pool is free");
+  return taken[0] as WorkerPool;
+}
 afterAll(async () => {
-  await pool.stop();
+  await Promise.all(pools.map((pool) => pool.stop()));
 });
 
 /** The call has the right answer, or its caller is told that the thread was lost. Returns whether it was lost. */
@@ -103,29 +112,39 @@ async function listOf(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   return values;
 }
 
-describe.each(REPLACEMENTS)("a task that makes %s.%s be %s", (holder, key, replacement) => {
-  test("leaves right answers to the tasks after it, or their callers are told", async () => {
-    const other = rightOrTold(pool.dispatch(echo, sample), sample);
-    await rightOrTold(pool.dispatch(replace, holder, key, replacement), "replaced");
-    await other;
-    for (let i = 0; i < 3; i++) {
-      await rightOrTold(pool.dispatch(echo, sample), sample);
-      await rightOrTold(listOf(pool.dispatch(count, 3)), [{ i: 0 }, { i: 1 }, { i: 2 }]);
-    }
-    // Time limits hold, too.
-    const endless = routine(async () => await new Promise<never>(() => undefined), { timeout: 20 });
-    const outcome = await reasonOf(pool.dispatch(endless));
-    if (!(outcome instanceof WorkerLost)) expect(outcome).toBeInstanceOf(TaskTimeout);
-  });
-
-  test("and does not end after that does not harm them either", async () => {
-    const abort = new AbortController();
-    const replacing = reasonOf(pool.dispatch(replaceLater.with({ signal: abort.signal }), holder, key, replacement));
-    for (let i = 0; i < 6; i++) await rightOrTold(pool.dispatch(echo, sample), sample);
-    abort.abort();
-    await replacing;
+async function expectRightAfter(pool: WorkerPool, replacement: readonly [string, string, string]): Promise<void> {
+  const other = rightOrTold(pool.dispatch(echo, sample), sample);
+  await rightOrTold(pool.dispatch(replace, ...replacement), "replaced");
+  await other;
+  for (let i = 0; i < 3; i++) {
     await rightOrTold(pool.dispatch(echo, sample), sample);
-  });
+    await rightOrTold(listOf(pool.dispatch(count, 3)), [{ i: 0 }, { i: 1 }, { i: 2 }]);
+  }
+  // Time limits hold, too.
+  const endless = routine(async () => await new Promise<never>(() => undefined), { timeout: 20 });
+  const outcome = await reasonOf(pool.dispatch(endless));
+  if (!(outcome instanceof WorkerLost)) expect(outcome).toBeInstanceOf(TaskTimeout);
+}
+
+async function expectRightBeside(pool: WorkerPool, replacement: readonly [string, string, string]): Promise<void> {
+  const abort = new AbortController();
+  const replacing = reasonOf(pool.dispatch(replaceLater.with({ signal: abort.signal }), ...replacement));
+  for (let i = 0; i < 6; i++) await rightOrTold(pool.dispatch(echo, sample), sample);
+  abort.abort();
+  await replacing;
+  await rightOrTold(pool.dispatch(echo, sample), sample);
+}
+
+describe.concurrent("a task that replaces a part of the language", () => {
+  test.for(REPLACEMENTS)(
+    "%s.%s by %s leaves right answers to the tasks after it and beside it, or their callers are told",
+    async (replacement) => {
+      const pool = await takeFree();
+      await expectRightAfter(pool, replacement);
+      await expectRightBeside(pool, replacement);
+      free.push(pool);
+    },
+  );
 });
 
 test("what setup replaces is taken for right", async () => {

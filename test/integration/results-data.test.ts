@@ -1,11 +1,12 @@
 import { EventEmitter } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InvalidArgument, routine, SerializationError, share, WorkerPool, WorkerProxy } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1, results: "data" });
+  pool = await poolOf(1, { results: "data" });
 });
 afterAll(async () => {
   await pool.stop();
@@ -78,7 +79,7 @@ test("functions and instances of unknown classes are refused: returned, yielded 
 });
 
 test("for one routine or call, in a pool that accepts everything", async () => {
-  const open = await WorkerPool.start({ size: 1 });
+  const open = await poolOf(1);
   try {
     const give = routine(async () => () => 1);
     expect((await open.dispatch(give))()).toBe(1);
@@ -91,7 +92,7 @@ test("for one routine or call, in a pool that accepts everything", async () => {
 });
 
 test("for all calls of a proxy", async () => {
-  const open = await WorkerPool.start({ size: 1 });
+  const open = await poolOf(1);
   try {
     await using proxy = new WorkerProxy({ workers: [...open.workers.values()], results: "data" });
     const give = routine(async (isData: boolean) => (isData ? 1 : () => 1));

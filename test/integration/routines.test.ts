@@ -11,6 +11,7 @@ import {
   TaskTimeout,
   WorkerPool,
 } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
@@ -26,47 +27,18 @@ const count = routine(async function* (to: number) {
   for (let i = 0; i < to; i++) yield [i, process.pid];
   return "end";
 });
-const countSync = routine(function* (to: number) {
-  for (let i = 0; i < to; i++) yield i;
-  return "end";
-});
-
 async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];
   for await (const item of stream) items.push(item);
   return items;
 }
 
-describe("outside of any pool", () => {
-  test("functions run right here as ordinary asynchronous ones", async () => {
-    expect(await whereabouts()).toBe(process.pid);
-    const value = {};
-    expect(await keep(value)).toBe(value);
-    const pending = addSync(1, 2);
-    expect(pending).toBeInstanceOf(Promise);
-    expect(await pending).toBe(3);
-    const failed = failSync("here");
-    await expect(failed).rejects.toThrow(new RangeError("here"));
-    expect(currentTask()).toBeUndefined();
-  });
-
-  test("generators run right here, synchronous ones too", async () => {
-    expect(await collect(count(2))).toEqual([
-      [0, process.pid],
-      [1, process.pid],
-    ]);
-    const stream = countSync(1);
-    expect(await stream.next()).toEqual({ done: false, value: 0 });
-    expect(await stream.next()).toEqual({ done: true, value: "end" });
-  });
-});
-
 describe("inside a pool", () => {
   let pool: WorkerPool;
   let workerPid: number | undefined;
 
   beforeAll(async () => {
-    pool = await WorkerPool.start({ size: 1 });
+    pool = await poolOf(1);
     workerPid = [...pool.workers.values()][0]?.pid;
   });
   afterAll(async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type LoadBalancerLike, RoundRobinLoadBalancer, routine, type TaskInfo, WorkerLost, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
@@ -17,7 +18,7 @@ const meet = routine(async (own: string, others: string[], folder: string) => {
 
 describe("load balancing", () => {
   test("round robin takes turns", async () => {
-    await using own = await WorkerPool.start({ size: 2, loadBalancer: new RoundRobinLoadBalancer() });
+    await using own = await poolOf(2, { loadBalancer: new RoundRobinLoadBalancer() });
     const seen: number[] = [];
     for (let i = 0; i < 6; i++) seen.push(await own.dispatch(pid));
     expect(new Set(seen.slice(0, 2)).size).toBe(2);
@@ -35,7 +36,7 @@ describe("load balancing", () => {
       },
       settled: (uid, outcome) => outcomes.push(`${uid} ${outcome.status}`),
     };
-    await using own = await WorkerPool.start({ size: 2, loadBalancer: () => balancer });
+    await using own = await poolOf(2, { loadBalancer: () => balancer });
     const [first, last] = [...own.workers.values()];
     const named = pid.with({ name: "where" });
     expect(await own.dispatch(named)).toBe(first?.pid);
@@ -55,7 +56,7 @@ describe("load balancing", () => {
         return context.workers.keys();
       },
     };
-    await using own = await WorkerPool.start({ size: 1, loadBalancer: balancer });
+    await using own = await poolOf(1, { loadBalancer: balancer });
     await expect(own.dispatch(pid)).rejects.toThrow("cannot decide");
     broken = false;
     expect(await own.dispatch(pid)).toBe([...own.workers.values()][0]?.pid);

@@ -15,7 +15,7 @@ import {
   WorkerStartError,
 } from "wool-ts";
 import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
-import { isRunning } from "../support/processes.ts";
+import { freeze, isRunning } from "../support/processes.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { fixture } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
@@ -185,14 +185,14 @@ describe("pool.stop()", () => {
 
   test.each([0, 50])("with %d ends a worker that is frozen", async (timeout) => {
     const { pool, worker, outcome } = await busyPool(waitFor);
-    process.kill(worker?.pid ?? 0, "SIGSTOP");
+    await freeze(worker?.pid ?? 0);
     await pool.stop({ timeout });
     expect(await outcome).toBeInstanceOf(WorkerLost);
   });
 
   test("without a limit waits for a worker that is frozen, until it is hurried", async () => {
     const { pool, worker, outcome } = await busyPool(waitFor);
-    process.kill(worker?.pid ?? 0, "SIGSTOP");
+    await freeze(worker?.pid ?? 0);
     const first = watch(pool.stop({ timeout: -1 }));
     await new Promise((resolve) => setImmediate(resolve));
     expect(first.settled).toBe(false);
@@ -203,7 +203,7 @@ describe("pool.stop()", () => {
 
   test("without a limit goes on when a frozen worker thaws", async () => {
     const { pool, worker, file, outcome } = await busyPool(waitFor);
-    process.kill(worker?.pid ?? 0, "SIGSTOP");
+    await freeze(worker?.pid ?? 0);
     const stopping = pool.stop({ timeout: -1 });
     writeFileSync(file, "go");
     process.kill(worker?.pid ?? 0, "SIGCONT");

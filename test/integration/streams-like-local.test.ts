@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 
 // Properties are tried many times, which takes long on a machine that is busy.
 vi.setConfig({ testTimeout: 120_000 });
@@ -8,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 });
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();

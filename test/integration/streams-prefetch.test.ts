@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { InvalidArgument, routine, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();

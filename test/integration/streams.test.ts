@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
+import { poolOf } from "../support/pool-of.ts";
 import { until } from "../support/until.ts";
 import { watch } from "../support/watch.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
@@ -12,7 +13,7 @@ import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts"
 let pool: WorkerPool;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
 });
 afterAll(async () => {
   await pool.stop();

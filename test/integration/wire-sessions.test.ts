@@ -9,6 +9,7 @@ import { routine, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { type Response, type TaskSchema, Worker } from "../../src/gen/wool/v1/worker_pb.ts";
 import { payloadFiles } from "../../src/host/index.ts";
 import { type GrpcStream, GrpcWorker } from "../support/grpc-worker.ts";
+import { poolOf } from "../support/pool-of.ts";
 import { hello, request } from "../support/wire-requests.ts";
 
 // Properties are tried many times, which takes long on a machine that is busy.
@@ -19,7 +20,7 @@ let worker: WorkerMetadata;
 let client: GrpcWorker;
 
 beforeAll(async () => {
-  pool = await WorkerPool.start({ size: 1 });
+  pool = await poolOf(1);
   const [found] = pool.workers.values();
   if (found === undefined) throw new Error("the pool has no worker");
   worker = found;

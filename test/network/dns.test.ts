@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { InvalidArgument, LocalWorker, NoWorkersAvailable, openDiscovery, routine, WorkerPool } from "wool-ts";
 import { DnsDiscovery } from "wool-ts/dns";
+import { TestAuthority } from "../support/certificates.ts";
 import { follow } from "../support/follow.ts";
 import { freePort } from "../support/free-port.ts";
 import { reasonOf } from "../support/reason-of.ts";
@@ -82,6 +83,42 @@ describe.skipIf(missing !== undefined)("DNS discovery", () => {
       expect([...pool.workers.keys()].sort()).toEqual([first.uid, second.uid].sort());
       expect(await pool.dispatch(pid)).toBeGreaterThan(0);
     }
+  });
+
+  test("asks workers with TLS, or without, as it was told", async () => {
+    const authority = new TestAuthority();
+    const credentials = authority.client();
+    const secured = new LocalWorker({ host: "127.0.0.1", credentials: authority.worker() });
+    workers.push(secured);
+    await secured.start();
+    const [port, plain] = [Number(secured.address?.split(":").at(-1)), await startWorker()];
+    await using dns = await startDns("host-record=pods.test,127.0.0.1");
+    const servers = [dns.address];
+    await using withTls = follow(new DnsDiscovery("pods.test", { servers, port, credentials }));
+    await until(() => withTls.workers.get(secured.uid)?.secure === true, "the one with TLS is found");
+    await using without = follow(
+      new DnsDiscovery("pods.test", { servers, port: plain.port, credentials, secure: false }),
+    );
+    await until(() => without.workers.get(plain.uid)?.secure === false, "the one without is found");
+  });
+
+  test("looks again between minInterval and maxInterval, whatever the records say", async () => {
+    const [one, two] = [await startWorker(), await startWorker()];
+    const records = (port: number) => [
+      "host-record=one.test,127.0.0.1",
+      `srv-host=_wool._tcp.workers.test,one.test,${port}`,
+    ];
+    await using dns = await startDns(...records(one.port));
+    const servers = [dns.address];
+    await using often = follow(new DnsDiscovery("workers.test", { servers, minInterval: 10, maxInterval: 20 }));
+    await using seldom = follow(
+      new DnsDiscovery("workers.test", { servers, minInterval: 600_000, maxInterval: 600_000 }),
+    );
+    await until(() => often.workers.has(one.uid) && seldom.workers.has(one.uid), "the first is found");
+    await dns.kill();
+    await using changed = await restart(dns, ...records(two.port));
+    await until(() => often.workers.has(two.uid), "one has looked again");
+    expect([[...seldom.workers.keys()], changed.port]).toEqual([[one.uid], dns.port]);
   });
 
   test("asks again by TCP when an answer is too long for UDP", async () => {

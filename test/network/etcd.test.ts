@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -268,6 +268,14 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
     await until(() => seen.workers.size === 1, "it is found");
     await using plain = (await openDiscovery(`etcds://${secured.address}/x?connectTimeout=500`)) as EtcdDiscovery;
     await expect(plain.publisher.publish("worker-added", someWorker("b"))).rejects.toThrow(DiscoveryError);
+    const tls = {
+      ca: readFileSync(ca),
+      cert: readFileSync(cert),
+      key: readFileSync(key),
+      servername: "another.example",
+    };
+    await using renamed = new EtcdDiscovery({ endpoints: [secured.address], connectTimeout: 500, tls });
+    await expect(renamed.publisher.publish("worker-added", someWorker("c"))).rejects.toThrow("another.example");
   }, 60_000);
 
   test("signs in with a password", async () => {

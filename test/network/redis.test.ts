@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DiscoveryError, LocalWorker, NoWorkersAvailable, openDiscovery, routine, WorkerPool } from "wool-ts";
 import { RedisDiscovery, type RedisDiscoveryOptions } from "wool-ts/redis";
@@ -61,6 +62,17 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     await two.publisher.publish("worker-added", someWorker("b"));
     await using seenOne = follow(one);
     await using seenTwo = follow(two);
+    await until(() => seenOne.workers.size === 1 && seenTwo.workers.size === 1, "each has its own");
+    expect([...seenOne.workers.keys(), ...seenTwo.workers.keys()]).toEqual(["a", "b"]);
+  });
+
+  test("keeps databases apart", async () => {
+    await using one = open({ database: 1 });
+    await using two = open({ database: 2 });
+    await one.publisher.publish("worker-added", someWorker("a"));
+    await two.publisher.publish("worker-added", someWorker("b"));
+    await using seenOne = follow(open({ database: 1 }));
+    await using seenTwo = follow(open({ database: 2 }));
     await until(() => seenOne.workers.size === 1 && seenTwo.workers.size === 1, "each has its own");
     expect([...seenOne.workers.keys(), ...seenTwo.workers.keys()]).toEqual(["a", "b"]);
   });
@@ -238,7 +250,18 @@ describe.skipIf(missing !== undefined)("Redis discovery", () => {
     await until(() => seen.workers.size === 1, "it is found");
     await using stranger = (await openDiscovery(`rediss://${secured.address}/x?connectTimeout=500`)) as RedisDiscovery;
     await expect(stranger.publisher.publish("worker-added", someWorker("b"))).rejects.toThrow(DiscoveryError);
+    const tls = { ca: readFileSync(ca), servername: "another.example" };
+    await using renamed = open({ address: secured.address, connectTimeout: 500, tls });
+    await expect(renamed.publisher.publish("worker-added", someWorker("c"))).rejects.toThrow("another.example");
   }, 60_000);
+
+  test("signs in as a user", async () => {
+    await redisCli(server, "acl", "setuser", "ann", "on", ">top secret", "~*", "&*", "+@all");
+    await using discovery = open({ username: "ann", password: "top secret" });
+    await discovery.publisher.publish("worker-added", someWorker("a"));
+    await using other = open({ username: "bob", password: "top secret", connectTimeout: 500 });
+    await expect(other.publisher.publish("worker-added", someWorker("b"))).rejects.toThrow("WRONGPASS");
+  });
 
   test("signs in with a password", async () => {
     await using guarded = await startRedis({ password: "top secret" });

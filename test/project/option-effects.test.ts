@@ -112,7 +112,7 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
   ],
   "WorkerOptions.authorize": ["test/integration/authorize.test.ts", "decides by who the caller is"],
   "WorkerOptions.backpressure": ["test/integration/backpressure.test.ts", "makes a call go to a worker that takes it"],
-  "WorkerOptions.preload": ["test/integration/preload.test.ts", "are paths from the working directory"],
+  "WorkerOptions.preload": ["test/programs/preload.test.ts", "are paths from the working directory"],
   "WorkerOptions.setup": ["test/integration/setup.test.ts", "runs in each thread before its first task"],
   "WorkerOptions.env": ["test/integration/pools.test.ts", "environment, arguments of node and modules to preload"],
   "WorkerOptions.execArgv": ["test/integration/pools.test.ts", "environment, arguments of node and modules to preload"],
@@ -190,15 +190,115 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "src/security/worker-credentials-provider.test.ts",
     "asks it once when it is not reloadable",
   ],
+  "ConnectionLimits.maxLiveTasks": ["test/integration/limits.test.ts", "tasks that do not end"],
+  "ConnectionLimits.maxUnreadBytes": [
+    "test/integration/limits.test.ts",
+    "has no more tasks started, and keeps its connection",
+  ],
+  "ConnectionLimits.stallTimeout": ["test/integration/limits.test.ts", "loses its connection when it goes on not to"],
+  "ConnectionLimits.maxUnfinishedBytes": ["test/integration/limits.test.ts", "a payload that is too large"],
+  "ConnectionLimits.maxUnfinishedPayloads": ["test/integration/limits.test.ts", "payloads that are never finished"],
+  "ConnectionLimits.maxAnnouncements": ["test/integration/limits.test.ts", '"routines"'],
+  "ConnectionLimits.maxAnnouncedBytes": ["test/integration/limits.test.ts", "bytes of pools"],
+  "ConnectionLimits.maxWaitingBytes": ["test/integration/limits.test.ts", "names of tasks that do not end"],
+  "ConnectionLimits.maxEarlyFrames": ["test/integration/limits.test.ts", "aborts before their task"],
+  "ConnectionLimits.maxCredit": ["test/integration/limits.test.ts", '"credit"'],
+  "WorkerLimits.maxUnfinishedTotal": ["test/integration/limits.test.ts", "whoever brings a payload slowly makes room"],
+  "WorkerLimits.unfinishedTimeout": ["test/integration/limits.test.ts", "time between the pieces of a payload"],
+  "WorkerLimits.maxSessions": ["test/integration/limits.test.ts", "a connection has no more sessions than it may"],
+  "WorkerLimits.maxConnections": [
+    "test/integration/connection-limits.test.ts",
+    "maxConnections: one more connection is dropped",
+  ],
+  "WorkerLimits.maxMetadataBytes": [
+    "test/integration/connection-limits.test.ts",
+    "maxMetadataBytes: a call with more of it ends",
+  ],
+  "WorkerLimits.handshakeTimeout": [
+    "test/integration/connection-limits.test.ts",
+    "handshakeTimeout: a connection that says nothing is closed",
+  ],
+  "WorkerLimits.requestTimeout": [
+    "test/integration/connection-limits.test.ts",
+    "requestTimeout: a call without a message ends",
+  ],
+  "WorkerLimits.idleTimeout": [
+    "test/integration/connection-limits.test.ts",
+    "idleTimeout: a connection without a call is closed",
+  ],
+  "WorkerLimits.keepaliveTimeout": [
+    "test/integration/silent-callers.test.ts",
+    "the tasks of a frozen caller are cancelled: %s",
+  ],
+  "DnsDiscoveryOptions.port": ["test/network/dns.test.ts", "finds the addresses of a name with a port"],
+  "DnsDiscoveryOptions.servers": ["test/network/dns.test.ts", "asks again by TCP when an answer is too long"],
+  "DnsDiscoveryOptions.minInterval": ["test/network/dns.test.ts", "looks again between minInterval and maxInterval"],
+  "DnsDiscoveryOptions.maxInterval": ["test/network/dns.test.ts", "looks again between minInterval and maxInterval"],
+  "DnsDiscoveryOptions.timeout": [
+    "test/network/dns.test.ts",
+    "names the name server that does not answer, after a bounded wait",
+  ],
+  "DnsDiscoveryOptions.secure": ["test/network/dns.test.ts", "asks workers with TLS, or without"],
+  "DnsDiscoveryOptions.credentials": ["test/network/dns.test.ts", "asks workers with TLS, or without"],
+  "EtcdDiscoveryOptions.endpoints": ["test/network/etcd.test.ts", "uses the next server of a cluster"],
+  "EtcdDiscoveryOptions.prefix": ["test/network/etcd.test.ts", "keeps prefixes apart"],
+  "EtcdDiscoveryOptions.ttl": ["test/network/etcd.test.ts", "falls silent when their lease runs out"],
+  "EtcdDiscoveryOptions.connectTimeout": [
+    "test/network/etcd.test.ts",
+    "names the server that cannot be reached, after a bounded wait",
+  ],
+  "EtcdDiscoveryOptions.username": ["test/network/etcd.test.ts", "signs in with a password"],
+  "EtcdDiscoveryOptions.password": ["test/network/etcd.test.ts", "signs in with a password"],
+  "EtcdDiscoveryOptions.tls": ["test/network/etcd.test.ts", "speaks TLS with certificates"],
+  "RedisDiscoveryOptions.address": ["test/network/redis.test.ts", "names the server that cannot be reached"],
+  "RedisDiscoveryOptions.prefix": ["test/network/redis.test.ts", "keeps prefixes apart"],
+  "RedisDiscoveryOptions.database": ["test/network/redis.test.ts", "keeps databases apart"],
+  "RedisDiscoveryOptions.ttl": ["test/network/redis.test.ts", "falls silent when they expire"],
+  "RedisDiscoveryOptions.connectTimeout": [
+    "test/network/redis.test.ts",
+    "names the server that cannot be reached, after a bounded wait",
+  ],
+  "RedisDiscoveryOptions.username": ["test/network/redis.test.ts", "signs in as a user"],
+  "RedisDiscoveryOptions.password": ["test/network/redis.test.ts", "signs in with a password"],
+  "RedisDiscoveryOptions.tls": ["test/network/redis.test.ts", "speaks TLS, and refuses a server of another authority"],
+  "RegistryTls.ca": ["test/network/redis.test.ts", "speaks TLS, and refuses a server of another authority"],
+  "RegistryTls.key": ["test/network/etcd.test.ts", "speaks TLS with certificates"],
+  "RegistryTls.cert": ["test/network/etcd.test.ts", "speaks TLS with certificates"],
+  "RegistryTls.servername": ["test/network/redis.test.ts", "another.example"],
+  "CredentialsFiles.ca": [
+    "src/security/worker-credentials.test.ts",
+    "reads them, and names the one that it cannot read",
+  ],
+  "CredentialsFiles.key": [
+    "src/security/worker-credentials.test.ts",
+    "reads them, and names the one that it cannot read",
+  ],
+  "CredentialsFiles.cert": [
+    "src/security/worker-credentials.test.ts",
+    "reads them, and names the one that it cannot read",
+  ],
+  "CredentialsFiles.mutual": ["src/security/worker-credentials.test.ts", "fromFiles({ ...files, mutual: false })"],
+  "CredentialsMaterial.ca": ["test/integration/tls-faults.test.ts", "is a HandshakeError; nothing runs"],
+  "CredentialsMaterial.key": ["test/integration/tls.test.ts", "does not start workers without a key"],
+  "CredentialsMaterial.cert": [
+    "src/security/worker-credentials.test.ts",
+    "take text and bytes, and several authorities",
+  ],
+  "CredentialsMaterial.mutual": [
+    "src/security/worker-credentials.test.ts",
+    "show a caller's certificate, and ask for one, only where that is mutual",
+  ],
 };
 
 const root = new URL("../../", import.meta.url);
 
 function declaredOptions(): string[] {
   const dist = new URL("dist/", root);
-  const files = readdirSync(dist).filter((file) => /^(?:index|wool-.*)\.d\.ts$/.test(file));
+  const files = readdirSync(dist).filter((file) => /^(?:index|dns|etcd|redis|wool-.*)\.d\.ts$/.test(file));
   const text = files.map((file) => readFileSync(new URL(file, dist), "utf8")).join("\n");
-  const interfaces = text.matchAll(/^interface (\w*Options)(?:<[^>]*>)?(?: extends [\w, ]+)? \{(.*?)^\}/gms);
+  const interfaces = text.matchAll(
+    /^interface (\w*(?:Options|Limits)|RegistryTls|Credentials\w*)(?:<[^>]*>)?(?: extends [\w, ]+)? \{(.*?)^\}/gms,
+  );
   return Array.from(interfaces, ([, name = "", body = ""]) =>
     Array.from(body.matchAll(/^ {4}readonly (\w+)\??:/gm), ([, option = ""]) => `${name}.${option}`),
   ).flat();

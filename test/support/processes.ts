@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { until } from "./until.ts";
 
 /** True while a process runs; one that has ended and waits to be collected does not. */
 export function isRunning(pid: number | undefined): boolean {
@@ -17,6 +18,14 @@ export function killProcess(pid: number | undefined): void {
   process.kill(pid, "SIGKILL");
 }
 
+/** Stops all threads of a process where they are, until it is told to go on. */
+export async function freeze(pid: number): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  // The signal is sent at once, and a thread that runs on another core obeys a little later.
+  const threads = (): string[] => readdirSync(`/proc/${pid}/task`);
+  await until(() => threads().every((thread) => readStat(`${pid}/task/${thread}`)?.state === "T"), "it is frozen");
+}
+
 /** Processes that run and were started by this one, or by the one given. */
 export function runningChildren(of = process.pid): number[] {
   return readdirSync("/proc")
@@ -25,8 +34,8 @@ export function runningChildren(of = process.pid): number[] {
     .filter((pid) => readStat(pid)?.parent === of && isRunning(pid));
 }
 
-/** What Linux says of a process, or `undefined` when it is gone. */
-function readStat(pid: number): { readonly state: string; readonly parent: number } | undefined {
+/** What Linux says of a process or thread, or `undefined` when it is gone. */
+function readStat(pid: number | string): { readonly state: string; readonly parent: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const [state = "", parent = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

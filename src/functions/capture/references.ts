@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isObject } from "../../checks/index.ts";
 import { EngineClosed, intrinsicPathOf, scriptOf, viewFunction } from "../engine/index.ts";
 import {
   builtinPlaceOf,
@@ -240,10 +241,6 @@ function findFile(fn: object): string | undefined {
     if (error instanceof EngineClosed) return undefined;
     throw error;
   }
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** The export that a wrapper is, according to who imported it or to where the function inside was written. */

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { Script } from "node:vm";
+import { isObject } from "../../checks/index.ts";
 
 /**
  * Some test runners give each test file a realm of its own, and load modules into that themselves. Functions of Node.js are
@@ -48,10 +49,6 @@ interface Intrinsics {
 }
 
 let table: Intrinsics | undefined;
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
-}
 
 function labelOf(key: string | symbol): string {
   return typeof key === "symbol" ? `@@${key.description ?? ""}` : key;

@@ -1,4 +1,5 @@
 import { inspect, types } from "node:util";
+import { isObject } from "../../checks/index.ts";
 import {
   Borrowed,
   type DismantledWithReason,
@@ -293,10 +294,6 @@ function shownValue(value: unknown): string {
 function nameOf(fn: object): string {
   const name: unknown = types.isProxy(fn) ? "" : Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
   return typeof name === "string" ? name : "";
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 const MAX_SHOWN = 80;

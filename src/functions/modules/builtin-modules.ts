@@ -1,4 +1,5 @@
 import { builtinModules, isBuiltin } from "node:module";
+import { isObject } from "../../checks/index.ts";
 
 /** A place in a module of Node's own. */
 export interface BuiltinPlace {
@@ -14,10 +15,6 @@ let indexedLength = 0;
 // Loading these prints a warning.
 const NOT_TOUCHED: ReadonlySet<string> = new Set(["punycode", "sys", "wasi", "sqlite", "node:sqlite"]);
 const MODULE_ENTRY = /^NativeModule (?!internal\/)(.+)$/;
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
-}
 
 /** The exports of a module of Node's own, as `require` gives them; undefined when there is none of that name. */
 export function builtinExports(module: string): object | undefined {

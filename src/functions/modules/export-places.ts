@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
+import { isObject } from "../../checks/index.ts";
 import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
 import { type Dependency, isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
 import { type CodeUnit, isClassNode, isModuleLevel } from "../syntax/index.ts";
@@ -147,10 +148,6 @@ function readVariable(scope: ScopeView, name: string): unknown {
     // Not initialised yet.
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** The place of a value among the exports of a CommonJS module; undefined when it has none. */

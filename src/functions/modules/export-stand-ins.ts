@@ -1,3 +1,4 @@
+import { isObject } from "../../checks/index.ts";
 import type { Dependency } from "../shipment/index.ts";
 
 /**
@@ -57,8 +58,4 @@ function interopOf(exports: object, source: StandInSource): object {
 /** What such an object stands for; undefined for every other object. */
 export function standInSource(standIn: object): StandInSource | undefined {
   return sources.get(standIn);
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

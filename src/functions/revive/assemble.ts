@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
+import { isObject } from "../../checks/index.ts";
 import { intrinsicAt } from "../engine/index.ts";
 import {
   builtinAt,
@@ -29,10 +30,6 @@ import { ModuleUnavailable, storedModule } from "./code-store.ts";
 import { moduleVariable } from "./module-variables.ts";
 
 type Head = { readonly [key: string]: PlainData };
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
-}
 
 function found(value: WeakKey | undefined, what: string): Assembled {
   if (value === undefined) throw new Error(`${what} does not exist here`);

@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isObject } from "../../checks/index.ts";
 import { type CodeSite, liveVariables, type ScopeView, scriptOf, siteAt, viewFunction } from "../engine/index.ts";
 import { isReader, pathOf } from "../modules/index.ts";
 import { isClass, wrappedBy } from "../shipment/index.ts";
@@ -114,8 +115,4 @@ function heldBy(holder: object): object[] {
   if (types.isMap(holder)) held.push(...Map.prototype.values.call(holder));
   if (typeof holder === "object") held.push(Reflect.getPrototypeOf(holder));
   return held.filter(isObject).filter((value) => value !== Object.prototype && value !== Function.prototype);
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

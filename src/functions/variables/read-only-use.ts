@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import type { AnyNode, CallExpression, MemberExpression, NewExpression, Pattern } from "acorn";
+import { isObject } from "../../checks/index.ts";
 import type { CodeSite } from "../engine/index.ts";
 import { childrenOf } from "../syntax/index.ts";
 
@@ -19,10 +20,6 @@ export function onlyReads(site: CodeSite, name: string, value: unknown): boolean
     const ancestors = mode === "read" ? ancestorsOf(site.unit.node, node) : [];
     return ancestors.length > 0 && isReadOnly(site, node, ancestors, value);
   });
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** True for objects and arrays with nothing in them but data, all the way down. */

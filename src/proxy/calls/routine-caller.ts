@@ -14,12 +14,19 @@ import {
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
 import { payloadFiles } from "../../host/index.ts";
-import { type CallContext, type CallOptions, currentCallContext, type RoutineSpec } from "../../routine/index.ts";
+import {
+  argumentsOf,
+  type CallContext,
+  type CallOptions,
+  currentCallContext,
+  type RoutineSpec,
+} from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
 import { dumpWith, type EncodedValue, functionPort, jsonSerializer, ValueEncoder } from "../../values/index.ts";
 import { Payload, STORE_FROM_BYTES, storePayload } from "../../wire/index.ts";
 import type { Member } from "../members/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
+import { CallPacker } from "./call-packer.ts";
 import { DirectCall } from "./direct-call.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
 import { reportRefusal, TaskReport } from "./task-report.ts";
@@ -54,18 +61,36 @@ export class RoutineCaller {
   }
 
   /**
-   * Calls a routine for somebody who has many calls under way, and bounds them: the end is told to a function, without a
-   * promise. Returns what cancels the call, if it was made.
+   * Calls a routine for somebody who has many calls under way, and bounds them: in packs of up to `most` calls, where that is
+   * possible and worth it.
    */
-  begin(
+  packer(
     spec: RoutineSpec,
-    args: readonly unknown[],
     context: CallContext | undefined,
     options: CallOptions | undefined,
-    resolve: (value: unknown) => void,
-    reject: (failure: unknown) => void,
-  ): Call | undefined {
-    return this.#begin(spec, args, context, options, { isBounded: true }, resolve, reject);
+    most: () => number,
+  ): CallPacker {
+    const isPlain = effectiveOptions(spec, context, options) === undefined && isBare(context);
+    return new CallPacker({
+      most,
+      canPack: () => isPlain && !spec.method && !this.#dataOnly && !areTasksObserved() && this.#scheduler.takesPacks,
+      route: () => spec.route(undefined, this.#unavailable.size === 0 ? undefined : this.#unavailable),
+      encoder: this.#encoder,
+      make: (route, args, pack, resolve, reject) => {
+        const call = new Call(route, this.#scheduler.calls, resolve, reject, pack);
+        call.args = args;
+        call.pool = this.#pool;
+        holdShared(call);
+        if (route.dependencies.length > 0) {
+          if (pack !== undefined) pack.remake = (part) => this.#remaker(part, spec, [], context, options);
+          call.remake = this.#remaker(call, spec, [], context, options);
+        }
+        this.#submit(call, { isBounded: true });
+        return call;
+      },
+      single: (item, resolve, reject) =>
+        this.#begin(spec, argumentsOf(spec, [item]), context, options, { isBounded: true }, resolve, reject),
+    });
   }
 
   /** Calls a routine on one worker and no other. */
@@ -177,17 +202,27 @@ export class RoutineCaller {
     call.extras = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     holdShared(call);
     if (route.dependencies.length > 0 || dependencies.length > 0) {
-      let isRemade = false;
-      call.remake = (unavailable, why) => {
-        const before = this.#unavailable.size;
-        for (const hash of unavailable) this.#unavailable.set(hash, why);
-        if (this.#unavailable.size === before && isRemade) return false;
-        isRemade = true;
-        this.#remake(call, spec, args, context, options);
-        return true;
-      };
+      call.remake = this.#remaker(call, spec, args, context, options);
     }
     return call;
+  }
+
+  #remaker(
+    call: Call,
+    spec: RoutineSpec,
+    args: readonly unknown[],
+    context: CallContext | undefined,
+    options: CallOptions | undefined,
+  ): NonNullable<Call["remake"]> {
+    let isRemade = false;
+    return (unavailable, why) => {
+      const before = this.#unavailable.size;
+      for (const hash of unavailable) this.#unavailable.set(hash, why);
+      if (this.#unavailable.size === before && isRemade) return false;
+      isRemade = true;
+      this.#remake(call, spec, args, context, options);
+      return true;
+    };
   }
 
   /** Makes a call anew for workers that lack some modules. Its arguments count as they were at the call, if they can. */
@@ -266,6 +301,13 @@ function attend(call: Call, context: CallContext | undefined, options: CallOptio
     call.watch({ ended: () => observer.ended() });
   }
   if (options !== undefined) limitCall(call, options);
+}
+
+/** Whether calls that are made in a context are what they would be outside of any. */
+function isBare(context: CallContext | undefined): boolean {
+  if (context === undefined) return true;
+  const { task, variables, ambient, calls } = context;
+  return task === undefined && ambient === undefined && calls === undefined && (variables?.size ?? 0) === 0;
 }
 
 /** The options in force for a call: those of the routine, then of its context, then of the call itself. */

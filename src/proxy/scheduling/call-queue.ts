@@ -26,9 +26,9 @@ export class CallQueue {
     const end = Math.min(this.#head + MOST_LOOKS, this.#calls.length);
     for (let i = this.#head; i < end && run > 1; i++) {
       const call = this.#calls[i];
-      if (call !== undefined) run = Math.min(run, call.route.cost?.run(time) ?? 1);
+      if (call !== undefined) run = Math.min(run, (call.route.cost?.run(time) ?? 1) / call.size);
     }
-    return Number.isFinite(run) ? run : 1;
+    return Number.isFinite(run) ? Math.max(1, Math.floor(run)) : 1;
   }
 
   push(call: Call): void {

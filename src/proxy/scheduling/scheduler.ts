@@ -100,6 +100,12 @@ export class Scheduler implements CallOwner, LinkListener {
     return this.#departed.tally;
   }
 
+  /** Whether calls may be handed out in packs: the balancer wants to know of none by itself. */
+  get takesPacks(): boolean {
+    const { balancer } = this;
+    return !isDispatchingLoadBalancer(balancer) && balancer.levels === true && balancer.settled === undefined;
+  }
+
   /** Whether every worker reads files of this process. */
   get sharesFiles(): boolean {
     for (const member of this.members.values()) if (!member.link.sharesFiles) return false;

@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isObject } from "../../checks/index.ts";
 import { SerializationError } from "../../errors.ts";
 import { arrayIndex } from "../array-index.ts";
 import { type FunctionPort, isCell, makingOf } from "../function-port.ts";
@@ -69,14 +70,14 @@ export function omitRefused(
 ): boolean {
   const found = findStep(root, refusal.culprit, port, omissions);
   const { culprit, key } = refusal;
-  if (found !== undefined && key !== undefined && isObjectOrFunction(culprit) && canLackProperties(culprit)) {
+  if (found !== undefined && key !== undefined && isObject(culprit) && canLackProperties(culprit)) {
     omissions.add(culprit, key, pathTo(found, rootName, false) + labelOf(culprit, key));
     return true;
   }
   let step = found;
   for (; step?.from !== undefined; step = step.from) {
     const holder = step.from.value;
-    if (step.key === undefined || !isObjectOrFunction(holder) || !canLackProperties(holder)) continue;
+    if (step.key === undefined || !isObject(holder) || !canLackProperties(holder)) continue;
     // It is the property that is left out, whichever of its functions is in the way.
     omissions.add(holder, step.key, pathTo(step, rootName, false).replace(/ \((?:getter|setter)\)$/, ""));
     return true;
@@ -145,14 +146,14 @@ function findStep(
   const visited = new Set<object>();
   for (let index = 0; index < queue.length; index++) {
     const step = queue[index];
-    if (step === undefined || !isObjectOrFunction(step.value)) continue;
+    if (step === undefined || !isObject(step.value)) continue;
     if (step.value === culprit) return step;
     if (visited.has(step.value)) continue;
     visited.add(step.value);
     const from = step;
     const holder = step.value;
     const follow: Follow = (label, value, key) => {
-      if (!isObjectOrFunction(value) || (key !== undefined && omissions?.has(holder, key) === true)) return;
+      if (!isObject(value) || (key !== undefined && omissions?.has(holder, key) === true)) return;
       queue.push({ value, from, label, key, captured: typeof holder === "function" });
     };
     if (!types.isProxy(holder)) followAll(holder, port, follow);
@@ -269,10 +270,6 @@ function labelOf(object: object, key: string | symbol): string {
   if (typeof key === "symbol") return `[${String(key)}]`;
   if (Array.isArray(object) && arrayIndex(key) >= 0) return `[${key}]`;
   return IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
-}
-
-function isObjectOrFunction(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 function sentence(text: string): string {

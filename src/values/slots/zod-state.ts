@@ -23,7 +23,7 @@ export const zodState: InternalState = {
   readBody(reader, schema) {
     const def = reader.value();
     const metadata = reader.value();
-    if (!isObject(def)) throw new MalformedPayload("a schema in the payload has no definition");
+    if (!isData(def)) throw new MalformedPayload("a schema in the payload has no definition");
     arriving.set(schema, def);
     reader.settleLater(() => {
       make(schema);
@@ -37,10 +37,10 @@ export const zodState: InternalState = {
 /** What a schema or check of zod 4 was defined with; undefined for anything else. */
 export function zodDefinition(value: object): object | undefined {
   const internals = ownProperty(value, "_zod")?.value;
-  if (!isObject(internals)) return undefined;
+  if (!isData(internals)) return undefined;
   const def = ownProperty(internals, "def")?.value;
   const isMade = classOf(value) !== undefined && ownProperty(internals, "constr")?.value === classOf(value);
-  return isMade && isObject(def) ? def : undefined;
+  return isMade && isData(def) ? def : undefined;
 }
 
 /** The class of an instance, if it is one of those that zod makes. */
@@ -71,7 +71,7 @@ function make(schema: object): void {
 
 /** The schemas that a definition holds: itself, in a list, or in the properties of an object. */
 function* schemasIn(value: unknown, depth: number): Generator<object> {
-  if (!isObject(value)) return;
+  if (!isData(value)) return;
   if (arriving.has(value)) yield value;
   else if (depth < 3) for (const key of Object.keys(value)) yield* schemasIn(ownProperty(value, key)?.value, depth + 1);
 }
@@ -87,10 +87,10 @@ function registry(): unknown {
 }
 
 function call(holder: unknown, name: string, ...args: readonly unknown[]): unknown {
-  const member: unknown = isObject(holder) ? Reflect.get(holder, name) : undefined;
+  const member: unknown = isData(holder) ? Reflect.get(holder, name) : undefined;
   return typeof member === "function" ? Reflect.apply(member, holder, args) : undefined;
 }
 
-function isObject(value: unknown): value is object {
+function isData(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

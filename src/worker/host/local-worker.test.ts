@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { WorkerStartError } from "../../errors.ts";
-import { LocalWorker } from "./local-worker.ts";
+import { isLoopback, LocalWorker } from "./local-worker.ts";
 
 const executable = vi.hoisted(() => ({ isSea: true }));
 vi.mock("node:sea", () => ({ isSea: () => executable.isSea }));
@@ -28,3 +28,17 @@ test("does not start a process once it was stopped", async () => {
   expect(await starting).toBeInstanceOf(WorkerStartError);
   expect(worker.metadata).toBeUndefined();
 });
+
+test.each(["127.0.0.1", "127.1.2.3", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "localhost", "LOCALHOST"])(
+  "%s is this machine alone",
+  (host) => {
+    expect(isLoopback(host)).toBe(true);
+  },
+);
+
+test.each(["0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "::2", "::ffff:10.0.0.1", "example.com", "127.example.com"])(
+  "%s may be reached by others",
+  (host) => {
+    expect(isLoopback(host)).toBe(false);
+  },
+);

@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { BlockList, isIP } from "node:net";
 import { isSea } from "node:sea";
 import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
@@ -14,12 +15,15 @@ import {
 } from "../../security/index.ts";
 import { MEMORY_BYTES, PACKAGE_VERSION } from "../../wire/index.ts";
 import { completeLimits, type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
-import { isLoopback } from "./loopback.ts";
 import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
 import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 import { type ProcessEnd, WorkerProcess } from "./worker-process.ts";
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
 
 const PROXY_POOL_TTL_MS = 60_000;
 const SHARE_BUDGET_BYTES = Math.min(2 ** 30, Math.floor(MEMORY_BYTES / 4));
@@ -250,4 +254,11 @@ function processCredentials(
 
 function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Whether only programs on this machine reach what listens on a host. A name other than localhost may stand for anything. */
+export function isLoopback(host: string): boolean {
+  const version = isIP(host);
+  if (version === 0) return host.toLowerCase() === "localhost";
+  return LOOPBACK.check(host, version === 6 ? "ipv6" : "ipv4");
 }

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BatchWriter } from "../../wire/batch-writer.ts";
 import { writePlainTask, writeUnwanted } from "../../wire/request-frames.ts";
 import { ThreadBoard } from "../shared/thread-board.ts";
@@ -30,6 +30,10 @@ class FakeThread {
   hand(memory: ArrayBuffer): void {
     this.posted += memory.byteLength;
     this.handed.push(Buffer.from(memory));
+  }
+
+  async end(): Promise<void> {
+    this.hasEnded = true;
   }
 }
 
@@ -77,6 +81,10 @@ beforeEach(() => {
       lost: (...told) => lost.push(told),
     },
   );
+});
+
+afterEach(async () => {
+  await lane.end();
 });
 
 function thread(): FakeThread {

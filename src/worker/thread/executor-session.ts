@@ -1,6 +1,5 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
-import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
   dumpWith,
@@ -19,7 +18,6 @@ import {
   LimitExceeded,
   type MessageSink,
   Outbox,
-  OutcomeField,
   type OutcomeFrame,
   type PayloadStore,
   PoolReferenceField,
@@ -33,11 +31,12 @@ import {
   type UnfinishedWatch,
   writeAccepted,
   writeOutcome,
-  writePayloadFrame,
   writeRejected,
+  writeSmallOutcome,
   writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
+import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
 import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
@@ -51,23 +50,6 @@ const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
   [ResponseField.raised, "error"],
 ]);
 const NONE: readonly number[] = Object.freeze([]);
-
-/** A pool as a session announces it. */
-export interface AnnouncedPool {
-  /** The fingerprint of the certificate of whoever announces it; nothing without one. */
-  readonly announcer: string | undefined;
-  /** Its members, or those that changed, encoded. */
-  readonly description: Uint8Array;
-  /** Makes the balancer of the pool; undefined for the default one. */
-  readonly balancer: (() => Promise<unknown>) | undefined;
-}
-
-/** The way to a pool that a session has announced, until the session gives it back. */
-export interface SessionPool extends CallCarrier {
-  /** How many bytes of what sessions have told of it are kept. */
-  readonly size: number;
-  release(): void;
-}
 
 /** How a session is made. */
 export interface ExecutorSessionOptions {
@@ -355,6 +337,7 @@ export class ExecutorSession implements ShareSession {
    * Encodes what a task gave back. Throws when it cannot travel. Serializers never get `undefined`.
    *
    * @param flag - see `writeOutcome`
+   * @param item - which call of a pack it is of, from 1
    */
   outcome(
     frame: OutcomeFrame,
@@ -363,12 +346,13 @@ export class ExecutorSession implements ShareSession {
     serializer: Serializer | undefined,
     flag: boolean,
     weak: readonly WeakCollection[],
+    item = 0,
   ): void {
     const { outbox } = this;
     const { writer } = outbox;
     const encoder = this.#encoder;
     if (serializer !== undefined && value === undefined) {
-      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, flag));
+      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, flag, item));
       return;
     }
     const rootName = ROOT_NAMES.get(frame) ?? "result";
@@ -378,7 +362,7 @@ export class ExecutorSession implements ShareSession {
     const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
     const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
     if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
-      writePayloadFrame(writer, frame, id, OutcomeField.value, bytes);
+      writeSmallOutcome(writer, frame, id, bytes, item);
       return;
     }
     const needs =
@@ -386,7 +370,7 @@ export class ExecutorSession implements ShareSession {
     // A large outcome takes a while to go out. The caller learns before it that the task was started.
     if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
-      writeOutcome(writer, frame, id, place, needs, flag);
+      writeOutcome(writer, frame, id, place, needs, flag, item);
       outbox.schedule(true);
     });
   }

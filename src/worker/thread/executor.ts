@@ -22,6 +22,8 @@ import type { UnfinishedPayloads } from "./unfinished-payloads.ts";
 
 /** Longest run of tasks without a turn of the event loop, in milliseconds. */
 const SLICE_MS = 2;
+/** How long it takes until everybody has had a turn, as far as a turn can be cut short, in milliseconds. */
+const ROUND_MS = 50;
 /** Tasks that are told so between two looks at the clock. */
 const TASKS_PER_LOOK = 64;
 /** Most readers that are kept for further messages. */
@@ -219,7 +221,10 @@ export class Executor {
     if (target === undefined) return;
     const reader = this.#readers.pop() ?? new FrameReader(LAST_REQUEST_FIELD);
     this.#inbox.add(target, reader.open(buffer, start, end));
-    if (!this.#workScheduled) this.#work();
+    if (this.#workScheduled) return;
+    // Very many messages can arrive in one turn of the event loop.
+    if (performance.now() < this.#sliceEnd) this.#workOff();
+    else this.#schedule();
   }
 
   /** Takes no new tasks from now on, except those that have arrived. */
@@ -246,6 +251,10 @@ export class Executor {
   #work(): void {
     this.#workScheduled = false;
     this.#sliceEnd = performance.now() + SLICE_MS;
+    this.#workOff();
+  }
+
+  #workOff(): void {
     for (let session = this.#inbox.current; session !== undefined; session = this.#inbox.current) {
       const [message] = session.inbox.messages;
       if (message === undefined || session.unread.isCongested) {
@@ -253,8 +262,9 @@ export class Executor {
         continue;
       }
       session.begin(message);
-      if (!this.#readSafely(session, message)) {
+      if (!this.#readSafely(session, message, this.#turnEnd())) {
         this.#inbox.yieldTurn();
+        if (performance.now() < this.#sliceEnd) continue;
         this.#schedule();
         return;
       }
@@ -265,6 +275,13 @@ export class Executor {
       if (this.#readers.length < MOST_SPARE_READERS) this.#readers.push(message);
       if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
+  }
+
+  /** Until when the session whose turn it is may work: where many have something to do, each has a short turn. */
+  #turnEnd(): number {
+    const { size } = this.#inbox;
+    if (size * SLICE_MS <= ROUND_MS) return this.#sliceEnd;
+    return Math.min(this.#sliceEnd, performance.now() + ROUND_MS / size);
   }
 
   #schedule(): void {
@@ -292,9 +309,9 @@ export class Executor {
   }
 
   /** A caller that sends nonsense, or takes too much, loses its session; others notice nothing. */
-  #readSafely(session: ExecutorSession, message: FrameReader): boolean {
+  #readSafely(session: ExecutorSession, message: FrameReader, until: number): boolean {
     try {
-      return this.#requests.handle(session, message, this.#sliceEnd);
+      return this.#requests.handle(session, message, until);
     } catch (error) {
       const reason = messageOf(error);
       if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);

@@ -13,6 +13,8 @@ export interface TaskLoad {
   readonly needs: readonly number[];
   /** Longest execution in milliseconds; 0 for no limit. */
   readonly timeout: number;
+  /** Of a pack: how many bytes of the arguments each of its calls has. */
+  readonly items?: readonly number[] | undefined;
 }
 
 /** A task that is ready to be started, or nearly. */
@@ -21,17 +23,19 @@ export class ReadyTask {
   readonly pool: CallCarrier | undefined;
   readonly needs: readonly number[];
   readonly timeout: number;
+  readonly items: readonly number[] | undefined;
   #args: Payload;
   #context: Buffer | undefined;
   #heldBytes: number | undefined;
 
-  constructor(task: RunningTask, { args, pool, context, needs, timeout }: TaskLoad) {
+  constructor(task: RunningTask, { args, pool, context, needs, timeout, items }: TaskLoad) {
     this.task = task;
     this.#args = args;
     this.pool = pool;
     this.#context = context;
     this.needs = needs;
     this.timeout = timeout;
+    this.items = items;
   }
 
   get args(): Payload {

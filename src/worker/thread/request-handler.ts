@@ -17,7 +17,8 @@ import {
   StepKind,
   TaskField,
 } from "../../wire/index.ts";
-import type { AnnouncedPool, ExecutorSession, SessionPool } from "./executor-session.ts";
+import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
+import type { ExecutorSession } from "./executor-session.ts";
 import { ReadyTask } from "./ready-task.ts";
 import { EarlySteps, type GeneratorRun } from "./routines/index.ts";
 import { RunningTask } from "./running-task.ts";
@@ -142,11 +143,19 @@ export class RequestHandler {
     if (session.tasks.get(id) !== undefined) {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }
+    const items = frame.has(TaskField.items) ? frame.integers(TaskField.items) : undefined;
+    if (
+      items !== undefined &&
+      (this.#admission !== undefined || !this.#options.runner.takesPacks || !routine.takesPacks)
+    ) {
+      return this.#reject(session, id, StatusCode.INTERNAL, `${routine.name} cannot be called in packs here`);
+    }
     const { maxLiveTasks } = session.limits;
-    if (session.tasks.size >= maxLiveTasks || session.live >= maxLiveTasks) {
+    if (session.tasks.size >= maxLiveTasks || session.live + (items?.length ?? 1) > maxLiveTasks) {
       throw new LimitExceeded("maxLiveTasks", maxLiveTasks, "tasks that have not ended");
     }
     const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
+    if (items !== undefined) checkItems(items, args);
     const timeout = frame.integer(TaskField.timeout);
     const task = new RunningTask(
       session,
@@ -170,6 +179,7 @@ export class RequestHandler {
       context: frame.has(TaskField.context) ? frame.view(TaskField.context) : undefined,
       needs: session.received.needs(frame, TaskField.needs),
       timeout,
+      items,
     });
     if (this.#admission === undefined) this.#options.runner.take(ready);
     else this.#admission.ask(ready);
@@ -275,6 +285,13 @@ function readReason(
       return undefined;
     }
   };
+}
+
+function checkItems(items: readonly number[], args: Payload): void {
+  let bytes = 0;
+  for (const length of items) bytes += length;
+  if (items.length === 0 || bytes !== args.length)
+    throw new MalformedFrame("the arguments of a pack are not those of its calls");
 }
 
 function stepKind(kind: number): StepKind {

@@ -1,19 +1,19 @@
-import { types } from "node:util";
 import { takeArrivedSignals } from "../../call/index.ts";
-import { describeValue } from "../../checks/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
-import { type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
+import { type CallContext, runInCallContext, type TaskRecord } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
 import { Timer } from "../../time/index.ts";
-import { NO_COLLECTIONS, serializerOfThrown, setTraps } from "../../values/index.ts";
+import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
 import { ResponseField, type SlicedReading } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { ReadyTask } from "./ready-task.ts";
 import { GeneratorRun, isAwaited } from "./routines/index.ts";
 import type { RunningTask } from "./running-task.ts";
-import { codeUnavailable, isA, isWoolError, undumpable, untransportable } from "./task-errors.ts";
+import { argumentList, promiseOf, sendError, type TaskFunction, whenSettled } from "./task-code.ts";
+import { codeUnavailable, isA, undumpable } from "./task-errors.ts";
+import { TaskPack } from "./task-pack.ts";
 import {
   callObserver,
   generatorTurns,
@@ -22,8 +22,6 @@ import {
   type TaskParking,
   wakeToClose,
 } from "./turns/index.ts";
-
-type TaskFunction = (this: unknown, ...args: unknown[]) => unknown;
 
 /** How a runner is set up. */
 export interface TaskRunnerOptions {
@@ -39,8 +37,6 @@ export interface TaskRunnerOptions {
   readonly ended: () => void;
 }
 
-// oxlint-disable-next-line unbound-method -- it is given its promise when it is called
-const promiseThen = Promise.prototype.then;
 const { apply } = Reflect;
 
 /** Runs tasks: as many at once as are allowed, each in its own call context, and sends what comes of them. */
@@ -59,6 +55,11 @@ export class TaskRunner {
   /** Tasks that have been started and have not ended. */
   get live(): number {
     return this.#live;
+  }
+
+  /** Whether it runs packs. The calls of a pack all begin at once, so not where few may run at once. */
+  get takesPacks(): boolean {
+    return this.#parking === undefined;
   }
 
   /** Tasks that wait for others to end. */
@@ -90,7 +91,7 @@ export class TaskRunner {
   dismiss(task: RunningTask, reason: unknown): void {
     if (task.wireId < 0) return;
     task.session.outbox.abandon(task.wireId);
-    this.#sendError(task, reason);
+    sendError(task, reason);
     this.abandon(task, reason);
     this.#options.touched(task.session);
   }
@@ -174,6 +175,7 @@ export class TaskRunner {
   /** Reads the arguments, and has the code run when they are there. */
   #run(ready: ReadyTask): void {
     ready.release();
+    if (ready.items !== undefined) return this.#runPack(ready, ready.items);
     const { task, args: payload } = ready;
     const { session, routine } = task;
     let fn: TaskFunction;
@@ -203,6 +205,26 @@ export class TaskRunner {
     this.#enter(task, fn, callContext, args);
   }
 
+  /** Runs the calls of a pack. */
+  #runPack(ready: ReadyTask, items: readonly number[]): void {
+    const { task } = ready;
+    try {
+      // Modules that are missing show before anything has been run.
+      task.routine.function();
+    } catch (error) {
+      if (isA(ModuleUnavailable, error)) return this.#unloadable(ready, error);
+      return this.#raise(task, error);
+    }
+    new TaskPack(task, ready.args.intoMemory(), items, {
+      contextOf: (record) => this.#contextOf(ready, record),
+      occupancy: this.#options.occupancy,
+      isSound: this.#isSound,
+      touched: this.#options.touched,
+      itemEnded: this.#options.ended,
+      ended: () => this.#ended(task),
+    }).run();
+  }
+
   /** Runs a task when its large arguments are there, unless nobody wants its result by then. */
   #runLater({ task }: ReadyTask, reading: SlicedReading, enter: (args: unknown) => void): void {
     connect(task);
@@ -214,10 +236,11 @@ export class TaskRunner {
     this.#options.touched(task.session);
   }
 
-  #contextOf({ task, pool: carrier, context }: ReadyTask): CallContext {
+  /** `record`: what the code is told of its task. */
+  #contextOf({ task, pool: carrier, context }: ReadyTask, record: TaskRecord = task): CallContext {
     const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
-    if (context === undefined) return { task, carrier, calls };
-    return { task, carrier, calls, ...decodeContext(task.session.decoder, context, 0, context.length) };
+    if (context === undefined) return { task: record, carrier, calls };
+    return { task: record, carrier, calls, ...decodeContext(task.session.decoder, context, 0, context.length) };
   }
 
   /** Runs the code. */
@@ -247,11 +270,11 @@ export class TaskRunner {
       this.#return(task, result);
       return;
     }
-    // As `await` does: a `then` that was put on a promise is ignored.
-    void apply(promiseThen, promise, [
-      (value: unknown) => this.#return(task, value),
-      (error: unknown) => this.#raise(task, error),
-    ]);
+    whenSettled(
+      promise,
+      (value) => this.#return(task, value),
+      (error) => this.#raise(task, error),
+    );
     this.#options.touched(session);
   }
 
@@ -321,25 +344,9 @@ export class TaskRunner {
     task.stages?.scheduled(task.worker);
     task.stages?.completed("threw", error);
     try {
-      if (task.wireId >= 0 && !task.session.isClosed) this.#sendError(task, error);
+      if (task.wireId >= 0 && !task.session.isClosed) sendError(task, error);
     } finally {
       this.#ended(task);
-    }
-  }
-
-  #sendError(task: RunningTask, error: unknown): void {
-    const { session, routine, wireId } = task;
-    try {
-      trimStack(error);
-      // The routine's serializer need not know the errors of the runtime.
-      const byRuntime = routine.hasSerializer && !routine.isForeign && isWoolError(error);
-      const serializer = byRuntime ? undefined : serializerOfThrown(routine.serializer());
-      session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, task.weak);
-    } catch (cause) {
-      const told = untransportable(routine.name, error, cause);
-      const serializer = routine.isForeign ? serializerOfThrown(routine.serializer()) : undefined;
-      const byRuntime = serializer === undefined && routine.hasSerializer;
-      session.outcome(ResponseField.raised, wireId, told, serializer, byRuntime, NO_COLLECTIONS);
     }
   }
 
@@ -373,21 +380,4 @@ function connect(task: RunningTask): void {
   task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
   const signals = takeArrivedSignals();
   if (signals !== undefined) task.connectSignals(signals);
-}
-
-/** The arguments, if they are some: a serializer may make anything of bytes. */
-function argumentList(args: unknown, name: string): unknown[] {
-  if (Array.isArray(args)) return args as unknown[];
-  if (args === undefined) return [];
-  throw new TypeError(`the arguments of ${name} are ${describeValue(args)}, not a list`);
-}
-
-/** What `await` would wait for. The `then` of anything but a promise is code of the task, and runs in its call context. */
-function promiseOf(value: object, callContext: CallContext): Promise<unknown> {
-  if (types.isPromise(value) && value.constructor === Promise) return value;
-  return runInCallContext(callContext, toPromise, value);
-}
-
-function toPromise(value: object): Promise<unknown> {
-  return Promise.resolve(value);
 }

@@ -115,7 +115,7 @@ export class ThreadShares {
     const { hash, bytes } = announced;
     const kept = this.#kept.get(hash);
     if (kept !== undefined) {
-      kept.use[0] = Date.now();
+      kept.use[0] = timeOfUse();
       kept.content.link();
       return kept.content;
     }
@@ -266,7 +266,7 @@ export class ThreadShares {
 
   #keep(content: SharedContent, kept: KeptShare): void {
     const use = new Float64Array(kept.use);
-    use[0] = Date.now();
+    use[0] = timeOfUse();
     this.#memory.set(content, kept);
     this.#kept.set(content.hash, { content, use });
     content.link();
@@ -361,4 +361,9 @@ function readAnnouncement(data: Dependency["data"]): { bytes: number; inner: rea
     throw new MalformedFrame("a shared value was announced without its size");
   }
   return { bytes, inner: inner.map(String) };
+}
+
+/** Finer than `Date.now()`: two values that are used within a millisecond have an order, too. */
+function timeOfUse(): number {
+  return performance.timeOrigin + performance.now();
 }

@@ -111,6 +111,11 @@ export class RemoteRoutine {
   }
 
   /** Whether the routine has a serializer of its own. */
+  /** Whether it can be called in packs. */
+  get takesPacks(): boolean {
+    return !this.streams && !this.method && !this.hasSerializer;
+  }
+
   get hasSerializer(): boolean {
     return this.#serializerCode !== undefined || this.isForeign;
   }

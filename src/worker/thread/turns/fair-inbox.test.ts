@@ -60,6 +60,17 @@ describe("FairInbox", () => {
     ]);
   });
 
+  it("gives each session a share of the room where there are many, and a message at least", () => {
+    const { inbox, held } = setUp();
+    const many = Array.from({ length: 200 }, (_, i) => named(`${i}`));
+    for (const session of many) inbox.add(session, message(MIB / 4));
+    expect(held).toEqual([]);
+    for (const session of many) inbox.add(session, message(MIB / 4));
+    expect(held).toHaveLength(200);
+    while (inbox.current !== undefined) inbox.done();
+    expect(held.slice(200)).toEqual(many.map(({ name }) => [name, false]));
+  });
+
   it("has a session held that has sent thousands of messages with nothing in them", () => {
     const { inbox, held, greedy } = setUp();
     for (let i = 0; i < 5000; i++) inbox.add(greedy, message(0));

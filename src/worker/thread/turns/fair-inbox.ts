@@ -1,9 +1,12 @@
 import type { FrameReader } from "../../../wire/index.ts";
 import { messageWeight } from "../../shared/index.ts";
 
-/** Weight of messages of one session from which on nothing more is read from its caller, and below which it is again. */
+/** Weight of messages of one session from which on nothing more is read from its caller. */
 const HOLD_WEIGHT = 4 * 1024 * 1024;
-const RESUME_WEIGHT = 1024 * 1024;
+/** The same for all sessions together, as far as each has a message at least: where there are many, each has a share. */
+const TOTAL_WEIGHT = 64 * 1024 * 1024;
+/** The part of that below which more is read again. */
+const RESUME_SHARE = 0.25;
 
 /** The messages of one session that have not been worked off. */
 export class SessionInbox {
@@ -50,7 +53,7 @@ export class FairInbox<S extends InboxOwner> {
     inbox.messages.push(message);
     inbox.weight += messageWeight(message.buffer.length);
     this.wake(session);
-    if (inbox.weight > HOLD_WEIGHT) this.#setHeld(session, true);
+    if (inbox.weight > this.#holdWeight) this.#setHeld(session, true);
   }
 
   /** The message whose turn it was has been worked off, and is returned: the next session has its turn. */
@@ -62,7 +65,7 @@ export class FairInbox<S extends InboxOwner> {
     inbox.weight -= messageWeight(message.buffer.length);
     if (inbox.messages.length > 0) this.#ring.push(session);
     else inbox.isInRing = false;
-    if (inbox.weight < RESUME_WEIGHT) this.#setHeld(session, false);
+    if (inbox.weight === 0 || inbox.weight < this.#holdWeight * RESUME_SHARE) this.#setHeld(session, false);
     return message;
   }
 
@@ -92,6 +95,10 @@ export class FairInbox<S extends InboxOwner> {
     session.inbox.isInRing = false;
     const index = this.#ring.indexOf(session);
     if (index >= 0) this.#ring.splice(index, 1);
+  }
+
+  get #holdWeight(): number {
+    return Math.min(HOLD_WEIGHT, TOTAL_WEIGHT / this.#ring.length);
   }
 
   #setHeld(session: S, isHeld: boolean): void {

@@ -1,0 +1,53 @@
+import type { Call } from "./call.ts";
+
+/** Told how each call of a pack ended. */
+export interface PackSink {
+  succeeded(index: number, value: unknown): void;
+  failed(index: number, failure: unknown): void;
+}
+
+/** Several calls of one routine that travel as one: who waits for each of them, and which have ended. */
+export class CallPack {
+  /** How many bytes of the arguments each has. */
+  readonly lengths: readonly number[];
+  /** The calls that it was taken apart into, for a worker that takes no packs. */
+  parts: readonly Call[] | undefined;
+  /** What makes one of these anew for a worker that lacks its code. */
+  remake: ((part: Call) => Call["remake"]) | undefined;
+  readonly #sink: PackSink;
+  readonly #ended: Uint8Array;
+  #left: number;
+
+  constructor(lengths: readonly number[], sink: PackSink) {
+    this.lengths = lengths;
+    this.#sink = sink;
+    this.#ended = new Uint8Array(lengths.length);
+    this.#left = lengths.length;
+  }
+
+  /** Calls that have not ended. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Notes that a call has ended. Returns false when there is no such call, or it had ended. */
+  end(index: number): boolean {
+    if (this.#ended[index] !== 0) return false;
+    this.#ended[index] = 1;
+    this.#left--;
+    return true;
+  }
+
+  /** Tells who waits for a call what came of it. */
+  tell(index: number, how: "done" | "failed", outcome: unknown): void {
+    if (how === "done") this.#sink.succeeded(index, outcome);
+    else this.#sink.failed(index, outcome);
+  }
+
+  /** Every call that has not ended fails. */
+  fail(failure: unknown): void {
+    for (let index = 0; index < this.lengths.length; index++) {
+      if (this.end(index)) this.#sink.failed(index, failure);
+    }
+  }
+}
