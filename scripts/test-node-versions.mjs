@@ -11,7 +11,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ENGINE_TESTS = [
   "src/functions",
   "src/values",
-  ...["bundles", "decorators", "entries", "references"].map((name) => `test/programs/${name}.test.ts`),
+  ...["bundles", "compile-cache", "decorators", "entries", "references"].map((name) => `test/programs/${name}.test.ts`),
   "test/lifecycle/programs.test.ts",
   ...["errors", "routines", "streams-kinds", "wire-sessions"].map((name) => `test/integration/${name}.test.ts`),
 ];
