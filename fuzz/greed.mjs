@@ -1,4 +1,5 @@
 /** Attacks by callers that keep to the protocol and take too much: of memory, of time, or of both. */
+import { laneAttacks } from "./greed-of-lanes.mjs";
 import { waitingAttacks } from "./greed-of-waiting.mjs";
 import {
   abort,
@@ -270,6 +271,7 @@ const attacks = {
     return [stream, `${sent} of ${mb(json.length)}`];
   },
   ...waitingAttacks,
+  ...laneAttacks,
 };
 
 function codeWith(url) {
@@ -301,7 +303,12 @@ export async function beGreedy(victim, name, share = 1) {
     open.push(made);
     return made;
   };
-  const [stream, sent] = await attacks[name]({ connection, session: () => connection().open(), share });
+  const [stream, sent] = await attacks[name]({
+    connection,
+    session: () => connection().open(),
+    path: victim.path,
+    share,
+  });
   const end = performance.now() + 2000;
   // What was sent last may still be read.
   while (stream !== undefined && !stream.isOver && performance.now() < end) await pause(50);

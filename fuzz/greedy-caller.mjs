@@ -39,7 +39,8 @@ export function* endless(n) { for (;;) yield "x".repeat(n) }
 export async function* waits() { await new Promise(() => undefined); yield 1 }
 `;
 const functions = ["bytes", "stuck", "endless", "waits"];
-const routes = Buffer.concat(
+/** The functions that tasks call. */
+export const announcement = Buffer.concat(
   functions.map((name, i) =>
     frame(
       "route",
@@ -127,7 +128,7 @@ class GreedyStream {
     stream.once("close", () => (this.#isOver = true));
     if (!isSession) return;
     stream.write(message(hello));
-    stream.write(message(routes));
+    stream.write(message(announcement));
   }
 
   get isOver() {

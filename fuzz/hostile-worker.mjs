@@ -1,14 +1,21 @@
 /** A worker that answers with nonsense, against a caller in a process of its own. */
 import { fork } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http2";
+import { createServer as createSocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { message } from "./http2-frames.mjs";
 import { contentHash, mutateMessage } from "./mutate.mjs";
 import { bytesField, integerField } from "./protobuf.mjs";
 
-const welcome = bytesField(1, Buffer.concat([integerField(1, 1), bytesField(2, Buffer.from("w")), integerField(3, 1)]));
+const about = [integerField(1, 1), bytesField(2, Buffer.from("w")), integerField(3, 1)];
+const welcome = bytesField(1, Buffer.concat(about));
+/** A welcome that offers a lane. */
+const offer = (socket, ticket = "ticket") =>
+  bytesField(1, Buffer.concat([...about, bytesField(9, Buffer.from(socket)), bytesField(10, Buffer.from(ticket))]));
+/** Names of lanes. The first two are sockets that answer; the others are elsewhere, too long, or no such thing. */
+const LANES = ["lane", "lane", "silent", "s", ".", "..", "../lane", "/dev/null", "none", "x".repeat(300), "a\0b", "é"];
 const outcome = (field, id, value) => bytesField(field, Buffer.concat([integerField(1, id), bytesField(2, value)]));
 const VALUE = Buffer.from([0x02, 0x01]);
 /** Each kind of frame as a worker would send it. */
@@ -44,6 +51,8 @@ const plainFrames = [
   bytesField(3, Buffer.concat([integerField(1, 4), integerField(2, 5), bytesField(6, Buffer.from(contentHash("{}")))])),
   bytesField(9, Buffer.concat([bytesField(1, Buffer.from("gone")), integerField(2, 2)])),
 ];
+/** By how many names a caller knows the worker. */
+const NAMES = 3000;
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 const METADATA = {
   uid: "w",
@@ -81,6 +90,31 @@ export async function fuzzCaller(random, count, answers) {
   const folder = mkdtempSync(join(tmpdir(), "wool-hostile-"));
   const server = createServer();
   let sent = 0;
+  /** Sends nonsense for as long as somebody is there. */
+  const answer = (way) => {
+    for (let i = 0; i < 20; i++) {
+      if (way.destroyed || sent >= count) return;
+      sent++;
+      const bytes = mutateMessage(random, frames);
+      if (!way.write(message(bytes, random.chance(200) ? random.integer(2 ** 31) : bytes.length))) {
+        way.once("drain", () => answer(way));
+        return;
+      }
+    }
+    setImmediate(() => answer(way));
+  };
+  const lane = createSocketServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      const nonsense = random.chance(10);
+      const leaves = random.chance(10);
+      if (nonsense) socket.end(random.bytes(random.integer(20)));
+      else if (leaves) socket.destroy();
+      else answer(socket);
+    });
+    if (!random.chance(10)) socket.resume();
+  });
+  const silent = createSocketServer((socket) => socket.on("error", () => undefined));
   server.on("sessionError", () => undefined);
   server.on("session", (session) => session.on("error", () => undefined));
   server.on("stream", (stream, headers) => {
@@ -92,25 +126,17 @@ export async function fuzzCaller(random, count, answers) {
     }
     stream.respond({ ":status": 200, "content-type": "application/grpc" });
     stream.resume();
-    const greeting = random.chance(20) ? mutateMessage(random, [welcome]) : welcome;
-    stream.write(message(greeting));
-    const answer = () => {
-      for (let i = 0; i < 20; i++) {
-        if (stream.destroyed || sent >= count) return;
-        sent++;
-        const bytes = mutateMessage(random, frames);
-        if (!stream.write(message(bytes, random.chance(200) ? random.integer(2 ** 31) : bytes.length))) {
-          stream.once("drain", answer);
-          return;
-        }
-      }
-      setImmediate(answer);
-    };
-    stream.once("data", answer);
+    const greeting = random.chance(2) ? welcome : offer(random.pick(LANES), "t".repeat(random.pick([0, 6, 100_000])));
+    stream.write(message(random.chance(20) ? mutateMessage(random, [greeting]) : greeting));
+    stream.once("data", () => answer(stream));
   });
   const path = join(folder, "s");
   await new Promise((resolve) => server.listen(path, resolve));
-  const caller = fork(new URL("attacked-caller.mjs", import.meta.url), [`unix:${path}`]);
+  await new Promise((resolve) => lane.listen(join(folder, "lane"), resolve));
+  await new Promise((resolve) => silent.listen(join(folder, "silent"), resolve));
+  // A caller leaves an address alone for a while that it has heard nonsense from: it knows this one by many names.
+  for (let i = 0; i < NAMES; i++) symlinkSync(path, join(folder, `s${i}`));
+  const caller = fork(new URL("attacked-caller.mjs", import.meta.url), [`unix:${path}`, `${NAMES}`]);
   let [peak, worst, ended] = [0, 0, undefined];
   caller.on("message", ({ lag }) => (worst = Math.max(worst, lag)));
   caller.on("exit", (code, signal) => (ended = `${code ?? signal}`));
@@ -135,7 +161,7 @@ export async function fuzzCaller(random, count, answers) {
     caller.kill("SIGKILL");
     await gone;
   }
-  server.close();
+  for (const each of [server, lane, silent]) each.close();
   rmSync(folder, { recursive: true });
   return { inputs: sent, peak, worst, crashed };
 }

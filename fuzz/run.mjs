@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { flood, floods } from "./floods.mjs";
 import { beGreedy, greedyAttacks } from "./greed.mjs";
 import { fuzzCaller } from "./hostile-worker.mjs";
+import { fuzzLanes } from "./lanes.mjs";
 import { Random } from "./random.mjs";
 import { recordCaller, recordWorker } from "./record.mjs";
 import { fuzzSessions } from "./sessions.mjs";
@@ -12,7 +13,7 @@ import { fuzzSockets } from "./sockets.mjs";
 import { startVictim } from "./victim.mjs";
 
 const HELP = `Usage: npm run fuzz -- [--inputs N] [--seed N] [--quick]
-                          [--only sessions|sockets|floods|greed|caller] [--part N/M]
+                          [--only sessions|sockets|lanes|floods|greed|caller] [--part N/M]
 
   --inputs N   messages in all, a million by default
   --seed N     repeats a run
@@ -101,13 +102,18 @@ if (values.only !== "caller") {
   if (wants("sessions")) {
     for (let left = Math.floor(inputs * 0.8); left > 0; left -= PIECE) {
       const count = Math.min(left, PIECE);
-      const { sessions } = await fuzzSessions(victim, random, recorded, count, corpus);
-      await report(victim, control, "messages that are nearly right", `${count} in ${sessions} sessions`);
+      const { sessions, lanes } = await fuzzSessions(victim, random, recorded, count, corpus);
+      const text = `${count} in ${sessions} sessions, ${lanes} with a lane`;
+      await report(victim, control, "messages that are nearly right", text);
     }
   }
   if (wants("sockets")) {
     const { inputs: connections } = await fuzzSockets(victim, random, Math.floor(inputs * 0.02));
     await report(victim, control, "noise on sockets", `${connections} connections`);
+  }
+  if (wants("lanes")) {
+    const { inputs: connections } = await fuzzLanes(victim, control, random, recorded, Math.floor(inputs * 0.02));
+    await report(victim, control, "strangers at a task thread", `${connections} connections`);
   }
   if (wants("floods")) {
     for (const name of ofPart(Object.keys(floods))) {

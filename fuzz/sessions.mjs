@@ -1,26 +1,7 @@
 /** Sessions with messages that are nearly right. */
-import { connect } from "node:http2";
-import { createConnection } from "node:net";
 import { message } from "./http2-frames.mjs";
+import { connectLane, welcomed } from "./lanes.mjs";
 import { mutateMessage } from "./mutate.mjs";
-
-/** A caller's session, with an end that is noted. */
-function openSession(victim, hello) {
-  const session = connect("http://localhost", { createConnection: () => createConnection(victim.path) });
-  session.on("error", () => undefined);
-  const stream = session.request({
-    ":method": "POST",
-    ":path": "/wool.v1.Worker/Dispatch",
-    "content-type": "application/grpc",
-    te: "trailers",
-  });
-  stream.on("error", () => undefined);
-  stream.resume();
-  // The worker says its last word and leaves the rest to this side.
-  stream.once("end", () => stream.close());
-  stream.write(message(hello));
-  return { session, stream };
-}
 
 const SESSIONS_AT_ONCE = 16;
 /** Messages before it is seen whether the worker has ended the session: what follows a fault is not read. */
@@ -30,7 +11,7 @@ const READING_MS = 2;
 
 /** Sends `count` messages; whenever the worker ends a session, the next one goes on. */
 export async function fuzzSessions(victim, random, recorded, count, corpus) {
-  const tally = { inputs: 0, sessions: 0 };
+  const tally = { inputs: 0, sessions: 0, lanes: 0 };
   const attack = async () => {
     while (tally.inputs < count) {
       tally.sessions++;
@@ -42,17 +23,29 @@ export async function fuzzSessions(victim, random, recorded, count, corpus) {
 }
 
 async function fuzzSession(victim, random, { hello, messages, frames }, corpus, tally, count) {
-  const { session, stream } = openSession(victim, random.chance(20) ? mutateMessage(random, [hello]) : hello);
+  const { session, stream, lane } = await welcomed(
+    victim.path,
+    random.chance(20) ? mutateMessage(random, [hello]) : hello,
+  );
+  // Half of them send their messages straight to the task thread.
+  const socket = lane !== undefined && random.chance(2) ? await connectLane(lane.path) : undefined;
+  socket?.write(message(lane.ticket));
+  if (socket !== undefined) tally.lanes++;
   // What is right comes first, so that what follows is about something.
   const setting = messages.slice(0, random.integer(messages.length + 1));
-  for (let round = 0; round < 100 && tally.inputs < count && !stream.destroyed && !session.destroyed; round++) {
+  const isOver = () => stream.destroyed || session.destroyed || socket?.destroyed === true;
+  for (let round = 0; round < 100 && tally.inputs < count && !isOver(); round++) {
     for (let i = 0; i < BATCH; i++) {
       tally.inputs++;
       const bytes = setting.shift() ?? (random.chance(50) ? random.pick(corpus) : mutateMessage(random, frames));
-      stream.write(message(bytes, random.chance(500) ? random.integer(2 ** 31) : bytes.length));
+      // Now and then something comes the other way.
+      const way = random.chance(50) ? stream : (socket ?? stream);
+      way.write(message(bytes, random.chance(500) ? random.integer(2 ** 31) : bytes.length));
     }
     await answered(session, stream);
   }
+  if (random.chance(2)) socket?.destroy();
+  else socket?.end();
   session.destroy();
 }
 

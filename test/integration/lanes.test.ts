@@ -5,7 +5,7 @@ import { status } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerLost, type WorkerMetadata, WorkerPool } from "wool-ts";
 import { GrpcWorker } from "../support/grpc-worker.ts";
-import { type OpenedLane, openLane } from "../support/raw-lane.ts";
+import { connectionsAt, type OpenedLane, openLane } from "../support/raw-lane.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 import { request } from "../support/wire-requests.ts";
@@ -24,12 +24,6 @@ function laneSockets({ address }: WorkerMetadata): string[] {
   const name = `${basename(path, ".sock")}.`;
   const isLane = (file: string): boolean => file.startsWith(name) && !file.endsWith(".sock");
   return readdirSync(dirname(path)).flatMap((file) => (isLane(file) ? [join(dirname(path), file)] : []));
-}
-
-/** How many connections this machine has at a path, at the end of whoever listens there. */
-function connectionsAt(path: string): number {
-  const lines = readFileSync("/proc/net/unix", "utf8").split("\n");
-  return lines.filter((line) => line.endsWith(` ${path}`) && line.split(/\s+/)[5] === "03").length;
 }
 
 describe("the lane of a task thread", () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -101,4 +102,10 @@ export class RawLaneSession implements Disposable {
     this.stream.cancel();
     this.#client[Symbol.dispose]();
   }
+}
+
+/** How many connections this machine has at a path, at the end of whoever listens there. */
+export function connectionsAt(path: string): number {
+  const lines = readFileSync("/proc/net/unix", "utf8").split("\n");
+  return lines.filter((line) => line.endsWith(` ${path}`) && line.split(/\s+/)[5] === "03").length;
 }

@@ -6,8 +6,11 @@ import { Timer } from "../../time/index.ts";
 const MOST_TICKET_BYTES = 64;
 /** How long a connection may go without a ticket that is known, in milliseconds. */
 const TICKET_MS = 10_000;
-/** Most connections without one. More are closed. */
+/** Most connections without one. When more come, the one that has been here for longest is closed. */
 const MOST_STRANGERS = 1024;
+/** How long, in milliseconds, and how many of them: bytes that a caller has not read after its session was ended. */
+const LAST_BYTES_MS = 2000;
+const MOST_LAST_BYTES = 128 * 1024;
 
 /** What the owner of lanes is told. */
 export interface DirectLanesOptions {
@@ -41,6 +44,7 @@ export class DirectLanes {
   readonly #options: DirectLanesOptions;
   /** Of sessions whose callers have not come. */
   readonly #tickets = new Map<string, number>();
+  readonly #ticketOf = new Map<number, string>();
   readonly #lanes = new Map<number, Lane>();
   /** Connections that have not shown a ticket that is known. */
   readonly #strangers = new Set<Lane>();
@@ -73,6 +77,7 @@ export class DirectLanes {
   /** The caller of a session may come with this ticket, once. */
   expect(ticket: string, session: number): void {
     this.#tickets.set(ticket, session);
+    this.#ticketOf.set(session, ticket);
     // It may have been faster than the word of it.
     for (const lane of this.#strangers) if (lane.ticket === ticket) this.#admit(lane, ticket);
   }
@@ -96,23 +101,40 @@ export class DirectLanes {
     else socket?.resume();
   }
 
-  /** A session is over. What was sent in it still goes out. */
+  /** A session is over. What was sent in it still goes out, if that is little and its caller reads it soon. */
   close(session: number): void {
-    for (const [ticket, number] of this.#tickets) if (number === session) this.#tickets.delete(ticket);
-    this.#lanes.get(session)?.socket.close();
-    this.#lanes.delete(session);
+    const lane = this.#forget(session);
+    if (lane === undefined) return;
+    const { socket } = lane;
+    if (socket.unreadBytes > MOST_LAST_BYTES) socket.destroy();
+    else {
+      socket.close();
+      new Timer(LAST_BYTES_MS, () => socket.destroy()).unref();
+    }
   }
 
-  /** Resolves when everything that was sent has gone out. */
-  async flushed(): Promise<void> {
-    await Promise.all(Array.from(this.#lanes.values(), ({ socket }) => socket.flushed()));
+  /** Nobody waits for what was sent in a session. */
+  drop(session: number): void {
+    this.#forget(session)?.socket.destroy();
+  }
+
+  /** Resolves when everything that was sent in a session, or in all, has gone out. */
+  async flushed(session?: number): Promise<void> {
+    const lanes = Array.from(this.#lanes.values()).filter((lane) => session === undefined || lane.session === session);
+    await Promise.all(lanes.map(({ socket }) => socket.flushed()));
+  }
+
+  #forget(session: number): Lane | undefined {
+    this.#tickets.delete(this.#ticketOf.get(session) ?? "");
+    this.#ticketOf.delete(session);
+    const lane = this.#lanes.get(session);
+    this.#lanes.delete(session);
+    return lane;
   }
 
   #connected(connection: Socket): void {
-    if (this.#strangers.size >= MOST_STRANGERS) {
-      connection.destroy();
-      return;
-    }
+    const [oldest] = this.#strangers;
+    if (oldest !== undefined && this.#strangers.size >= MOST_STRANGERS) this.#dismiss(oldest);
     const socket = new LaneSocket(
       connection,
       {
@@ -148,6 +170,7 @@ export class DirectLanes {
     const session = this.#tickets.get(ticket);
     if (session === undefined) return;
     this.#tickets.delete(ticket);
+    this.#ticketOf.delete(session);
     this.#strangers.delete(lane);
     lane.patience.clear();
     lane.session = session;

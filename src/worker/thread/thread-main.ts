@@ -76,14 +76,17 @@ const executor = new Executor({
       ? undefined
       : { permits: new ConcurrencyPermits(config.permits), lane: config.lane, announce: () => tell({ kind: "room" }) },
   announcePool: (pool, known) => proxies.announce(pool, known),
-  finished: (session) => tell({ kind: "finished", session }),
+  finished: (session) => {
+    if (lanes.has(session)) void lanes.flushed(session).then(() => tell({ kind: "finished", session }));
+    else tell({ kind: "finished", session });
+  },
   malformed: (session, reason) => {
     tell({ kind: "malformed", session, reason });
     lanes.close(session);
   },
   exhausted: (session, reason) => {
     tell({ kind: "exhausted", session, reason });
-    lanes.close(session);
+    lanes.drop(session);
   },
   hold: (session, isHeld) => {
     if (lanes.has(session)) lanes.hold(session, isHeld);
@@ -148,7 +151,7 @@ function receive(message: ArrayBuffer | ToThread): void {
     }
     case "close":
       executor.close(message.session);
-      lanes.close(message.session);
+      lanes.drop(message.session);
       break;
     case "finish":
       executor.finish(message.session);
