@@ -27,21 +27,39 @@ const capturedOnce = new WeakMap<Binding, boolean>();
 
 function findCapturedOnce(site: CodeSite, binding: Binding): boolean {
   const { node } = binding.scope;
-  const capturing = site.file.analysis.units.filter(
-    (unit) => isWithin(unit.node, node) && unit.node !== node && capturesBinding(site, unit, binding),
-  );
-  const [only] = capturing;
-  return capturing.length === 1 && only !== undefined && !isRepeatedWithin(node, only.node);
+  const uses = usesOf(site, binding);
+  let only: CodeUnit | undefined;
+  for (const unit of site.file.analysis.units) {
+    if (unit.node === node || !isWithin(unit.node, node)) continue;
+    if (!uses.some((use) => isWithin(use, unit.node))) continue;
+    if (only !== undefined) return false;
+    only = unit;
+  }
+  return only !== undefined && !isRepeatedWithin(node, only.node);
 }
 
 function isWithin(inner: AnyNode, outer: AnyNode): boolean {
   return inner.start >= outer.start && inner.end <= outer.end;
 }
 
-function capturesBinding(site: CodeSite, { node }: CodeUnit, binding: Binding): boolean {
-  return site.file.analysis.references.some(
-    (reference) => reference.binding === binding && isWithin(reference.node, node),
-  );
+const usesIn = new WeakMap<object, Map<Binding, AnyNode[]>>();
+
+/** Where a binding is used in its file. Sorted once for each file: a bundle has a hundred thousand of them. */
+function usesOf({ file }: CodeSite, binding: Binding): readonly AnyNode[] {
+  const known = usesIn.get(file) ?? sortUses(file.analysis.references);
+  usesIn.set(file, known);
+  return known.get(binding) ?? [];
+}
+
+function sortUses(references: CodeSite["file"]["analysis"]["references"]): Map<Binding, AnyNode[]> {
+  const sorted = new Map<Binding, AnyNode[]>();
+  for (const { binding, node } of references) {
+    if (binding === undefined) continue;
+    const uses = sorted.get(binding);
+    if (uses === undefined) sorted.set(binding, [node]);
+    else uses.push(node);
+  }
+  return sorted;
 }
 
 const LOOPS: ReadonlySet<string> = new Set([
