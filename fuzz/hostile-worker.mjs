@@ -106,8 +106,9 @@ export async function fuzzCaller(random, count, answers) {
   const lane = createSocketServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", () => {
-      if (random.chance(10)) socket.end(random.bytes(random.integer(20)));
-      else if (random.chance(10)) socket.destroy();
+      const way = random.integer(10);
+      if (way === 0) socket.end(random.bytes(random.integer(20)));
+      else if (way === 1) socket.destroy();
       else answer(socket);
     });
     if (!random.chance(10)) socket.resume();
