@@ -16,6 +16,8 @@ const ALONE = [
 ];
 /** Programs that are started as users start them, which takes most of the time of these tests. */
 const PROGRAMS = ["src/functions/programs.test.ts", "test/programs/*.test.ts"];
+/** Worker processes that start, crash, freeze and stop: each test has its own. */
+const LIFECYCLE = ["test/lifecycle/*.test.ts"];
 /** Servers, peers in other languages, and machines of their own. */
 const NETWORK = ["test/network/*.test.ts", "test/interop/python.test.ts"];
 
@@ -37,6 +39,7 @@ export default defineConfig({
       project("unit", ["src/**/*.test.ts", "chaos/*.test.mjs"], [...ALONE, ...PROGRAMS]),
       project("integration", ["test/{integration,interop,project}/*.test.ts"], [...ALONE, ...NETWORK]),
       { extends: true, test: { name: "alone", include: ALONE } },
+      project("lifecycle", LIFECYCLE),
       project("programs", PROGRAMS),
       project("network", NETWORK),
     ],

@@ -209,6 +209,24 @@ export const CALL_KINDS = [
       return { ran, wrong: differs(sort(answers).join(), sort(expected).join()) };
     },
   },
+  {
+    // Without options, so that the items travel in packs.
+    kind: "packs",
+    weight: 3,
+    bound: 4 * BOUND_MS,
+    pools: true,
+    async run({ token, folder, via, random, waitFor }) {
+      const items = Array.from({ length: random.integer(100, 1500) }, (_, i) => [folder, `${token}.${i}`, i]);
+      let seen = 0;
+      for await (const answer of via.map(compute1, items)) {
+        const [, itemToken, i] = items[seen];
+        if (answer !== mix(itemToken, i)) return { wrong: `item ${i}: ${differs(answer, mix(itemToken, i))}` };
+        seen++;
+        waitFor(`result ${seen} of ${items.length}`);
+      }
+      return { ran: items.map(([, itemToken]) => itemToken), wrong: differs(seen, items.length) };
+    },
+  },
 ].map((each) => ({ bound: BOUND_MS, expected: ["ok"], idempotent: false, pools: false, ...each }));
 
 /** `patience`: how much longer than other calls it may take. */

@@ -106,9 +106,10 @@ export async function fuzzCaller(random, count, answers) {
   const lane = createSocketServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", () => {
-      const way = random.integer(10);
-      if (way === 0) socket.end(random.bytes(random.integer(20)));
-      else if (way === 1) socket.destroy();
+      const nonsense = random.chance(10);
+      const leaves = random.chance(10);
+      if (nonsense) socket.end(random.bytes(random.integer(20)));
+      else if (leaves) socket.destroy();
       else answer(socket);
     });
     if (!random.chance(10)) socket.resume();

@@ -11,10 +11,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ENGINE_TESTS = [
   "src/functions",
   "src/values",
-  ...["bundles", "decorators", "entries", "lifecycle", "references"].map((name) => `test/programs/${name}.test.ts`),
+  ...["bundles", "compile-cache", "decorators", "entries", "references"].map((name) => `test/programs/${name}.test.ts`),
+  "test/lifecycle/programs.test.ts",
   ...["errors", "routines", "streams-kinds", "wire-sessions"].map((name) => `test/integration/${name}.test.ts`),
 ];
-const ALL_TESTS = ["src/functions", "src/values", "test/integration", "test/programs"];
+const ALL_TESTS = ["src/functions", "src/values", "test/integration", "test/lifecycle", "test/programs"];
 const versions = process.argv.slice(2);
 if (versions.length === 0) {
   process.stderr.write("usage: node scripts/test-node-versions.mjs VERSION...\n");

@@ -3,9 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TaskTimeout } from "../errors.ts";
 import type { CallOptions } from "../routine/options.ts";
 import type { Route } from "../routine/route.ts";
-import { Call, type CallOwner } from "./call.ts";
+import { Call } from "./call.ts";
 import { CallGroup } from "./call-group.ts";
 import { limitCall } from "./call-limits.ts";
+import type { CallOwner } from "./call-parties.ts";
 import { RemoteFailure } from "./remote-failure.ts";
 import type { RemoteTask } from "./remote-task.ts";
 

@@ -2,7 +2,8 @@ import { TaskTimeout } from "../errors.ts";
 import type { CallOptions } from "../routine/index.ts";
 import { Timer } from "../time/index.ts";
 import { onAbort } from "./abort-listeners.ts";
-import type { Call, CallWatcher } from "./call.ts";
+import type { Call } from "./call.ts";
+import type { CallWatcher } from "./call-parties.ts";
 
 /**
  * Puts a call under its signal and its time limits. The first of them to be reached cancels it: the caller is told at

@@ -3,8 +3,9 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { WorkerLost } from "../errors.ts";
 import type { Route } from "../routine/route.ts";
 import { Payload, type PayloadStore } from "../wire/payload.ts";
-import { Call, type CallExtras, type CallOwner, type CallWatcher } from "./call.ts";
+import { Call } from "./call.ts";
 import { CallGroup } from "./call-group.ts";
+import type { CallExtras, CallOwner, CallWatcher } from "./call-parties.ts";
 import { RemoteFailure } from "./remote-failure.ts";
 import type { RemoteTask } from "./remote-task.ts";
 

@@ -1,18 +1,16 @@
-export {
-  Call,
-  type CallEnd,
-  type CallExtras,
-  type CallOwner,
-  type CallWatcher,
-  nextSequence,
-  type PoolReference,
-  type Recipient,
-  type Tally,
-  taskId,
-} from "./call.ts";
+export { Call, nextSequence, taskId } from "./call.ts";
 export { CallGroup } from "./call-group.ts";
-export { CallPack, type PackSink } from "./call-pack.ts";
 export { limitCall } from "./call-limits.ts";
+export { CallPack, type PackSink } from "./call-pack.ts";
+export type {
+  CallEnd,
+  CallExtras,
+  CallOwner,
+  CallWatcher,
+  PoolReference,
+  Recipient,
+  Tally,
+} from "./call-parties.ts";
 export { closeSignals, followSignals, type LiveSignal, openSignals, takeArrivedSignals } from "./live-signals.ts";
 export { errorOf, fromCaller, placed, throwAtCallSite } from "./remote-failure.ts";
 export { RemoteGenerator } from "./remote-generator.ts";

@@ -2,7 +2,8 @@ import { InvalidArgument, TaskTimeout } from "../errors.ts";
 import type { CallObserver } from "../routine/index.ts";
 import { serializerOfThrown } from "../values/index.ts";
 import { StepKind } from "../wire/index.ts";
-import type { Call, StreamSink } from "./call.ts";
+import type { Call } from "./call.ts";
+import type { StreamSink } from "./call-parties.ts";
 import { RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
 import { type EarlyValue, encodeEarly, type RemoteTask } from "./remote-task.ts";
 

@@ -18,7 +18,7 @@ describe("DispatchWindow", () => {
       window.pace(microseconds);
       return window.room;
     };
-    expect([6000, 6001, 1_000_000, 3000, 100, 1, 0].map(room)).toEqual([1, 1, 1, 2, 60, 2048, 2048]);
+    expect([6000, 6001, 1_000_000, 3000, 100, 1, 0].map(room)).toEqual([1, 1, 1, 2, 60, 512, 512]);
   });
 
   it("has no room while large arguments wait", () => {
@@ -26,12 +26,12 @@ describe("DispatchWindow", () => {
     window.pace(1);
     const [one, other] = [{ weight: 0 }, { weight: 0 }];
     window.load(one, 30_000_000);
-    expect(window.room).toBe(2048);
+    expect(window.room).toBe(512);
     window.load(other, 30_000_000);
     expect(window.room).toBe(0);
     window.unload(one);
     window.unload(one);
-    expect(window.room).toBe(2048);
+    expect(window.room).toBe(512);
     window.unload(other);
     window.load(one, 40_000_000);
     expect(window.room).toBe(0);

@@ -1,4 +1,4 @@
-const LARGEST = 2048;
+const LARGEST = 512;
 /** How much of large arguments may wait in the memory of a worker before it gets no more tasks. */
 const MOST_BYTES = 32 * 1024 * 1024;
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { timeoutsStartedBy } from "../../test/support/started-timeouts.ts";
 import { PoolClosed } from "../errors.ts";
 import { acquireLink, IDLE_LINK_MS, releaseLink } from "./link-cache.ts";
 import type { WorkerLink } from "./worker-link.ts";
@@ -98,10 +99,7 @@ describe("the links of a process", () => {
   });
 
   it("an idle one does not keep the program alive", () => {
-    const timers = vi.spyOn(globalThis, "setTimeout");
-    release(acquire("unix:/a.sock"));
-    expect(timers.mock.results.map(({ type, value }) => type === "return" && value.hasRef())).toEqual([false]);
-    expect(timers).toHaveBeenCalledTimes(1);
-    timers.mockRestore();
+    const started = timeoutsStartedBy(() => release(acquire("unix:/a.sock")));
+    expect(started.map((timeout) => timeout.hasRef())).toEqual([false]);
   });
 });

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import { Call, type CallExtras, type PoolReference, type StreamSink } from "../call/call.ts";
+import { Call } from "../call/call.ts";
 import { CallGroup } from "../call/call-group.ts";
+import type { CallExtras, PoolReference, StreamSink } from "../call/call-parties.ts";
 import { PoolDirectory, payloadFiles } from "../host/index.ts";
 import type { Route } from "../routine/route.ts";
 import { decode } from "../values/index.ts";

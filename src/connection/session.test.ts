@@ -1,8 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { Call, type CallExtras, type CallOwner } from "../call/call.ts";
+import { Call } from "../call/call.ts";
 import { CallGroup } from "../call/call-group.ts";
+import { CallPack } from "../call/call-pack.ts";
+import type { CallExtras, CallOwner } from "../call/call-parties.ts";
 import { RemoteFailure } from "../call/remote-failure.ts";
 import {
   CodeUnavailable,
@@ -99,7 +101,7 @@ class FakeStream {
     this.#handlers?.drain?.();
   }
 
-  welcome(sharesFiles = false): this {
+  welcome(sharesFiles = false, takesPacks = false): this {
     this.answer((writer) =>
       writeWelcome(writer, {
         version: PROTOCOL_VERSION,
@@ -107,6 +109,7 @@ class FakeStream {
         lanes: 4,
         maxConcurrency: 8,
         sharesFiles,
+        takesPacks,
       }),
     );
     return this;
@@ -440,6 +443,152 @@ describe("calls", () => {
     stream.answer((writer) => writePace(writer, 100, 100));
     expect(stream.session.window.room).toBe(60);
     expect(stream.events.progressed).toHaveBeenCalledWith(stream.session);
+  });
+});
+
+describe("packs", () => {
+  function makePack(size = 3) {
+    const told: unknown[] = [];
+    const pack = new CallPack(
+      Array.from({ length: size }, () => 1),
+      {
+        succeeded: (index, value) => told.push([index, value]),
+        failed: (index, failure) => told.push([index, (failure as RemoteFailure).error]),
+      },
+    );
+    const call = new Call(
+      ROUTE,
+      new CallGroup(),
+      () => expect.unreachable(),
+      (failure) => pack.fail(failure),
+      pack,
+    );
+    call.args = Payload.inMemory(new Uint8Array(size));
+    const owner: CallOwner = {
+      withdraw: () => undefined,
+      rejected: (refused, error) => refused.fail(error),
+      returned: (_call, error) => void told.push(["returned", error]),
+      remade: () => undefined,
+      lost: (lost, error) => lost.lose(owner, error),
+    };
+    call.waitAt(owner);
+    return { call, told };
+  }
+
+  const result =
+    (id: number, value: unknown, item = 0) =>
+    (writer: BatchWriter): void =>
+      writeOutcome(writer, ResponseField.result, id, { bytes: encode(value) }, [], false, item);
+  const raised =
+    (id: number, error: Error, item = 0) =>
+    (writer: BatchWriter): void =>
+      writeOutcome(writer, ResponseField.raised, id, { bytes: encode(error) }, [], false, item);
+
+  it("are one task that is answered call by call, and take as much room as they have calls", () => {
+    const stream = new FakeStream().welcome(false, true);
+    stream.answer((writer) => writePace(writer, 100, 100));
+    const { room } = stream.session;
+    const { call, told } = makePack();
+    stream.session.send([call], WORKER);
+    expect([stream.ids(RequestField.task), room - stream.session.room]).toEqual([[0], 3]);
+    stream.answer(result(0, "c", 3), raised(0, new RangeError("a"), 1));
+    expect(told).toEqual([
+      [2, "c"],
+      [0, new RangeError("a")],
+    ]);
+    expect([room - stream.session.room, stream.session.inFlight]).toEqual([0, 1]);
+    stream.answer(result(0, "b", 2));
+    expect([told.at(-1), stream.session.inFlight, call.state]).toEqual([[1, "b"], 0, "ended"]);
+  });
+
+  it("fail in all calls that are left when the worker ends them, or is lost", async () => {
+    const stream = new FakeStream().welcome(false, true);
+    const [first, second] = [makePack(), makePack()];
+    stream.session.send([first.call, second.call], WORKER);
+    stream.answer(result(0, "b", 2), raised(0, new RangeError("all")));
+    expect(first.told).toEqual([
+      [1, "b"],
+      [0, new RangeError("all")],
+      [2, new RangeError("all")],
+    ]);
+    stream.answer(result(1, "a", 1));
+    stream.end({ code: StatusCode.UNAVAILABLE, message: "gone" });
+    expect(second.told).toEqual([
+      [0, "a"],
+      [1, expect.any(WorkerLost)],
+      [2, expect.any(WorkerLost)],
+    ]);
+  });
+
+  it("are cancelled together, and their id is free when the worker has said its last word", async () => {
+    const stream = new FakeStream().welcome(false, true);
+    const { call, told } = makePack();
+    stream.session.send([call], WORKER);
+    stream.answer(result(0, "a", 1));
+    call.cancel(new RangeError("enough"));
+    await turn();
+    expect([told, stream.ids(RequestField.cancel)]).toEqual([
+      [
+        [0, "a"],
+        [1, new RangeError("enough")],
+        [2, new RangeError("enough")],
+      ],
+      [0],
+    ]);
+    // Both had ended before the worker read the cancellation.
+    stream.answer(result(0, "b", 2));
+    expect(stream.session.inFlight).toBe(1);
+    stream.answer(result(0, "c", 3));
+    expect(stream.session.inFlight).toBe(0);
+    expect(told).toHaveLength(3);
+  });
+
+  it("do not let a worker answer twice, for calls that there are not, or all at once", () => {
+    for (const wrong of [result(0, "a", 1), result(0, "d", 4), result(0, "all"), raised(0, new RangeError("d"), 9)]) {
+      const stream = new FakeStream().welcome(false, true);
+      const { call, told } = makePack();
+      stream.session.send([call], WORKER);
+      stream.answer(result(0, "a", 1));
+      stream.answer(wrong);
+      expect(told).toEqual([
+        [0, "a"],
+        [1, expect.any(UnexpectedResponse)],
+        [2, expect.any(UnexpectedResponse)],
+      ]);
+    }
+    const stream = new FakeStream().welcome(false, true);
+    const single = makeCall();
+    stream.session.send([single.call], WORKER);
+    stream.answer(result(0, "a", 1));
+    expect(single.told).toEqual([["failed", expect.any(UnexpectedResponse)]]);
+  });
+
+  it("have an answer that cannot be read fail by itself", () => {
+    const stream = new FakeStream().welcome(false, true);
+    const { call, told } = makePack(2);
+    stream.session.send([call], WORKER);
+    stream.answer((writer) =>
+      writeOutcome(writer, ResponseField.result, 0, { bytes: Uint8Array.of(255, 255) }, [], false, 1),
+    );
+    stream.answer(result(0, "b", 2));
+    expect(told).toEqual([
+      [0, expect.any(UnexpectedResponse)],
+      [1, "b"],
+    ]);
+  });
+
+  it("are taken apart for a worker that takes none", () => {
+    const stream = new FakeStream().welcome();
+    const { call, told } = makePack();
+    stream.session.send([call], WORKER);
+    expect(stream.ids(RequestField.task)).toEqual([0, 1, 2]);
+    stream.answer(result(1, "b"), result(0, "a"), result(2, "c"));
+    expect(told).toEqual([
+      [1, "b"],
+      [0, "a"],
+      [2, "c"],
+    ]);
+    expect(stream.session.inFlight).toBe(0);
   });
 });
 

@@ -60,7 +60,7 @@ export class PoolDirectory implements AsyncDisposable {
    * @throws InvalidArgument when the path is longer than the system allows.
    */
   socketPath(name: string): string {
-    return checkSocketPath(join(this.path, `${name}.sock`));
+    return bindablePath(join(this.path, `${name}.sock`));
   }
 
   /**
@@ -138,7 +138,7 @@ function createInMemory(sharedMemory: string, name: string): string | undefined 
  *
  * @throws InvalidArgument when it is longer than the system allows
  */
-export function checkSocketPath(path: string): string {
+export function bindablePath(path: string): string {
   const bytes = Buffer.byteLength(path);
   if (bytes <= MAX_SOCKET_PATH_BYTES) return path;
   throw new InvalidArgument(

@@ -6,20 +6,20 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { checkSocketPath } from "./pool-directory.ts";
+import { bindablePath } from "./pool-directory.ts";
 
-describe("checkSocketPath", () => {
+describe("bindablePath", () => {
   it("takes a path up to the system's limit, counted in bytes", () => {
     const longest = `/${"x".repeat(MAX_SOCKET_PATH_BYTES - 1)}`;
-    expect(checkSocketPath(longest)).toBe(longest);
-    expect(() => checkSocketPath(`${longest}x`)).toThrow(InvalidArgument);
-    expect(() => checkSocketPath(`/${"é".repeat(Math.ceil(MAX_SOCKET_PATH_BYTES / 2))}`)).toThrow(InvalidArgument);
+    expect(bindablePath(longest)).toBe(longest);
+    expect(() => bindablePath(`${longest}x`)).toThrow(InvalidArgument);
+    expect(() => bindablePath(`/${"é".repeat(Math.ceil(MAX_SOCKET_PATH_BYTES / 2))}`)).toThrow(InvalidArgument);
   });
 
   it("knows the limit of the system", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wool-test-"));
     const path = join(folder, "x".repeat(MAX_SOCKET_PATH_BYTES - Buffer.byteLength(folder) - 1));
-    const server = createServer().listen(checkSocketPath(path));
+    const server = createServer().listen(bindablePath(path));
     await once(server, "listening");
     expect(existsSync(path)).toBe(true);
     server.close();
@@ -29,7 +29,7 @@ describe("checkSocketPath", () => {
 
   it("names the path and the variable to set", () => {
     const path = `/${"x".repeat(200)}`;
-    expect(() => checkSocketPath(path)).toThrow(`the socket path ${path} has 201 bytes`);
-    expect(() => checkSocketPath(path)).toThrow("set XDG_RUNTIME_DIR");
+    expect(() => bindablePath(path)).toThrow(`the socket path ${path} has 201 bytes`);
+    expect(() => bindablePath(path)).toThrow("set XDG_RUNTIME_DIR");
   });
 });

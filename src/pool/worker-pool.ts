@@ -27,7 +27,7 @@ import {
 import { Deadline } from "../time/index.ts";
 import { ResilientWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
-import { type ItemCalls, checkItems, type MapOptions, mapConcurrently, splitMapOptions, Window } from "./map.ts";
+import { checkItems, type ItemCalls, type MapOptions, mapConcurrently, splitMapOptions, Window } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
 import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 

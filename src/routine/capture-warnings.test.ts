@@ -45,7 +45,7 @@ it("refuses to take a package apart", async () => {
     writeFileSync(join(home, "package.json"), '{ "name": "many", "type": "module", "exports": "./index.js" }');
     writeFileSync(
       join(home, "index.js"),
-      "export const make = () => Array.from({ length: 501 }, (_, index) => () => index);",
+      "export const make = () => Array.from({ length: 1300 }, (_, index) => () => index);",
     );
     const { make } = await import(pathToFileURL(join(home, "index.js")).href);
     const steps: unknown = make();

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { timeoutsStartedBy } from "../../test/support/started-timeouts.ts";
 import { Timer } from "./timer.ts";
 
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
@@ -43,10 +44,8 @@ describe("Timer", () => {
 
   it("stays unreferenced from delay to delay", () => {
     const timer = new Timer(3 * LONGEST_DELAY_MS, () => undefined).unref();
-    const starts = vi.spyOn(globalThis, "setTimeout");
-    vi.advanceTimersByTime(LONGEST_DELAY_MS + 5);
-    const started = starts.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
-    expect(started).toEqual([false]);
+    const started = timeoutsStartedBy(() => vi.advanceTimersByTime(LONGEST_DELAY_MS + 5));
+    expect(started.map((timeout) => timeout.hasRef())).toEqual([false]);
     timer.clear();
   });
 

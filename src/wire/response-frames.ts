@@ -7,7 +7,16 @@ import type { PayloadPlace } from "./payload.ts";
  * Field numbers of `Result`, `Yielded` and `Raised`. Only `Yielded` has `control`, only `Raised` has `byRuntime`, and
  * `Yielded` has no `item`.
  */
-export const OutcomeField = { id: 1, value: 2, needs: 3, chunked: 4, file: 5, control: 6, byRuntime: 6, item: 7 } as const;
+export const OutcomeField = {
+  id: 1,
+  value: 2,
+  needs: 3,
+  chunked: 4,
+  file: 5,
+  control: 6,
+  byRuntime: 6,
+  item: 7,
+} as const;
 /** Field numbers of the `Rejected` message. */
 export const RejectedField = { id: 1, status: 2, message: 3, codeWanted: 6 } as const;
 /** Field numbers of the `Welcome` message. */

@@ -23,10 +23,11 @@ const loopForever = routine(async (file?: string) => {
   for (;;);
 });
 
-const loopLater = routine(async (file?: string) => {
+/** Blocks its thread without taking time of a core. */
+const blockLater = routine(async (file?: string) => {
   await new Promise((resolve) => setImmediate(resolve));
   if (file !== undefined) writeFileSync(file, "");
-  for (;;);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 });
 
 /** Waits without blocking. */
@@ -41,11 +42,19 @@ const burn = routine(async (ms: number) => {
 });
 
 describe("a task that blocks its thread", () => {
+  let pool: WorkerPool;
+
+  beforeAll(async () => {
+    pool = await WorkerPool.start({ size: 1 });
+  });
+  afterAll(async () => {
+    await pool.stop();
+  });
+
   test.each([
     ["at once", loopForever],
-    ["after an await", loopLater],
+    ["after an await", blockLater],
   ])("%s beyond its timeout ends with its thread, and the worker goes on", async (_when, loop) => {
-    await using pool = await WorkerPool.start({ size: 1 });
     const before = await pool.dispatch(pid);
     expect(await reasonOf(pool.dispatch(loop.with({ timeout: 50 })))).toBeInstanceOf(TaskTimeout);
     expect(await pool.dispatch(pid)).toBe(before);
@@ -53,9 +62,8 @@ describe("a task that blocks its thread", () => {
 
   test.each([
     ["at once", loopForever],
-    ["after an await", loopLater],
+    ["after an await", blockLater],
   ])("%s after it was cancelled ends with its thread, and the worker goes on", async (when, loop) => {
-    await using pool = await WorkerPool.start({ size: 1 });
     const before = await pool.dispatch(pid);
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -68,7 +76,6 @@ describe("a task that blocks its thread", () => {
   });
 
   test("in a step of a generator ends in the same way", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
     const before = await pool.dispatch(pid);
     const stuck = routine(async function* () {
       yield 1;
@@ -81,17 +88,17 @@ describe("a task that blocks its thread", () => {
   });
 
   test("takes what else ran on its thread with it, and nothing of other threads", async () => {
-    await using pool = await WorkerPool.start({ size: 1, workerOptions: { threads: 2 } });
+    await using wide = await WorkerPool.start({ size: 1, workerOptions: { threads: 2 } });
     const thread = routine(async () => (await import("node:worker_threads")).threadId);
     const hold = routine(async function* () {
       yield (await import("node:worker_threads")).threadId;
       await new Promise<never>(() => undefined);
     });
     // A task that waits on each thread, and then one that blocks one of them.
-    const streams = Array.from({ length: 6 }, () => pool.dispatch(hold));
+    const streams = Array.from({ length: 6 }, () => wide.dispatch(hold));
     const threads = await Promise.all(streams.map(async (stream) => (await stream.next()).value));
     expect(new Set(threads).size).toBe(2);
-    const blocked = reasonOf(pool.dispatch(loopForever.with({ timeout: 50 })));
+    const blocked = reasonOf(wide.dispatch(loopForever.with({ timeout: 50 })));
     const ends = streams.map(async (stream) => await reasonOf(stream.next()));
     expect(await blocked).toBeInstanceOf(TaskTimeout);
     const [index, lost] = await Promise.race(ends.map(async (end, i) => [i, await end] as const));
@@ -101,7 +108,7 @@ describe("a task that blocks its thread", () => {
     const gone = threads[index];
     const same = ends.filter((_, i) => threads[i] === gone);
     for (const error of await Promise.all(same)) expect(error).toBeInstanceOf(WorkerLost);
-    const now = await Promise.all(Array.from({ length: 20 }, () => pool.dispatch(thread)));
+    const now = await Promise.all(Array.from({ length: 20 }, () => wide.dispatch(thread)));
     expect(now).not.toContain(gone);
     const others = streams.filter((_, i) => threads[i] !== gone);
     expect(others.length).toBeGreaterThan(0);
@@ -109,7 +116,6 @@ describe("a task that blocks its thread", () => {
   });
 
   test("does not cost the pool its worker, also when others waited behind it", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
     const before = await pool.dispatch(pid);
     const blocked = reasonOf(pool.dispatch(loopForever.with({ timeout: 50 })));
     await until(() => pool.stats().inFlight === 1, "the task is handed out");
@@ -121,7 +127,6 @@ describe("a task that blocks its thread", () => {
   });
 
   test("without being overdue is let be, whoever else is", async () => {
-    await using pool = await WorkerPool.start({ size: 1 });
     const waiting = reasonOf(pool.dispatch(waitForever.with({ timeout: 100 })));
     const controller = new AbortController();
     const unwanted = reasonOf(pool.dispatch(waitForever.with({ signal: controller.signal })));

@@ -33,7 +33,7 @@ const burnShortly = (size: number): Uint8Array => {
   return new Uint8Array(size);
 };
 const RESULT_BYTES = 100;
-const TASKS = 1000;
+const TASKS = 3000;
 const CONNECTIONS = 200;
 
 function receivedBy(sessions: readonly RawSession[]): number {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-ts";
 import { contentHash } from "../../src/functions/index.ts";
 import { encode } from "../../src/values/index.ts";
@@ -22,10 +22,34 @@ async function workerWith(limits: WorkerLimits = {}): Promise<string> {
   return worker.address ?? "";
 }
 
+/** Limits hold for one connection each, so callers that cross different ones may have the same worker. */
+const COUNTS: WorkerLimits = {
+  maxLiveTasks: 50,
+  maxUnfinishedPayloads: 20,
+  maxAnnouncements: 50,
+  maxEarlyFrames: 100,
+  maxCredit: 1000,
+};
+const BYTES: WorkerLimits = { maxUnfinishedBytes: 3_000_000, maxWaitingBytes: 1_000_000, maxAnnouncedBytes: 1_000_000 };
+const lasting = new Map<WorkerLimits, LocalWorker>();
+
+async function lastingWorker(limits: WorkerLimits): Promise<LocalWorker> {
+  let found = lasting.get(limits);
+  if (found === undefined) {
+    found = new LocalWorker({ limits });
+    lasting.set(limits, found);
+    await found.start();
+  }
+  return found;
+}
+afterAll(async () => {
+  await Promise.all([...lasting.values()].map((each) => each.stop()));
+});
+
 /** The worker is the process that was started, and takes calls of others. */
-async function expectUnharmed(address: string): Promise<void> {
+async function expectUnharmed(address: string, who = worker): Promise<void> {
   await using connection = new WorkerConnection(address);
-  expect(await connection.dispatch(whereabouts)).toBe(worker?.metadata?.pid);
+  expect(await connection.dispatch(whereabouts)).toBe(who?.metadata?.pid);
 }
 
 function memoryOf(pid: number | undefined): number {
@@ -69,7 +93,7 @@ describe("a caller that takes more than it may loses its connection, with the re
   const cases: [string, WorkerLimits, (session: RawSession) => Promise<unknown>, string][] = [
     [
       "tasks that do not end",
-      { maxLiveTasks: 50 },
+      COUNTS,
       async (session) => {
         session.send(announce(never));
         await session.pour(60, (i) => task(i, []));
@@ -78,26 +102,26 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "payloads that are never finished",
-      { maxUnfinishedPayloads: 20 },
+      COUNTS,
       (session) => session.pour(30, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(10), total: 1_000_000n }] })),
       "more than 20 payloads",
     ],
     [
       "bytes of payloads that are never finished",
-      { maxUnfinishedBytes: 3_000_000 },
+      BYTES,
       (session) =>
         session.pour(100, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(100_000), total: 2_000_000n }] })),
       "more than 3000000 bytes of payloads",
     ],
     [
       "a payload that is too large",
-      { maxUnfinishedBytes: 3_000_000 },
+      BYTES,
       (session) => session.pour(1, () => request({ chunks: [{ id: 1, data: Buffer.alloc(1), total: 3_000_001n }] })),
       "more than 3000000 bytes in one payload: it has 3000001 (limits.maxUnfinishedBytes)",
     ],
     [
       "tasks that wait for a shared value which does not come",
-      { maxWaitingBytes: 1_000_000 },
+      BYTES,
       async (session) => {
         session.send(announce((x: unknown) => x));
         session.send(SHARE);
@@ -107,7 +131,7 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "steps that wait for a shared value which does not come",
-      { maxWaitingBytes: 1_000_000 },
+      BYTES,
       async (session) => {
         session.send(announce(idle));
         session.send(SHARE);
@@ -120,7 +144,7 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "steps that a generator does not come to, by their bytes",
-      { maxWaitingBytes: 1_000_000 },
+      BYTES,
       async (session) => {
         session.send(announce(stuck));
         session.send(task(0, []));
@@ -131,7 +155,7 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "names of tasks that do not end",
-      { maxWaitingBytes: 1_000_000 },
+      BYTES,
       async (session) => {
         session.send(announce(never));
         await session.pour(20, (i) =>
@@ -157,19 +181,19 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "routines",
-      { maxAnnouncements: 50 },
+      COUNTS,
       (session) => session.pour(60, (i) => request({ routes: [{ number: i + 1, name: "r", code: Buffer.alloc(9) }] })),
       "more than 50 routines",
     ],
     [
       "bytes of pools",
-      { maxAnnouncedBytes: 1_000_000 },
+      BYTES,
       (session) => session.pour(20, (i) => request({ pools: [{ number: i + 1, description: largePool(i) }] })),
       "more than 1000000 bytes of routines",
     ],
     [
       "code",
-      { maxAnnouncements: 50 },
+      COUNTS,
       (session) =>
         session.pour(60, (i) =>
           request({ dependencies: [{ number: i, hash: contentHash("{}"), data: Buffer.from("{}") }] }),
@@ -178,13 +202,13 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "aborts before their task",
-      { maxEarlyFrames: 100 },
+      COUNTS,
       (session) => session.pour(200, () => request({ aborts: [{ id: 7, early: true }] })),
       "more than 100 steps and aborts",
     ],
     [
       "steps of a generator that does not come to them",
-      { maxEarlyFrames: 100 },
+      COUNTS,
       async (session) => {
         session.send(announce(stuck));
         session.send(task(0, []));
@@ -194,7 +218,7 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "credit",
-      { maxCredit: 1000 },
+      COUNTS,
       async (session) => {
         session.send(announce(stuck));
         session.send(task(0, []));
@@ -204,7 +228,7 @@ describe("a caller that takes more than it may loses its connection, with the re
     ],
     [
       "credit, by a step that says how many came before it",
-      { maxCredit: 1000 },
+      COUNTS,
       async (session) => {
         session.send(announce(idle));
         session.send(task(0, []));
@@ -215,14 +239,15 @@ describe("a caller that takes more than it may loses its connection, with the re
   ];
 
   test.each(cases)("%s", async (_name, limits, attack, reason) => {
-    const address = await workerWith(limits);
+    const attacked = await lastingWorker(limits);
+    const address = attacked.address ?? "";
     using session = new RawSession(address);
     session.read();
     await attack(session);
     const { status, message } = await session.ended;
     expect(status).toBe(RESOURCE_EXHAUSTED);
     expect(message).toContain(reason);
-    await expectUnharmed(address);
+    await expectUnharmed(address, attacked);
   });
 });
 

@@ -2,7 +2,6 @@ import { runInThisContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, TaskTimeout, WorkerLost, WorkerPool } from "wool-ts";
 import { reasonOf } from "../support/reason-of.ts";
-import { until } from "../support/until.ts";
 
 /** Replaces a part of the language in its thread: an expression for the object, the key, and one for what takes its place. */
 const REPLACEMENTS: readonly [holder: string, key: string, replacement: string][] = [
@@ -81,14 +80,19 @@ const count = routine(async function* (limit: number) {
 /** Each replaces threads, with pauses in between, so there are several of them. */
 const pools: WorkerPool[] = [];
 const free: WorkerPool[] = [];
+/** Tests that wait for a pool, the first to come first. */
+const waiting: ((pool: WorkerPool) => void)[] = [];
 beforeAll(async () => {
   pools.push(...(await Promise.all(Array.from({ length: 4 }, () => WorkerPool.start({ size: 1 })))));
   free.push(...pools);
 });
 async function takeFree(): Promise<WorkerPool> {
-  const taken: WorkerPool[] = [];
-  await until(() => taken.push(...free.splice(0, 1)) > 0, "a pool is free");
-  return taken[0] as WorkerPool;
+  return free.pop() ?? (await new Promise<WorkerPool>((resolve) => waiting.push(resolve)));
+}
+function giveBack(pool: WorkerPool): void {
+  const next = waiting.shift();
+  if (next === undefined) free.push(pool);
+  else next(pool);
 }
 afterAll(async () => {
   await Promise.all(pools.map((pool) => pool.stop()));
@@ -140,9 +144,12 @@ describe.concurrent("a task that replaces a part of the language", () => {
     "%s.%s by %s leaves right answers to the tasks after it and beside it, or their callers are told",
     async (replacement) => {
       const pool = await takeFree();
-      await expectRightAfter(pool, replacement);
-      await expectRightBeside(pool, replacement);
-      free.push(pool);
+      try {
+        await expectRightAfter(pool, replacement);
+        await expectRightBeside(pool, replacement);
+      } finally {
+        giveBack(pool);
+      }
     },
   );
 });

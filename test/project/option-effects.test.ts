@@ -7,10 +7,7 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
   "RoutineOptions.name": ["test/integration/routines.test.ts", "names and lengths are those of the function"],
   "RoutineOptions.timeout": ["test/integration/cancellation.test.ts", "of the routine holds unless a call has its own"],
   "RoutineOptions.dispatchTimeout": ["test/integration/options.test.ts", "dispatchTimeout bounds the wait for it"],
-  "RoutineOptions.idempotent": [
-    "test/integration/lost-workers.test.ts",
-    "loses nothing when the routine is idempotent",
-  ],
+  "RoutineOptions.idempotent": ["test/lifecycle/lost-workers.test.ts", "loses nothing when the routine is idempotent"],
   "RoutineOptions.ship": ["src/routine/explanation.test.ts", "travels as its options say"],
   "RoutineOptions.serializer": ["test/integration/routines.test.ts", "is used for yielded, sent and thrown values"],
   "RoutineOptions.prefetch": [
@@ -50,7 +47,7 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
   ],
   "PoolOptions.loadBalancer": ["test/integration/scheduling.test.ts", "round robin takes turns"],
   "PoolOptions.worker": [
-    "test/integration/resilient-worker.test.ts",
+    "test/lifecycle/resilient-worker.test.ts",
     "is whole again after each of its workers was killed",
   ],
   "PoolOptions.workerOptions": [
@@ -128,10 +125,7 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "src/worker/thread/proxy-cache.test.ts",
     "closes a proxy that is not used for its time to live",
   ],
-  "WorkerOptions.shutdownGracePeriod": [
-    "test/integration/stopping.test.ts",
-    "is not held up by a task that ignores it",
-  ],
+  "WorkerOptions.shutdownGracePeriod": ["test/lifecycle/stopping.test.ts", "is not held up by a task that ignores it"],
   "WorkerOptions.channel": ["test/integration/options.test.ts", "channel is advertised to callers as it was given"],
   "ChannelOptions.maxMessageBytes": [
     "test/integration/channel-options.test.ts",

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { Call, type CallExtras, type PoolReference, type Recipient } from "../../src/call/call.ts";
+import { Call } from "../../src/call/call.ts";
+import type { CallExtras, PoolReference, Recipient } from "../../src/call/call-parties.ts";
 import { RemoteFailure } from "../../src/call/remote-failure.ts";
 import type { RemoteTask } from "../../src/call/remote-task.ts";
 import type { WorkerMetadata } from "../../src/discovery/index.ts";

@@ -23,6 +23,7 @@ import {
   sourceTextOf,
 } from "../shipment/index.ts";
 import { dismantleWithReason } from "./dismantle.ts";
+import { isWeakName, restoreWeakState, weakStateOf } from "./weak-state.ts";
 
 /** What a class declares privately for its instances. */
 interface PrivateDeclarations {
@@ -82,11 +83,17 @@ function privateChain(object: object): PrivateDeclarations[] {
 }
 
 /**
- * The private fields of an object, one entry for each class of its chain that declares private members, the base class
- * first; empty for the common object that has none. Throws `ShippingError` when they cannot be told apart, or not be
- * set where they go.
+ * The private state of an object: an entry for each class of its chain that declares private members, the base class
+ * first, and one for what modules hold for it in weak collections; empty for the common object that has none. Throws
+ * `ShippingError` when private fields cannot be told apart, or not be set where they go.
  */
 export function privatesOf(object: object, policy: ShippingPolicy = {}): PrivateState[] {
+  const fields = privateFieldsOf(object, policy);
+  const weak = weakStateOf(object, policy);
+  return weak === undefined ? fields : [...fields, weak];
+}
+
+function privateFieldsOf(object: object, policy: ShippingPolicy): PrivateState[] {
   const all = privateChain(object);
   if (all.length === 0) return NONE;
   for (const { owner, access } of all) {
@@ -167,9 +174,14 @@ function missing(owner: object, name: string): ShippingError {
   );
 }
 
-/** Sets the private fields of an object whose classes were revived here, without running any initializer. */
+/** Sets the private state of an object: the fields of classes that were revived here, without running any initializer. */
 export function restorePrivates(object: object, state: readonly PrivateState[]): void {
-  for (const { owner, names, values } of state) {
+  for (const each of state) {
+    const { owner, names, values } = each;
+    if (names.some(isWeakName)) {
+      restoreWeakState(object, each);
+      continue;
+    }
     const access = revivedSource(owner)?.privates;
     if (access === undefined) throw unrestorable(owner);
     if (!access.has(object)) access.install(object);

@@ -50,8 +50,6 @@ const exchange: { handedOver: typeof handedOver; taken: unknown } = { handedOver
 const GIVE = "function(){return this.handedOver}";
 const TAKE = "function(exchange){exchange.taken=this}";
 const TAKE_ALL = "function(...values){this.taken=values}";
-const TAKE_SCOPES =
-  "function(exchange){const taken=[];for(let i=0;i<this.length;i++)taken.push({description:this[i].description,variables:this[i].object});exchange.taken=taken}";
 
 interface Connection {
   readonly session: inspector.Session;
@@ -214,10 +212,10 @@ export function withRemoteObject<T>(subject: object, body: (objectId: string) =>
   });
 }
 
-function take(objectId: string, how: string): unknown {
+function take(objectId: string): unknown {
   inspect("Runtime.callFunctionOn", {
     objectId,
-    functionDeclaration: how,
+    functionDeclaration: TAKE,
     arguments: [{ objectId: connect().exchangeId }],
     silent: true,
   });
@@ -228,7 +226,7 @@ function take(objectId: string, how: string): unknown {
 
 /** The value itself that a remote object stands for. */
 export function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
-  if (remote.objectId !== undefined) return take(remote.objectId, TAKE);
+  if (remote.objectId !== undefined) return take(remote.objectId);
   if (remote.unserializableValue === undefined) return remote.value;
   return remote.type === "bigint"
     ? BigInt(remote.unserializableValue.slice(0, -1))
@@ -251,8 +249,11 @@ function liveValues(remotes: readonly inspector.Runtime.RemoteObject[]): unknown
   return remotes.map((remote) => (remote.objectId === undefined ? liveValue(remote) : values.shift()));
 }
 
-function isScopeList(value: unknown): value is ScopeView[] {
-  return Array.isArray(value);
+/** The engine's own list of the scopes of a function. */
+type ScopeList = ArrayLike<{ readonly description: string; readonly object: ScopeView["variables"] }>;
+
+function isScopeList(value: unknown): value is ScopeList {
+  return typeof value === "object" && value !== null && "length" in value;
 }
 
 function locationOf(value: unknown): FunctionLocation | undefined {
@@ -294,8 +295,10 @@ export function viewFunction(fn: object): FunctionView {
       internalProperties.find((property) => property.name === name)?.value;
     const location = locationOf(find("[[FunctionLocation]]")?.value);
     const list = find("[[Scopes]]")?.objectId;
-    const taken = list === undefined ? undefined : take(list, TAKE_SCOPES);
-    const scopes = isScopeList(taken) ? taken : [];
+    const taken = list === undefined ? undefined : take(list);
+    const scopes = isScopeList(taken)
+      ? Array.from(taken, ({ description, object }) => ({ description, variables: object }))
+      : [];
     return {
       location,
       scopes: hasMarks() ? scopes.map(withoutMarks) : scopes,

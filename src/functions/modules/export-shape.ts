@@ -26,13 +26,13 @@ const ofCode = new WeakMap<object, KnownShape>();
  */
 export function shapeOf(value: object, withCode = false): string {
   if (fillsItself(value)) return "";
-  const holders = holdersOf(value);
-  const count = holders.reduce((sum, holder) => sum + Object.getOwnPropertyNames(holder).length, 0);
+  const objects = objectsOf(value);
+  const count = objects.reduce((sum, object) => sum + Object.getOwnPropertyNames(object).length, 0);
   const known = withCode ? ofCode : ofNames;
   const existing = known.get(value);
   if (existing?.count === count) return existing.shape;
-  const names = holders.flatMap((holder, index) =>
-    memberNames(holder).map((name) => `${index} ${name} ${withCode ? codeOf(holder, name) : ""}`),
+  const names = objects.flatMap((object, index) =>
+    memberNames(object).map((name) => `${index} ${name} ${withCode ? codeOf(object, name) : ""}`),
   );
   if (withCode && typeof value === "function") names.push(sourceTextOf(value));
   const shape = names.length === 0 ? "" : contentHash(names.sort().join()).slice(0, 8);
@@ -40,8 +40,8 @@ export function shapeOf(value: object, withCode = false): string {
   return shape;
 }
 
-function codeOf(holder: object, name: string): string {
-  const { value, get, set } = Reflect.getOwnPropertyDescriptor(holder, name) ?? {};
+function codeOf(object: object, name: string): string {
+  const { value, get, set } = Reflect.getOwnPropertyDescriptor(object, name) ?? {};
   return [value, get, set].map((each) => (typeof each === "function" ? sourceTextOf(each) : "")).join();
 }
 
@@ -50,15 +50,15 @@ function fillsItself(fn: object): boolean {
   return Object.hasOwn(fn, Symbol.hasInstance) && Object.hasOwn(fn, "init");
 }
 
-function holdersOf(fn: object): object[] {
+function objectsOf(fn: object): object[] {
   const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
   return typeof prototype === "object" && prototype !== null ? [fn, prototype] : [fn];
 }
 
-function memberNames(holder: object): string[] {
-  return Object.getOwnPropertyNames(holder).filter((name) => {
-    if (typeof holder === "function" ? OF_EVERY_FUNCTION.has(name) : name === "constructor") return false;
-    const { value, get } = Reflect.getOwnPropertyDescriptor(holder, name) ?? {};
+function memberNames(object: object): string[] {
+  return Object.getOwnPropertyNames(object).filter((name) => {
+    if (typeof object === "function" ? OF_EVERY_FUNCTION.has(name) : name === "constructor") return false;
+    const { value, get } = Reflect.getOwnPropertyDescriptor(object, name) ?? {};
     return get !== undefined || typeof value === "function";
   });
 }

@@ -37,11 +37,11 @@ export interface Assembled {
   complete(parts: readonly unknown[]): void;
 }
 
-/** Private state of an object, taken apart: one entry for each class of its chain that declares private fields. */
+/** Private state of an object, taken apart: that of a class of its chain, or what modules hold for it in weak collections. */
 export interface PrivateState {
-  /** The class that declares them. */
+  /** The class that declares the fields, or beside which the collections are. */
   readonly owner: object;
-  /** Names without `#`, in declaration order. */
+  /** Of fields, without `#`, in declaration order; or of collections, as `capture/weak-state.ts` writes them. */
   readonly names: readonly string[];
   readonly values: readonly unknown[];
 }

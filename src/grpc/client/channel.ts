@@ -1,5 +1,6 @@
 import type { ClientHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import { Timer } from "../../time/index.ts";
 import { Keepalive } from "../keepalive.ts";
 import {
   acceptedEncodings,
@@ -10,7 +11,6 @@ import {
   frameMessage,
   type GrpcStatus,
   GrpcStatusError,
-  MAX_TIMER_MS,
   StatusCode,
 } from "../protocol/index.ts";
 import { parseTarget, type Target } from "../target.ts";
@@ -127,7 +127,7 @@ export class GrpcChannel {
     const headers = timeout === undefined ? {} : { "grpc-timeout": formatGrpcTimeout(timeout) };
     return new Promise((resolve, reject) => {
       let response: Uint8Array | undefined;
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       const stream = this.openStream(
         path,
         {
@@ -138,7 +138,7 @@ export class GrpcChannel {
             response = buffer.subarray(start, end);
           },
           status({ code, message }) {
-            clearTimeout(timer);
+            timer?.clear();
             if (code !== StatusCode.OK) reject(new GrpcStatusError(code, message));
             else if (response !== undefined) resolve(response);
             else reject(new GrpcStatusError(StatusCode.INTERNAL, `The server sent no response to ${path}.`));
@@ -146,14 +146,12 @@ export class GrpcChannel {
         },
         { ...headers, ...options.headers },
       );
-      if (timeout !== undefined && timeout <= MAX_TIMER_MS) {
-        timer = setTimeout(
-          () =>
-            stream.abandon({
-              code: StatusCode.DEADLINE_EXCEEDED,
-              message: `${path} did not answer within ${timeout} ms.`,
-            }),
-          timeout,
+      if (timeout !== undefined) {
+        timer = new Timer(timeout, () =>
+          stream.abandon({
+            code: StatusCode.DEADLINE_EXCEEDED,
+            message: `${path} did not answer within ${timeout} ms.`,
+          }),
         ).unref();
       }
       stream.send(frameMessage(request));

@@ -1,6 +1,3 @@
-/** The longest delay that a Node timer takes, in milliseconds; a longer timeout counts as none. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
-
 /** Formats a duration in milliseconds for the `grpc-timeout` field, which holds at most 8 digits and a unit. */
 export function formatGrpcTimeout(milliseconds: number): string {
   const whole = Math.max(1, Math.ceil(milliseconds));

@@ -2,7 +2,7 @@ export { acceptedEncodings, type Compression, isAccepted, MessageCompressor } fr
 export { DEFAULT_MAX_MESSAGE_BYTES } from "./deframer.ts";
 export { DEFAULT_WINDOW_BYTES, SMALL_REQUEST_BYTES } from "./flow-control.ts";
 export { frameMessage, PREFIX_BYTES } from "./frame-message.ts";
-export { formatGrpcTimeout, MAX_TIMER_MS, parseGrpcTimeout } from "./grpc-timeout.ts";
+export { formatGrpcTimeout, parseGrpcTimeout } from "./grpc-timeout.ts";
 export { isGrpcContentType, type MessageHandlers, MessageStream } from "./message-stream.ts";
 export {
   encodeStatusMessage,

@@ -1,13 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
-import {
-  frameMessage,
-  GrpcStatusError,
-  MAX_TIMER_MS,
-  parseGrpcTimeout,
-  StatusCode,
-  statusFromError,
-} from "../protocol/index.ts";
+import { Timer } from "../../time/index.ts";
+import { frameMessage, GrpcStatusError, parseGrpcTimeout, StatusCode, statusFromError } from "../protocol/index.ts";
 import type { ServerStream } from "./server-stream.ts";
 
 /** What a unary handler may know about its call. */
@@ -31,10 +25,10 @@ export type UnaryHandler = (request: Uint8Array, context: UnaryContext) => Uint8
 export function serveUnary(stream: ServerStream, handler: UnaryHandler, maxRequestBytes?: number): void {
   if (maxRequestBytes !== undefined) stream.limitMessages(maxRequestBytes);
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let request: Uint8Array | undefined;
   const end = (code: StatusCode, message: string): void => {
-    clearTimeout(timer);
+    timer?.clear();
     stream.end({ code, message });
   };
 
@@ -48,12 +42,10 @@ export function serveUnary(stream: ServerStream, handler: UnaryHandler, maxReque
       );
       return;
     }
-    if (timeout <= MAX_TIMER_MS) {
-      timer = setTimeout(() => {
-        end(StatusCode.DEADLINE_EXCEEDED, `${stream.path} did not finish within its timeout of ${timeout} ms.`);
-        controller.abort(new GrpcStatusError(StatusCode.DEADLINE_EXCEEDED, `The timeout of ${timeout} ms ran out.`));
-      }, timeout).unref();
-    }
+    timer = new Timer(timeout, () => {
+      end(StatusCode.DEADLINE_EXCEEDED, `${stream.path} did not finish within its timeout of ${timeout} ms.`);
+      controller.abort(new GrpcStatusError(StatusCode.DEADLINE_EXCEEDED, `The timeout of ${timeout} ms ran out.`));
+    }).unref();
   }
 
   const answer = async (bytes: Uint8Array): Promise<void> => {
@@ -81,7 +73,7 @@ export function serveUnary(stream: ServerStream, handler: UnaryHandler, maxReque
       else void answer(request);
     },
     cancelled() {
-      clearTimeout(timer);
+      timer?.clear();
       controller.abort(new GrpcStatusError(StatusCode.CANCELLED, "The client cancelled the call or went away."));
     },
   });

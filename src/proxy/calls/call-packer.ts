@@ -1,6 +1,6 @@
 import { type Call, CallPack, closeSignals, fromCaller, openSignals, type PackSink } from "../../call/index.ts";
 import type { Route } from "../../routine/index.ts";
-import type { ValueEncoder } from "../../values/index.ts";
+import { type EncodedValue, PayloadParts, type ValueEncoder } from "../../values/index.ts";
 import { Payload } from "../../wire/index.ts";
 
 /** Microseconds of work in a pack: about as much as waking a thread is worth. */
@@ -99,7 +99,7 @@ export class CallPacker {
   #pack(item: unknown, openSlot: () => PackSlot): boolean {
     const { encoder, canPack } = this.#options;
     let route: Route;
-    let bytes: unknown;
+    let bytes: EncodedValue;
     let isPlain: boolean;
     openSignals();
     try {
@@ -115,7 +115,7 @@ export class CallPacker {
     } finally {
       if (closeSignals() !== undefined) isPlain = false;
     }
-    if (!isPlain || !(bytes instanceof Uint8Array) || bytes.length > MOST_BYTES) return false;
+    if (!isPlain || bytes instanceof PayloadParts || bytes.length > MOST_BYTES) return false;
     const open = this.#open ?? this.#begin(route, openSlot());
     store(open, bytes);
     open.slot.add();

@@ -73,8 +73,7 @@ export class RoutineCaller {
     const isPlain = effectiveOptions(spec, context, options) === undefined && isBare(context);
     return new CallPacker({
       most,
-      canPack: () =>
-        isPlain && !spec.method && !this.#dataOnly && !areTasksObserved() && this.#scheduler.takesPacks,
+      canPack: () => isPlain && !spec.method && !this.#dataOnly && !areTasksObserved() && this.#scheduler.takesPacks,
       route: () => spec.route(undefined, this.#unavailable.size === 0 ? undefined : this.#unavailable),
       encoder: this.#encoder,
       make: (route, args, pack, resolve, reject) => {

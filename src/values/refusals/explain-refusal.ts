@@ -227,7 +227,9 @@ function followPrivates(value: object, port: FunctionPort, follow: Follow): void
   try {
     for (const { owner, names, values } of port.privatesOf(value)) {
       follow(".constructor", owner);
-      names.forEach((name, index) => follow(`.#${name}`, values[index]));
+      names.forEach((name, index) =>
+        follow(name.startsWith("@") ? ` (in ${name.replace(/^\S+ /, "")})` : `.#${name}`, values[index]),
+      );
     }
   } catch {
     // Private fields that cannot be had lead nowhere.

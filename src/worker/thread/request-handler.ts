@@ -17,7 +17,8 @@ import {
   StepKind,
   TaskField,
 } from "../../wire/index.ts";
-import type { AnnouncedPool, ExecutorSession, SessionPool } from "./executor-session.ts";
+import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
+import type { ExecutorSession } from "./executor-session.ts";
 import { ReadyTask } from "./ready-task.ts";
 import { EarlySteps, type GeneratorRun } from "./routines/index.ts";
 import { RunningTask } from "./running-task.ts";
@@ -143,7 +144,10 @@ export class RequestHandler {
       return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
     }
     const items = frame.has(TaskField.items) ? frame.integers(TaskField.items) : undefined;
-    if (items !== undefined && (this.#admission !== undefined || !this.#options.runner.takesPacks || !routine.takesPacks)) {
+    if (
+      items !== undefined &&
+      (this.#admission !== undefined || !this.#options.runner.takesPacks || !routine.takesPacks)
+    ) {
       return this.#reject(session, id, StatusCode.INTERNAL, `${routine.name} cannot be called in packs here`);
     }
     const { maxLiveTasks } = session.limits;
@@ -286,7 +290,8 @@ function readReason(
 function checkItems(items: readonly number[], args: Payload): void {
   let bytes = 0;
   for (const length of items) bytes += length;
-  if (items.length === 0 || bytes !== args.length) throw new MalformedFrame("the arguments of a pack are not those of its calls");
+  if (items.length === 0 || bytes !== args.length)
+    throw new MalformedFrame("the arguments of a pack are not those of its calls");
 }
 
 function stepKind(kind: number): StepKind {

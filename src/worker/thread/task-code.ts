@@ -45,7 +45,12 @@ export function whenSettled(
  * @param weak - the weak collections that its code knows
  * @param item - which call of a pack it is of, from 1
  */
-export function sendError(task: RunningTask, error: unknown, weak: readonly WeakCollection[] = task.weak, item = 0): void {
+export function sendError(
+  task: RunningTask,
+  error: unknown,
+  weak: readonly WeakCollection[] = task.weak,
+  item = 0,
+): void {
   const { session, routine, wireId } = task;
   try {
     trimStack(error);
