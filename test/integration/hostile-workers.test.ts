@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -9,6 +10,7 @@ import {
   NoWorkersAvailable,
   routine,
   StaticDiscovery,
+  TaskTimeout,
   UnexpectedResponse,
   WorkerPool,
   WorkerProxy,
@@ -208,6 +210,63 @@ describe("a caller is not harmed by a worker that", () => {
     await using proxy = proxyTo(await hostile(answer), { limits });
     const reason = await reasonOf(proxy.dispatch(add, 1, 2));
     expect(reason).toBeInstanceOf(Error);
+    await expectUnharmed();
+  });
+});
+
+describe("a caller is not harmed by a worker whose lane", () => {
+  let lane: Server;
+  let connections: Socket[];
+  afterEach(async () => {
+    for (const socket of connections) socket.destroy();
+    await new Promise((resolve) => lane.close(resolve));
+  });
+
+  /** Offers a lane of that name. Whoever listens at `lane` in its directory does what `talk` says. */
+  async function offering(laneSocket: string, talk: (socket: Socket) => void): Promise<WorkerProxy> {
+    connections = [];
+    lane = createServer((socket) => {
+      connections.push(socket);
+      socket.on("error", () => undefined);
+      talk(socket);
+    });
+    await new Promise<void>((resolve) => lane.listen(join(folder, "lane"), resolve));
+    const result = [response({ results: [{ id: 0, value: Buffer.from(encode(3)) }] })];
+    const greeting = response({
+      welcome: { version: 1, workerUid: "hostile", lanes: 1, laneSocket, laneTicket: "ticket" },
+    });
+    return proxyTo(await hostile(() => result, greeting));
+  }
+
+  test.each(["../lane", "/lane", "sub/lane", "", ".", "..", "none", "a\0b", "x".repeat(200)])(
+    "is elsewhere or nowhere: %j. It is not connected to, and the stream is used",
+    async (name) => {
+      await using proxy = await offering(name, () => undefined);
+      expect(await proxy.dispatch(add, 1, 2)).toBe(3);
+      expect(connections).toEqual([]);
+      await expectUnharmed();
+    },
+  );
+
+  test("never answers: the call ends with its timeout", async () => {
+    await using proxy = await offering("lane", (socket) => socket.resume());
+    expect(await reasonOf(proxy.dispatch(add.with({ timeout: 200 }), 1, 2))).toBeInstanceOf(TaskTimeout);
+    await expectUnharmed();
+  });
+
+  test.each([
+    ["talks nonsense", (socket: Socket) => socket.write(Buffer.alloc(100, 0xff))],
+    ["has frames that cannot be read", (socket: Socket) => socket.write(Buffer.from("00000000020a7f", "hex"))],
+    ["claims to send 4 GB", (socket: Socket) => socket.write(Buffer.from([0, 255, 255, 255, 255, 1]))],
+    ["is closed at once", (socket: Socket) => socket.destroy()],
+    ["ends inside of a message", (socket: Socket) => socket.end(Buffer.from([0, 0, 0, 1, 0, 7]))],
+  ])("%s: the call fails", async (_what, talk) => {
+    await using proxy = await offering("lane", (socket) => {
+      socket.once("data", () => talk(socket));
+      socket.resume();
+    });
+    expect(await reasonOf(proxy.dispatch(add, 1, 2))).toBeInstanceOf(Error);
+    expect(connections.length).toBeGreaterThan(0);
     await expectUnharmed();
   });
 });
