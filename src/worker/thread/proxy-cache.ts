@@ -38,7 +38,8 @@ class OwnCredentials {
 /** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
-  readonly #carriers = new Map<string, PoolCarrier>();
+  /** By the announcer's fingerprint and the pool's id. An id may be long, and is kept once. */
+  readonly #carriers = new Map<string | undefined, Map<string, PoolCarrier>>();
   readonly #credentials = new OwnCredentials();
 
   /** `ttl`: milliseconds without use after which a proxy is closed. */
@@ -63,13 +64,16 @@ export class ProxyCache {
     }
     known?.release();
     // What one says of a pool does not lead the calls astray that tasks of another make there.
-    const key = JSON.stringify([announcer, news.id]);
-    let carrier = this.#carriers.get(key);
+    const { id } = news;
+    const carriers = this.#carriers.get(announcer) ?? new Map<string, PoolCarrier>();
+    this.#carriers.set(announcer, carriers);
+    let carrier = carriers.get(id);
     if (carrier === undefined) {
-      carrier = new PoolCarrier(new Roster(news.id), this.#ttl, this.#credentials, balancer, () =>
-        this.#carriers.delete(key),
-      );
-      this.#carriers.set(key, carrier);
+      carrier = new PoolCarrier(new Roster(id), this.#ttl, this.#credentials, balancer, () => {
+        carriers.delete(id);
+        if (carriers.size === 0) this.#carriers.delete(announcer);
+      });
+      carriers.set(id, carrier);
     }
     carrier.retain();
     carrier.roster.apply(news);
