@@ -5,9 +5,11 @@ const ESTABLISHED = "01";
 /** How many connections to a TCP port of this machine stand, by the word of Linux. */
 export function connections(port: number): number {
   const wanted = port.toString(16).toUpperCase().padStart(4, "0");
-  return readFileSync("/proc/net/tcp", "utf8")
+  const found = readFileSync("/proc/net/tcp", "utf8")
     .split("\n")
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, , remote = "", state]) => remote.endsWith(`:${wanted}`) && state === ESTABLISHED).length;
+    .filter(([, , remote = "", state]) => remote.endsWith(`:${wanted}`) && state === ESTABLISHED);
+  // A long list is read in pieces, and names some twice when others come and go meanwhile.
+  return new Set(found.map(([, local, remote]) => `${local} ${remote}`)).size;
 }
