@@ -14,12 +14,12 @@ import {
   resolveUserModule,
   titleOf,
 } from "../modules/index.ts";
-import { ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import { isUserModule, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
 import { type Binding, isModuleLevel } from "../syntax/index.ts";
 import { type CapturedVariable, cellOf, globalCell, moduleCell } from "../variables/index.ts";
 import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
 import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
-import { Borrowed, isAllowed, isBeyondReach, isUserModule, referenceOf, SharedExport } from "./references.ts";
+import { Borrowed, isAllowed, isBeyondReach, referenceOf, SharedExport } from "./references.ts";
 
 /** A captured variable, and what stands for it on its way. */
 export interface CapturedValue {

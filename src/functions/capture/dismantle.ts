@@ -32,7 +32,16 @@ import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
-import { ancestorsOf, byModule, byName, fileOf, importReference, isAllowed, universalReference } from "./references.ts";
+import {
+  ancestorsOf,
+  byModule,
+  byName,
+  fileOf,
+  importReference,
+  isAllowed,
+  universalReference,
+  whyUnavailable,
+} from "./references.ts";
 import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
@@ -168,8 +177,8 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, 
       'export it from a module other than the entry file, or leave out `ship: "reference"`',
     );
   }
-  const { path, title, module } = exported;
-  const why = policy.unavailable?.get(module.hash);
+  const { path, title } = exported;
+  const why = whyUnavailable(exported, policy);
   const travels = `has to travel by reference, as the export "${path.join(".")}" of "${title}"`;
   if (why === undefined) {
     return new ShippingError(

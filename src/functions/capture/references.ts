@@ -17,8 +17,10 @@ import {
 import {
   type AnyFunction,
   type Dismantled,
+  exportName,
   isFunction,
   isRecord,
+  isUserModule,
   overrideFor,
   type PlainData,
   revivedSource,
@@ -160,8 +162,14 @@ export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleR
 }
 
 /** False when the receiver cannot load the module, or when `shipping.byValue` covers it. */
-export function isAllowed({ module, title }: ModuleReference, policy: ShippingPolicy): boolean {
-  return policy.unavailable?.has(module.hash) !== true && overrideFor(title) !== "value";
+export function isAllowed(reference: ModuleReference, policy: ShippingPolicy): boolean {
+  return whyUnavailable(reference, policy) === undefined && overrideFor(reference.title) !== "value";
+}
+
+/** What the receiver said of a module that it cannot load, or of an export that it does not have. */
+export function whyUnavailable({ module, path }: ModuleReference, { unavailable }: ShippingPolicy): string | undefined {
+  if (unavailable === undefined) return undefined;
+  return unavailable.get(module.hash) ?? unavailable.get(exportName(module.hash, path));
 }
 
 /**
@@ -305,11 +313,6 @@ function ownReference(fn: object, policy: ShippingPolicy): ModuleReference | und
 /** True for what is the receiver's own on any account: an export of a package, or of a module that goes by name on request. */
 export function isBeyondReach({ module, title }: ModuleReference): boolean {
   return !isUserModule(module.data) || overrideFor(title) === "reference";
-}
-
-/** True for a module that is a file of the user's. */
-export function isUserModule(data: PlainData | undefined): boolean {
-  return typeof data === "object" && data !== null && "content" in data;
 }
 
 /** Its class, or one that it extends, comes from a package or from Node itself: its insides are not ours to copy. */

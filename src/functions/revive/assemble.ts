@@ -195,7 +195,7 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
   const title = `the export "${path.join(".")}" of a module`;
   if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
   if (!isObject(current) && typeof current !== "symbol") {
-    throw new ModuleUnavailable(`${title} does not exist here`, module.dependency);
+    throw new ModuleUnavailable(`${title} does not exist here`, module.dependency, { path });
   }
   const shape =
     isObject(current) && typeof head["shape"] === "string" ? shapeOf(current, isByInstance(path)) : undefined;

@@ -27,7 +27,7 @@ test("names a module that cannot be loaded", async () => {
   const refused = Promise.resolve(acceptDependency(missing));
   await expect(refused).rejects.toThrow(/"a-package-that-is-not-there" cannot be loaded/);
   await expect(refused).rejects.toBeInstanceOf(ModuleUnavailable);
-  await expect(refused).rejects.toMatchObject({ dependency: missing });
+  await expect(refused).rejects.toMatchObject({ missing: missing.hash });
 });
 
 test("loads nothing because a peer said so", async () => {

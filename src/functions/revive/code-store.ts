@@ -22,8 +22,10 @@ import {
   contentHash,
   contentOf,
   type Dependency,
+  exportName,
   isRecord,
   isStringList,
+  isUserModule,
   OWN_URL,
   type PlainData,
   registerRuntimeExports,
@@ -34,11 +36,17 @@ import { type CodeFactory, compileCode } from "./compile-code.ts";
 /** Thrown when a module that code refers to cannot be loaded here, or is not the same one. */
 export class ModuleUnavailable extends Error {
   override readonly name = "ModuleUnavailable";
-  readonly dependency: Dependency;
+  /** Names the module, or the one export of a package that is missing, to whoever sends code instead. */
+  readonly missing: string;
 
-  constructor(message: string, dependency: Dependency, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    { hash, data }: Dependency,
+    options?: ErrorOptions & { readonly path?: readonly string[] },
+  ) {
     super(message, options);
-    this.dependency = dependency;
+    const path = isUserModule(data) ? undefined : options?.path;
+    this.missing = path === undefined ? hash : exportName(hash, path);
   }
 }
 

@@ -18,6 +18,8 @@ export {
   type Assembled,
   type Dependency,
   type Dismantled,
+  exportName,
+  isUserModule,
   PartsList,
   type PlainData,
   type PrivateState,

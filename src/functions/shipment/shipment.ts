@@ -76,11 +76,24 @@ export class PartsList {
   }
 }
 
+/** True for a module that is a file of the user's. */
+export function isUserModule(data: PlainData | undefined): boolean {
+  return typeof data === "object" && data !== null && "content" in data;
+}
+
+/** Names one export of a module to the process that sent it, for which it is missing here. */
+export function exportName(hash: string, path: readonly string[]): string {
+  return `${hash}#${encodeURIComponent(path.join("."))}`;
+}
+
 /** How one function is to travel, and what is known of the receiver. */
 export interface ShippingPolicy {
   /** `auto` (the default) decides by the rules; the others apply to this function, not to what it captured. */
   readonly ship?: "auto" | "reference" | "value";
-  /** The modules that the receiver said it cannot load, by hash, and why: their code travels instead. */
+  /**
+   * The modules that the receiver said it cannot load, by hash, and the exports of packages that it does not have, by
+   * `exportName`, and why: their code travels instead.
+   */
   readonly unavailable?: ReadonlyMap<string, string>;
   /** For a method: an object that has or inherits it, or its class. Needed when the method uses `super` or private names. */
   readonly holder?: object;

@@ -163,7 +163,7 @@ export class TaskRunner {
     if (isUnavailable && wireId >= 0) {
       // It comes again.
       task.stages = undefined;
-      session.wantCode(wireId, error.message, [error.dependency.hash]);
+      session.wantCode(wireId, error.message, [error.missing]);
       this.#ended(task);
       return;
     }
