@@ -175,6 +175,13 @@ export class EtcdSession implements RegistrySession {
     await this.#channel.close();
   }
 
+  leave(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    clearInterval(this.#keepAlive);
+    void this.#channel.close();
+  }
+
   async #signIn(): Promise<void> {
     const { user } = this.#options;
     if (user === undefined) return;
@@ -229,9 +236,7 @@ export class EtcdSession implements RegistrySession {
 
   #lose(error: Error): void {
     if (this.#state === "closed") return;
-    this.#state = "closed";
-    clearInterval(this.#keepAlive);
-    void this.#channel.close();
+    this.leave();
     this.#events.lost(error);
   }
 

@@ -129,6 +129,12 @@ export class RedisSession implements RegistrySession {
     this.#destroy();
   }
 
+  leave(): void {
+    if (this.#state === "closed") return;
+    this.#end();
+    this.#destroy();
+  }
+
   async #connect(client: Client): Promise<void> {
     client.on("error", (error) => this.#lose(error ?? new Error("the connection failed")));
     client.on("end", () => this.#lose(new Error("the connection was closed")));
@@ -254,8 +260,7 @@ export class RedisSession implements RegistrySession {
 
   #lose(error: Error): void {
     if (this.#state === "closed") return;
-    this.#end();
-    this.#destroy();
+    this.leave();
     this.#events.lost(error);
   }
 

@@ -22,6 +22,8 @@ class FakeRegistry {
   /** Writes that wait for the test to let them through, by what they write. */
   readonly held: (() => void)[] = [];
   isHolding = false;
+  /** How many writes fail. */
+  refusals = 0;
   isUp = true;
   events: RegistryEvents | undefined;
   sessions = 0;
@@ -31,17 +33,23 @@ class FakeRegistry {
     if (!this.isUp) throw new Error("connection refused");
     this.events = events;
     this.sessions++;
+    const own = new Set<string>();
     return {
       localAddress: undefined,
       put: async (uid, text) => {
+        if (this.refusals-- > 0) throw new Error("no leader");
         if (this.isHolding) await new Promise<void>((resolve) => this.held.push(resolve));
         const before = this.entries.get(uid);
+        own.add(uid);
         this.entries.set(uid, text);
         return before;
       },
       remove: async (uid) => void this.entries.delete(uid),
       follow: async () => events.entries(new Map(this.entries), this.data),
-      close: async () => undefined,
+      close: async () => {
+        for (const uid of own) this.entries.delete(uid);
+      },
+      leave: () => undefined,
     };
   }
 }
@@ -78,6 +86,22 @@ describe("RegistryDiscovery", () => {
     await updated;
     expect(tagsIn("a")).toEqual(["new"]);
     await discovery.dispose();
+  });
+
+  it("leaves its entries where they are when a session fails, and writes them again", async () => {
+    const discovery = new FakeDiscovery(registry);
+    await discovery.publisher.publish("worker-added", worker("a"));
+    await discovery.publisher.publish("worker-added", worker("b"));
+    const kept = vi.spyOn(registry.entries, "delete");
+    registry.refusals = 1;
+    // The next session writes one of the two, and is given up. The one after it writes both.
+    registry.events?.lost(new Error("gone"));
+    await vi.waitFor(() => expect(registry.sessions).toBe(3));
+    await vi.waitFor(() => expect(discovery.problem).toBeUndefined());
+    expect(kept).not.toHaveBeenCalled();
+    expect([...registry.entries.keys()]).toEqual(["a", "b"]);
+    await discovery.dispose();
+    expect([...registry.entries.keys()]).toEqual([]);
   });
 
   it("writes nothing after a worker was withdrawn", async () => {

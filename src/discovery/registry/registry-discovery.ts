@@ -40,6 +40,8 @@ export interface RegistrySession {
   follow(): Promise<void>;
   /** Takes back what was put and ends the session. Never rejects. */
   close(): Promise<void>;
+  /** Ends the session, and leaves what was put for the one that comes after it, or until its time is over. */
+  leave(): void;
 }
 
 /** How a registry is used. */
@@ -298,7 +300,8 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     }
     this.#failure = error;
     this.#found.pause();
-    void session?.close();
+    // Its workers are there: were they taken back, others would lose them until they are written again.
+    session?.leave();
     const pause = this.#backoff.next();
     const wait = this.#waiters.size > 0 ? Math.min(pause, LONGEST_PAUSE_MS) : pause;
     this.#retry = setTimeout(() => void this.#tryToConnect(), wait);
