@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { copyPayload, functionPort, NotData, ValueDecoder, ValueEncoder } from "./index.ts";
+import { isEngineStack } from "./slots/engine-stack.ts";
 
 const decoder = new ValueDecoder(functionPort(), { dataOnly: true });
 
@@ -31,8 +32,10 @@ function functionIn(value: unknown, seen = new Set<unknown>()): unknown {
   seen.add(value);
   const held: unknown[] = [];
   for (const key of Reflect.ownKeys(value)) {
-    const { value: own, get, set } = Reflect.getOwnPropertyDescriptor(value, key) ?? {};
-    held.push(own, get, set);
+    const property = Reflect.getOwnPropertyDescriptor(value, key);
+    // Newer engines give errors an accessor for it.
+    if (property === undefined || isEngineStack(property)) continue;
+    held.push(property.value, property.get, property.set);
   }
   if (value instanceof Map) held.push(...value.keys(), ...value.values());
   if (value instanceof Set) held.push(...value);
