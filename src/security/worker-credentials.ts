@@ -79,7 +79,7 @@ export class WorkerCredentials {
     this.#text = { ca, key, cert, mutual };
   }
 
-  /** Reads credentials from files. Throws `InvalidArgument` that names a file which cannot be read or used. */
+  /** Reads credentials from files. Throws `InvalidArgument` that names a file that cannot be read or used. */
   static async fromFiles(files: CredentialsFiles): Promise<WorkerCredentials> {
     const { ca, key, cert, mutual } = files;
     const [caText, keyText, certText] = await Promise.all([

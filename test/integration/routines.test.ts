@@ -353,7 +353,7 @@ describe("inside a pool", () => {
       expect(error).toMatchObject({ message: expect.stringMatching(/serializer of large could not dump.*BigInt/) });
     });
 
-    test("that makes something else than bytes of a sent value is refused, and the stream goes on", async () => {
+    test("that makes anything but bytes of a sent value is refused, and the stream goes on", async () => {
       const dumps = (value: unknown): unknown => (Array.isArray(value) ? json.dumps(value) : "text");
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
       const serializer = { ...json, dumps } as unknown as Serializer;

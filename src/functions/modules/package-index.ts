@@ -234,7 +234,7 @@ function indexRequired(specifier: string, importer: string): void {
 
 /**
  * Takes down all that the ES modules of packages export which files of the user's import. That takes an `import()` of
- * each, which loads nothing: what a declaration imports is there when its file has been loaded.
+ * each. That loads nothing: what a declaration imports is there when its file has been loaded.
  */
 export async function indexImports(): Promise<void> {
   let urls: ReadonlySet<string>;

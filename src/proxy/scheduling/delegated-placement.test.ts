@@ -35,7 +35,7 @@ afterEach(() => {
 
 const named = (delegate: LoadBalancerLike["delegate"]): LoadBalancerLike => ({ delegate });
 
-describe("a balancer of one's own", () => {
+describe("a user's balancer", () => {
   it("is told what it needs, and decides", async () => {
     const [a, b] = [makeMember("a", [9]), makeMember("b", [9])];
     const asked: { task: TaskInfo; workers: string[]; load: number }[] = [];

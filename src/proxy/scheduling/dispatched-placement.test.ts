@@ -422,7 +422,7 @@ describe("a dispatch that goes wrong", () => {
     expect(ended.size).toBe(0);
     call.start();
     await settle();
-    expect(String(ended.get(call))).toMatch(/with undefined, with something else than its sendTo\(\) gave/);
+    expect(String(ended.get(call))).toMatch(/with undefined, with a value that its sendTo\(\) did not give/);
     expect(a.session.cancelled).toEqual([call]);
   });
 

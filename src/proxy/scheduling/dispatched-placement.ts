@@ -204,7 +204,7 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
     const problem =
       this.#state === "held"
         ? "without having sent the task to a worker"
-        : "with something else than its sendTo() gave";
+        : "with a value that its sendTo() did not give";
     this.#fail(
       round,
       new InvalidArgument(

@@ -106,7 +106,7 @@ function isRemoteGenerator(value: object): boolean {
   return ownProperty(value, Symbol.toStringTag)?.value === "AsyncGenerator";
 }
 
-/** Throws `Refusal` for an object without known state of its own that has state which cannot be seen. */
+/** Throws `Refusal` for an object without known state of its own that has state that cannot be seen. */
 export function refuseHiddenState(value: object): void {
   for (const kind of refusedKinds) {
     if (kind.is(value)) throw new Refusal(value, kind.what, kind.fix);

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { closeSignals, openSignals, takeArrivedSignals } from "../../call/live-signals.ts";
 import { encodeContext } from "../../context/context-codec.ts";
 import { ContextVar } from "../../context/context-var.ts";
 import { TaskCancelled } from "../../errors.ts";
@@ -866,6 +867,17 @@ describe("a pack", () => {
     await settle();
     expect(exhausted).toEqual([[1, expect.stringContaining("maxLiveTasks")]]);
     expect(entered).toEqual(["held1", "held2", "held3"]);
+  });
+
+  it("keeps signals among its arguments from the next task, whoever sent that", async () => {
+    openSignals();
+    caller.pack(0, 1, [new AbortController().signal]);
+    expect(closeSignals()).toHaveLength(1);
+    hooks.executorTest.enter = (name) => String(name);
+    caller.send();
+    await settle();
+    expect(caller.outcomes).toEqual([["result", 0, "[object AbortSignal]", 1]]);
+    expect(takeArrivedSignals()).toBeUndefined();
   });
 
   it("is refused where few tasks may run at once, and of generators", async () => {
