@@ -33,6 +33,8 @@ export default defineConfig({
     pool: "forks",
     // More than there are cores: many tests wait for something most of the time.
     maxWorkers: 2 * availableParallelism(),
+    // Programs in folders that are used once would leave compiled code in this one.
+    env: { NODE_DISABLE_COMPILE_CACHE: "1" },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [

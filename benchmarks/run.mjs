@@ -31,7 +31,7 @@ async function main(args) {
     try {
       const measure = async () => judge(point, await runPoint(point, settings, showProgress(point)));
       let rows = await measure();
-      // Once more: a machine that is busy with something else can be unfair to one contender.
+      // Measured again: other load on the machine can be unfair to one contender.
       if (options.floors && brokenFloors(rows).length > 0) rows = await measure();
       results.push({ name: point.name, unit: point.unit, better: point.better, rows });
       clearProgress();

@@ -14,10 +14,10 @@ import {
   stream,
 } from "./tasks.mjs";
 
-/** What every call is given, in milliseconds. */
+/** The timeout of every call, in milliseconds. */
 const TIMEOUT_MS = 5000;
 const DISPATCH_TIMEOUT_MS = 4000;
-/** Beyond its limits a call may take this long: the machine is busy. */
+/** How much longer than its limits a call may take, in milliseconds: the machine is busy. */
 const SLACK_MS = 3000;
 const BOUND_MS = TIMEOUT_MS + DISPATCH_TIMEOUT_MS + SLACK_MS;
 
@@ -28,9 +28,9 @@ const bytes = new Uint8Array(MOST_BYTES).map((_, i) => (i * 31 + (i >> 8)) & 255
 const flipped = flip(bytes.slice());
 
 /**
- * The calls that are made. `run` makes one: `via` is the pool or proxy, `random` the client's. It resolves with `ran`,
- * the tokens that must have been noted, `closes`, those that must be unless the worker was lost, and `wrong`, what is
- * wrong with the answer.
+ * The calls that are made. `run` makes one: `via` is the pool or proxy, `random` the generator of the client. It
+ * resolves with `ran`, the tokens that must have been noted; `closes`, the tokens that must have been noted unless the
+ * worker was lost; and `wrong`, what is wrong with the answer.
  */
 export const CALL_KINDS = [
   {
@@ -105,7 +105,7 @@ export const CALL_KINDS = [
     expected: ["Abandoned", "ok"],
     async run({ token, folder, via, random }) {
       const controller = new AbortController();
-      const reason = new Abandoned(`${token} is no longer wanted`);
+      const reason = new Abandoned(`${token} is not wanted any more`);
       const timer = setTimeout(() => controller.abort(reason), random.integer(0, 60));
       try {
         const call = linger.with({ ...LIMITS, pool: via, signal: controller.signal });
@@ -229,7 +229,7 @@ export const CALL_KINDS = [
   },
 ].map((each) => ({ bound: BOUND_MS, expected: ["ok"], idempotent: false, pools: false, ...each }));
 
-/** `patience`: how much longer than other calls it may take. */
+/** `patience`: how much longer than other calls this one may take, in milliseconds. */
 async function echo(token, folder, via, size, from, patience = 1) {
   const limits = { timeout: patience * TIMEOUT_MS, dispatchTimeout: patience * DISPATCH_TIMEOUT_MS };
   const answer = await echoBytes.with({ ...limits, pool: via })(folder, token, bytes.slice(from, from + size));

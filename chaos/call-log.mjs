@@ -1,9 +1,9 @@
 import { Intended } from "./tasks.mjs";
 
-/** What a call that is cancelled ends with. */
+/** Errors that a cancelled call may end with. */
 export class Abandoned extends Error {}
 
-/** Keeps account of calls: those under way here, those that ended in the journal. */
+/** Keeps a record of calls: running calls in memory, ended ones in the journal. */
 export class CallLog {
   #journal;
   #pending = new Map();
@@ -18,8 +18,8 @@ export class CallLog {
   }
 
   /**
-   * Makes a call and writes down what became of it; never rejects. `body` gets the call's token and a function to say
-   * what it waits for, and resolves with `{ ran, closes, wrong }`. Returns whether the outcome was an expected one.
+   * Makes a call and records its outcome; never rejects. `body` gets the call's token and a function that sets what it
+   * waits for, and resolves with `{ ran, closes, wrong }`. Returns whether the outcome was expected.
    */
   async record({ kind, group, bound, expected = ["ok"], idempotent = false }, body) {
     const token = `${kind}-${(++this.#count).toString(36)}`;
@@ -40,7 +40,7 @@ export class CallLog {
     return expected.includes(result.outcome);
   }
 
-  /** Writes down what never ended. */
+  /** Records the calls that never ended. */
   giveUp() {
     for (const entry of this.#pending.values()) this.#journal.add("pending", entry);
   }

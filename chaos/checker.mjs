@@ -1,6 +1,6 @@
 import { explainedBy } from "./faults.mjs";
 
-/** Failures that a call may end with, each only while something happens that explains it. */
+/** Failures that a call may end with, but only while a fault explains them. */
 const DOCUMENTED = new Set([
   "WorkerLost",
   "TaskTimeout",
@@ -10,18 +10,18 @@ const DOCUMENTED = new Set([
   "TaskCancelled",
 ]);
 
-/** A fault may show in calls that began up to this long after it was over, in milliseconds. */
+/** A fault may affect calls that begin up to this long after it was over, in milliseconds. */
 const AFTERMATH_MS = 2500;
 
-/** How many violations of a rule are told in full. */
+/** How many violations of a rule are reported in full. */
 const EXAMPLES = 5;
 
-/** What memory may have grown by, from the end of the warm-up to the end of the run, in bytes. */
+/** How much memory may grow from the end of the warm-up to the end of the run, in bytes. */
 export const HEAP_BOUND_BYTES = 8 * 1024 * 1024;
 export const RSS_BOUND_BYTES = 160 * 1024 * 1024;
 
 /**
- * Judges a run. Pure: everything it knows is handed to it.
+ * Judges a run. A pure function.
  *
  * - `calls`: each call that ended: `{ token, kind, group, start, end, bound, outcome, expected, idempotent, ran, wrong }`.
  *   `outcome` is `"ok"` or the name of the failure's class; `expected`: outcomes that need no fault; `ran`: tokens that
@@ -127,7 +127,7 @@ function checkMemory({ before, after }, violations) {
   }
 }
 
-/** Counts of calls by kind, outcomes by class, and what took longest. Calls may be many: one pass. */
+/** Counts of calls by kind, outcomes by class, and the slowest call. There may be many calls, so it makes one pass. */
 export function summarize(calls, runs) {
   const kinds = {};
   const outcomes = {};
@@ -151,7 +151,10 @@ export function summarize(calls, runs) {
   };
 }
 
-/** What calls paid for frozen workers: those that timed out while one of their group was frozen, and the wait of all. */
+/**
+ * The cost of frozen workers for calls: those that timed out while a worker of their group was frozen, and the waiting
+ * time of all.
+ */
 export function freezePenalties(calls, incidents) {
   const freezes = incidents.filter(({ kind }) => kind === "freeze");
   let timedOut = 0;

@@ -21,7 +21,7 @@ export const SOAK_USAGE = `usage: npm run soak -- [--tasks N] [--streams N] [--q
   --quick       100000 tasks and 10000 streams
   --json FILE   also write every sample to FILE`;
 
-/** Throws with a message for the user when the arguments make no sense. */
+/** Throws with a message for the user when the arguments are wrong. */
 export function parseChaosCommandLine(args) {
   const { values } = parseArgs({
     args,
@@ -42,7 +42,7 @@ export function parseChaosCommandLine(args) {
   const known = FAULTS.map(({ kind }) => kind);
   const only = values.only?.split(",");
   for (const kind of only ?? []) {
-    if (!known.includes(kind)) throw new Error(`${JSON.stringify(kind)} is no fault: there are ${known.join(", ")}`);
+    if (!known.includes(kind)) throw new Error(`${JSON.stringify(kind)} is not a fault: there are ${known.join(", ")}`);
   }
   const seconds = values.seconds ?? (values.minutes === undefined ? undefined : 60 * number(values.minutes, "minutes"));
   return {
@@ -54,7 +54,7 @@ export function parseChaosCommandLine(args) {
   };
 }
 
-/** Throws with a message for the user when the arguments make no sense. */
+/** Throws with a message for the user when the arguments are wrong. */
 export function parseSoakCommandLine(args) {
   const { values } = parseArgs({
     args,

@@ -1,6 +1,6 @@
 /**
- * The process that calls: makes groups of workers, calls of all kinds, and the faults of a schedule, and writes a
- * journal. The process that started it looks at what is left and judges. Its settings are in the file that it is given.
+ * The process that calls. It makes groups of workers, calls of all kinds, and the faults of a schedule, and writes a
+ * journal. The process that started it checks what is left, and judges. The settings are in a file that it is given.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { until } from "./until.mjs";
 /** How long calls may take to end after the last was made: longer than any bound, in milliseconds. */
 const LAST_CALLS_MS = 40_000;
 const STOP_BOUND_MS = 15_000;
-/** How long what was closed may take to be gone, in milliseconds. */
+/** How long closed resources may take to be gone, in milliseconds. */
 const SETTLE_MS = 10_000;
 /** How long the process may take to end by itself, in milliseconds. */
 const END_MS = 5000;
@@ -48,7 +48,7 @@ async function stopAll(groups) {
   );
 }
 
-/** Everything is used once, so that what is made once in a process is there before memory is measured. */
+/** Uses everything once, so that everything that is made once per process exists before memory is measured. */
 async function warmUp() {
   const groups = makeGroups("warm-up");
   await Promise.all(groups.map((group) => group.start()));
@@ -85,7 +85,7 @@ function socketFiles() {
   return readdirSync(process.env.XDG_RUNTIME_DIR, { recursive: true }).filter((name) => name.endsWith(".sock"));
 }
 
-/** What this process still waits for, besides what it waited for before. */
+/** What this process still waits for, besides what it waited for at the start. */
 function newResources(before) {
   const found = process.getActiveResourcesInfo();
   for (const name of before) {
@@ -116,7 +116,7 @@ writeFileSync(
     },
   }),
 );
-// A program whose pools were stopped ends by itself.
+// A program that has stopped its pools must end by itself.
 setTimeout(() => {
   console.error(`the caller did not end by itself: ${process.getActiveResourcesInfo().join(", ")}`);
   process.exit(3);

@@ -1,7 +1,7 @@
 /**
- * What can be done to workers. `targets`: the groups whose workers it is for. `needs`: what the machine must offer.
- * `often`: how many times it comes up in each round of faults. `draw`: its details, from the seed alone.
- * `explains`: the failures that calls of the group may end with while it lasts, besides those of every fault.
+ * The faults. `targets`: the groups whose workers it is for. `needs`: what the machine must offer. `often`: how often
+ * it comes in each round of faults. `draw`: its details, from the seed alone. `explains`: the failures that calls of
+ * the group may end with while it lasts, besides those of every fault.
  */
 
 const LOSSES = ["WorkerLost", "NoWorkersAvailable"];
@@ -46,7 +46,7 @@ export const FAULTS = [
   },
   {
     kind: "block",
-    what: "a task that loops for ever, beyond its timeout",
+    what: "a task that loops forever, beyond its timeout",
     targets: ["pool", "fleet", "tcp"],
     often: 1,
     draw: spell(50, 400),
@@ -54,7 +54,7 @@ export const FAULTS = [
   },
   {
     kind: "stray-exception",
-    what: "an exception in a callback of a task that nobody waits for",
+    what: "an exception in a callback that no task awaits",
     targets: ["pool", "fleet", "tcp", "net"],
     often: 1,
     draw: () => ({}),
@@ -62,7 +62,7 @@ export const FAULTS = [
   },
   {
     kind: "stray-rejection",
-    what: "a promise of a task that is rejected for nobody",
+    what: "a rejected promise that no task awaits",
     targets: ["pool", "fleet", "tcp", "net"],
     often: 1,
     draw: () => ({}),
@@ -78,7 +78,7 @@ export const FAULTS = [
   },
   {
     kind: "stop",
-    what: "a pool that is stopped with calls under way, and started anew",
+    what: "a pool that is stopped with calls under way, and started again",
     targets: ["pool", "fleet", "tcp", "net"],
     often: 3,
     draw: (random) => ({ timeoutMs: random.pick([0, 0, 200, 1000]), ...repair(random) }),
@@ -162,7 +162,7 @@ export const FAULTS = [
   },
 ];
 
-/** The workers that faults are aimed at, by the name of their kind of target. `guests` are in the group `fleet`. */
+/** The workers that faults hit, by the name of their kind of target. `guests` are in the group `fleet`. */
 export const SLOTS = {
   pool: ["pool:0", "pool:1"],
   fleet: ["fleet:0", "fleet:1"],
@@ -177,7 +177,10 @@ export function groupOf(slot) {
   return slot.split(":")[0];
 }
 
-/** What calls may end with while a fault of this kind lasts. A replaced pool is no fault, but ends calls as well. */
+/**
+ * The failures that calls may end with while a fault of this kind lasts. Replacing a pool is not a fault, but ends
+ * calls too.
+ */
 export function explainedBy(kind) {
   if (kind === "replace") return STOPS;
   return FAULTS.find((fault) => fault.kind === kind)?.explains ?? [];

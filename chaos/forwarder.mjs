@@ -1,16 +1,16 @@
 import { connect, createServer } from "node:net";
 
-/** What may wait in one direction of a connection before no more is read, in bytes. */
+/** Bytes that may wait in one direction of a connection before reading pauses. */
 const MOST_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Passes connections on to a worker, with a stable address whoever is behind it, and can be told to cut them, to pass
- * nothing on, or to be late.
+ * Forwards connections to a worker, at an address that stays the same when the worker changes. It can cut them, hold
+ * them up, or delay them.
  */
 export class Forwarder {
-  /** `{ host, port }` that connections go to; none are taken while it is undefined. */
+  /** `{ host, port }` that connections go to; none are accepted while it is undefined. */
   target;
-  /** How late everything is passed on, in milliseconds. */
+  /** The delay of everything that is forwarded, in milliseconds. */
   delayMs = 0;
   #server;
   #directions = new Set();
@@ -26,17 +26,17 @@ export class Forwarder {
     return `127.0.0.1:${this.#server.address().port}`;
   }
 
-  /** Cuts every connection in the middle of whatever it carries. */
+  /** Cuts every connection, even in the middle of a message. */
   sever() {
     for (const direction of this.#directions) direction.cut();
   }
 
-  /** Passes nothing on for a while. */
+  /** Forwards nothing for a while. */
   stall(ms) {
     this.#stalledUntil = performance.now() + ms;
   }
 
-  /** When something that arrives now is passed on. */
+  /** When data that arrives now is forwarded. */
   due(now) {
     return Math.max(now + this.delayMs, this.#stalledUntil);
   }
@@ -64,7 +64,7 @@ export class Forwarder {
   }
 }
 
-/** One direction of a connection: what arrives waits until it is due, and keeps its order. */
+/** One direction of a connection: data waits until it is due, and keeps its order. */
 class Direction {
   #forwarder;
   #from;
@@ -81,7 +81,7 @@ class Direction {
     from.setNoDelay(true);
     from.on("data", (data) => this.#push(data));
     from.on("error", () => undefined);
-    // Half a connection is of no use to either end; what was sent before still arrives.
+    // Half a connection is useless for both ends. Data that was sent before still arrives.
     from.on("close", () => this.#push(undefined));
     to.on("close", () => clearTimeout(this.#timer));
     to.on("drain", () => this.#regulate());
@@ -91,8 +91,8 @@ class Direction {
     clearTimeout(this.#timer);
     this.#queue = [];
     this.#isCut = true;
-    // A reset waits for the connection and for what is being written. And Node cannot reset a socket while it is being
-    // shut down, never closes it then, and does not exit: so nothing else may happen to one that is being reset.
+    // A reset waits for the connection and for pending writes. And if Node.js resets a socket while it is being shut
+    // down, it never closes the socket and does not exit. So nothing else may happen to a socket that is being reset.
     if (this.#from.connecting || this.#from.writableEnded || this.#from.writableLength > 0) this.#from.destroy();
     else this.#from.pause().resetAndDestroy();
   }

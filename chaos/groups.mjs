@@ -5,15 +5,15 @@ import { Forwarder } from "./forwarder.mjs";
 
 const HOST = fileURLToPath(new URL("./host.mjs", import.meta.url));
 
-/** Enough for the calls, soon exhausted by the task that is meant to. */
+/** Enough memory for the calls, but soon exhausted by the task that should exhaust it. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64 };
 
 /** How long a host may take to do what it is told, in milliseconds. */
 const HOST_LIMIT_MS = 30_000;
 
 /**
- * A place for a worker. `empty`: none is there. `changing`: one starts or stops. `filled`.
- * Whoever fills it implements `fill()` and `clear(timeoutMs)`.
+ * A place for a worker. `empty`: no worker. `changing`: a worker starts or stops. `filled`: a worker runs. Subclasses
+ * implement `fill()` and `clear(timeoutMs)`.
  */
 class Slot {
   name;
@@ -29,7 +29,7 @@ class Slot {
     this.#clear = clear;
   }
 
-  /** `{ pid, address }` of the worker that is there, `owner` the process that it belongs to if that is another. */
+  /** `{ pid, address }` of its worker, `owner` the process that it belongs to if that is another one. */
   get worker() {
     return this.state === "filled" ? this.#worker() : undefined;
   }
@@ -86,7 +86,7 @@ export class PoolGroup {
   async start() {
     this.#pool = await WorkerPool.start({
       size: 2,
-      // What is killed stays away until the fault is mended.
+      // A killed worker stays away until the fault is repaired.
       worker: (options) => new LocalWorker(options),
       workerOptions: { threads: 2, resourceLimits: RESOURCE_LIMITS },
       maxPending: 2000,
@@ -94,7 +94,7 @@ export class PoolGroup {
     this.#opened();
   }
 
-  /** Another pool takes over, and then this one goes. */
+  /** Starts another pool that takes over, and then stops this one. */
   async replace(timeoutMs) {
     const old = this.#pool;
     this.#state = "changing";
@@ -102,7 +102,7 @@ export class PoolGroup {
     await old.stop({ timeout: timeoutMs });
   }
 
-  /** Stops with calls under way. Calls made before `start` meet a pool that is closed. */
+  /** Stops with calls under way. Calls made before `start` get a closed pool. */
   async stop(timeoutMs = 0) {
     this.#state = "changing";
     for (const slot of this.slots) slot.state = "empty";
@@ -148,7 +148,7 @@ export class FleetGroup {
   }
 }
 
-/** Two workers on TCP, each behind a forwarder that can cut, hold up and delay what passes. */
+/** Two workers on TCP, each behind a forwarder that can cut, hold up and delay connections. */
 export class TcpGroup {
   name = "tcp";
   dispatchers = [];
@@ -177,7 +177,7 @@ export class TcpGroup {
   }
 }
 
-/** Two workers beyond a network link of their own. */
+/** Two workers behind their own network link. */
 export class NetGroup {
   name = "net";
   dispatchers = [];
@@ -212,7 +212,7 @@ function memberSlot(name, { namespace, workerOptions }, moved = () => undefined)
     fill: async () => {
       pool = await WorkerPool.start({
         size: 1,
-        // What is killed stays away until the fault is mended.
+        // A killed worker stays away until the fault is repaired.
         worker: (options) => new LocalWorker(options),
         workerOptions: { ...workerOptions, extra },
         filter: (worker) => worker.extra.owner === extra.owner,
@@ -227,7 +227,7 @@ function memberSlot(name, { namespace, workerOptions }, moved = () => undefined)
   });
 }
 
-/** A slot whose worker belongs to a process of its own. `hosts` is told the ids of these processes. */
+/** A slot whose worker belongs to a separate process. `hosts` gets the ids of these processes. */
 function hostedSlot(name, { namespace, workerOptions }, hosts, within) {
   let host;
   let worker;
@@ -256,7 +256,7 @@ function hostedSlot(name, { namespace, workerOptions }, hosts, within) {
   });
 }
 
-/** Tells a host to do something and waits for its answer. Rejects when it cannot, or ends meanwhile. */
+/** Gives a host an order and waits for its answer. Rejects when the host fails, or ends meanwhile. */
 async function ask(host, message) {
   const settled = new AbortController();
   try {

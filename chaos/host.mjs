@@ -1,6 +1,6 @@
 /**
- * A process that a worker belongs to, other than the one that calls it: the worker has to end with it, however it ends.
- * Takes `{ start: { namespace, workerOptions } }` and `{ stop: { timeoutMs } }` from its parent.
+ * A process that a worker belongs to, other than the one that calls it: the worker must end with it, in whatever way it
+ * ends. Takes `{ start: { namespace, workerOptions } }` and `{ stop: { timeoutMs } }` from its parent.
  */
 import { LocalDiscovery, LocalWorker, WorkerPool } from "wool-ts";
 
@@ -11,7 +11,7 @@ async function obey({ start, stop }) {
     const { namespace, workerOptions } = start;
     pool = await WorkerPool.start({
       size: 1,
-      // What is killed stays away until the fault is mended.
+      // A killed worker stays away until the fault is repaired.
       worker: (options) => new LocalWorker(options),
       discovery: new LocalDiscovery(namespace),
       workerOptions,

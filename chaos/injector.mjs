@@ -10,14 +10,14 @@ import { pause } from "./until.mjs";
 
 /** How long stopping a pool may take beyond the time that it gives its calls, in milliseconds. */
 const STOP_BOUND_MS = 12_000;
-/** What a task that attacks its worker is given, in milliseconds. */
+/** The timeout of a task that attacks its worker, in milliseconds. */
 const ATTACK_LIMITS = { timeout: 6000, dispatchTimeout: 4000 };
 const ATTACK_BOUND_MS = 13_000;
 
-/** Thrown when the target of a fault is not there. */
+/** Thrown when the target of a fault does not exist. */
 class Missed extends Error {}
 
-/** Does what a schedule says. */
+/** Carries out a schedule. */
 export class Injector {
   #groups;
   #slots;
@@ -27,7 +27,7 @@ export class Injector {
   #run;
   #network;
   #underWay = new Set();
-  /** How often each kind of fault was done, and how often there was nobody to do it to. */
+  /** How often each kind of fault was made, and how often it had no target. */
   figures = {};
 
   constructor({ groups, log, journal, folder, run, network }) {
@@ -40,7 +40,7 @@ export class Injector {
     this.#network = network;
   }
 
-  /** Resolves when every fault is over and what it broke is mended. */
+  /** Resolves when every fault is over and the damage is repaired. */
   async inject(schedule) {
     const start = performance.now();
     for (const fault of schedule) {
@@ -114,7 +114,7 @@ export class Injector {
       case "net-loss":
         return await this.#shape(["netem", "loss", `${fault.percent}%`], fault.ms);
       default:
-        throw new Error(`nobody knows how to do ${fault.kind}`);
+        throw new Error(`there is no code for the fault ${fault.kind}`);
     }
   }
 
@@ -128,7 +128,7 @@ export class Injector {
     signalOwn(pid, "SIGCONT", this.#run);
   }
 
-  /** Has a worker run a task that does harm to it. */
+  /** Has a worker run a task that harms it. */
   async #attack(slot, kind, task, expected) {
     const { worker } = slot;
     if (worker?.address === undefined) throw new Missed();
@@ -169,11 +169,11 @@ export class Injector {
     });
   }
 
-  /** Puts a worker where one was lost. */
+  /** Fills the place of a lost worker. */
   async #mend(slot, again) {
     const group = this.#groups.get(groupOf(slot.name));
     if (group.name === "pool") {
-      // Two may have been lost, and somebody may be about it.
+      // Two may have been lost, and another call may already fill the place.
       if (!group.isDamaged) return;
       const start = now();
       await this.#recordStop(group.name, 500, () => group.replace(500));
@@ -194,7 +194,7 @@ export class Injector {
     forwarder.delayMs = 0;
   }
 
-  /** One change to the link at a time. */
+  /** Makes one change to the link at a time. */
   #link = "free";
 
   async #cut(ms) {
@@ -233,7 +233,7 @@ async function useConnection(address, use) {
   }
 }
 
-/** Removes the sockets of the task threads of a worker, which lie beside its own. */
+/** Removes the sockets of the task threads of a worker, which are beside its own. */
 function removeLanes(address) {
   if (!address?.startsWith("unix:")) throw new Missed();
   const path = address.slice("unix:".length);

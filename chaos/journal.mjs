@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const FLUSH_AT = 200;
 
-/** Writes what happened to a file as it happens: a run of many minutes must not fill the memory that it measures. */
+/** Writes events to a file as they happen: a run of many minutes must not fill the memory that it measures. */
 export class Journal {
   #descriptor;
   #lines = [];
@@ -39,7 +39,7 @@ export function readJournal(path) {
   return { calls: found.call, pending: found.pending, incidents: found.incident };
 }
 
-/** Every execution that tasks noted: a file for each process, named by its id. */
+/** Every execution that tasks noted. There is a file for each process, named by its id. */
 export function readNotes(folder) {
   return readdirSync(folder).flatMap((pid) =>
     readLines(join(folder, pid)).map((token) => ({ token, pid: Number(pid) })),
@@ -47,7 +47,7 @@ export function readNotes(folder) {
 }
 
 function readLines(path) {
-  // A driver that did not get that far has written nothing.
+  // A driver that ended early has written nothing.
   if (!existsSync(path)) return [];
   return readFileSync(path, "utf8")
     .split("\n")

@@ -4,10 +4,10 @@ import { pause } from "./until.mjs";
 
 /** Clients of each group: each makes one call after the other. */
 const CLIENTS_PER_GROUP = 7;
-/** How long a client waits after a failure at most, in milliseconds. */
+/** Longest time that a client waits after a failure, in milliseconds. */
 const FAILURE_PAUSE_MS = 50;
 
-/** Makes calls of all kinds to groups of workers until it is told to end. */
+/** Makes calls of all kinds to groups of workers until it is told to stop. */
 export class Load {
   #log;
   #folder;
@@ -37,7 +37,7 @@ export class Load {
     }
   }
 
-  /** No more calls are made. Resolves when all have ended; that may be never. */
+  /** Stops making calls. Resolves when all have ended, which may be never. */
   async end() {
     this.#state = "ending";
     await Promise.all(this.#clients);

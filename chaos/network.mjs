@@ -6,15 +6,15 @@ const run = promisify(execFile);
 
 const PREFIX = "wool-chaos-";
 const NAMESPACES = "/run/netns";
-/** What the link is called at both ends. */
+/** The name of the link at both ends. */
 const DEVICE = "wire";
-/** Addresses that are kept for documentation: no network of the machine has them. */
+/** Addresses reserved for documentation: no network of the machine has them. */
 const CALLER_ADDRESS = "192.0.2.1";
 const WORKER_ADDRESS = "192.0.2.2";
 
-/** Why there can be no network namespaces here, or `undefined`. */
+/** Why network namespaces are impossible here, or `undefined`. */
 export function namespaceProblem() {
-  if (process.platform !== "linux") return "network namespaces are a thing of Linux";
+  if (process.platform !== "linux") return "network namespaces exist only on Linux";
   if (process.geteuid?.() !== 0) return "network namespaces need root";
   const folders = (process.env.PATH ?? "").split(":");
   const missing = ["ip", "tc"].filter((tool) => !folders.some((folder) => existsSync(`${folder}/${tool}`)));
@@ -22,8 +22,8 @@ export function namespaceProblem() {
 }
 
 /**
- * Two network namespaces with a link between them: one for the caller and one for workers. Nothing else of the machine's
- * network is touched, and both go with `remove()`. Those of runs that were killed are removed by the next one.
+ * Two network namespaces with a link between them: one for the caller and one for workers. The rest of the machine's
+ * network is not touched, and `remove()` removes both. The next run removes those of killed runs.
  */
 export class Network {
   callerNamespace = `${PREFIX}${process.pid}-c`;
@@ -32,7 +32,7 @@ export class Network {
   /** Why packets cannot be delayed and lost, or `undefined` when they can. */
   netemProblem;
 
-  /** Rejects with why it cannot be done; nothing is left then. */
+  /** Rejects with the reason when it fails, and leaves nothing behind. */
   async create() {
     await removeAbandoned();
     try {
@@ -68,7 +68,7 @@ export class Network {
     }
   }
 
-  /** What is left of it. */
+  /** What is left of the network. */
   leftovers() {
     return [this.callerNamespace, this.workerNamespace].filter((name) => existsSync(`${NAMESPACES}/${name}`));
   }
@@ -89,12 +89,12 @@ export class Network {
   }
 }
 
-/** Takes the link to the workers of a namespace down, or up again. */
+/** Takes the link to the workers of a namespace down, or brings it up again. */
 export async function setLink(namespace, state) {
   await run("ip", ["-n", namespace, "link", "set", DEVICE, state]);
 }
 
-/** Has packets that leave a namespace pass a queueing discipline, as `tc` takes it. */
+/** Sends the packets that leave a namespace through a queueing discipline, in the form that `tc` takes. */
 export async function shape(namespace, discipline) {
   await run("tc", ["-n", namespace, "qdisc", "replace", "dev", DEVICE, "root", ...discipline]);
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** What this process has open, a line for each descriptor. Sockets are told with what is at their ends. */
+/** What this process has open, a line for each descriptor. For sockets it names both ends. */
 export function openDescriptors() {
   const sockets = readSockets();
   return readdirSync("/proc/self/fd").flatMap((descriptor) => {
@@ -9,7 +9,7 @@ export function openDescriptors() {
       const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
       return [`${descriptor} ${sockets.get(inode) ?? target}`];
     } catch {
-      // The one that the folder was read with.
+      // The descriptor that the folder was read with.
       return [];
     }
   });
@@ -35,7 +35,7 @@ function rows(protocol, columns) {
   });
 }
 
-/** `0100007F:1F90` is 127.0.0.1:8080: the bytes of the address are backwards. */
+/** `0100007F:1F90` is 127.0.0.1:8080: the bytes of the address are in reverse order. */
 function readAddress(text) {
   const [address, port] = text.split(":");
   const bytes = address.match(/../g).map((byte) => Number.parseInt(byte, 16));

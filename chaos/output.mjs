@@ -2,7 +2,7 @@
 const WORKER_LINE = /^\[(w-[0-9a-f]+)\] ?(.*)$/;
 const MOST_LINES = 14;
 
-/** What processes of workers wrote before Node.js ended them for an error that nobody caught. */
+/** What worker processes wrote before Node.js ended them because of an uncaught error. */
 export function findCrashes(output) {
   const written = new Map();
   const crashes = [];
@@ -17,7 +17,7 @@ export function findCrashes(output) {
   return crashes;
 }
 
-/** The last lines that are not of workers. */
+/** The last lines that do not come from workers. */
 export function lastWords(output) {
   const own = output.split("\n").filter((line) => line !== "" && !WORKER_LINE.test(line));
   return own.slice(-MOST_LINES).join("\n");

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** In the environment of every process of a run: whoever has it was started by that run. */
+/** A variable in the environment of every process of a run: a process that has it was started by that run. */
 export const RUN_MARK = "WOOL_CHAOS_RUN";
 
-/** Whether a process runs and belongs to this run. Signals go to no other, also when an id is used again. */
+/** Whether a process runs and belongs to this run. Signals go to no other process, even if an id is reused. */
 export function isOwn(pid, run) {
   try {
     if (readState(pid) === "Z") return false;
@@ -20,7 +20,7 @@ export function ownProcesses(run) {
     .map((pid) => `${pid}: ${commandOf(pid)}`);
 }
 
-/** Sends a signal to a process of the run; false when it is not there any more. */
+/** Sends a signal to a process of the run. Returns false when the process is gone. */
 export function signalOwn(pid, signal, run) {
   if (pid === undefined || !isOwn(pid, run)) return false;
   process.kill(pid, signal);

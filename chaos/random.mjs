@@ -1,4 +1,4 @@
-/** Numbers that look random and are a function of a seed and a name: each part of a run has a stream of its own. */
+/** Numbers that look random and are a function of a seed and a name: each part of a run has its own stream. */
 export class Random {
   #a;
   #b;
@@ -14,7 +14,7 @@ export class Random {
     for (let i = 0; i < 12; i++) this.#next();
   }
 
-  /** From 0 up to, not including, 1. */
+  /** From 0 to 1, without 1. */
   fraction() {
     return this.#next() / 2 ** 32;
   }
@@ -30,7 +30,7 @@ export class Random {
     return list[this.integer(0, list.length - 1)];
   }
 
-  /** One of a list of things with a `weight`, the heavier the likelier. */
+  /** One of a list of things with a `weight`, a heavier one is more likely. */
   pickWeighted(list) {
     let at = this.fraction() * list.reduce((sum, { weight }) => sum + weight, 0);
     for (const each of list) {

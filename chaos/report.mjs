@@ -1,6 +1,6 @@
 import { HEAP_BOUND_BYTES, RSS_BOUND_BYTES } from "./checker.mjs";
 
-/** What a run says at its end. */
+/** The summary of a run. */
 export function reportLines({ figures, violations }) {
   const { calls, executions, processes, kinds, outcomes, faults, longest, frozen, memory } = figures;
   return [

@@ -24,9 +24,9 @@ import { describeFault, makeSchedule } from "./schedule.mjs";
 import { until } from "./until.mjs";
 
 const DRIVER = fileURLToPath(new URL("./driver.mjs", import.meta.url));
-/** What the driver may take besides the time of the faults: warm-up, the last calls, the end, in milliseconds. */
+/** How long the driver may take besides the time of the faults, in milliseconds: warm-up, the last calls, the end. */
 const EXTRA_MS = 150_000;
-/** How long processes may take to end after the one that called them, in milliseconds. */
+/** How long processes may take to end after the process that called them, in milliseconds. */
 const END_MS = 10_000;
 const MOST_LINES = 60;
 
@@ -48,7 +48,7 @@ async function main(options) {
   }
 }
 
-/** The network of its own, or why there is none. */
+/** The network of the run, or why there is none. */
 async function makeNetwork() {
   const problem = namespaceProblem();
   if (problem !== undefined) return { problem, netemProblem: problem };
@@ -62,7 +62,7 @@ async function makeNetwork() {
   }
 }
 
-/** The kinds of faults that were asked for and can be done here. Says which cannot. */
+/** The kinds of faults that were asked for and are possible here. Prints which are not. */
 function choose({ only }, { problem, netemProblem }) {
   const problems = { namespaces: problem, netem: netemProblem };
   const wanted = FAULTS.filter(({ kind }) => only === undefined || only.includes(kind));
@@ -117,7 +117,7 @@ function prepare(folder, seed, schedule, network) {
   return settings;
 }
 
-/** Runs the driver; resolves with what went wrong with it, if anything did. */
+/** Runs the driver. Resolves with its problem, or undefined if it has none. */
 async function drive({ run, folder, callerNamespace }, limitMs) {
   const within = callerNamespace === undefined ? [] : ["ip", "netns", "exec", callerNamespace];
   const settings = join(folder, "settings.json");
@@ -184,7 +184,7 @@ function readOutput(folder) {
   return readFileSync(join(folder, "output"), "utf8");
 }
 
-/** Folders for payloads that belong to processes of this run: their names begin with the id of the process. */
+/** Folders for payloads of processes of this run: their names begin with the id of the process. */
 function payloadFolders(pids) {
   const root = `/dev/shm/wool-${process.geteuid?.()}`;
   const prefixes = pids.map((pid) => `p${pid.toString(36)}-`);

@@ -2,8 +2,9 @@ import { FAULTS, SLOTS } from "./faults.mjs";
 import { Random } from "./random.mjs";
 
 /**
- * Which faults hit whom and when: a pure function of the seed, the duration, the pace and the kinds that may happen. Each
- * round of faults has every kind as often as its table says, in another order, so that short runs have all of them.
+ * The faults, their targets and their times: a pure function of the seed, the duration, the pace and the allowed kinds.
+ * Each round of faults has every kind as often as the table says, in another order, so that even short runs have all of
+ * them.
  */
 export function makeSchedule({ seed, durationMs, meanGapMs, kinds, network }) {
   const random = new Random(seed, "faults");

@@ -55,7 +55,7 @@ describe("the command lines", () => {
     [["--seed", "x"], /--seed takes a whole number, not x/],
     [["--seconds", "0"], /--seconds takes a number above 0/],
     [["--minutes", "1", "--seconds", "1"], /--minutes or --seconds/],
-    [["--only", "kill,nothing"], /"nothing" is no fault: there are kill, freeze/],
+    [["--only", "kill,nothing"], /"nothing" is not a fault: there are kill, freeze/],
   ])("say what is wrong with %j", (args, message) => {
     expect(() => parseChaosCommandLine(args)).toThrow(message);
   });

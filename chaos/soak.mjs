@@ -11,7 +11,10 @@ const ROUNDS = 40;
 const TASKS_AT_ONCE = 1000;
 const STREAMS_AT_ONCE = 100;
 
-/** What each may grow by from the end of the warm-up to the end: the heap by less than two bytes for each task of a full run. */
+/**
+ * How much each may grow from the end of the warm-up to the end. For the heap that is less than two bytes for each task
+ * of a full run.
+ */
 const BOUNDS = { heap: 2 ** 20, rss: 16 * 2 ** 20, descriptors: 2 };
 
 class Intended extends Error {}
@@ -26,7 +29,7 @@ const count = routine(async function* (from, throws) {
   if (throws) throw new Intended(String(from));
 });
 
-/** Runs in a worker as well as here. */
+/** Runs in a worker and here. */
 const sample = routine(async () => {
   const { readdirSync } = await import("node:fs");
   for (let round = 0; round < 3; round++) {

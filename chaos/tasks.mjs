@@ -2,9 +2,9 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentTask, routine } from "wool-ts";
 
-/*
- * What the calls run. Each task first notes its token in a file of its own process, so that whoever reads the files
- * knows every execution, also those whose answer never arrived. All answers are functions of the arguments.
+/**
+ * The tasks that the calls run. Each task first notes its token in a file of its process, so that the files show every
+ * execution, including those whose answer never arrived. All answers are functions of the arguments.
  */
 
 /** An error that tasks throw on purpose. */
@@ -15,19 +15,19 @@ export class Intended extends Error {
   }
 }
 
-/** One line in one write, at the end of the file whoever else writes to it. */
+/** Appends one line in one write, which is safe even if others write to the file. */
 export function note(folder, token) {
   appendFileSync(join(folder, String(process.pid)), `${token}\n`);
 }
 
-/** What a task makes of a number. */
+/** The answer of a task to a number. */
 export function mix(token, number) {
   let state = number | 0;
   for (let i = 0; i < token.length; i++) state = Math.imul(state ^ token.charCodeAt(i), 0x01000193) >>> 0;
   return state;
 }
 
-/** What a task makes of bytes, in place. */
+/** The answer of a task to bytes, computed in place. */
 export function flip(bytes) {
   for (let i = 0; i < bytes.length; i++) bytes[i] ^= 0x5a;
   return bytes;
@@ -58,7 +58,7 @@ export const fail = routine(async (folder, token) => {
   throw new Intended(token);
 });
 
-/** Takes far longer than anyone waits, unless it is told to stop. */
+/** Takes far longer than any caller waits, unless it is told to stop. */
 export const linger = routine(async (folder, token, ms) => {
   note(folder, token);
   const { signal } = currentTask();

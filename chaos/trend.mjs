@@ -1,9 +1,9 @@
-/** Samples at the beginning that do not count: code is compiled, caches and buffers reach their size. */
+/** Samples at the beginning that do not count: code is compiled, and caches and buffers reach their size. */
 const WARM_UP_SHARE = 0.25;
 
 /**
- * What a series of samples, taken at even intervals, grew by from the end of the warm-up to its end. The median of the
- * slopes between all pairs: a sample that is off, up or down, does not move it.
+ * How much a series of samples, taken at even intervals, grew from the end of the warm-up to its end. The median of the
+ * slopes between all pairs, so that an outlier does not change it.
  */
 export function growthOf(samples) {
   const counted = samples.slice(Math.floor(samples.length * WARM_UP_SHARE));
@@ -23,7 +23,7 @@ export function findGrowth(series, bounds) {
     .filter(({ growth, bound }) => growth > bound);
 }
 
-/** Bounds are by what is measured, the last word of a name. */
+/** The bounds by kind: the last word of a name. */
 export function boundFor(name, bounds) {
   const bound = bounds[name.split(" ").at(-1)];
   if (bound === undefined) throw new RangeError(`there is no bound for ${name}`);

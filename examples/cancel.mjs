@@ -1,4 +1,4 @@
-// Stopping what is no longer wanted: by a signal, and by time.
+// Stopping calls that are not wanted any more: by a signal, and by a timeout.
 // Prints:
 //   cancelled: enough
 //   in time: RangeError 10 is too much
@@ -24,7 +24,7 @@ try {
     .with({ signal: controller.signal })(60_000)
     .catch((error) => console.log("cancelled:", error.message));
 
-  // What a routine throws arrives as what it threw.
+  // The caller gets the error that the routine threw.
   await refuse(10).catch((error) => console.log("in time:", error.constructor.name, error.message));
 
   await wait

@@ -28,13 +28,13 @@ function escapeTime(x, y, limit) {
   return 0;
 }
 
-/** Red, green or blue of an escape time, from 0 to 255: the same wave for all three, `shift` apart. */
+/** Red, green or blue of an escape time, from 0 to 255: the same wave for all three colours, shifted by `shift`. */
 function shade(time, shift) {
   if (time === 0) return 8;
   return 127.5 + 127.5 * Math.cos(2 * Math.PI * (Math.log2(time) / 3 + 0.35 + shift));
 }
 
-// What a worker runs: this function, with `view`, `escapeTime` and `shade`, which it uses.
+// The routine that workers run: this function, with `view`, `escapeTime` and `shade`, which it uses.
 const drawTile = routine(async ({ tile, detail }) => {
   const pixels = new Uint8Array(tile.width * tile.height * 3);
   const step = view.width / tile.pictureWidth / detail;
@@ -61,7 +61,7 @@ const drawTile = routine(async ({ tile, detail }) => {
   return { index: tile.index, pixels, pid: process.pid };
 });
 
-// A stream: points thrown at random, how many of them lie in the set, again and again for as long as someone asks.
+// A stream: random points, and how many of them lie in the set, repeatedly for as long as the caller asks.
 const throwPoints = routine(async function* (seed) {
   let state = seed;
   const random = () => {
@@ -85,7 +85,7 @@ const throwPoints = routine(async function* (seed) {
   }
 });
 
-/** The finest detail with which this process needs about `ONE_PROCESS_MS` for all tiles. */
+/** The finest detail with which this process takes about `ONE_PROCESS_MS` for all tiles. */
 async function chooseDetail(tiles) {
   for (let detail = 2; ; detail *= 2) {
     const began = performance.now();
@@ -98,7 +98,7 @@ async function chooseDetail(tiles) {
 async function main(terminal) {
   const picture = new Picture(terminal.pictureSize);
   const dashboard = new Dashboard(terminal, picture);
-  dashboard.say("looking how fast this machine is");
+  dashboard.say("measuring how fast this machine is");
   const detail = await chooseDetail(picture.tiles);
   const jobs = picture.tiles.map((tile) => ({ tile, detail }));
 
@@ -152,7 +152,7 @@ function summarize({ alone, together, startMs, same, estimate }, terminal) {
     ` one process  ${(alone / 1000).toFixed(2)} s`,
     terminal.bold(line(`${WORKERS} workers`, together)),
     line("  with start", together + startMs),
-    same ? " both pictures are alike to the byte" : " THE PICTURES DIFFER",
+    same ? " both pictures are equal, byte for byte" : " THE PICTURES DIFFER",
     ` area of the set ${estimate.area.toFixed(4)} ± ${estimate.error.toFixed(4)}`,
   ];
 }

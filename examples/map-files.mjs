@@ -5,7 +5,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { routine, WorkerPool } from "wool-ts";
 
-// `readFile` is imported here and is there on the worker as well.
+// `readFile` is imported here, and available on the worker too.
 const measure = routine(async (path) => {
   const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
   return { path, lines: lines.length, longest: Math.max(...lines.map((line) => line.length)) };

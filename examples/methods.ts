@@ -40,7 +40,7 @@ try {
   const { mean, spread } = await new Sample([1, 2, 3, 4, 5]).describe();
   console.log(`mean ${mean}, spread ${spread}`);
 
-  // What comes back is a Sample, made by the class of this process.
+  // The result is a Sample, made by the class of this process.
   const sample = await Sample.parse("10 20 30");
   console.log(`made by parse: mean ${(await sample.describe()).mean}`);
 

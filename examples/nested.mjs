@@ -1,4 +1,4 @@
-// A routine that calls itself: every call is a task of its own, sent from worker to worker.
+// A routine that calls itself: every call is a separate task, sent from worker to worker.
 // Prints:
 //   fib(12) = 144
 //   tasks made by tasks: true

@@ -30,7 +30,7 @@ const count = routine(async function* (items) {
 
 const pool = await WorkerPool.start({ size: 2 });
 try {
-  // The generator is endless. `break` ends it on the worker: it computed these five and no more.
+  // The generator is endless. `break` ends it on the worker: it computed only these five.
   const found = [];
   for await (const prime of primes()) {
     found.push(prime);

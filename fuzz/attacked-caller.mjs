@@ -1,8 +1,8 @@
 /**
- * Calls a worker that answers with nonsense, for ever, and tells how long its own event loop was held up: not longer than it
- * had a processor for, since others may need that.
+ * Calls a worker that answers with nonsense, forever, and reports how long its own event loop was blocked. That is at
+ * most the CPU time that it used, because other processes may have had the processor.
  */
-import { routine, share, WorkerProxy } from "wool-ts";
+import { routine, StaticDiscovery, share, WorkerPool, WorkerProxy } from "wool-ts";
 
 process.removeAllListeners("warning");
 process.on("warning", () => undefined);
@@ -10,7 +10,7 @@ const echo = routine(async (value) => value);
 const count = routine(async function* () {
   yield 1;
 });
-/** How long calls may take, and wait for a worker that makes sense. */
+/** How long calls may take, and how long they wait for a valid worker, in milliseconds. */
 const PATIENCE = { timeout: 60, dispatchTimeout: 60 };
 const metadata = {
   uid: "w",
@@ -22,20 +22,35 @@ const metadata = {
   channel: {},
 };
 
-let last = performance.now();
+let seen = performance.now();
 let used = process.cpuUsage();
 setInterval(() => {
   const now = performance.now();
   const { user, system } = process.cpuUsage(used);
-  process.send({ lag: Math.min(now - last - 50, (user + system) / 1000) });
-  [last, used] = [now, process.cpuUsage()];
+  process.send({ lag: Math.min(now - seen - 50, (user + system) / 1000) });
+  [seen, used] = [now, process.cpuUsage()];
 }, 50);
 
-for (let round = 0; ; round++) {
+/** Maps over many items, which travel in packs as long as the worker says that they take no time. */
+async function map(address) {
+  const discovery = new StaticDiscovery([{ ...metadata, address }]);
+  const pool = await WorkerPool.start({ discovery, quorum: 0 });
+  const items = (async () => {
+    for await (const _ of pool.map(echo, Array(2000).keys(), { stopOnError: false }));
+  })();
+  await Promise.race([items.catch(() => undefined), new Promise((resolve) => setTimeout(resolve, PATIENCE.timeout))]);
+  await pool.stop({ timeout: 0 });
+  await Promise.allSettled([items]);
+}
+
+/** Most of the time is spent waiting for answers that do not come. */
+const ROUNDS_AT_ONCE = 8;
+
+async function round(number) {
   // One that is known by its address alone is asked what it is.
-  const address = `${process.argv[2]}${round % Number(process.argv[3])}`;
-  const proxy = new WorkerProxy({ workers: [round % 4 === 0 ? address : { ...metadata, address }] });
-  const handle = share({ round });
+  const address = `${process.argv[2]}${number % Number(process.argv[3])}`;
+  const proxy = new WorkerProxy({ workers: [number % 4 === 0 ? address : { ...metadata, address }] });
+  const handle = share({ number });
   const controller = new AbortController();
   const calls = Array.from({ length: 8 }, (_, i) =>
     proxy.dispatch(echo.with({ ...PATIENCE, ...(i % 2 === 0 ? { results: "data" } : {}) }), i === 3 ? handle : i),
@@ -47,4 +62,12 @@ for (let round = 0; ; round++) {
   await Promise.allSettled([...calls, ...steps]);
   handle[Symbol.dispose]();
   await proxy.stop();
+  if (number % 4 === 1) await map(address);
+}
+
+let last = 0;
+for (let i = 0; i < ROUNDS_AT_ONCE; i++) {
+  void (async () => {
+    for (;;) await round(last++);
+  })();
 }

@@ -1,4 +1,4 @@
-/** Attacks with many small things: what HTTP/2 and gRPC allow a peer to send without being asked. */
+/** Attacks with many small frames that HTTP/2 and gRPC allow a peer to send without being asked. */
 import { callHeaders, END_HEADERS, END_STREAM, frame, headerBlock, message, PREFACE, TYPE } from "./http2-frames.mjs";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
@@ -30,7 +30,7 @@ async function pour(socket, piece, { count, deaf = false, limitMs = 20_000 }) {
         const timer = setTimeout(() => settle(false), 1000);
         socket.once("drain", done).once("close", done);
       });
-      // The worker reads no more of it.
+      // The worker has stopped reading.
       if (!drained) return { sent, closed };
     } else await new Promise((resolve) => setImmediate(resolve));
   }
@@ -80,7 +80,7 @@ export const floods = {
   },
 };
 
-/** Runs one of them, or a `share` of it; tells how much was sent, and whether the worker hung up. */
+/** Runs one of them, or a `share` of it. Returns how much was sent, and whether the worker hung up. */
 export async function flood(victim, name, share = 1) {
   const { count, deaf, first, piece } = floods[name];
   const socket = await victim.connect();

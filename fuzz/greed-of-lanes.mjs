@@ -13,7 +13,7 @@ async function enter(path, deaf = false) {
   return { socket, path: lane.path, end: () => session.destroy() };
 }
 
-/** Writes pieces until the worker takes no more. Returns how many it took. */
+/** Writes pieces until the worker reads no more. Returns how many it read. */
 async function pour(socket, count, make, patienceMs = 2000) {
   for (let i = 0; i < count; i++) {
     if (socket.destroyed) return i;
@@ -42,7 +42,7 @@ export const laneAttacks = {
       left.push(socket);
       await pour(socket, 1, () => message(repeated(800, (i) => task(i, "bytes", [62_000]))));
       await pause(30);
-      // The lane stays.
+      // Ends the session but keeps the lane open.
       end();
     }
     await pause(500);
@@ -73,20 +73,26 @@ export const laneAttacks = {
     end();
     return [undefined, "900,000 steps of 10 kB"];
   },
-  "lanes: payloads never finished": async ({ path, share }) => {
+  "lanes: a payload never finished": async ({ path, share }) => {
     const { socket, end } = await enter(path);
     const piece = Buffer.alloc(250_000);
-    const sent = await pour(socket, 8800 * share, (i) => message(chunk(i % 500, piece, 200_000_000)));
+    const sent = await pour(socket, 1040 * share, () => message(chunk(0, piece, 268_000_000)));
+    await pause(500);
     end();
     return [undefined, `${mb(sent * piece.length)} in pieces`];
   },
-  "lanes: a message of 60 MB without an end": async ({ path }) => {
-    const { socket, end } = await enter(path);
-    socket.write(message(Buffer.alloc(0), 63 * MIB));
-    const sent = await pour(socket, 240, () => Buffer.alloc(256 * 1024));
-    await pause(1000);
-    end();
-    return [undefined, mb(sent * 256 * 1024)];
+  "lanes: messages of 60 MB without an end, in 50 sessions": async ({ path, share }) => {
+    const sessions = await Promise.all(Array.from({ length: 50 }, () => enter(path)));
+    const piece = Buffer.alloc(256 * 1024);
+    const sent = await Promise.all(
+      sessions.map(({ socket }) => {
+        socket.write(message(Buffer.alloc(0), 63 * MIB));
+        return pour(socket, 240 * share, () => piece);
+      }),
+    );
+    await pause(500);
+    for (const { end } of sessions) end();
+    return [undefined, mb(sum(sent) * piece.length)];
   },
   "lanes: 30,000 connections that say nothing": async ({ path, share }) => {
     const { path: at, end } = await enter(path);

@@ -1,4 +1,4 @@
-/** Greed with what has to wait: for shared values that never come, or for a generator that does not come to it. */
+/** Greed with data that has to wait: for shared values that never come, or for a generator that is busy. */
 import { share as announced, frame, mb, needs, pause, repeated, task, text } from "./greedy-caller.mjs";
 import { contentHash } from "./mutate.mjs";
 import { bytesField, integerField, varint } from "./protobuf.mjs";

@@ -1,4 +1,4 @@
-/** Attacks by callers that keep to the protocol and take too much: of memory, of time, or of both. */
+/** Attacks by callers that follow the protocol and use too much memory, time, or both. */
 import { laneAttacks } from "./greed-of-lanes.mjs";
 import { waitingAttacks } from "./greed-of-waiting.mjs";
 import {
@@ -11,6 +11,8 @@ import {
   HEALTH,
   MIB,
   mb,
+  pack,
+  packedRoute,
   pause,
   pool,
   REFLECTION,
@@ -23,7 +25,7 @@ import { message } from "./http2-frames.mjs";
 import { contentHash } from "./mutate.mjs";
 import { bytesField, integerField } from "./protobuf.mjs";
 
-/** Each is given a way to open connections, and says what it sent. `share` of it is sent in a short run. */
+/** Each gets a function that opens connections, and returns what it sent. A short run sends only a `share` of it. */
 const attacks = {
   "60,000 results nobody reads": async ({ session, share }) => {
     const stream = session();
@@ -44,12 +46,34 @@ const attacks = {
     await pause(3000);
     return [stream, "900,000 steps of 10 kB"];
   },
-  "payloads never finished": async ({ session, share }) => {
+  "a payload never finished": async ({ session, share }) => {
     const stream = session();
     stream.read();
     const piece = Buffer.alloc(250_000);
-    const sent = await stream.pour(2200 * 4 * share, (i) => chunk(i % 500, piece, 900_000_000));
+    const sent = await stream.pour(1040 * share, () => chunk(0, piece, 268_000_000));
+    await pause(500);
     return [stream, `${mb(sent * piece.length)} in pieces`];
+  },
+  "payloads never finished, in 50 sessions": async ({ session, share }) => {
+    const streams = Array.from({ length: 50 }, session);
+    const piece = Buffer.alloc(250_000);
+    const sent = await Promise.all(
+      streams.map((stream) => stream.pour(200 * share, (i) => chunk(i % 20, piece, 4_000_000))),
+    );
+    return [streams.find(({ status }) => status !== undefined) ?? streams[0], mb(sum(sent) * piece.length)];
+  },
+  "messages of 60 MB without an end, in 50 sessions": async ({ session, share }) => {
+    const streams = Array.from({ length: 50 }, session);
+    const piece = Buffer.alloc(256 * 1024);
+    const sent = await Promise.all(
+      streams.map(async (stream) => {
+        await stream.write(message(Buffer.alloc(0), 63 * MIB));
+        let count = 0;
+        while (count < 240 * share && (await stream.write(piece))) count++;
+        return count;
+      }),
+    );
+    return [streams.find(({ status }) => status !== undefined) ?? streams[0], mb(sum(sent) * piece.length)];
   },
   "44 KB of announced payloads": async ({ session }) => {
     const stream = session();
@@ -113,6 +137,25 @@ const attacks = {
     );
     await pause(1000);
     return [stream, mb(needs.length)];
+  },
+  "a pack of 60 million calls": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const items = Buffer.alloc(60_000_000 * share, 0);
+    await stream.pour(1, () => Buffer.concat([packedRoute, pack(0, Buffer.alloc(0), items)]));
+    await pause(1000);
+    return [stream, `${items.length} calls`];
+  },
+  "packs of 90,000 calls": async ({ session, share }) => {
+    const stream = session();
+    stream.read();
+    const calls = 90_000 * share;
+    // Arguments that are none: each call throws.
+    const [args, items] = [Buffer.alloc(calls, 9), Buffer.alloc(calls, 1)];
+    await stream.pour(1, () => packedRoute);
+    const sent = await stream.pour(20, (id) => pack(id, args, items));
+    await pause(3000);
+    return [stream, `${sent * calls} calls`];
   },
   "cancellations, 60 MB in a message": async ({ session, share }) => {
     const stream = session();
@@ -208,10 +251,10 @@ const attacks = {
     }
     return [undefined, mb(bytes)];
   },
-  "payloads of 1.2 GB announced by 100 sessions": async ({ session, share }) => {
+  "payloads of 260 MB announced by 100 sessions": async ({ session, share }) => {
     const streams = Array.from({ length: 100 * share }, session);
     const piece = Buffer.alloc(2_100_000);
-    const sent = await Promise.all(streams.map((stream) => stream.pour(1, () => chunk(0, piece, 1_200_000_000))));
+    const sent = await Promise.all(streams.map((stream) => stream.pour(1, () => chunk(0, piece, 260_000_000))));
     await pause(1000);
     return [streams.find(({ status }) => status !== undefined) ?? streams[0], `${sum(sent)} pieces of 2 MB`];
   },
@@ -295,7 +338,10 @@ function codeWith(url) {
 
 export const greedyAttacks = Object.keys(attacks);
 
-/** Runs one of them, or a `share` of it. Tells what was sent, on how many connections, and what the worker said if it hung up. */
+/**
+ * Runs one of them, or a `share` of it. Returns what was sent, on how many connections, and the worker's status if it
+ * hung up.
+ */
 export async function beGreedy(victim, name, share = 1) {
   const open = [];
   const connection = () => {
@@ -310,7 +356,7 @@ export async function beGreedy(victim, name, share = 1) {
     share,
   });
   const end = performance.now() + 2000;
-  // What was sent last may still be read.
+  // The worker may still be reading the last messages.
   while (stream !== undefined && !stream.isOver && performance.now() < end) await pause(50);
   for (const each of open) each.destroy();
   return { sent, status: stream?.status, connections: open.length };

@@ -1,11 +1,9 @@
 /** A caller that keeps to the protocol, and takes what it likes: its frames and its connections. */
-import { connect } from "node:http2";
-import { createConnection } from "node:net";
+import { call, connectTo } from "./calls.mjs";
 import { message } from "./http2-frames.mjs";
 import { contentHash } from "./mutate.mjs";
 import { bytesField, integerField, varint } from "./protobuf.mjs";
 
-const DISPATCH = "/wool.v1.Worker/Dispatch";
 export const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 export const HEALTH = "/grpc.health.v1.Health/Check";
 export const MIB = 1024 * 1024;
@@ -52,6 +50,16 @@ export const announcement = Buffer.concat(
     ),
   ),
 );
+/** One of them for values that are encoded as this package does, which may be called in packs, and such a call. */
+const PACKED = 77;
+export const packedRoute = frame(
+  "route",
+  integerField(1, PACKED),
+  text(2, "bytes"),
+  text(10, `node:data:text/javascript,${encodeURIComponent(CODE)}#bytes`),
+);
+export const pack = (id, args, items) =>
+  frame("task", integerField(1, id), integerField(2, PACKED), bytesField(3, args), bytesField(14, items));
 export const task = (id, name, args, ...more) =>
   frame(
     "task",
@@ -69,7 +77,7 @@ export const dependency = (number, data) => {
   const bytes = JSON.stringify(data);
   return frame("dependency", integerField(1, number), text(2, contentHash(bytes)), text(3, bytes));
 };
-/** A shared value as it is announced: there are so many bytes of it, or it says so. */
+/** The announcement of a shared value that has, or claims to have, this many bytes. */
 export const share = (number, hash, bytes) =>
   frame(
     "dependency",
@@ -77,7 +85,7 @@ export const share = (number, hash, bytes) =>
     text(2, hash),
     text(3, JSON.stringify({ kind: "shared", bytes, inner: [] })),
   );
-/** Needs of a task or a step, by number. */
+/** The dependencies of a task or a step, by number. */
 export const needs = (numbers) => bytesField(9, Buffer.concat(numbers.map(varint)));
 export const pool = (number, id) =>
   frame(
@@ -86,25 +94,19 @@ export const pool = (number, id) =>
     text(2, JSON.stringify({ id, version: 1, isComplete: true, members: [], removed: [] })),
   );
 
-/** A connection with streams that send what they like and read nothing unless told to. */
+/** A connection with streams that send anything and read nothing unless told to. */
 export class GreedyConnection {
   #session;
   isClosed = false;
 
   constructor(path) {
-    this.#session = connect("http://localhost", { createConnection: () => createConnection(path) });
-    this.#session.on("error", () => undefined);
+    this.#session = connectTo(path);
     this.#session.once("close", () => (this.isClosed = true));
   }
 
-  open(path = DISPATCH) {
-    const stream = this.#session.request({
-      ":method": "POST",
-      ":path": path,
-      "content-type": "application/grpc",
-      te: "trailers",
-    });
-    return new GreedyStream(this, stream, path === DISPATCH);
+  /** A session, or a stream of another method. */
+  open(method) {
+    return new GreedyStream(this, call(this.#session, method), method === undefined);
   }
 
   destroy() {
@@ -122,7 +124,6 @@ class GreedyStream {
     this.#connection = connection;
     this.#stream = stream;
     const note = (fields) => (this.status ??= fields["grpc-message"] && decodeURIComponent(fields["grpc-message"]));
-    stream.on("error", () => undefined);
     stream.on("response", note);
     stream.on("trailers", note);
     stream.once("close", () => (this.#isOver = true));
@@ -143,7 +144,7 @@ class GreedyStream {
     this.#stream.close();
   }
 
-  /** Writes bytes as they are. False: nothing was taken for a while, or the worker has hung up. */
+  /** Writes raw bytes. Returns false if the worker read nothing for a while, or has hung up. */
   async write(bytes, patienceMs = 2000) {
     if (this.isOver) return false;
     if (this.#stream.write(bytes)) return true;
@@ -160,7 +161,7 @@ class GreedyStream {
     });
   }
 
-  /** Sends messages until the worker takes no more. Returns how many it took. */
+  /** Sends messages until the worker reads no more. Returns how many it read. */
   async pour(count, make) {
     for (let i = 0; i < count; i++) {
       const bytes = message(make(i));

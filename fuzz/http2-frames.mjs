@@ -1,4 +1,4 @@
-/** HTTP/2 and gRPC as bytes, for peers that do not keep to them. */
+/** HTTP/2 and gRPC as bytes, for peers that break the rules. */
 
 export const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
@@ -43,7 +43,7 @@ function text(value) {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** The header block of a gRPC call, with more fields if need be. */
+/** The header block of a gRPC call, with extra fields if needed. */
 export function callHeaders(path, extra = []) {
   return headerBlock([
     [":method", "POST"],

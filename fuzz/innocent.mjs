@@ -1,4 +1,4 @@
-/** Calls a worker again and again and tells, when asked, how long the slowest call took. */
+/** Calls a worker repeatedly and reports, when asked, how long the slowest call took. */
 import { routine, WorkerProxy } from "wool-ts";
 
 const echo = routine(async (value) => value, { name: "innocent" });
@@ -8,7 +8,7 @@ let [worst, calls, failures] = [0, 0, []];
 let isAsked = false;
 process.on("message", () => (isAsked = true));
 
-/** Only between calls: one that an attack holds up counts for that attack. */
+/** Answers only between calls, so that a call that an attack delays counts for that attack. */
 function tell() {
   isAsked = false;
   process.send({ worst, calls, failures });

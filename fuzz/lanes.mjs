@@ -1,7 +1,7 @@
 /** Sockets of task threads: sessions that go through one, and connections that have no business there. */
-import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
+import { call, connectTo } from "./calls.mjs";
 import { message } from "./http2-frames.mjs";
 import { mutateMessage } from "./mutate.mjs";
 import { bytesField, integerField, takeApart } from "./protobuf.mjs";
@@ -14,22 +14,15 @@ const hello = bytesField(
     integerField(1, 1),
     integerField(2, 1),
     bytesField(3, Buffer.from("lanes")),
-    // It takes a lane.
+    // The caller accepts a lane.
     integerField(9, 1),
   ]),
 );
 
-/** A session at a worker, and the way to its lane: `undefined` when the worker did not offer one. */
+/** Opens a session at a worker and returns its lane; `undefined` if the worker did not offer one. */
 export async function welcomed(path, greeting = hello) {
-  const session = connectHttp2("http://localhost", { createConnection: () => connect(path) });
-  session.on("error", () => undefined);
-  const stream = session.request({
-    ":method": "POST",
-    ":path": "/wool.v1.Worker/Dispatch",
-    "content-type": "application/grpc",
-    te: "trailers",
-  });
-  stream.on("error", () => undefined);
+  const session = connectTo(path);
+  const stream = call(session);
   // The worker says its last word and leaves the rest to this side.
   stream.once("end", () => stream.close());
   stream.write(message(greeting));
@@ -46,7 +39,7 @@ export async function welcomed(path, greeting = hello) {
   return { session, stream, lane };
 }
 
-/** A connection to a task thread. What comes is read, unless it is `deaf`. */
+/** A connection to a task thread. Reads everything, or nothing if `deaf`. */
 export async function connectLane(path, deaf = false) {
   const socket = connect(path);
   socket.on("error", () => undefined);
@@ -55,7 +48,7 @@ export async function connectLane(path, deaf = false) {
   return socket;
 }
 
-/** What strangers say. Tickets: one that is good, one that was used, and one of another worker. */
+/** What strangers send. Tickets: a valid one, a used one, and one of another worker. */
 const strangers = {
   nothing: () => Buffer.alloc(0),
   noise: (random) => random.bytes(1 + random.integer(2000)),
@@ -73,7 +66,10 @@ const strangers = {
   "HTTP/2": () => Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
 };
 
-/** Opens `count` connections to a task thread, each of which says something wrong, and then hangs up, or half, or waits. */
+/**
+ * Opens `count` connections to a task thread. Each sends something wrong, and then hangs up, closes one direction, or
+ * waits.
+ */
 export async function fuzzLanes(victim, other, random, recorded, count) {
   const [mine, foreign, unused] = await Promise.all([
     welcomed(victim.path),
@@ -92,7 +88,7 @@ export async function fuzzLanes(victim, other, random, recorded, count) {
     socket.write(strangers[names[i % names.length]](random, tickets, recorded.frames));
     if (random.chance(3)) socket.end();
     else if (random.chance(2)) setImmediate(() => socket.destroy());
-    // More than may wait.
+    // More connections than may wait.
     if (open.size > 1500) for (const old of [...open].slice(0, 500)) old.destroy();
   }
   for (const socket of [...open, own]) socket.destroy();

@@ -1,4 +1,4 @@
-/** Changes messages so that much of their structure stays: what is nearly right gets further than noise. */
+/** Changes messages but keeps much of their structure: an input that is nearly right gets further than noise. */
 import { createHash } from "node:crypto";
 import { bytesField, integerField, putTogether, takeApart } from "./protobuf.mjs";
 
@@ -22,7 +22,7 @@ const NUMBERS = [
   2n ** 63n,
   2n ** 64n - 1n,
 ];
-/** Texts that have gone wrong elsewhere: names on prototypes, paths, other encodings. */
+/** Texts that have caused errors elsewhere: names on prototypes, paths, other encodings. */
 const TEXTS = [
   "__proto__",
   "constructor",
@@ -70,12 +70,12 @@ function mutateFrame(random, frame, depth) {
   }
 }
 
-/** How code is addressed. */
+/** The hash by which code is addressed. */
 export function contentHash(bytes) {
   return createHash("sha256").update(bytes).digest("base64url").slice(0, 32);
 }
 
-/** Changed code gets no further than its hash, so that is made right, as a rule. */
+/** Usually corrects the hash of changed code: a wrong hash would stop it early. */
 function withHash(random, number, body) {
   if (number !== DEPENDENCY || random.chance(4)) return body;
   const fields = takeApart(body);
@@ -122,7 +122,7 @@ function mutateBytes(random, bytes) {
     case 2:
       return Buffer.from(random.pick(TEXTS), "utf8");
     case 3:
-      // The same over and over: values inside of values, without an end.
+      // The same field repeatedly nested: values inside values, without an end.
       return Buffer.concat(
         Array.from({ length: 1 + random.integer(3000) }, () => bytes.subarray(0, 1 + random.integer(4))),
       );

@@ -1,4 +1,4 @@
-/** Protobuf as bytes: enough to take messages apart, to change their parts, and to write others. */
+/** Protobuf as bytes: enough to take messages apart, to change their parts, and to write new ones. */
 
 export function varint(value) {
   const bytes = [];
@@ -17,7 +17,7 @@ export function integerField(number, value) {
   return Buffer.concat([varint(number << 3), varint(value)]);
 }
 
-/** The fields of a message as `{ number, type, value }`; nothing when it is not a message. */
+/** The fields of a message as `{ number, type, value }`; undefined when it is not a message. */
 export function takeApart(bytes) {
   const fields = [];
   let at = 0;
@@ -49,7 +49,7 @@ export function takeApart(bytes) {
   return fields;
 }
 
-/** What `takeApart` took apart. */
+/** Puts the fields of `takeApart` together again. */
 export function putTogether(fields) {
   return Buffer.concat(
     fields.map(({ number, type, value, lie }) =>

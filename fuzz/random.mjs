@@ -1,4 +1,4 @@
-/** Random numbers that a seed decides: a run can be repeated. */
+/** Random numbers from a seed: a run can be repeated. */
 export class Random {
   #state;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0 || 1;
   }
 
-  /** From 0 up to, not including, `below`. */
+  /** From 0 to `below`, without `below`. */
   integer(below) {
     this.#state ^= this.#state << 13;
     this.#state ^= this.#state >>> 17;

@@ -1,12 +1,12 @@
-/** What a real caller sends: recorded by something that listens like a worker, and never answers a call. */
+/** Records what a real caller sends, with a server that listens like a worker and never answers a call. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:http2";
-import { createConnection } from "node:net";
+import { createServer } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { routine, share, WorkerProxy } from "wool-ts";
+import { call, connectTo } from "./calls.mjs";
 import { message as framed } from "./http2-frames.mjs";
-import { bytesField, integerField, takeApart } from "./protobuf.mjs";
+import { bytesField, integerField, putTogether, takeApart, varint } from "./protobuf.mjs";
 
 /** Frames by their numbers. */
 const TASK = 2;
@@ -80,6 +80,32 @@ async function useEverything(proxy) {
   await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
+const ARGS = 3;
+const CHUNKED = 10;
+const ITEMS = 14;
+/** Calls in a pack. */
+const PACKED = 3;
+
+/** Tasks as packs of several calls, each with the arguments of the task. */
+function packsOf(frames) {
+  const packs = [];
+  for (const { number, value } of frames.flatMap((frame) => takeApart(frame) ?? [])) {
+    const fields = number === TASK ? (takeApart(value) ?? []) : [];
+    const args = fields.find((field) => field.number === ARGS)?.value;
+    if (args === undefined || fields.some((field) => field.number === CHUNKED)) continue;
+    const others = fields.filter((field) => field.number !== ARGS && field.number !== 1);
+    const items = Buffer.concat(Array.from({ length: PACKED }, () => varint(args.length)));
+    const body = Buffer.concat([
+      integerField(1, 1000 + packs.length),
+      putTogether(others),
+      bytesField(ARGS, Buffer.concat(Array.from({ length: PACKED }, () => args))),
+      bytesField(ITEMS, items),
+    ]);
+    packs.push(bytesField(TASK, body));
+  }
+  return packs;
+}
+
 /** What a caller in another language sends: functions by name, values as JSON. */
 function foreignMessages() {
   const text = (number, value) => bytesField(number, Buffer.from(value));
@@ -107,7 +133,7 @@ function foreignMessages() {
   ];
 }
 
-/** Messages of a caller that does a little of everything, without the hello, and the hello. */
+/** The messages of a caller that does a little of everything, and its hello separately. */
 export async function recordCaller() {
   const folder = mkdtempSync(join(tmpdir(), "wool-record-"));
   const messages = [];
@@ -125,7 +151,7 @@ export async function recordCaller() {
         return;
       }
       messages.push(message);
-      // A caller sends more when it hears that what it has sent was begun.
+      // A caller sends more when it hears that its tasks were started.
       for (const { number, value } of takeApart(message) ?? []) {
         const id = takeApart(value)?.find((field) => field.number === 1)?.value ?? 0n;
         if (number === TASK) stream.write(framed(bytesField(ACCEPTED, integerField(1, id))));
@@ -157,24 +183,18 @@ export async function recordCaller() {
     rmSync(folder, { recursive: true });
   }
   messages.push(...foreignMessages());
+  messages.push(...packsOf(messages.flatMap(framesOf)));
   return { hello, messages, frames: messages.flatMap(framesOf) };
 }
 
-/** The frames with which a worker at that path answers what `recordCaller` has recorded. */
+/** The frames with which a worker at that path answers the messages of `recordCaller`. */
 export async function recordWorker(path, { hello, messages }) {
-  const session = connect("http://localhost", { createConnection: () => createConnection(path) });
-  session.on("error", () => undefined);
-  const stream = session.request({
-    ":method": "POST",
-    ":path": "/wool.v1.Worker/Dispatch",
-    "content-type": "application/grpc",
-    te: "trailers",
-  });
-  stream.on("error", () => undefined);
+  const session = connectTo(path);
+  const stream = call(session);
   const answers = [];
   readMessages(stream, (message) => answers.push(message));
   stream.write(framed(hello));
-  // One after the other, as they were sent: a worker that hangs up has answered what came before.
+  // One after the other, as they were sent: a worker that hangs up has answered the earlier ones.
   for (const message of messages) {
     stream.write(framed(message));
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -185,7 +205,7 @@ export async function recordWorker(path, { hello, messages }) {
 }
 
 /** Calls `take` with each message that comes. */
-function readMessages(stream, take) {
+export function readMessages(stream, take) {
   let held = Buffer.alloc(0);
   stream.on("data", (chunk) => {
     held = Buffer.concat([held, chunk]);
@@ -198,7 +218,7 @@ function readMessages(stream, take) {
   });
 }
 
-/** The frames of a message, each as bytes that are a message by themselves. */
+/** The frames of a message, each as a separate message. */
 function framesOf(message) {
   return (takeApart(message) ?? []).map(({ number, type, value }) =>
     type === 2 ? bytesField(number, value) : integerField(number, value),

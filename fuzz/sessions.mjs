@@ -4,7 +4,7 @@ import { connectLane, welcomed } from "./lanes.mjs";
 import { mutateMessage } from "./mutate.mjs";
 
 const SESSIONS_AT_ONCE = 16;
-/** Messages before it is seen whether the worker has ended the session: what follows a fault is not read. */
+/** Messages before a check whether the worker has ended the session: nothing after a fault is read. */
 const BATCH = 4;
 /** How long a task thread may take to read a batch, in milliseconds. */
 const READING_MS = 2;
@@ -31,14 +31,14 @@ async function fuzzSession(victim, random, { hello, messages, frames }, corpus, 
   const socket = lane !== undefined && random.chance(2) ? await connectLane(lane.path) : undefined;
   socket?.write(message(lane.ticket));
   if (socket !== undefined) tally.lanes++;
-  // What is right comes first, so that what follows is about something.
+  // Valid messages come first, so that the later ones have something to refer to.
   const setting = messages.slice(0, random.integer(messages.length + 1));
   const isOver = () => stream.destroyed || session.destroyed || socket?.destroyed === true;
   for (let round = 0; round < 100 && tally.inputs < count && !isOver(); round++) {
     for (let i = 0; i < BATCH; i++) {
       tally.inputs++;
       const bytes = setting.shift() ?? (random.chance(50) ? random.pick(corpus) : mutateMessage(random, frames));
-      // Now and then something comes the other way.
+      // Sometimes a message comes from the other direction.
       const way = random.chance(50) ? stream : (socket ?? stream);
       way.write(message(bytes, random.chance(500) ? random.integer(2 ** 31) : bytes.length));
     }
@@ -50,8 +50,8 @@ async function fuzzSession(victim, random, { hello, messages, frames }, corpus, 
 }
 
 /**
- * Resolves when the worker has had a moment to read what was sent after it answered a PING, which its gRPC thread does at
- * once, or when the stream is over.
+ * Resolves when the stream is over, or when the worker has answered a PING and had a moment to read what was sent. Its
+ * gRPC thread answers a PING at once.
  */
 function answered(session, stream) {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Bytes on a socket that are HTTP/2 or gRPC less and less. */
+/** Bytes on a socket that resemble HTTP/2 or gRPC less and less. */
 import { callHeaders, END_HEADERS, frame, message, PREFACE, TYPE } from "./http2-frames.mjs";
 
 const PATHS = [
@@ -37,7 +37,7 @@ const kinds = {
   },
 };
 
-/** Opens `count` connections, each of which says something wrong; some hang up at once, some wait. */
+/** Opens `count` connections. Each sends something wrong; some hang up at once, some wait. */
 export async function fuzzSockets(victim, random, count) {
   const names = Object.keys(kinds);
   const open = new Set();

@@ -1,4 +1,4 @@
-/** The worker under attack and the caller that must not notice, both in processes of their own. */
+/** The worker under attack and the caller that must not notice, in separate processes. */
 import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -38,7 +38,7 @@ class Victim {
     return now;
   }
 
-  /** The most that it was since the last question. */
+  /** The maximum since the last call. */
   takePeak() {
     this.memory();
     const peak = this.#peak;
@@ -46,7 +46,7 @@ class Victim {
     return peak;
   }
 
-  /** A socket to the worker. Its errors are of no interest. */
+  /** A socket to the worker. Its errors are ignored. */
   async connect() {
     const socket = connect(this.path);
     socket.on("error", () => undefined);
@@ -57,13 +57,13 @@ class Victim {
     return socket;
   }
 
-  /** Has another process call the worker all the time. */
+  /** Starts another process that calls the worker all the time. */
   async watch() {
     this.#innocent = fork(new URL("innocent.mjs", import.meta.url), [this.worker.metadata.address]);
     await new Promise((resolve) => this.#innocent.once("message", resolve));
   }
 
-  /** The longest that a call of the innocent caller took since the last question, in milliseconds, and what failed. */
+  /** The duration of the slowest call of the innocent caller since the last question, in milliseconds, and what failed. */
   async latency() {
     const answer = new Promise((resolve) => this.#innocent.once("message", resolve));
     this.#innocent.send("tell");

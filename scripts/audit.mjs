@@ -1,6 +1,6 @@
 /**
- * Asks the registry for known faults of dependencies, and fails when there are some. A registry that cannot be asked is no
- * fault, and is told of; with `--required` it is one.
+ * Asks the registry for known faults of dependencies, and fails when there are some. A registry that cannot be asked is
+ * only reported; with `--required` it is a fault.
  */
 import { spawnSync } from "node:child_process";
 
@@ -15,12 +15,12 @@ if (typeof total === "number") {
   }
   process.exitCode = total === 0 ? 0 : 1;
 } else {
-  const reason = error?.message ?? report.message ?? report.error?.summary ?? "it gave no answer that can be read";
+  const reason = error?.message ?? report.message ?? report.error?.summary ?? "its answer cannot be read";
   console.warn(`NOT AUDITED: the registry could not be asked for known faults: ${withoutAddresses(reason)}`);
   process.exitCode = isRequired ? 1 : 0;
 }
 
-/** npm writes what a registry or a proxy says, which need not be JSON. */
+/** npm prints the answer of a registry or a proxy, which may not be JSON. */
 function read(text) {
   try {
     return JSON.parse(text) ?? {};
@@ -29,7 +29,7 @@ function read(text) {
   }
 }
 
-/** Where packages come from here is nobody's business. */
+/** The output must not show where packages come from on this machine. */
 function withoutAddresses(text) {
   return text.replaceAll(/\s*(?:- )?(?:[A-Z]+ )?https?:\/\/\S+/g, "");
 }

@@ -1,4 +1,4 @@
-// Runs every example as a newcomer would, and fails with the first that does.
+// Runs every example as a newcomer would, and fails with the first one that fails.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -77,7 +77,7 @@ export class RpcError extends WoolError {
   }
 }
 
-/** A worker could not take a task now. It may later, and another worker may now. */
+/** A worker could not take a task now. It may accept it later, and another worker may accept it now. */
 export class TransientRpcError extends RpcError {
   override readonly code: string = "WOOL_RPC_TRANSIENT";
   override name = "TransientRpcError";

@@ -133,7 +133,7 @@ export {
   type WorkerOptions,
 } from "./worker/index.ts";
 
-// Code that uses these meets the worker's own, not copies.
+// Code that travels and uses these exports gets the worker's own, not copies.
 registerRuntimeExports("wool-ts", {
   ...balancing,
   ...errors,

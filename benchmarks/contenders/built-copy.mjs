@@ -6,8 +6,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * Imports modules of this folder so that they use a copy of the built package, altered by `change`: it gets the text and
- * the name of each file. Returns what the first one exports, and what removes the copy.
+ * Imports modules of this folder so that they use a copy of the built package, altered by `change`: it gets the text
+ * and the name of each file. Returns the exports of the first one, and a function that removes the copy.
  */
 export async function importWithCopy(modules, change) {
   const folder = mkdtempSync(join(tmpdir(), "wool-copy-"));

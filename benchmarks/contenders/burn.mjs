@@ -1,4 +1,4 @@
-// CPU work of a known size whose result can be foretold, so that a wrong answer shows.
+// CPU work of a known size with a predictable result, so that a wrong answer shows.
 
 const MULTIPLIER = 1_664_525;
 const INCREMENT = 1_013_904_223;
@@ -10,7 +10,7 @@ export function burn(steps, seed) {
   return x;
 }
 
-/** What `burn` returns, in time that grows with the logarithm of `steps`. */
+/** The result of `burn`, in time that grows with the logarithm of `steps`. */
 export function burnResult(steps, seed) {
   let multiplier = 1;
   let increment = 0;

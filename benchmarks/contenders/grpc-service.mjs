@@ -10,7 +10,7 @@ const method = (name, responseStream = false) => ({
   responseDeserialize: sameBytes,
 });
 
-/** What the servers of the gRPC contender serve: JSON in a `Buffer`, or plain bytes. */
+/** What the servers of the gRPC contender offer: JSON in a `Buffer`, or plain bytes. */
 export const service = {
   add: method("Add"),
   echo: method("Echo"),

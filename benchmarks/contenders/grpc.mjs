@@ -10,7 +10,7 @@ import { pack, service, UNLIMITED, unpack } from "./grpc-service.mjs";
 const SERVER = fileURLToPath(new URL("./grpc-server.mjs", import.meta.url));
 const Client = makeGenericClientConstructor(service, "benchmark");
 
-/** grpc-js as it is used without a runtime on top: unary calls, round robin over server processes. */
+/** grpc-js without a runtime on top: unary calls, round robin over server processes. */
 export async function open({ size = 2 } = {}) {
   const directory = await mkdtemp(join(tmpdir(), "bench-grpc-"));
   const addresses = Array.from({ length: size }, (_, i) => `unix:${join(directory, `${i}.sock`)}`);

@@ -1,4 +1,4 @@
-/** How the contenders, modules of this folder, are called in the report. */
+/** The names of the contenders, modules of this folder, in the report. */
 export const labels = {
   wool: "wool-ts",
   "wool-crowd": "wool-ts, 40 workers",

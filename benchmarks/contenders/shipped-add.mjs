@@ -1,9 +1,9 @@
 import { routine, WorkerPool } from "wool-ts";
 
-/** What every worker can import by itself. */
+/** A function that every worker can import by itself. */
 export const addByReference = async (x, y) => x + y;
 
-/** Captures nothing that changes: one look tells that nothing has to be sent. */
+/** Captures nothing that changes: one look shows that nothing has to be sent. */
 export function tier0() {
   const zero = 0;
   const limits = Object.freeze({ most: Number.MAX_SAFE_INTEGER });

@@ -6,7 +6,7 @@ const count = routine(async (fns) => fns.length);
 export async function open() {
   const pool = await WorkerPool.start({ size: 1 });
   return {
-    /** A function that nobody has seen before travels, with what it captured. */
+    /** A function that no worker has seen before travels, with what it captured. */
     runFresh(number) {
       const own = { number };
       return run(() => own.number);

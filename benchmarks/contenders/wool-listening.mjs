@@ -5,13 +5,13 @@ const TOLD = /\btask\.stages\?\./g;
 const SWITCH = "let woolAsks = true; (globalThis.woolSwitches ??= []).push((asks) => { woolAsks = asks; });\n";
 
 /**
- * A copy of wool-ts in which all that events of tasks cost while nobody listens can be switched off: what asks whether
- * anybody does, and what tells each task's stages to nobody. Reading the switch costs less than either, but not nothing.
+ * A copy of wool-ts in which the cost of task events without listeners can be switched off: the check for listeners,
+ * and the reports of each task's stages. Reading the switch costs less than either, but not nothing.
  */
 export async function open() {
   const switched = { asked: 0, told: 0 };
   const { open: openCopy, remove } = await importWithCopy(["wool-switched.mjs"], (text, name) => {
-    // The worker that bundled programs carry along is not used here.
+    // This benchmark does not use the worker that bundled programs carry.
     if (name === "embedded-worker.js") return text;
     const by = (kind, code) => () => {
       switched[kind]++;

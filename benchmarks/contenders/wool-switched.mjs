@@ -2,10 +2,10 @@ import { events, routine, WorkerPool } from "wool-ts";
 
 const add = routine(async (x, y) => x + y);
 
-/** Says whether this thread asks if anybody listens to tasks, and whether somebody does. */
+/** Sets whether this thread checks for listeners to tasks, and whether there is one. */
 function listen(asks, hears) {
   for (const set of globalThis.woolSwitches) set(asks);
-  // What a task changes in a captured variable is its own; this is the thread's.
+  // A task would change only its own copy of a captured variable. This variable belongs to the thread.
   globalThis.woolHeard?.[Symbol.dispose]();
   globalThis.woolHeard = hears ? events.on("task", () => undefined) : undefined;
 }

@@ -1,6 +1,6 @@
 import { LocalWorker } from "wool-ts";
 
-/** One worker process without a pool: it is open when it takes tasks. */
+/** One worker process without a pool. `open` resolves when it takes tasks. */
 export async function open() {
   const worker = new LocalWorker();
   await worker.start();

@@ -3,7 +3,7 @@ import { cpuTimeOf } from "../harness/cpu-time.mjs";
 
 const IN_FLIGHT = 100;
 const CALLS = 2_000;
-/** The engine goes on optimizing for about so many. */
+/** The engine keeps optimizing for about this many calls. */
 const WARM_UP_CALLS = 1_000_000;
 
 const WAYS = {
@@ -14,7 +14,7 @@ const WAYS = {
   "heard-by-workers": { workersHear: true },
 };
 
-/** The CPU time of a call in all processes, in microseconds: it does not depend on how long threads wait for each other. */
+/** The CPU time of a call in all processes, in microseconds: independent of how long threads wait for each other. */
 async function costOfCall(contender, calls) {
   const pids = contender.pids();
   let made = 0;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { checkAnswer, closedLoop } from "../harness/closed-loop.mjs";
 
-/** An object of about 1 KB as JSON, of the kind that programs send about. */
+/** An object of about 1 KB as JSON, as programs typically send. */
 function record(id) {
   return {
     id,

@@ -5,7 +5,7 @@ import { median } from "../harness/statistics.mjs";
 
 const BATCH = 50;
 
-/** How long the first call of a program holds it up: taking the function apart, and all that is needed for that. */
+/** How long the first call of a program blocks it: taking the function apart, and everything needed for that. */
 async function firstCapture(open) {
   const contender = await open();
   const began = performance.now();
@@ -40,12 +40,12 @@ async function capture(contender, from, count) {
   }
 }
 
-/** What 100,000 functions leave in the heap of the caller, in MB. */
+/** How much memory 100,000 functions leave in the heap of the caller, in MB. */
 async function growth(open, { quick }) {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc");
   const heapUsed = async () => {
-    // What is registered for finalization goes a turn after what it belongs to.
+    // Objects with a finalizer are freed one turn later than what they belong to.
     for (let i = 0; i < 3; i++) {
       collect();
       await new Promise((resolve) => setImmediate(resolve));
@@ -61,7 +61,7 @@ async function growth(open, { quick }) {
   return { value };
 }
 
-/** Counters with two functions each: one assigns to a variable of theirs, the other reads it. */
+/** Counters with two functions each: one assigns to a shared variable, the other reads it. */
 const counters = (count) =>
   Array.from({ length: count / 2 }, () => {
     let total = 0;
@@ -73,7 +73,7 @@ const counters = (count) =>
     ];
   }).flat();
 
-/** How long a call is held up by each of many closures that share variables. */
+/** How long each of many closures that share variables blocks a call. */
 const sharing = (count) =>
   async function shared(contender) {
     const closures = counters(count);
@@ -95,7 +95,7 @@ const sharingPoint = (count) => ({
   measure: sharing(count),
 });
 
-/** How many awaits a second the process makes. */
+/** How many awaits per second the process makes. */
 async function awaits(_contender, { durationMs }) {
   const step = async (i) => i + 1;
   const began = performance.now();

@@ -1,8 +1,9 @@
 import { median } from "./statistics.mjs";
 
 /**
- * Keeps `concurrency` calls in flight for `durationMs` or somewhat longer and returns how many ended in a second, and with one in flight
- * the median latency. `call(i)` makes call number `i`, `check(result, i)` says whether its result is right.
+ * Keeps `concurrency` calls in flight for `durationMs` or somewhat longer and returns how many ended per second and,
+ * with one in flight, the median latency. `call(i)` makes call number `i`, `check(result, i)` says whether its result
+ * is right.
  */
 export async function closedLoop({ concurrency, durationMs, call, check }) {
   let running = true;
@@ -32,7 +33,7 @@ export async function closedLoop({ concurrency, durationMs, call, check }) {
   const began = performance.now();
   let timer;
   const stopWhenEnough = () => {
-    // A slow contender may not have answered everyone yet: its first answers would be all there is to count.
+    // A slow contender may not have answered every call yet: only its first answers would count.
     if (completed < 2 * concurrency) {
       timer = setTimeout(stopWhenEnough, durationMs / 4);
       return;
@@ -51,7 +52,7 @@ export async function closedLoop({ concurrency, durationMs, call, check }) {
   return { value: perSecond, ...(concurrency === 1 && { latencyUs: median(latencies) * 1000 }) };
 }
 
-/** A fast wrong answer is no answer: throws unless `right`. */
+/** Throws unless `right`: a fast wrong answer must not count. */
 export function checkAnswer(right, what) {
   if (!right) throw new Error(`wrong result of ${what}`);
 }

@@ -8,7 +8,7 @@ export const USAGE = `usage: npm run bench -- [filter] [--quick] [--floors] [--j
   --json FILE  also write every figure to FILE
   --list       print the names of the points`;
 
-/** Throws with a message for the user when the arguments make no sense. */
+/** Throws with a message for the user when the arguments are wrong. */
 export function parseCommandLine(args) {
   const { values, positionals } = parseArgs({
     args,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 const MAIN = fileURLToPath(new URL("./contender-main.mjs", import.meta.url));
 const EXIT_GRACE_MS = 5_000;
 
-/** A contender in a process of its own, so that its threads and its heap disturb no other. */
+/** A contender in its own process, so that its threads and its heap do not disturb the others. */
 export class ContenderProcess {
   #child;
   #ready;
@@ -39,7 +39,7 @@ export class ContenderProcess {
     return this.#ask("measureFresh", settings);
   }
 
-  /** Closes the contender and ends its process, whatever state they are in. */
+  /** Closes the contender and ends its process, in any state. */
   async close() {
     const child = this.#child;
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -5,7 +5,8 @@ export function cpuTimeOf(pids) {
   let sum = 0;
   for (const pid of pids) {
     for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      // Nanoseconds, where what the operating system tells of a process is rounded to hundredths of a second.
+      // In nanoseconds, because the figures of the operating system for a process are rounded to hundredths of a
+      // second.
       sum += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1000;
     }
   }

@@ -28,7 +28,7 @@ export function pointLines(point, rows) {
       line([
         labels[row.contender],
         formatFigure(row.value),
-        // Turns of a few milliseconds lie far apart; the interval says what they tell.
+        // Short turns of a few milliseconds vary a lot, so the interval is shown.
         point.inside === undefined ? `±${Math.round(row.spread * 100)}%` : "",
         row.latencyUs === undefined ? "" : `${Math.round(row.latencyUs)} µs`,
         ratioText(row),

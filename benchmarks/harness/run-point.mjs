@@ -2,8 +2,9 @@ import { ContenderProcess } from "./contender-process.mjs";
 import { median, permutations, spread } from "./statistics.mjs";
 
 /**
- * Measures one point: every contender in each round, so that what else the machine does meets all of them alike.
- * `settings`: `rounds`, `durationMs`, `warmUpMs`, `quick`, `stepsPerMs`. `onProgress` is told what is being measured.
+ * Measures one point: every contender in each round, so that other load on the machine affects all of them alike.
+ * `settings`: `rounds`, `durationMs`, `warmUpMs`, `quick`, `stepsPerMs`. `onProgress` is called with what is being
+ * measured.
  */
 export async function runPoint(point, settings, onProgress) {
   const rounds = Math.min(settings.rounds, point.rounds ?? settings.rounds);
@@ -52,8 +53,9 @@ async function measureFresh(point, settings, record, onProgress) {
 }
 
 /**
- * The contenders are ways to use one, `point.inside`, in one process: two processes that do the same differ by more than
- * what is to be told apart. Short turns, in every order alike; a few processes, since their state matters, too.
+ * The contenders are ways to use one contender, `point.inside`, in one process: two equal processes differ by more than
+ * the effect to be measured. Takes short turns, in every order equally often, in a few processes, because their state
+ * matters too.
  */
 async function measureInside(point, settings, record, onProgress) {
   const orders = permutations(point.contenders);
@@ -72,7 +74,7 @@ async function measureInside(point, settings, record, onProgress) {
   }
 }
 
-/** No contender always comes first. */
+/** Returns the contenders in an order in which none always comes first. */
 function rotate(list, by) {
   const start = by % list.length;
   return [...list.slice(start), ...list.slice(0, start)];

@@ -5,15 +5,15 @@ export function median(numbers) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Half the distance between the extremes, as a part of the median: how far the rounds lie apart. */
+/** Half the distance between the extremes, as a part of the median: how much the rounds differ. */
 export function spread(numbers) {
   const middle = median(numbers);
   return middle === 0 ? 0 : (Math.max(...numbers) - Math.min(...numbers)) / 2 / middle;
 }
 
 /**
- * How many times `others` the `figures` are, which were measured in pairs: `ratio`, and the interval in which it lies with a
- * certainty of 95 %. By the ranks of the pairs (Hodges and Lehmann), so that a few that something disturbed count little.
+ * The ratio of `figures` to `others`, which were measured in pairs: `ratio`, and its interval of 95 % confidence. By
+ * the ranks of the pairs (Hodges and Lehmann), so that a few disturbed pairs count little.
  */
 export function pairedRatio(figures, others) {
   const logs = figures.map((figure, i) => Math.log(figure / others[i]));

@@ -5,23 +5,23 @@ export function ratioOf(subject, other, better) {
   return better === "more" ? subject / other : other / subject;
 }
 
-/** The rows that say that something has become much slower than it was, whatever else the machine does. */
+/** The rows that show that something has become much slower, regardless of other load on the machine. */
 export function brokenFloors(rows) {
   return rows.filter(({ best, floor }) => floor !== undefined && best < floor);
 }
 
-/** Other programs only make things slower, so the best round tells most of what a contender can do. */
+/** Other programs only make things slower, so the best round shows best what a contender can do. */
 function bestOf({ rounds }, better) {
   return better === "more" ? Math.max(...rounds) : Math.min(...rounds);
 }
 
-/** `achieved` and `target` are such that more is better. */
+/** For `achieved` and `target`, more is better. */
 export function verdictOf(achieved, target) {
   if (achieved >= target) return "reached";
   return achieved >= target / 2 ? "within 2x" : "missed";
 }
 
-/** Where the ratio is known to lie in an interval: a target inside of it is neither reached nor missed. */
+/** If the ratio is only known as an interval, a target inside it is neither reached nor missed. */
 function intervalVerdict([low, high], target) {
   if (low >= target) return "reached";
   return high < target ? "missed" : "undecided";
@@ -34,7 +34,7 @@ function judgePairs(point, subject, figure, target) {
   return { ...paired, ...(target !== undefined && { target, verdict: intervalVerdict(paired.interval, target) }) };
 }
 
-/** The figures of a point next to each other, the first contender being the one that is judged. */
+/** The figures of a point next to each other, the first contender is the one that is judged. */
 export function judge(point, figures) {
   const judged = figures.get(point.contenders[0]);
   const subject = judged.value;

@@ -11,7 +11,7 @@ function makeTable() {
   return table;
 }
 
-/** Has the calls made, two at a time. */
+/** Makes the calls, two at a time. */
 async function readAll({ count, read }) {
   let next = 0;
   const lane = async () => {
@@ -23,11 +23,11 @@ async function readAll({ count, read }) {
   await Promise.all([lane(), lane()]);
 }
 
-/** What each call costs on average, in ms: the first ones bring the value to the workers. */
+/** The average cost of a call in ms. The first calls bring the value to the workers. */
 async function perCall(open) {
   const contender = await open({ size: 2 });
   try {
-    // Both workers run, and the routine is known.
+    // Makes sure that both workers run and know the routine.
     const { read } = contender.reader(new Float64Array(1));
     await Promise.all([read(0), read(0), read(0), read(0)]);
     const reader = contender.reader(makeTable());
@@ -39,7 +39,7 @@ async function perCall(open) {
   }
 }
 
-/** What a value of 100 MB adds to the memory of a worker process with two threads that both use it, in copies of it. */
+/** How many copies of a value of 100 MB are in the memory of a worker process with two threads that both use it. */
 async function copies(open) {
   const contender = await open({ size: 2, threads: 2 });
   try {
@@ -56,7 +56,7 @@ async function copies(open) {
   }
 }
 
-/** Bytes of each process that are its own, and its part of those that it shares. */
+/** Bytes that belong to each process alone, plus its share of those that it shares. */
 async function memoryOf(pids) {
   return await Promise.all(
     pids.map(async (pid) => {

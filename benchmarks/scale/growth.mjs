@@ -13,7 +13,7 @@ export function median(figures) {
   return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)];
 }
 
-/** How many times the last figure is the first one. */
+/** The ratio of the last figure to the first one. */
 export function growthOf(figures) {
   return figures.at(-1) / figures[0];
 }

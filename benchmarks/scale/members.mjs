@@ -16,7 +16,7 @@ import { formatTable, growthOf, timeEach } from "./growth.mjs";
 const quick = process.argv.includes("--quick");
 const SIZES = quick ? [10, 1000] : [10, 100, 1000, 10_000];
 const TIMES = quick ? 300 : 2000;
-/** A pool in which all nested calls are known to every worker. */
+/** Sizes of a pool whose workers all make nested calls. */
 const NESTED_SIZES = quick ? [20, 200] : [20, 200, 2000];
 
 const worker = (i) => ({
@@ -33,7 +33,7 @@ const worker = (i) => ({
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const options = { maxPending: Number.POSITIVE_INFINITY, evict: () => undefined };
 
-/** A scheduler whose members have room for so many calls each. */
+/** A scheduler whose members have room for this many calls each. */
 function makePool(size, room, balancer = new LeastLoadedLoadBalancer()) {
   const scheduler = new Scheduler(options);
   scheduler.balancer = balancer;
@@ -46,7 +46,7 @@ function makePool(size, room, balancer = new LeastLoadedLoadBalancer()) {
   return scheduler;
 }
 
-/** A join and a leave, by a pool that follows a discovery, with a lease that holds and one that does not. */
+/** A join and a leave, in a pool that follows a discovery, with a lease that has room and one that does not. */
 async function joinAndLeave(size, lease) {
   const scheduler = new Scheduler(options);
   const roster = new Roster();
@@ -118,7 +118,7 @@ async function callsBesideOthers(size) {
   });
 }
 
-/** A call that waits because nobody has room, and a worker that has room again. */
+/** A call that waits because no worker has room, until a worker has room again. */
 async function callsThatWait(size) {
   const scheduler = makePool(size, 1);
   for (let i = 0; i < size; i++) scheduler.submit(makeCall(scheduler));
@@ -138,7 +138,7 @@ async function callsThatWait(size) {
   });
 }
 
-/** A member joins a pool whose workers all make nested calls: the words that tell each of them. */
+/** A member joins a pool whose workers all make nested calls: the messages that tell each of them. */
 function changeOfNested(size) {
   const roster = new Roster();
   for (let i = 0; i < size; i++) roster.admit(worker(i));
@@ -161,7 +161,7 @@ function changeOfNested(size) {
 
 const rows = [];
 const measure = async (name, sizes, of) => {
-  // Once in vain: the first size would pay for what the engine has to learn.
+  // A run that does not count: otherwise the first size would pay for warming up the engine.
   for (const size of sizes) await of(size);
   const figures = [];
   for (const size of sizes) figures.push(await of(size));

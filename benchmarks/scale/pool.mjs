@@ -1,4 +1,4 @@
-// What a call costs as more of everything is there: calls that wait, routines, open streams, workers.
+// What a call costs as numbers grow: waiting calls, routines, open streams, workers.
 //
 //   npm run build && node benchmarks/scale/pool.mjs [--quick] [queued|routines|streams|workers ...]
 import { routine, WorkerPool } from "wool-ts";
@@ -46,7 +46,7 @@ async function routines(pool, size) {
   });
 }
 
-/** Every stream is open, and then each is pulled in turn. */
+/** All streams are opened, and then each is pulled in turn. */
 async function streams(pool, size) {
   const open = Array.from({ length: size }, () => pool.dispatch(count));
   await Promise.all(open.map((stream) => stream.next()));
@@ -60,7 +60,7 @@ async function streams(pool, size) {
   return cost;
 }
 
-/** As many calls under way as keep two workers busy. */
+/** As many calls under way as two workers can handle. */
 async function workers(pool) {
   return await cpuOf(50_000, async () => {
     for (let at = 0; at < 50_000; at += 400) {

@@ -28,7 +28,7 @@ const SIZES = quick ? [10, 200] : [10, 100, 1000];
 /** Joins in a turn. */
 const JOINS = 20;
 const SITE = fileURLToPath(new URL("./registry-site.mjs", import.meta.url));
-/** Growth that counts as none, of what has a hundred times as much to deal with. */
+/** Growth that counts as none, for a hundred times as many entries. */
 const FLAT = 1.25;
 
 process.on("warning", () => undefined);
@@ -76,7 +76,7 @@ async function measure(kind) {
       await keeper.ask("keep", { group, size });
       for (const bare of ways) await site.ask("open", { group, size, bare });
     }
-    // Those that wait for the network take long, and are measured several at a time.
+    // Kinds that wait for the network take long, so several joins are measured at a time.
     const slow = together !== undefined;
     const [warmUps, turns] = slow ? [1, quick ? 2 : 12] : quick ? [10, 12] : [60, 48];
     const one = (site, bare) => site.ask("join", { bare, count: JOINS, server });
@@ -116,7 +116,7 @@ if (measured.length > 0) {
 }
 if (wants("dns")) await measureDns();
 
-/** DNS tells all addresses each time: what a look costs for each of them, with workers that all answer. */
+/** DNS returns all addresses each time: what a lookup costs for each of them, with workers that all answer. */
 async function measureDns() {
   const port = await freePort();
   const servers = [];

@@ -9,15 +9,15 @@ import { RedisSession } from "../../src/discovery/redis/redis-session.ts";
 import { freePort } from "../../test/support/free-port.ts";
 import { startEtcd, startRedis } from "../../test/support/registry-servers.ts";
 
-/** What is the same for all sessions. */
+/** Settings for all sessions. */
 const COMMON = { connectTimeout: 5000, user: undefined, tls: undefined };
 
 const split = (address) => ({ host: address.split(":")[0], port: Number(address.split(":")[1]) });
 
 /**
- * The registries. `start` returns where one is, and what ends it; `open` a discovery with the workers of a group in it;
- * `openBare` the client below it: it writes and hears of entries, and knows nothing of workers. `together`: so many join
- * at once, where each waits for others on the network most of the time.
+ * The registries. `start` returns the address of a server, and a function that ends it. `open` returns a discovery with
+ * the workers of a group. `openBare` returns the client below it, which writes and follows entries and does not know
+ * workers. `together`: how many join at once, because each mostly waits for the network.
  */
 export const kinds = {
   local: {

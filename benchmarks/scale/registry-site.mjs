@@ -15,7 +15,7 @@ const worker = (uid) => ({
   pid: process.pid,
 });
 
-/** Who is there, and promises for those who are to come or to go. */
+/** The known workers, and promises for those that are to come or to go. */
 class Presence {
   #there = new Set();
   #waiting = new Map();
@@ -53,7 +53,7 @@ async function openDiscovery(group) {
   };
 }
 
-/** The same with nothing but the client of the registry. */
+/** The same with only the client of the registry. */
 async function openClient(group) {
   const presence = new Presence();
   const events = {
@@ -75,21 +75,21 @@ const parties = {};
 let names = 0;
 
 const commands = {
-  /** Has so many workers in the group, from now on. */
+  /** Keeps this many workers in the group, from now on. */
   async keep({ group, size }) {
     const { publisher } = open(where, group);
     const uids = Array.from({ length: size }, (_, i) => `${group}-${i}`);
     await Promise.all(uids.map((uid) => publisher.publish("worker-added", worker(uid))));
   },
-  /** Follows a group until so many are known. */
+  /** Follows a group until this many are known. */
   async open({ group, size, bare }) {
     const party = await (bare ? openClient(group) : openDiscovery(group));
     parties[bare] = party;
     while (party.presence.size < size) await new Promise((resolve) => setTimeout(resolve, 20));
   },
   /**
-   * Lets workers join until the subscriber knows them, and leave again: the microseconds that a join takes, and those of
-   * CPU time in this process and in the server.
+   * Lets workers join until the subscriber knows them, and leave again. Returns the microseconds of a join, and the CPU
+   * time in this process and in the server.
    */
   async join({ bare, count, server }) {
     const { presence, join, leave } = parties[bare];

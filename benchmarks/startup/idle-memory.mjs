@@ -6,7 +6,7 @@ import { checkAnswer } from "../harness/closed-loop.mjs";
 const SETTLE_MS = 250;
 const SETTLE_ATTEMPTS = 12;
 
-/** The memory of the workers on average in MB, once it no longer changes. `field`: `Rss` or `Pss`. */
+/** The memory of the workers on average in MB, once it does not change any more. `field`: `Rss` or `Pss`. */
 async function idleMemory(open, field) {
   const contender = await open({ size: 2 });
   try {

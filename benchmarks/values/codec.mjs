@@ -61,7 +61,7 @@ for (const [what, value] of Object.entries(values)) {
       };
     });
   const times = rows.map(() => ({ encode: [], decode: [] }));
-  // Contenders take turns, so that a disturbance meets all of them.
+  // Contenders take turns, so that a disturbance affects all of them.
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, row] of rows.entries()) {
       times[index].encode.push(time(row.encode));

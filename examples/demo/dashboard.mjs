@@ -8,7 +8,7 @@ const GREY = [170, 170, 180];
 /** With more workers than this, two of them share a line. */
 const WORKERS_WITH_OWN_LINE = 4;
 
-/** The first act on the screen: the picture, who draws what, and how fast. */
+/** The first act on the screen: the picture, who draws which tile, and how fast. */
 export class Dashboard {
   #terminal;
   #picture;
@@ -27,7 +27,7 @@ export class Dashboard {
     else this.#terminal.print([message]);
   }
 
-  /** Begins a way through all tiles, drawn by this process or by those of `pids`. The run is told of each tile. */
+  /** Begins a run through all tiles, drawn by this process or by those of `pids`. Report each tile to the run. */
   startRun(title, pids = []) {
     const run = new Run(title, this.#picture.tiles.length, pids);
     run.onTile = ({ index, pixels }) => {
@@ -40,7 +40,7 @@ export class Dashboard {
     return run;
   }
 
-  /** Lets the terminal show what was drawn while this process computes. */
+  /** Gives the terminal time to show the drawing while this process computes. */
   async breathe() {
     await turn();
   }
@@ -91,7 +91,7 @@ export class Dashboard {
     return cells.flatMap((cell, i) => (i % 2 === 0 ? [`${cell}${cells[i + 1] ?? ""}`] : []));
   }
 
-  /** A cell for each part of the tiles, in the colour of the worker that drew it. */
+  /** A cell for each group of tiles, in the colour of the worker that drew it. */
   #bar(run, width) {
     let bar = "";
     for (let cell = 0; cell < width; cell++) {
@@ -133,7 +133,7 @@ function cut(text, width) {
 function colourOf(run, pid) {
   const share = run.shares.get(pid);
   if (share === undefined) return GREY;
-  // Steps of the golden section keep the colours apart, however many there are.
+  // Steps of the golden section keep any number of colours apart.
   const hue = 0.08 + share.order * 0.618;
   return [0, 1 / 3, 2 / 3].map((shift) => 255 * (0.62 + 0.38 * Math.cos(2 * Math.PI * (hue - shift))));
 }

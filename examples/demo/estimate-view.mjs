@@ -3,7 +3,7 @@ const CHART_RANGE = 0.024;
 const PLAIN_LINE_MS = 700;
 /** Twice the standard error: about 95 of 100 such intervals hold the truth. */
 const CONFIDENCE = 2;
-/** The area of the Mandelbrot set as far as it is known. */
+/** The best known value of the area of the Mandelbrot set. */
 const KNOWN_AREA = 1.50659;
 
 /** The second act on the screen: an estimate that gets better with each item of the streams. */
@@ -66,7 +66,7 @@ export class EstimateView {
     this.#terminal.draw(["", title, ...chart, ` ${this.#text()}`.slice(0, columns - 1)]);
   }
 
-  /** What an estimate shows in a row of the chart: itself, its margin of error, the known area, or nothing. */
+  /** What an estimate shows in a row of the chart: the estimate, its margin of error, the known area, or nothing. */
   #mark({ area, error }, level) {
     const rowsPerUnit = CHART_ROWS / CHART_RANGE;
     const height = (area - KNOWN_AREA) * rowsPerUnit;
@@ -76,7 +76,7 @@ export class EstimateView {
   }
 }
 
-/** At most `count` items, taken evenly, the last one among them. */
+/** At most `count` items, evenly spaced, including the last one. */
 function thinOut(items, count) {
   if (items.length <= count) return items;
   return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]);

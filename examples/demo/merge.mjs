@@ -1,4 +1,4 @@
-/** What several async generators yield, as it comes. Leaving it returns them all. */
+/** Yields the values of several async generators as they come. Leaving it returns them all. */
 export async function* merge(generators) {
   const ask = (generator) => generator.next().then((step) => ({ generator, step }));
   const steps = new Map(generators.map((generator) => [generator, ask(generator)]));

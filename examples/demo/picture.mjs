@@ -24,7 +24,7 @@ export class Picture {
     return { index, left, top, width, height, pictureWidth: this.width, pictureHeight: this.height };
   }
 
-  /** Puts the pixels of a tile in their place. */
+  /** Puts the pixels of a tile into their place. */
   place(index, pixels) {
     const { left, top, width, height } = this.tiles[index];
     for (let row = 0; row < height; row++) {
@@ -34,7 +34,7 @@ export class Picture {
     }
   }
 
-  /** Forgets the picture but for a shadow of it. */
+  /** Clears the picture except for a shadow of it. */
   dim() {
     this.pixels.fill(0);
     this.#shown = this.#shown.map((value) => value * 0.22);

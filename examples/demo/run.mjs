@@ -1,4 +1,4 @@
-/** One way through all tiles: what is done, by whom, and how long it took. */
+/** One run through all tiles: what is done, by which process, and how long it took. */
 export class Run {
   done = 0;
   /** For each process id: its place in the list of `pids`, the tiles it drew, and how many in a second. */

@@ -16,7 +16,7 @@ export class Terminal {
     this.columns = this.isLive ? Math.max(20, stream.columns || 80) : 80;
     this.rows = this.isLive ? Math.max(12, stream.rows || 24) : 24;
     stream.on("error", (error) => {
-      // Whoever read the pipe has gone, as `head` does.
+      // The reader of the pipe has gone, as with `head`.
       if (error.code === "EPIPE") process.exit(0);
       throw error;
     });
@@ -29,7 +29,7 @@ export class Terminal {
     return this.columns >= 72;
   }
 
-  /** Columns and rows that the picture may take; what is told about it is beside it, or below. */
+  /** Columns and rows for the picture. The text about it is beside it, or below. */
   get pictureSize() {
     const columns = this.isWide ? Math.min(this.columns - 32, 112) : this.columns - 2;
     const rows = this.rows - (this.isWide ? 4 : 12);
@@ -51,10 +51,10 @@ export class Terminal {
     return this.colourDepth === 1 ? text : `\x1b[2m${text}\x1b[0m`;
   }
 
-  /** Shows lines in the place of those drawn before; in a pipe nothing. */
+  /** Shows lines in the place of those drawn before. In a pipe it shows nothing. */
   draw(frame) {
     if (!this.isLive) return;
-    // What has scrolled off the top could not be drawn over.
+    // Lines that have scrolled off the top cannot be drawn over.
     const lines = frame.slice(0, this.rows - 1);
     let output = this.#shown.length > 0 ? `\x1b[${this.#shown.length}A\r` : "";
     for (const [i, line] of lines.entries()) output += line === this.#shown[i] ? "\n" : `${line}\x1b[0m\x1b[K\n`;
@@ -62,7 +62,7 @@ export class Terminal {
     this.#shown = lines;
   }
 
-  /** What is drawn stays; what comes next is shown below it. */
+  /** Keeps the drawing; later output is shown below it. */
   keep() {
     this.#shown = [];
   }

@@ -10,7 +10,7 @@ const MOST_POINTS = 4096;
 
 /** How a `ConsistentHashLoadBalancer` is made. */
 export interface ConsistentHashOptions {
-  /** Points on the ring for each worker: more spread keys more evenly. From 1 to 4096. Default: 128. */
+  /** Points on the ring for each worker: more points spread keys more evenly. From 1 to 4096. Default: 128. */
   readonly points?: number;
 }
 
@@ -20,9 +20,9 @@ interface Ring {
 }
 
 /**
- * Tasks with the same `key` go to the same worker, and wait for it when it has no room. A worker that leaves gives its
- * keys to the others, one that joins takes its share; no other key moves. All callers that know the same workers agree.
- * Tasks without a key go to the less loaded of two workers drawn at random.
+ * Tasks with the same `key` go to the same worker, and wait for it when it has no room. When a worker leaves, its keys
+ * go to the others. When one joins, it takes its share. No other key moves. All callers that know the same workers
+ * agree. Tasks without a key go to the less loaded of two random workers.
  *
  * Finding a worker is a binary search among `points` points for each worker. When a worker joins or leaves, only its
  * points are computed, and merged with the others once.
@@ -60,7 +60,7 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
     return known.ring;
   }
 
-  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls use a new instance. A subclass travels like any other object. */
   get [traveller](): string | undefined {
     return kindOf(this);
   }
@@ -76,7 +76,7 @@ export class ConsistentHashLoadBalancer implements LoadBalancerLike {
   }
 }
 
-/** Outside of the class, which the build would rename if it named itself. */
+/** Outside the class, because the build would rename the class if it named itself. */
 function kindOf(balancer: object): string | undefined {
   return balancer.constructor === ConsistentHashLoadBalancer ? KIND : undefined;
 }

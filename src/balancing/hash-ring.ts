@@ -10,7 +10,7 @@ interface Point {
 export class HashRing {
   readonly #pointsEach: number;
   readonly #members = new Set<string>();
-  /** Sorted by hash, equal hashes by uid, so that the order does not depend on who joined first. */
+  /** Sorted by hash, equal hashes by uid, so that the order does not depend on the order of joining. */
   #points: readonly Point[] = [];
 
   constructor(pointsEach: number) {
@@ -32,7 +32,7 @@ export class HashRing {
     this.#points = fresh.length === 0 ? kept : merge(kept, fresh.sort(compare));
   }
 
-  /** Every worker once, beginning with the one that the key belongs to. */
+  /** Every worker once, starting with the owner of the key. */
   *clockwise(key: string): Iterable<string> {
     const points = this.#points;
     const start = lowerBound(points, hashText(key));
@@ -81,8 +81,8 @@ function lowerBound(points: readonly Point[], hash: number): number {
 }
 
 /**
- * A 32-bit hash of a text, the same in every process and version: callers that do not know of each other agree on it.
- * FNV-1a over the UTF-16 code units, then the finalizer of MurmurHash3, without which similar texts stay close together.
+ * A 32-bit hash of a text, the same in every process and version: independent callers agree on it. FNV-1a over the
+ * UTF-16 code units, then the finalizer of MurmurHash3. Without it, the hashes of similar texts stay close together.
  */
 export function hashText(text: string, seed = 0): number {
   let hash = 0x811c9dc5 ^ seed;

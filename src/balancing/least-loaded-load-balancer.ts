@@ -3,16 +3,17 @@ import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load
 
 const KIND = "least-loaded-load-balancer";
 
-/** Workers that are compared at a time: those of most pools, and in larger ones as good as all. */
+/** Workers that are compared at a time. That is all of them in most pools, and nearly as good as all in larger ones. */
 const MOST_LOOKS = 128;
 
 /**
  * Each task goes to the worker with the fewest tasks; equals take turns. The default. Pools send tasks in runs without
- * asking it. In a pool of more than 128 workers it goes to one without tasks, or to the one with the fewest of 128.
+ * asking it. In a pool of more than 128 workers a task goes to a worker without tasks, or to the one of 128 with the
+ * fewest.
  */
 export class LeastLoadedLoadBalancer implements LoadBalancerLike {
   readonly levels = true;
-  /** Whose turn it is, for each context: the iterator of a map continues where it was when workers come and go. */
+  /** The position in the cycle, for each context. The iterator of a map keeps its position when workers come and go. */
   readonly #turns = new WeakMap<LoadBalancerContextView, Iterator<string>>();
 
   *delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
@@ -24,7 +25,7 @@ export class LeastLoadedLoadBalancer implements LoadBalancerLike {
       if (load === 0) yield uid;
       else busy.push({ uid, load });
       if (left > 1 && busy.length < MOST_LOOKS) continue;
-      // Whoever was first has had its turn.
+      // The first worker has had its turn.
       if (left === 1) this.#next(context);
       for (const each of busy.sort((a, b) => a.load - b.load)) yield each.uid;
       busy = [];
@@ -40,7 +41,7 @@ export class LeastLoadedLoadBalancer implements LoadBalancerLike {
     return first.done === true ? undefined : first.value;
   }
 
-  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls use a new instance. A subclass travels like any other object. */
   get [traveller](): string | undefined {
     return kindOf(this);
   }
@@ -51,7 +52,7 @@ registerTraveller(KIND, {
   make: () => ({ value: new LeastLoadedLoadBalancer(), complete: () => undefined }),
 });
 
-/** Outside of the class, which the build would rename if it named itself. */
+/** Outside the class, because the build would rename the class if it named itself. */
 function kindOf(balancer: object): string | undefined {
   return balancer.constructor === LeastLoadedLoadBalancer ? KIND : undefined;
 }

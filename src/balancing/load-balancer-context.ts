@@ -2,15 +2,15 @@ import type { WorkerMetadata } from "../discovery/index.ts";
 import type { LoadBalancerContextView } from "./load-balancer.ts";
 import { ReadOnlyMap } from "./read-only-map.ts";
 
-/** The workers of one pool. Exported for those who write or test a balancer. */
+/** The workers of one pool. Exported for code that implements or tests a balancer. */
 export class LoadBalancerContext implements LoadBalancerContextView {
-  /** The workers that can be chosen, by uid: a live view that cannot be changed. */
+  /** The workers to choose from, by uid: a live view that cannot be changed. */
   readonly workers: ReadonlyMap<string, WorkerMetadata>;
   readonly #workers = new Map<string, WorkerMetadata>();
   readonly #load: (uid: string) => number;
   #version = 0;
 
-  /** `load` tells how many tasks a worker has; without it every worker is idle. */
+  /** `load` returns how many tasks a worker has. Default: 0 for every worker. */
   constructor(load: (uid: string) => number = () => 0) {
     this.#load = load;
     this.workers = new ReadOnlyMap(this.#workers);
@@ -36,7 +36,7 @@ export class LoadBalancerContext implements LoadBalancerContextView {
     this.#version++;
   }
 
-  /** Removes a worker, if it is there. */
+  /** Removes a worker, if it is known. */
   remove(uid: string): void {
     if (this.#workers.delete(uid)) this.#version++;
   }

@@ -61,7 +61,7 @@ function repeatable(): () => number {
   };
 }
 
-/** The first worker that is offered, which is all that the pool asks for when that one has room. */
+/** The first worker that is offered. The pool asks for no more when that one has room. */
 function first(offered: Iterable<string>): string | undefined {
   for (const uid of offered) return uid;
   return undefined;
@@ -141,7 +141,7 @@ it("tells what is a balancer, and of which kind", () => {
   expect(isDispatchingLoadBalancer({ dispatch: () => undefined })).toBe(true);
 });
 
-/** Those that take turns among equals. */
+/** The balancers that take turns among equally loaded workers. */
 const inTurn = balancers.filter(([name]) => /RoundRobin|LeastLoaded/.test(name));
 
 describe.each(inTurn)("%s", (_name, make) => {
@@ -299,7 +299,7 @@ describe("PowerOfTwoLoadBalancer", () => {
       const balancer = new PowerOfTwoLoadBalancer({ random: () => wrong as number });
       expect(() => first(balancer.delegate(task(), contextOf(["a", "b"])))).toThrow(InvalidArgument);
       expect(() => first(balancer.delegate(task(), contextOf(["a", "b"])))).toThrow(
-        /it must return numbers from 0 up to/,
+        /it must return numbers from 0 to 1, without 1/,
       );
     }
   });

@@ -7,7 +7,7 @@ const KIND = "power-of-two-load-balancer";
 
 /** How a `PowerOfTwoLoadBalancer` is made. */
 export interface PowerOfTwoOptions {
-  /** Gives numbers from 0 up to, not including, 1. Default: `Math.random`. */
+  /** Returns numbers from 0 to 1, without 1. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
@@ -17,9 +17,9 @@ interface Candidates {
 }
 
 /**
- * Each task goes to the less loaded of two workers drawn at random: nearly as even as the least loaded of all, also when
- * many callers share the workers and do not know of each other. Takes constant time for each task, and lists the workers
- * once after each change.
+ * Each task goes to the less loaded of two random workers. That is nearly as even as the least loaded of all, even if
+ * many independent callers share the workers. Takes constant time for each task, and lists the workers once after each
+ * change.
  */
 export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
   #random: () => number;
@@ -41,7 +41,7 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
     }
     const one = this.#draw(count);
     const drawn = this.#draw(count - 1);
-    // The second is drawn from those that the first left.
+    // The second one is drawn from the workers without the first.
     const other = drawn >= one ? drawn + 1 : drawn;
     const [a, b] = [uids[one] as string, uids[other] as string];
     const swap = context.load(b) < context.load(a);
@@ -66,11 +66,11 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
     if (number >= 0 && number < 1) return Math.floor(number * count);
     throw new InvalidArgument(
       `the random function of the PowerOfTwoLoadBalancer returned ${describeValue(number)}: ` +
-        "it must return numbers from 0 up to, not including, 1",
+        "it must return numbers from 0 to 1, without 1",
     );
   }
 
-  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls use a new instance. A subclass travels like any other object. */
   get [traveller](): string | undefined {
     return kindOf(this);
   }
@@ -86,7 +86,7 @@ export class PowerOfTwoLoadBalancer implements LoadBalancerLike {
   }
 }
 
-/** Outside of the class, which the build would rename if it named itself. */
+/** Outside the class, because the build would rename the class if it named itself. */
 function kindOf(balancer: object): string | undefined {
   return balancer.constructor === PowerOfTwoLoadBalancer ? KIND : undefined;
 }

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-/** A live view of a map that cannot change it, whatever type it is cast to. */
+/** A live view of a map that cannot change the map, even if it is cast to another type. */
 export class ReadOnlyMap<K, V> implements ReadonlyMap<K, V> {
   readonly #map: ReadonlyMap<K, V>;
 
@@ -45,7 +45,7 @@ export class ReadOnlyMap<K, V> implements ReadonlyMap<K, V> {
     return "Map";
   }
 
-  /** Shown as the map that it is a view of. */
+  /** Printed like the map itself. */
   [inspect.custom](): ReadonlyMap<K, V> {
     return new Map(this.#map);
   }

@@ -3,11 +3,9 @@ import type { LoadBalancerContextView, LoadBalancerLike, TaskInfo } from "./load
 
 const KIND = "round-robin-load-balancer";
 
-/**
- * Each task goes to the worker after the one that got the task before it. Takes constant time for each task.
- */
+/** Each task goes to the next worker in a fixed order. Takes constant time for each task. */
 export class RoundRobinLoadBalancer implements LoadBalancerLike {
-  /** The position in the cycle, for each context: the iterator of a map continues where it was when workers come and go. */
+  /** The position in the cycle, for each context: the iterator of a map keeps its position when workers come and go. */
   readonly #cycles = new WeakMap<LoadBalancerContextView, Iterator<string>>();
 
   *delegate(_task: TaskInfo, context: LoadBalancerContextView): Iterable<string> {
@@ -27,7 +25,7 @@ export class RoundRobinLoadBalancer implements LoadBalancerLike {
     return first.done === true ? undefined : first.value;
   }
 
-  /** @internal Nested calls are balanced by one that starts anew. A subclass travels as what it is. */
+  /** @internal Nested calls use a new instance. A subclass travels like any other object. */
   get [traveller](): string | undefined {
     return kindOf(this);
   }
@@ -38,7 +36,7 @@ registerTraveller(KIND, {
   make: () => ({ value: new RoundRobinLoadBalancer(), complete: () => undefined }),
 });
 
-/** Outside of the class, which the build would rename if it named itself. */
+/** Outside the class, because the build would rename the class if it named itself. */
 function kindOf(balancer: object): string | undefined {
   return balancer.constructor === RoundRobinLoadBalancer ? KIND : undefined;
 }

@@ -2,7 +2,7 @@ const listeners = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
  * Calls `callback` when a signal is aborted. Many calls may share a signal, so it gets one listener for all of them.
- * Returns the undo.
+ * Returns a function that removes the callback.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   let callbacks = listeners.get(signal);

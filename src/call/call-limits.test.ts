@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A call under its limits, and everything that happens to it. */
+/** A call with limits, and a record of everything that happens to it. */
 function limit(options: CallOptions) {
   const happened: unknown[] = [];
   const owner: CallOwner = {

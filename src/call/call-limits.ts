@@ -6,15 +6,15 @@ import type { Call } from "./call.ts";
 import type { CallWatcher } from "./call-parties.ts";
 
 /**
- * Puts a call under its signal and its time limits. The first of them to be reached cancels it: the caller is told at
- * once, and the worker is told to stop.
+ * Cancels a call when its signal aborts or a time limit is reached, whichever is first: the caller is told at once, and
+ * the worker is told to stop.
  */
 export function limitCall(call: Call, { signal, timeout, dispatchTimeout }: CallOptions): void {
   if (signal !== undefined) {
     const stopListening = onAbort(signal, () => call.cancel(signal.reason));
     call.watch({ ended: stopListening });
   }
-  // No time at all is over now; a timer would let through what takes less than a millisecond.
+  // A limit of 0 is over at once. A timer would let calls through that take less than a millisecond.
   if (dispatchTimeout === 0) call.cancel(notAccepted(call, dispatchTimeout));
   else if (isTimed(dispatchTimeout)) call.watch(new DispatchLimit(call, dispatchTimeout));
   if (timeout === 0) call.cancel(notEnded(call, timeout));

@@ -6,13 +6,13 @@ export interface PackSink {
   failed(index: number, failure: unknown): void;
 }
 
-/** Several calls of one routine that travel as one: who waits for each of them, and which have ended. */
+/** Several calls of one routine that travel as one: tells the caller of each, and knows which have ended. */
 export class CallPack {
-  /** How many bytes of the arguments each has. */
+  /** The number of bytes of each call's arguments. */
   readonly lengths: readonly number[];
-  /** The calls that it was taken apart into, for a worker that takes no packs. */
+  /** The separate calls that it was split into, for a worker that does not accept packs. */
   parts: readonly Call[] | undefined;
-  /** What makes one of these anew for a worker that lacks its code. */
+  /** Remakes one of these calls for a worker that lacks its code. */
   remake: ((part: Call) => Call["remake"]) | undefined;
   readonly #sink: PackSink;
   readonly #ended: Uint8Array;
@@ -30,7 +30,7 @@ export class CallPack {
     return this.#left;
   }
 
-  /** Notes that a call has ended. Returns false when there is no such call, or it had ended. */
+  /** Notes that a call has ended. Returns false when there is no such call, or it had already ended. */
   end(index: number): boolean {
     if (this.#ended[index] !== 0) return false;
     this.#ended[index] = 1;
@@ -38,13 +38,13 @@ export class CallPack {
     return true;
   }
 
-  /** Tells who waits for a call what came of it. */
+  /** Tells the caller of one call its outcome. */
   tell(index: number, how: "done" | "failed", outcome: unknown): void {
     if (how === "done") this.#sink.succeeded(index, outcome);
     else this.#sink.failed(index, outcome);
   }
 
-  /** Every call that has not ended fails. */
+  /** Fails every call that has not ended. */
   fail(failure: unknown): void {
     for (let index = 0; index < this.lengths.length; index++) {
       if (this.end(index)) this.#sink.failed(index, failure);

@@ -2,13 +2,13 @@ import type { Dependency } from "../functions/index.ts";
 import type { Serializer } from "../values/index.ts";
 import type { Call } from "./call.ts";
 
-/** What a call says beyond its routine and arguments. */
+/** The parts of a call besides its routine and arguments. */
 export interface CallExtras {
   /** Longest execution, in milliseconds. */
   readonly timeout?: number | undefined;
   /** Id of the task that makes the call. */
   readonly caller?: string | undefined;
-  /** Until when a worker must have accepted it, on the clock of `performance.now`. */
+  /** When a worker must have accepted it, on the clock of `performance.now`. */
   readonly acceptBy?: number | undefined;
   /** The encoded context. */
   readonly context?: Uint8Array | undefined;
@@ -20,7 +20,7 @@ export interface CallExtras {
   readonly key?: string | undefined;
   /** Only data is accepted as its outcome. */
   readonly dataOnly?: boolean | undefined;
-  /** Tags that its worker must have: at least one, or none is given. */
+  /** Tags that its worker must have. Never empty. */
   readonly needs?: readonly string[] | undefined;
 }
 
@@ -28,25 +28,25 @@ export interface CallExtras {
 export interface PoolReference {
   /** Names the pool in every session of this process. */
   readonly number: number;
-  /** Another one after each change. */
+  /** Differs after each change. */
   readonly version: number;
   /** The pool's balancer, encoded; undefined for the default one. */
   readonly balancer: { readonly bytes: Uint8Array; readonly dependencies: readonly Dependency[] } | undefined;
-  /** What changed since a version, encoded, or all there is; 0 stands for one that knows nothing. Undefined: nothing did. */
+  /** The changes since a version, encoded, or everything for version 0. Undefined: nothing changed. */
   describe(since: number): Uint8Array | undefined;
 }
 
-/** Has a call while it waits for a worker, and decides what to do with it when a worker does not run it. */
+/** Keeps a call while it waits for a worker, and decides what to do when a worker does not run it. */
 export interface CallOwner {
-  /** Nobody waits for the call any more. The owner lets go of it. */
+  /** Nobody waits for the call any more. The owner drops it. */
   withdraw(call: Call): void;
   /** The worker did not run the call and will not. */
   rejected(call: Call, error: Error): void;
   /** The worker did not run the call and will not, but it could: the call may go to the same worker again. */
   returned(call: Call, error: Error): void;
-  /** The worker does not have the code of the call, which brings it along now. */
+  /** The worker did not have the code of the call, so the call was remade with its code. */
   remade(call: Call): void;
-  /** The worker is gone; it may or may not have run the call. */
+  /** The worker is lost; it may or may not have run the call. */
   lost(call: Call, error: Error): void;
 }
 
@@ -58,27 +58,27 @@ export interface Recipient {
 
 /** Counts the calls of a worker. */
 export interface Tally {
-  /** Calls that it has, and that somebody waits for. */
+  /** Calls that it has and that a caller waits for. */
   inFlight: number;
   /** Calls that returned. */
   done: number;
   /** Calls that threw or were lost. */
   failed: number;
-  /** Shared values that it was sent; nothing before the first. */
+  /** Shared values that were sent to it; undefined before the first. */
   shared?: SharedTally;
 }
 
 /** Counts shared values. */
 export interface SharedTally {
   values: number;
-  /** Their size, encoded. */
+  /** Their encoded size in bytes. */
   bytes: number;
 }
 
 /** How a call ended. */
 export type CallEnd = "done" | "failed" | "lost" | "cancelled";
 
-/** Follows a call through its states. */
+/** Observes a call through its states. */
 export interface CallWatcher {
   /** The call was handed to a worker. */
   sent?(call: Call): void;
@@ -94,12 +94,12 @@ export interface CallWatcher {
   yielded?(call: Call): void;
 }
 
-/** Takes the steps of a generator. */
+/** Receives the steps of a generator. */
 export interface StreamSink {
-  /** The call was handed to a worker: steps can be sent. Once more for a call that a worker gave back. */
+  /** The call was handed to a worker: steps can be sent. Called again after a worker returned the call. */
   opened(): void;
-  /** The generator yielded. `control`: in answer to a throw or a return. False: nobody asked for the value. */
+  /** The generator yielded. `control`: in answer to a throw or a return. Returns false when nobody asked for the value. */
   yielded(value: unknown, control: boolean): boolean;
-  /** The caller no longer waits: nothing that it has not asked for counts any more. */
+  /** The caller does not wait any more: values that it has not asked for are dropped. */
   cancelled(): void;
 }

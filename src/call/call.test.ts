@@ -19,7 +19,7 @@ beforeEach(() => {
   worker.tally.failed = 0;
 });
 
-/** A call, and everything that it tells. */
+/** A call, and a record of everything that it reports. */
 function makeCall(extras?: CallExtras) {
   const told: string[] = [];
   const owner: CallOwner = {
@@ -88,7 +88,7 @@ describe("a call", () => {
     call.lose(owner, LOST);
     expect(told.slice(1)).toEqual([
       "ended lost",
-      expect.stringMatching(/^rejected WorkerLost: worker gone; add had been handed to it and may or may not have run/),
+      expect.stringMatching(/^rejected WorkerLost: worker gone; add was sent to it and may or may not have run/),
     ]);
     expect(worker.tally).toEqual({ inFlight: 0, done: 0, failed: 1 });
   });

@@ -21,11 +21,11 @@ import type { RemoteTask } from "./remote-task.ts";
 /**
  * Where a call stands.
  *
- * - `created`: nobody has it yet.
+ * - `created`: it has no owner yet.
  * - `waiting`: it is with its owner, and at no worker.
  * - `sent`: it was handed to a worker.
  * - `running`: the worker has started it.
- * - `settling`: the worker has said its last word or is gone, and that is being dealt with.
+ * - `settling`: the worker has given its final answer or is lost, and that is being handled.
  * - `ended`: its caller has been told.
  *
  * It goes from each state to the next. From `sent` it may go to `settling`, and from `settling` back to `waiting`. It may
@@ -35,7 +35,7 @@ export type CallState = "created" | "waiting" | "sent" | "running" | "settling" 
 
 let lastSequence = 0;
 
-/** A number that names one call of this process, or the first of `count` that name one each. */
+/** A number that names one call of this process, or the first of `count` such numbers. */
 export function nextSequence(count = 1): number {
   const first = lastSequence + 1;
   lastSequence += count;
@@ -51,9 +51,9 @@ export function taskId(caller: string, sequence: number): string {
  * One call of a routine, from the moment it is made to its end, or a pack of them. Every change of its state happens here.
  */
 export class Call {
-  /** Names the call in this process; of a pack the first one. */
+  /** Names the call in this process; for a pack, its first call. */
   readonly sequence: number;
-  /** The routine. Another one when the call was made anew for a worker without its code. */
+  /** The routine. Replaced when the call is remade for a worker without its code. */
   route: Route;
   pool: PoolReference | undefined;
   extras: CallExtras | undefined;
@@ -61,17 +61,17 @@ export class Call {
   args: Payload = Payload.EMPTY;
   /** Signals among the arguments, by their numbers. */
   signals: readonly LiveSignal[] | undefined;
-  /** Takes the steps, if the routine is a generator. */
+  /** Receives the steps, if the routine is a generator. */
   stream: StreamSink | undefined;
-  /** Set if it stands for several calls. */
+  /** Set if it is a pack of calls. */
   readonly pack: CallPack | undefined;
-  /** Where it waits, as its owner counts. */
+  /** Its place in the owner's queue. */
   place = 0;
-  /** How often a worker lost the thread that it was meant for, and had not read it. */
+  /** How often a worker lost the thread that it was meant for before that thread had read it. */
   returns = 0;
-  /** What workers said that refused it, by the worker's uid. */
+  /** The errors of workers that refused it, by the worker's uid. */
   refusals: Map<string, Error> | undefined;
-  /** Makes it anew for a worker that lacks the modules of these hashes. Returns false when it would be the same. */
+  /** Remakes it for a worker that lacks the modules with these hashes. Returns false when it would be the same. */
   remake: ((unavailable: readonly string[], why: string) => boolean) | undefined;
   readonly #group: CallGroup;
   #state: CallState = "created";
@@ -86,8 +86,8 @@ export class Call {
   #reject: (failure: unknown) => void;
 
   /**
-   * `resolve` is called with what the routine returned, or `reject` with a `RemoteFailure`: one of them, once. The calls of a
-   * pack are told one by one, and `reject` only when all that are left fail.
+   * Calls `resolve` with the returned value, or `reject` with a `RemoteFailure`: one of them, once. The calls of a pack
+   * are told one by one; `reject` is called only when all calls that are left fail.
    */
   constructor(
     route: Route,
@@ -108,12 +108,12 @@ export class Call {
     return this.#state;
   }
 
-  /** How many calls it stands for. */
+  /** The number of calls in it. */
   get size(): number {
     return this.pack === undefined ? 1 : this.pack.lengths.length;
   }
 
-  /** Who has it while it waits, and is asked when a worker does not run it. */
+  /** Keeps it while it waits, and decides what to do when a worker does not run it. */
   get owner(): CallOwner | undefined {
     return this.#owner;
   }
@@ -123,28 +123,28 @@ export class Call {
     return this.#recipient;
   }
 
-  /** What it is at its worker; nothing while it is at none. */
+  /** The task at its worker; undefined while it is at none. */
   get task(): RemoteTask | undefined {
     return this.#task;
   }
 
-  /** How a worker was lost with it, when it is being tried once more. */
+  /** The error of the lost worker, when it is being tried once more. */
   get lostBefore(): Error | undefined {
     return this.#lostBefore;
   }
 
-  /** Whether it may be run once more after its worker was lost. */
+  /** Whether it may run once more after its worker was lost. */
   get canRunAgain(): boolean {
     return this.extras?.idempotent === true && this.stream === undefined && this.#lostBefore === undefined;
   }
 
-  /** Has a watcher told of every change from now on. */
+  /** Tells a watcher of every further change. */
   watch(watcher: CallWatcher): void {
     if (this.#watchers === undefined) this.#watchers = [watcher];
     else this.#watchers.push(watcher);
   }
 
-  /** Has the shared values among these kept until the call has ended. */
+  /** Keeps the shared values among these until the call has ended. */
   hold(dependencies: readonly Dependency[]): void {
     for (const { source } of dependencies) {
       if (!(source instanceof SharedContent) || this.#state === "ended") continue;
@@ -166,7 +166,7 @@ export class Call {
     this.#owner = owner;
   }
 
-  /** `settling` to `waiting`: it is to be handed out anew. */
+  /** `settling` to `waiting`: it will be handed out again. */
   waitAgain(owner: CallOwner, why: "rejected" | "lost"): void {
     this.#state = "waiting";
     this.#owner = owner;
@@ -189,7 +189,7 @@ export class Call {
     if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.started?.(this);
   }
 
-  /** `sent` or `running` to `settling`: the worker has it no more. */
+  /** `sent` or `running` to `settling`: the worker does not have it any more. */
   leave(): void {
     if (this.#state !== "sent" && this.#state !== "running") return;
     this.#state = "settling";
@@ -197,12 +197,12 @@ export class Call {
     if (this.#recipient !== undefined) this.#recipient.tally.inFlight -= this.#left;
   }
 
-  /** Calls that it stands for and that have not ended. */
+  /** Calls in it that have not ended. */
   get #left(): number {
     return this.pack === undefined ? 1 : this.pack.left;
   }
 
-  /** The generator is to take a step. */
+  /** Asks the generator for a step. */
   ask(): void {
     if (this.#watchers !== undefined) for (const watcher of this.#watchers) watcher.asked?.(this);
   }
@@ -222,8 +222,8 @@ export class Call {
   }
 
   /**
-   * One call of a pack has ended; to `ended` with the last one. Returns false when there is no such call, or it had ended
-   * before.
+   * One call of a pack has ended; to `ended` with the last one. Returns false when there is no such call, or it had
+   * already ended.
    */
   endItem(index: number, how: "done" | "failed", outcome: unknown): boolean {
     const { pack } = this;
@@ -239,9 +239,7 @@ export class Call {
     return true;
   }
 
-  /**
-   * To `ended`, when the worker takes no packs. Returns the calls of the pack, which wait where it did.
-   */
+  /** To `ended`, when the worker does not accept packs. Returns the calls of the pack, which wait at the same owner. */
   unpack(pack: CallPack): Call[] {
     const { args, route, pool } = this;
     let end = args.start;
@@ -277,7 +275,7 @@ export class Call {
     this.#rejectAs("failed", error);
   }
 
-  /** `created` to `ended`: nobody took it, and its caller knows. */
+  /** `created` to `ended`: nobody took it, and its caller has been told. */
   discard(): void {
     this.#end("cancelled", undefined);
   }
@@ -308,8 +306,8 @@ export class Call {
   }
 
   /**
-   * Lets go of what waits for it. A call often gets into the old part of the heap, and what it refers to would stay there
-   * with it until that is cleaned up: results of any size.
+   * Releases its references. A call often gets into the old generation of the heap. Results of any size would stay
+   * there with it until a major garbage collection.
    */
   #end(how: CallEnd, error: unknown): boolean {
     const before = this.#state;
@@ -322,7 +320,7 @@ export class Call {
       for (const watcher of watchers) watcher.ended?.(this, how, error);
     }
     if (before === "waiting") this.#owner?.withdraw(this);
-    // No worker has read them.
+    // No worker will read them.
     if (before === "waiting" || before === "created") this.args.drop();
     const shared = this.#shared;
     this.#shared = undefined;
@@ -340,7 +338,7 @@ function ignore(): void {}
 function lostError(call: Call, error: Error): Error {
   if (!(error instanceof WorkerLost)) return error;
   return new WorkerLost(
-    `${error.message}; ${call.route.name} had been handed to it and may or may not have run ` +
+    `${error.message}; ${call.route.name} was sent to it and may or may not have run ` +
       "(a routine with { idempotent: true } is tried once more elsewhere)",
   );
 }

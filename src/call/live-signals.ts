@@ -6,7 +6,7 @@ import type { Call } from "./call.ts";
 /** A signal among the arguments of a call. */
 export interface LiveSignal {
   readonly signal: AbortSignal;
-  /** It was aborted before the arguments were encoded, so they say so. */
+  /** It was aborted before the arguments were encoded, so they already tell the worker. */
   readonly wasAborted: boolean;
 }
 
@@ -14,13 +14,13 @@ let isCollecting = false;
 let collected: LiveSignal[] | undefined;
 let arrived: Map<number, AbortController> | undefined;
 
-/** The encoder takes the arguments of a call from now on: signals may be in them. */
+/** From here on, the encoder encodes the arguments of a call: signals may be in them. */
 export function openSignals(): void {
   isCollecting = true;
   collected = undefined;
 }
 
-/** The encoder is done with the arguments. Returns the signals in them. */
+/** The encoder has encoded the arguments. Returns the signals in them. */
 export function closeSignals(): readonly LiveSignal[] | undefined {
   isCollecting = false;
   return collected;
@@ -31,7 +31,7 @@ export function followSignals(call: Call, signals: readonly LiveSignal[]): void 
   call.signals = signals;
   const undo = signals.flatMap(({ signal, wasAborted }, number) => {
     if (wasAborted) return [];
-    // When the call was made anew, its new arguments have signals of their own.
+    // When the call was remade, its new arguments have other signals.
     const follow = (): void => void (call.signals === signals && call.task?.abortSignal(number, signal.reason));
     return [onAbort(signal, follow)];
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { InvalidArgument } from "../errors.ts";
 import { fromCaller, RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
 
-/** A promise like that of a call, which fails later. */
+/** A promise like that of a call. It fails later. */
 function call(failure: unknown): Promise<never> {
   return new Promise<never>((_, reject) => setImmediate(() => reject(failure))).then(undefined, throwAtCallSite);
 }

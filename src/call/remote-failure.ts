@@ -4,7 +4,7 @@ import { isRuntimeLine, mapSources, setStack } from "../routine/index.ts";
 
 /**
  * A failure on its way to the caller. The error's stack gets its second half, where the call was made, only when the
- * caller's own promise is being settled: that is when the engine knows who waits for it.
+ * caller's own promise settles: then the engine knows who waits for it.
  */
 export class RemoteFailure {
   readonly error: unknown;
@@ -17,7 +17,7 @@ export class RemoteFailure {
 /** Errors whose stack leads to a call. Many calls may fail with one error, such as the reason of a signal. */
 const located = new WeakSet<Error>();
 
-/** More stack lines than the runtime has of its own in a call. */
+/** More lines than the runtime itself adds to a stack in a call. */
 const OWN_DEPTH = 20;
 
 /**
@@ -28,7 +28,7 @@ export function throwAtCallSite(failure: unknown): never {
   throw placed(failure, throwAtCallSite);
 }
 
-/** The error of a failure, with where the caller is in its stack: who asks for it waits for the call. */
+/** The error of a failure, with the place of the call in its stack. Call it from the code that waits for the call. */
 export function placed(failure: unknown, below: (failure: unknown) => unknown = placed): unknown {
   if (!(failure instanceof RemoteFailure)) return failure;
   const { error } = failure;
@@ -57,7 +57,7 @@ function addCallSite(error: Error, below: (failure: unknown) => unknown): void {
   }
 }
 
-/** Errors of the runtime are made in callbacks of its own, which Node.js calls: such lines tell users nothing. */
+/** Errors of the runtime are created in its callbacks, which Node.js calls. Those lines tell users nothing. */
 function withoutCallbacks(stack: string): string {
   return stack
     .split("\n")
@@ -81,7 +81,7 @@ function userLines(stack: string | undefined): string[] {
     .split("\n")
     .slice(1)
     .filter((line) => !isRuntimeLine(line));
-  // What the engine has of its own between the runtime's lines.
+  // Skips the engine's lines between those of the runtime.
   const first = lines.findIndex((line) => !/^\s+at (?:new Promise|\S+\.next) \(<anonymous>\)$/.test(line));
   return first < 0 ? [] : lines.slice(first);
 }

@@ -11,7 +11,7 @@ import type { RemoteTask } from "./remote-task.ts";
 
 type AnyStream = AsyncGenerator<unknown, unknown, unknown>;
 
-/** A way for messages that keeps their order and takes a while. */
+/** A channel that keeps the order of messages and delays them. */
 class Way {
   #last: Promise<unknown> = Promise.resolve();
   readonly #turns: () => number;
@@ -28,7 +28,7 @@ class Way {
   }
 }
 
-/** A worker that runs one generator, and the two ways to and from it. */
+/** A worker that runs one generator, and the channels to and from it. */
 class FakeWorker {
   readonly stream: RemoteGenerator;
   readonly steps: { kind: StepKind; value: unknown; after: number }[] = [];

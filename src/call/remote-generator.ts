@@ -26,7 +26,8 @@ type Ending = { readonly returned: unknown } | { readonly failure: unknown };
 /**
  * The caller's end of a generator that runs on a worker. Behaves as a local one: steps queue, each advances the
  * remote generator once, and nothing is sent before the first.
- * `fresh`: not dispatched. `running`: dispatched. `ended`: over at the worker; fetched values may remain. `done`: over.
+ * `fresh`: not dispatched. `running`: dispatched. `ended`: ended at the worker; fetched values may remain. `done`:
+ * over.
  */
 export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown>, StreamSink {
   readonly [Symbol.toStringTag] = "AsyncGenerator";
@@ -35,7 +36,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   readonly #requests: StepRequest[] = [];
   /** Values fetched ahead and not yet asked for. */
   readonly #fetched: unknown[] = [];
-  /** The worker was never allowed to be further ahead. */
+  /** The furthest that the worker may be ahead. */
   readonly #mostFetched: number;
   #prefetch: number;
   #state: "fresh" | "running" | "ended" | "done" = "fresh";
@@ -43,9 +44,9 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   #call: Call | undefined;
   /** Plain steps, those without a value, that were asked for since the beginning. */
   #asked = 0;
-  /** Plain steps that the worker was allowed when it runs ahead. */
+  /** Plain steps that a worker that runs ahead has been granted. */
   #granted = 0;
-  /** A throw or return is under way: what was fetched ahead of it does not count. */
+  /** Throws and returns under way: values fetched before them do not count. */
   #controls = 0;
   #isCancelled = false;
   /** When the worker could begin, on the clock of `performance.now`. */
@@ -92,7 +93,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
   }
 
   opened(): void {
-    // The steps that came with the task. A worker that gave the call back has used none of its own.
+    // The steps that came with the task. A worker that returned the call has used none of them.
     this.#granted = 1 + this.#prefetch;
     this.#openedAt = performance.now();
     this.#replenish();
@@ -229,7 +230,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     }
   }
 
-  /** Keeps the worker up to `prefetch` steps ahead of what was asked for, with one message for half of them. */
+  /** Keeps the worker up to `prefetch` steps ahead of the requests. Sends one message for each half of them. */
   #replenish(): void {
     const owed = this.#asked + this.#prefetch - this.#granted;
     if (this.#prefetch === 0 || owed < Math.ceil(this.#prefetch / 2)) return;
@@ -254,7 +255,7 @@ export class RemoteGenerator implements AsyncGenerator<unknown, unknown, unknown
     for (const request of this.#requests.splice(0)) this.#afterEnd(request);
   }
 
-  /** Hands out what was fetched, then the ending, then nothing. */
+  /** Gives the fetched values, then the ending, then the answer of a generator that is over. */
   #afterEnd(request: StepRequest): void {
     const ending = this.#ending;
     if (request.kind === StepKind.next && this.#fetched.length > 0) {
@@ -280,7 +281,7 @@ function answersRequest(request: StepRequest, controls: number): boolean {
   return request.kind === StepKind.next || controls > 0;
 }
 
-/** What a local generator that is over answers. */
+/** The answer of a local generator that is over. */
 function answerAfterEnd(request: StepRequest): void {
   if (request.kind === StepKind.throw) request.reject(request.value);
   else request.resolve({ done: true, value: request.kind === StepKind.return ? request.value : undefined });

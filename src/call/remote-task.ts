@@ -4,11 +4,11 @@ import type { StepKind } from "../wire/index.ts";
 
 const encoder = new ValueEncoder();
 
-/** A call at its worker: what can be said to the worker about it. */
+/** A call at its worker, and the messages that can be sent about it. */
 export interface RemoteTask {
   /** Whether the worker has been sent all of it, so that steps may follow. */
   readonly isWritten: boolean;
-  /** Nobody waits for it any more. */
+  /** The caller does not wait any more. */
   cancel(reason: unknown): void;
   /** A signal among the arguments was aborted. */
   abortSignal(number: number, reason: unknown): void;
@@ -23,7 +23,7 @@ export interface RemoteTask {
   setWaitedFor(isWaitedFor: boolean): void;
 }
 
-/** A value that was encoded before it could be sent, for whichever session that will be. */
+/** A value that was encoded before it could be sent, for any session. */
 export interface EarlyValue {
   readonly bytes: Uint8Array;
   readonly dependencies: readonly Dependency[];

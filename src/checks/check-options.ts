@@ -3,7 +3,7 @@ import type { Check } from "./checks.ts";
 
 /**
  * Checks an options object against a table of what each option must be. Absent options are fine. Throws
- * `InvalidArgument` for an option that is unknown or of the wrong kind; `what` has the options.
+ * `InvalidArgument` for an option that is unknown or of the wrong kind. `what` names the API that takes the options.
  */
 export function checkOptions(options: unknown, checks: Readonly<Record<string, Check>>, what: string): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -24,7 +24,7 @@ export function checkOption(value: unknown, check: Check, what: string, name: st
   throw new InvalidArgument(`${what}: option "${name}" must be ${expected}, not ${describeValue(value)}`);
 }
 
-/** Throws `InvalidArgument` unless `value` is a function: `what` takes one, as its `role` says. */
+/** Throws `InvalidArgument` unless `value` is a function. `what` names the API that takes it, `role` the function. */
 export function checkFunction(value: unknown, what: string, role: string): void {
   if (typeof value === "function") return;
   throw new InvalidArgument(`${what} takes ${role}, not ${describeValue(value)}`);
@@ -36,7 +36,7 @@ function hint(key: string, checks: Readonly<Record<string, Check>>): string {
   return near === undefined ? `it has ${known.join(", ")}` : `did you mean "${near}"?`;
 }
 
-/** Names a value in a message, short. */
+/** Describes a value briefly, for a message. */
 export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (typeof value === "function") return value.name === "" ? "a function" : `the function ${value.name}`;

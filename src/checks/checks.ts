@@ -1,22 +1,7 @@
+import { isAbortSignal, isRecord } from "./value-kinds.ts";
+
 /** Says what a value must be when it is not that; `undefined` when it is. The answer completes "must be ...". */
 export type Check = (value: unknown) => string | undefined;
-
-const isRecord = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/**
- * Whether a value is an abort signal, of Node.js or of somebody else: test runners with a DOM replace the global class, and
- * programs have both.
- */
-export function isAbortSignal(value: unknown): value is AbortSignal {
-  if (value instanceof AbortSignal) return true;
-  if (!isRecord(value) || !("aborted" in value)) return false;
-  for (let holder: unknown = value; isRecord(holder); holder = Object.getPrototypeOf(holder)) {
-    const constructor: unknown = Object.getOwnPropertyDescriptor(holder, "constructor")?.value;
-    if (typeof constructor === "function" && constructor.name === "AbortSignal") return true;
-  }
-  return false;
-}
 
 export const anything: Check = () => undefined;
 export const flag: Check = (value) => (typeof value === "boolean" ? undefined : "true or false");
@@ -32,7 +17,7 @@ export const textRecord: Check = (value) =>
 export const object: Check = (value) => (isRecord(value) ? undefined : "an object");
 export const abortSignal: Check = (value) => (isAbortSignal(value) ? undefined : "an AbortSignal");
 
-/** A function, as its `role` says. */
+/** A function; `role` names it. */
 export const callable =
   (role = "a function"): Check =>
   (value) =>
@@ -67,7 +52,7 @@ export const limit =
 export const duration: Check = (value) =>
   typeof value === "number" && value >= 0 ? undefined : "a number of milliseconds, zero or more";
 
-/** A duration whose negative values have a meaning, too. */
+/** A duration that may be negative. */
 export const signedDuration: Check = (value) =>
   typeof value === "number" && !Number.isNaN(value) ? undefined : "a number of milliseconds";
 

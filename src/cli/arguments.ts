@@ -18,7 +18,7 @@ export const DISCOVERY_OPTIONS = {
   identity: { type: "string" },
 } as const;
 
-/** What the help of such a command says of them. */
+/** The help text for these options. */
 export const DISCOVERY_HELP = `  --discovery URL  where workers are announced and found (local:default):
                    ${wrapForms()}
   --ca FILE, --cert FILE, --key FILE
@@ -26,7 +26,7 @@ export const DISCOVERY_HELP = `  --discovery URL  where workers are announced an
   --identity NAME  the name that the certificates of workers carry, if not their
                    host`;
 
-/** The command line, taken apart. */
+/** The parsed command line. */
 export interface Arguments {
   readonly positionals: readonly string[];
   has(name: string): boolean;
@@ -34,7 +34,7 @@ export interface Arguments {
   text(name: string): string | undefined;
   /** All values of an option that may be given more than once. */
   all(name: string): readonly string[];
-  /** The same where commas separate, too. */
+  /** The same, where commas also separate values. */
   list(name: string): readonly string[];
   /** The value of an option as an integer within a range. */
   whole(name: string, least: number, most?: number): number | undefined;
@@ -43,8 +43,8 @@ export interface Arguments {
 }
 
 /**
- * Takes arguments apart. Throws `UsageError` for what is no option of the command, with the one that was probably meant, and
- * for one that is given twice and has one value.
+ * Parses arguments. Throws `UsageError` for an unknown option, with the one that was probably meant, and for an option
+ * that is given twice but takes one value.
  */
 export function readArguments(args: readonly string[], options: OptionTable, usage: string): Arguments {
   const { values, positionals, tokens } = parse(args, options, usage);
@@ -82,12 +82,12 @@ export function readArguments(args: readonly string[], options: OptionTable, usa
   };
 }
 
-/** For a command that takes options only: throws `UsageError` when there is anything else. */
+/** For a command that takes options only: throws `UsageError` for any other argument. */
 export function refusePositionals({ positionals: [other] }: Arguments, command: string, usage: string): void {
   if (other !== undefined) throw new UsageError(`wool ${command} takes options only, not ${other}. ${usage}`);
 }
 
-/** The discovery that a command was told to use. Throws `UsageError` when it is none. */
+/** The discovery that a command was told to use. Throws `UsageError` when it is not a valid discovery URL. */
 export function discoveryOf(given: Arguments): string {
   const url = given.text("discovery") ?? "local:default";
   try {
@@ -98,7 +98,7 @@ export function discoveryOf(given: Arguments): string {
   return url;
 }
 
-/** Makes the discovery of a URL. Throws `UsageError` for what shows only then that it makes no sense. */
+/** Opens a discovery URL. Throws `UsageError` for errors that show only then. */
 export async function discoveryAt(url: string, credentials: WorkerCredentialsProvider | undefined) {
   try {
     return await resolveDiscovery(url, { credentials });
@@ -141,7 +141,7 @@ function parse(args: readonly string[], options: OptionTable, usage: string) {
   }
 }
 
-/** `--port -1` as `--port=-1`: a number that makes no sense, and not another option. */
+/** Joins `--port -1` to `--port=-1`, so that it counts as a wrong number and not as another option. */
 function joinNegative(args: readonly string[], options: OptionTable): string[] {
   const joined: string[] = [];
   for (const arg of args) {

@@ -1,6 +1,5 @@
 import { hostname } from "node:os";
-import { parseArgs } from "node:util";
-import { messageOf, nearestName } from "../checks/index.ts";
+import { nearestName } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import {
   CertificateFolder,
@@ -8,6 +7,7 @@ import {
   describeCertificate,
   type IssueOptions,
 } from "../security/index.ts";
+import { type Arguments, readArguments } from "./arguments.ts";
 import type { Terminal } from "./command.ts";
 import { type Command, EXIT, UsageError } from "./command.ts";
 
@@ -15,17 +15,17 @@ const USAGE = "Usage: wool certs init | worker [NAME] | client [NAME] | show [FI
 
 const HELP = `${USAGE}
 
-Certificates for TLS between callers and workers, from an authority of your own.
+Makes certificates for TLS between callers and workers, with your own authority.
 Meant for development, and for systems without another authority.
 
   init           make an authority: ca.pem, and ca.key, which signs certificates.
-                 Whoever has ca.key decides who gets in: keep it off workers.
+                 Anyone with ca.key can give access: keep it off workers.
   worker [NAME]  make NAME.pem and NAME.key for workers ("worker" by default).
                  It is for this machine; --host adds other names.
   client [NAME]  the same for callers ("client" by default)
-  show [FILE...] what is in the certificates of the folder, or in these files
-  renew [NAME...] replace certificates, all of them without NAME, by new ones for
-                 the same keys and names. Programs that read them with
+  show [FILE...] show the certificates of the folder, or of these files
+  renew [NAME...] replace certificates by new ones for the same keys and names;
+                 without NAME, all of them. Programs that read them with
                  WorkerCredentialsProvider.fromFiles take them without a restart.
 
   --dir DIR      the folder of the files (./certs by default)
@@ -35,19 +35,19 @@ Meant for development, and for systems without another authority.
   --days DAYS    how long a certificate is valid (365, an authority 3650)
   --name TEXT    what people see (common name)
   --force        overwrite files
-  --json         print what show tells as JSON
+  --json         print the output of show as JSON
 
-The folder is made for you alone (mode 700), keys have mode 600. The exit status
-is 0, 1 if show found a fault, and 2 if nothing could be done.`;
+Only you can read the folder (mode 700) and the keys (mode 600). The exit status
+is 0, 1 if show found a fault, and 2 if the command failed.`;
 
 const OPTIONS = {
-  dir: { type: "string", default: "certs" },
+  dir: { type: "string" },
   host: { type: "string", multiple: true },
-  "only-hosts": { type: "boolean", default: false },
+  "only-hosts": { type: "boolean" },
   days: { type: "string" },
   name: { type: "string" },
-  force: { type: "boolean", default: false },
-  json: { type: "boolean", default: false },
+  force: { type: "boolean" },
+  json: { type: "boolean" },
 } as const;
 
 /** `wool certs`: a development authority, and certificates of it. */
@@ -64,18 +64,18 @@ export const certsCommand: Command = {
 };
 
 const ACTIONS: Readonly<Record<string, (request: Request, terminal: Terminal) => number>> = {
-  init: ({ folder, values, validity, names }, terminal) => {
+  init: ({ folder, given, validity, names }, terminal) => {
     refuseNames(names, "init");
-    folder.createAuthority(values.name, validity, values.force);
+    folder.createAuthority(given.text("name"), validity, given.has("force"));
     return tell(folder, "ca", terminal);
   },
   worker: (request, terminal) => issue("worker", request, terminal),
   client: (request, terminal) => issue("client", request, terminal),
-  show: ({ folder, values, names }, terminal) => {
+  show: ({ folder, given, names }, terminal) => {
     const reports = names.length === 0 ? folder.describeAll() : names.map((file) => describeCertificate(file));
     if (reports.length === 0)
       throw new UsageError(`there are no certificates in ${folder.path}. Try \`wool certs init\`.`);
-    if (values.json) terminal.print(JSON.stringify(reports, undefined, 2));
+    if (given.has("json")) terminal.print(JSON.stringify(reports, undefined, 2));
     else terminal.print(reports.map((report) => format(report, terminal)).join("\n\n"));
     return reports.some(({ problems }) => problems.length > 0) ? EXIT.negative : EXIT.ok;
   },
@@ -91,9 +91,9 @@ const ACTIONS: Readonly<Record<string, (request: Request, terminal: Terminal) =>
 };
 
 function perform(args: readonly string[], terminal: Terminal): number {
-  const { values, positionals } = parsed(args);
-  const [action, ...names] = positionals;
-  if (action === undefined) throw new UsageError(`what is to be done? ${USAGE}`);
+  const given = readArguments(args, OPTIONS, USAGE);
+  const [action, ...names] = given.positionals;
+  if (action === undefined) throw new UsageError(`which action? ${USAGE}`);
   const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
   if (run === undefined) {
     const near = nearestName(action, Object.keys(ACTIONS));
@@ -101,44 +101,37 @@ function perform(args: readonly string[], terminal: Terminal): number {
       `there is no \`wool certs ${action}\`.${near === undefined ? "" : ` Did you mean ${near}?`} ${USAGE}`,
     );
   }
-  const days = values.days === undefined ? undefined : Number(values.days);
+  const text = given.text("days");
+  const days = text === undefined ? undefined : Number(text);
   if (days !== undefined && !(days > 0 && days <= 36_500)) {
-    throw new UsageError(`--days must be a number above 0 and at most 36500, not ${values.days}.`);
+    throw new UsageError(`--days must be a number above 0 and at most 36500, not ${text}.`);
   }
-  const folder = new CertificateFolder(values.dir);
-  return run({ values, names, folder, validity: days === undefined ? {} : { days } }, terminal);
+  const folder = new CertificateFolder(given.text("dir") ?? "certs");
+  return run({ given, names, folder, validity: days === undefined ? {} : { days } }, terminal);
 }
 
 interface Request {
-  readonly values: ReturnType<typeof parsed>["values"];
+  readonly given: Arguments;
   readonly names: readonly string[];
   readonly folder: CertificateFolder;
   readonly validity: { readonly days?: number };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
-  } catch (error) {
-    throw new UsageError(`${messageOf(error)}\n${USAGE}`);
-  }
 }
 
 function refuseNames(names: readonly string[], action: string): void {
   if (names.length > 0) throw new UsageError(`\`wool certs ${action}\` takes no name, and ${names[0]} is one.`);
 }
 
-function issue(role: IssueOptions["role"], { folder, values, names, validity }: Request, terminal: Terminal): number {
+function issue(role: IssueOptions["role"], { folder, given, names, validity }: Request, terminal: Terminal): number {
   const [name = role, extra] = names;
   if (extra !== undefined) throw new UsageError(`one certificate at a time, and ${extra} is a second name. ${USAGE}`);
-  const own = role === "client" || values["only-hosts"] ? [] : ["localhost", hostname(), "127.0.0.1", "::1"];
-  const all = [...new Set([...(values.host ?? []), ...own])];
+  const own = role === "client" || given.has("only-hosts") ? [] : ["localhost", hostname(), "127.0.0.1", "::1"];
+  const all = [...new Set([...given.all("host"), ...own])];
   if (role === "worker" && all.length === 0) {
     throw new UsageError(
       "a worker's certificate needs a name that callers know it by: give --host, or leave out --only-hosts.",
     );
   }
-  folder.issue(name, { role, commonName: values.name ?? name, names: all, ...validity }, values.force);
+  folder.issue(name, { role, commonName: given.text("name") ?? name, names: all, ...validity }, given.has("force"));
   return tell(folder, name, terminal);
 }
 

@@ -7,34 +7,34 @@ export const EXIT = { ok: 0, negative: 1, usage: 2 } as const;
 export interface Command {
   /** What `wool help NAME` shows. */
   readonly help: string;
-  /** Runs it and gives the exit status. Throws `UsageError` for arguments that mean nothing. */
+  /** Runs it and returns the exit status. Throws `UsageError` for wrong arguments. */
   run(args: readonly string[], terminal: Terminal): Promise<number>;
 }
 
-/** A command that is loaded when it is needed. */
+/** A command that is loaded on demand. */
 export interface CommandEntry {
   /** What it does, in a few words. */
   readonly summary: string;
   load(): Promise<Command>;
 }
 
-/** The command line asks for something that cannot be done. The message says what, and what to write instead. */
+/** The command line asks for something impossible. The message says what, and what to write instead. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What a piece of text means; a terminal with colours shows it. */
+/** The meaning of a piece of text; a terminal with colours shows it. */
 export type Tone = "title" | "good" | "bad" | "faint" | "fix";
 
 /** Where a command writes. */
 export interface Terminal {
-  /** Characters in a line; infinite where lines need not end, such as in a pipe. */
+  /** Characters in a line; infinite if lines need no limit, such as in a pipe. */
   readonly columns: number;
-  /** Writes what the command was asked for. */
+  /** Writes the output of the command. */
   print(text: string): void;
-  /** Writes what went wrong. */
+  /** Writes an error. */
   complain(text: string): void;
-  /** The text as it is shown here. */
+  /** The text as this terminal shows it. */
   tone(tone: Tone, text: string): string;
 }
 

@@ -8,14 +8,14 @@ import type { WorkerCredentialsProvider } from "../security/index.ts";
 import { reasonOf, withWorker } from "./found-workers.ts";
 import { packageVersion } from "./package-version.ts";
 
-/** The answer to one question. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at. */
+  /** What was checked. */
   readonly subject: string;
   /** `note`: neither good nor bad, but worth knowing. */
   readonly verdict: "good" | "bad" | "note";
   readonly answer: string;
-  /** What to do about it; empty if nothing is. */
+  /** How to fix it; empty if there is nothing to fix. */
   readonly fix: string;
 }
 
@@ -23,15 +23,15 @@ const good = (subject: string, answer: string): Finding => ({ subject, verdict: 
 const note = (subject: string, answer: string, fix = ""): Finding => ({ subject, verdict: "note", answer, fix });
 const bad = (subject: string, answer: string, fix: string): Finding => ({ subject, verdict: "bad", answer, fix });
 
-/** The oldest version of Node.js that will do, as major and minor. */
+/** The oldest supported version of Node.js, as major and minor. */
 const NODE = [20, 19] as const;
-/** Open files below which a pool of some size runs into trouble. */
+/** Fewer open files than this cause trouble for a pool of some size. */
 const FEW_FILES = 1024;
 /** A name like those of workers' sockets. */
 const SOCKET_NAME = "p123456-abcdefghij/w-0123456789ab.sock";
 const DAY_MS = 24 * 3600 * 1000;
 const SOON_DAYS = 14;
-/** How long a packet may take from this machine to itself, in milliseconds; where it does not leave the machine, less. */
+/** How long a packet may take from this machine to itself, in milliseconds; less for the loopback interface. */
 const MULTICAST_MS = 5000;
 const LOOPBACK_MS = 2500;
 
@@ -56,7 +56,7 @@ export function checkRuntimeDirectory(): Finding[] {
     writeFileSync(file, "");
     unlinkSync(file);
   } catch (error) {
-    return [bad(subject, reasonOf(error), "set XDG_RUNTIME_DIR to a directory of yours with mode 0700")];
+    return [bad(subject, reasonOf(error), "set XDG_RUNTIME_DIR to a directory that you own, with mode 0700")];
   }
   const bytes = Buffer.byteLength(join(directory, SOCKET_NAME));
   const paths =
@@ -72,7 +72,7 @@ export function checkRuntimeDirectory(): Finding[] {
   const answer = `${directory} can be written`;
   if (isUsed) return [good(subject, answer), paths];
   const fix = `programs that use another one do not find each other: give ${session} mode 0700 and a short path, or unset XDG_RUNTIME_DIR`;
-  return [note(subject, `${answer}; XDG_RUNTIME_DIR is ${session}, which cannot be used`, fix), paths];
+  return [note(subject, `${answer}; XDG_RUNTIME_DIR is ${session}, but that directory cannot be used`, fix), paths];
 }
 
 /** Can this process open enough files? */
@@ -80,7 +80,7 @@ export function checkFileLimit(): Finding[] {
   const subject = "open files";
   const limits = existsSync("/proc/self/limits") ? readFileSync("/proc/self/limits", "utf8") : "";
   const limit = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
-  if (limit === undefined) return [note(subject, "this system does not tell its limit")];
+  if (limit === undefined) return [note(subject, "this system does not report its limit")];
   if (limit === "unlimited" || Number(limit) >= FEW_FILES) return [good(subject, `up to ${limit}`)];
   return [bad(subject, `at most ${limit}: each connection and worker needs some`, `run ulimit -n ${4 * FEW_FILES}`)];
 }
@@ -94,7 +94,7 @@ export function checkCertificates(files: Readonly<Record<string, string | undefi
       const { validFrom, validTo } = new X509Certificate(readFileSync(file));
       const days = Math.floor((Date.parse(validTo) - Date.now()) / DAY_MS);
       if (Date.parse(validFrom) > Date.now()) {
-        return [bad(subject, `valid from ${validFrom} on, which is not yet`, "check the clock of this machine")];
+        return [bad(subject, `not valid before ${validFrom}`, "check the clock of this machine")];
       }
       if (days < 0) return [bad(subject, `expired on ${validTo}`, "renew it: wool certs renew")];
       if (days < SOON_DAYS) return [note(subject, `expires in ${days} days`, "renew it: wool certs renew")];
@@ -115,7 +115,7 @@ export async function checkMulticast(port?: number): Promise<Finding[]> {
       const subject = `multicast on ${name}`;
       try {
         await echo(name, port, isLoopback ? LOOPBACK_MS : MULTICAST_MS);
-        return good(subject, "a packet that is sent there is heard");
+        return good(subject, "packets that are sent there arrive");
       } catch (error) {
         if (isLoopback) return note(subject, reasonOf(error), "needed only for lan: within this machine");
         const fix = `allow UDP port 5353 in the firewall, and multicast on ${name} (ip link set ${name} multicast on)`;
@@ -134,7 +134,7 @@ async function echo(name: string, port: number | undefined, limit: number): Prom
   const heard = listener.subscribe()[Symbol.asyncIterator]().next();
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("a packet that is sent there is not heard")), limit);
+    timer = setTimeout(() => reject(new Error("packets that are sent there do not arrive")), limit);
   });
   try {
     await Promise.race([
@@ -160,7 +160,7 @@ export async function checkWorkers(
       try {
         await withWorker(worker, credentials, (connection) => connection.idleTime());
       } catch (error) {
-        const fix = `check that ${worker.address} is an address of its machine that this one can route to (--advertise), and that no firewall is between`;
+        const fix = `check that ${worker.address} is an address of its machine that this one can route to (--advertise), and that no firewall blocks the connection`;
         return bad(subject, `announced at ${worker.address}, and cannot be reached: ${reasonOf(error)}`, fix);
       }
       const answer = `answers at ${worker.address} in ${Math.round(performance.now() - started)} ms`;

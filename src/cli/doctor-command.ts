@@ -29,13 +29,13 @@ Finds out what works on this machine and network: versions, the runtime director
 and the length of socket paths, the limit of open files, multicast on each
 interface, the dates of certificates, the discovery, and whether each worker that
 it knows can be reached from here, this machine from there, and the workers from
-each other. For what does not work it says what to do.
+each other. If something does not work, it says how to fix it.
 
 ${DISCOVERY_HELP}
   --json           print the findings as JSON
 
 The exit status is 0 if everything works, 1 if something does not, and 2 if the
-arguments make no sense.`;
+arguments are wrong.`;
 
 const OPTIONS = { ...DISCOVERY_OPTIONS, json: { type: "boolean" } } as const;
 
@@ -62,7 +62,7 @@ export const doctorCommand: Command = {
   },
 };
 
-/** Does the discovery answer, and can the workers that it knows be reached, and reach whom they must? */
+/** Does the discovery answer? Can the workers that it knows be reached, and can they reach the addresses they need? */
 async function checkDiscovery(url: string, credentials: WorkerCredentialsProvider | undefined): Promise<Finding[]> {
   try {
     const { workers, problem } = await findWorkers(url, credentials);

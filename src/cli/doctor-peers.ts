@@ -7,7 +7,7 @@ import type { WorkerCredentialsProvider } from "../security/index.ts";
 import type { Finding } from "./doctor-checks.ts";
 import { withWorker } from "./found-workers.ts";
 
-/** Runs in a worker: which of these addresses cannot be connected to from there, and why. */
+/** Runs in a worker: returns which of these addresses cannot be connected to from there, and why. */
 const reachFromThere = routine(
   async (targets: readonly { readonly host: string; readonly port: number }[]) => {
     const net = await import("node:net");
@@ -29,7 +29,7 @@ const reachFromThere = routine(
   { name: "reachFromThere", ship: "value" },
 );
 
-/** Has a worker look, if it answers at all: a call would wait for one that does not. */
+/** Asks a worker to try the addresses, if it answers at all: a call would wait for a worker that does not. */
 async function lookFromThere(
   connection: WorkerConnection,
   targets: readonly { readonly host: string; readonly port: number }[],
@@ -54,8 +54,8 @@ function remoteOnes(workers: readonly WorkerMetadata[]): RemoteWorker[] {
 }
 
 /**
- * Can this machine be reached from each worker? Calls need no way back. Workers here do, whom tasks there call: those that
- * a pool starts besides the ones that it finds.
+ * Can this machine be reached from each worker? Calls need no connection back. But tasks there may call workers here:
+ * those that a pool starts besides the ones that it finds.
  */
 export async function checkWayBack(
   workers: readonly WorkerMetadata[],
@@ -67,7 +67,7 @@ export async function checkWayBack(
       let [own, reason] = ["", ""];
       try {
         own = await addressTowards(host, port);
-        // A link-local address says nothing without the interface, which has another name there.
+        // A link-local address is useless without the interface, and the interface has another name there.
         if (own.startsWith("fe80:")) return undefined;
         const server = createServer((socket) => socket.destroy()).listen(0, own);
         try {
@@ -80,19 +80,19 @@ export async function checkWayBack(
           server.close();
         }
       } catch {
-        // That it cannot be reached itself is a finding of its own.
+        // Another check reports that the worker cannot be reached.
         return undefined;
       }
       if (reason === "") return { subject, verdict: "good", answer: `this machine can be reached at ${own}`, fix: "" };
       const fix =
-        "calls from here work; to use workers of this machine in the same pool, let connections from there in: firewall, or a network without NAT between";
+        "calls from here work; to use workers of this machine in the same pool, allow connections from there: in the firewall, or with a network without NAT";
       return { subject, verdict: "note", answer: `this machine cannot be reached at ${own}: ${reason}`, fix };
     }),
   );
   return findings.filter((finding) => finding !== undefined);
 }
 
-/** The address of this machine that connections to that one come from. */
+/** The address of this machine from which connections to that host come. */
 async function addressTowards(host: string, port: number): Promise<string> {
   const socket = connect({ host, port, timeout: 3000 });
   try {
@@ -106,7 +106,7 @@ async function addressTowards(host: string, port: number): Promise<string> {
   }
 }
 
-/** Can the workers reach each other, as tasks that call routines need? */
+/** Can the workers reach each other? Tasks that call routines need that. */
 export async function checkPeers(
   workers: readonly WorkerMetadata[],
   credentials: WorkerCredentialsProvider | undefined,
@@ -121,7 +121,7 @@ export async function checkPeers(
       try {
         answers = await withWorker(worker, credentials, (connection) => lookFromThere(connection, targets), 10_000);
       } catch {
-        // That it cannot be reached itself is a finding of its own.
+        // Another check reports that the worker cannot be reached.
         return undefined;
       }
       const failures = answers.flatMap((reason, index) =>

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
-import { messageOf, nearestName } from "../checks/index.ts";
+import { nearestName } from "../checks/index.ts";
 import { configureEntry, configureRoot } from "../functions/index.ts";
 import { type Explanation, shipping } from "../index.ts";
+import { readArguments } from "./arguments.ts";
 import type { Terminal } from "./command.ts";
 import { type Command, EXIT, UsageError } from "./command.ts";
 import { exportNames, type FoundExport, findExport, listExports } from "./find-export.ts";
@@ -17,24 +17,26 @@ const HELP = `${USAGE}
 
 Shows what would travel to a worker with a function, a class or a routine: by
 reference or by value, everything that it captured, how large that is and why it
-goes; what is refused, and what to write instead. Nothing is sent anywhere.
+travels; what is refused, and what to write instead. Nothing is sent anywhere.
 
-  FILE      the module to look at. It is imported, so its top level runs. What
-            it prints goes to standard error.
+  FILE      the module to explain. It is imported, so its top level runs. Its
+            output goes to standard error.
   #EXPORT   what to explain: default, add, api.fetchPage, Shop.prototype.price.
             Without it, everything that the module exports.
 
-  --entry   as if FILE were what the program is started with: no worker imports
+  --entry   as if FILE were the entry file of the program: no worker imports
             that file, so all of its code travels
   --json    print the explanation as JSON, a list of them without #EXPORT
 
 TypeScript is run by Node itself where it can, else by the tsx of the project.
 
-The exit status is 0 if it can travel, 1 if not, and 2 if the question was not
-understood or the file could not be imported.`;
+The exit status is 0 if it can travel, 1 if not, and 2 if the arguments
+are wrong or the file could not be imported.`;
 
 const NOTE =
   "A worker without this file, or with another version of it, is sent the code instead:\n--entry shows what that is.";
+
+const OPTIONS = { entry: { type: "boolean" }, json: { type: "boolean" } } as const;
 
 /** `wool explain`: what would travel with the functions of a module. */
 export const explainCommand: Command = {
@@ -71,28 +73,16 @@ interface Request {
 }
 
 function parse(args: readonly string[]): Request {
-  const { values, positionals } = parsed(args);
-  const [target, extra] = positionals;
+  const given = readArguments(args, OPTIONS, USAGE);
+  const [target, extra] = given.positionals;
   if (target === undefined) throw new UsageError(`which file? ${USAGE}`);
   if (extra !== undefined) throw new UsageError(`one file at a time, and ${extra} is a second one. ${USAGE}`);
-  return { target, isEntry: values.entry === true, isJson: values.json === true };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { entry: { type: "boolean" }, json: { type: "boolean" } },
-    });
-  } catch (error) {
-    throw new UsageError(`${messageOf(error)}\n${USAGE}`);
-  }
+  return { target, isEntry: given.has("entry"), isJson: given.has("json") };
 }
 
 interface Located {
   readonly path: string;
-  /** As the user wrote it. */
+  /** The file as the user wrote it. */
   readonly file: string;
   readonly wanted: string | undefined;
 }
@@ -114,7 +104,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Where a program that the file is part of would have its root. */
+/** The root that a program with this file would have. */
 function rootOf(path: string): string {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
     if (existsSync(join(directory, "package.json"))) return directory;

@@ -12,9 +12,9 @@ export interface FoundExport {
 }
 
 /**
- * What a path such as `api.fetchPage` names in a module. Of an accessor it is the getter.
+ * What a path such as `api.fetchPage` names in a module. For an accessor it is the getter.
  *
- * @throws UsageError when there is no such thing, or it is not a function
+ * @throws UsageError when it does not exist, or is not a function
  */
 export function findExport(namespace: object, path: string, file: string): FoundExport {
   let holder: object | undefined;
@@ -35,7 +35,7 @@ export function findExport(namespace: object, path: string, file: string): Found
   throw new UsageError(`${path} of ${file} is ${kindOf(value)}, not a function, class or routine.${hint}`);
 }
 
-/** Every function, class and routine that a module exports, also as members of exported objects; each once. */
+/** Every function, class and routine that a module exports, including members of exported objects; each once. */
 export function listExports(namespace: object): FoundExport[] {
   const found = new Map<object, FoundExport>();
   const add = (path: string, subject: object, holder: object | undefined): void => {
@@ -44,7 +44,7 @@ export function listExports(namespace: object): FoundExport[] {
   for (const name of exportNames(namespace)) {
     const value: unknown = memberOf(namespace, name)?.value;
     if (typeof value === "function") add(name, value, undefined);
-    else if (isObject(value) && isRecord(value)) {
+    else if (isObject(value) && isNamespace(value)) {
       for (const key of functionsIn(value)) {
         const member: unknown = memberOf(value, key)?.value;
         if (typeof member === "function") add(`${name}.${key}`, member, value);
@@ -73,7 +73,7 @@ function memberOf(holder: object, name: string): Member | undefined {
   return undefined;
 }
 
-/** Not every member of `module.exports` is found to be an export by who imports it. */
+/** Node.js does not recognize every member of `module.exports` as a named export. */
 function memberOfDefault(namespace: object, name: string): Member | undefined {
   const exports: unknown = memberOf(namespace, "default")?.value;
   return isObject(exports) && Object.hasOwn(exports, name) ? memberOf(exports, name) : undefined;
@@ -93,7 +93,7 @@ function missing(holder: object, name: string, where: string, isModule: boolean)
   );
 }
 
-function isRecord(value: object): boolean {
+function isNamespace(value: object): boolean {
   const prototype = Reflect.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || types.isModuleNamespaceObject(value);
 }

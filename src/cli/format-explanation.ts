@@ -6,7 +6,7 @@ const MIN_REASON = 20;
 
 /** A line of the tree, before its columns are aligned. */
 interface Row {
-  /** The lines of the tree before this part, and before what follows it. */
+  /** The lines of the tree in front of this part, and in front of the parts below it. */
   readonly branch: string;
   readonly below: string;
   readonly label: string;
@@ -81,7 +81,7 @@ function rowOf(part: ExplainedPart, branch: string, below: string, columns: numb
     size: sameAs !== undefined || bytes === undefined ? "" : sizeOf(bytes, codeBytes ?? 0),
     reason: refusal === undefined ? reason : "",
     tone: refusal === undefined ? undefined : "bad",
-    // It is told where it is nearest.
+    // Shown only at the part that is nearest to it.
     refusal: parts.some((inner) => inner.refusal?.path === refusal?.path) ? undefined : refusal,
   };
 }
@@ -119,7 +119,7 @@ function linesOf(
   return [`${terminal.tone("faint", branch)}${first}`, ...rest, ...told].map((line) => line.trimEnd());
 }
 
-/** The reason in a column of its own, however many lines it takes. */
+/** The reason in its own column, on as many lines as needed. */
 function beside(
   columns: string,
   reason: readonly string[],
@@ -140,7 +140,7 @@ export function formatBytes(bytes: number): string {
   let amount = bytes;
   let unit = "B";
   for (const next of UNITS) {
-    // What would be shown as 1000 is one of the next unit.
+    // A value that would be shown as 1000 is shown in the next unit.
     if (amount < 999.5) break;
     amount /= 1000;
     unit = next;
@@ -148,7 +148,7 @@ export function formatBytes(bytes: number): string {
   return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
 }
 
-/** A text as lines of at most `width` characters, broken between words; a longer word has a line of its own. */
+/** A text as lines of at most `width` characters, broken between words; a longer word gets its own line. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

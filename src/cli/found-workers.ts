@@ -6,22 +6,22 @@ import { Timer } from "../time/index.ts";
 import { discoveryAt } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 
-/** How long it is listened for more workers after the last one, in milliseconds: the network is slower than a machine. */
+/** How long to listen for more workers after the last one, in milliseconds. A network is slower than one machine. */
 const QUIET_MS = { lan: 1500, local: 50, other: 500 };
 /**
- * How long a network has to tell of the first one, unless it is known to be out of reach, in milliseconds. Workers on a
- * LAN answer the same question once a second at most.
+ * How long to wait for the first worker on a network, unless the discovery reports a problem, in milliseconds. Workers
+ * on a LAN answer the same question at most once a second.
  */
 const FIRST_MS = 3000;
 const ANSWER_MS = 3000;
 
-/** Workers that a discovery knows, and what is wrong with it if anything is. */
+/** Workers that a discovery knows, and the problem of the discovery, if it has one. */
 export interface FoundWorkers {
   readonly workers: readonly WorkerMetadata[];
   readonly problem: string | undefined;
 }
 
-/** Collects the workers that a discovery tells of, until it has told of no other for a while. */
+/** Collects the workers that a discovery reports, until it has reported no other for a while. */
 export async function findWorkers(
   url: string,
   credentials: WorkerCredentialsProvider | undefined,
@@ -54,7 +54,7 @@ export async function findWorkers(
       else workers.set(worker.uid, worker);
     }
     const { problem } = discovery.value;
-    // The discovery has warned of its problem, and the command tells of it, too.
+    // The discovery has warned of its problem, and the command reports it too.
     if (problem !== undefined) warnings.forget();
     return { workers: [...workers.values()], problem };
   } finally {
@@ -64,7 +64,7 @@ export async function findWorkers(
   }
 }
 
-/** Keeps back the warnings of this process. */
+/** Holds back the warnings of this process. */
 class HeldWarnings {
   readonly #listeners = process.listeners("warning");
   readonly #held: Error[] = [];
@@ -73,12 +73,12 @@ class HeldWarnings {
     process.removeAllListeners("warning").on("warning", (warning) => this.#held.push(warning));
   }
 
-  /** Those so far are not shown. */
+  /** Drops the warnings so far. */
   forget(): void {
     this.#held.length = 0;
   }
 
-  /** Lets everything through again. */
+  /** Shows the held warnings, and later ones as usual. */
   release(): void {
     process.removeAllListeners("warning");
     for (const listener of this.#listeners) process.on("warning", listener);
@@ -86,7 +86,7 @@ class HeldWarnings {
   }
 }
 
-/** Runs something with a connection to a worker, within a few seconds. */
+/** Runs a function with a connection to a worker, within a few seconds. */
 export async function withWorker<T>(
   worker: WorkerMetadata,
   credentials: WorkerCredentialsProvider | undefined,
@@ -112,7 +112,7 @@ export function reasonOf(error: unknown): string {
   return message.split("\n")[0] ?? "";
 }
 
-/** The workers that names stand for: their uids, or what these begin with. Throws `UsageError` for one that is unclear. */
+/** Finds the workers by their uids, or by the beginning of their uids. Throws `UsageError` for an ambiguous name. */
 export function selectWorkers(workers: readonly WorkerMetadata[], names: readonly string[]): WorkerMetadata[] {
   return names.map((name) => {
     if (name === "") throw new UsageError("a worker is named by its uid or its name, not by an empty text");
@@ -124,7 +124,7 @@ export function selectWorkers(workers: readonly WorkerMetadata[], names: readonl
     if (match === undefined && near === undefined)
       throw new UsageError(`there is no worker ${name}; there are: ${known}`);
     throw new UsageError(
-      `${name} stands for more than one worker: ${[match, other, near, second].flatMap((each) => each?.uid ?? []).join(", ")}`,
+      `${name} matches more than one worker: ${[match, other, near, second].flatMap((each) => each?.uid ?? []).join(", ")}`,
     );
   });
 }

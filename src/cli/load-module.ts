@@ -9,12 +9,12 @@ export type Loaded =
   | { readonly namespace: object; readonly loader?: undefined }
   | { readonly loader: string; readonly namespace?: undefined };
 
-/** What Node says of an import that tsx may find, since it looks for more names. */
+/** The error of Node.js for an import that tsx may resolve, because tsx tries more names. */
 const NOT_FOUND = new Set(["ERR_MODULE_NOT_FOUND", "ERR_UNSUPPORTED_DIR_IMPORT"]);
 
 /**
- * Imports a file, which runs its top level. TypeScript that this Node does not run by itself asks for `tsx`, if the
- * project has it.
+ * Imports a file, which runs its top level. For TypeScript that this Node.js cannot run by itself, it returns the
+ * loader `tsx`, if the project has it.
  *
  * @throws UsageError when the file cannot be imported
  */
@@ -33,12 +33,12 @@ export async function loadModule(path: string, file: string): Promise<Loaded> {
     if (loader !== undefined) return { loader };
     throw new UsageError(
       `${isUnread ? "" : `${failure(file, error).message}\n`}${file} is, or imports, TypeScript that ` +
-        `Node ${process.versions.node} does not run by itself. Add tsx to its project: npm install --save-dev tsx.`,
+        `Node ${process.versions.node} cannot run by itself. Add tsx to its project: npm install --save-dev tsx.`,
     );
   }
 }
 
-/** True when Node said that it does not run TypeScript, or not this kind of it. */
+/** Whether Node.js reported that it does not run TypeScript, or not this kind of it. */
 function isUnreadTypeScript(error: unknown): boolean {
   const code = codeOf(error);
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return true;
@@ -46,7 +46,7 @@ function isUnreadTypeScript(error: unknown): boolean {
   return isTypeScript(/"(\.\w+)"/.exec(error.message)?.[1] ?? "");
 }
 
-/** Where the project that a file belongs to has `tsx`. */
+/** Where the project of a file has `tsx`. */
 function tsxFor(path: string): string | undefined {
   try {
     return pathToFileURL(createRequire(path).resolve("tsx")).href;

@@ -3,7 +3,7 @@ import { colour, EXIT, type Terminal, wantsColour } from "./command.ts";
 import { runCli } from "./run-cli.ts";
 
 const args = process.argv.slice(2);
-// A program that is loaded to be looked at must not take these for its own.
+// The program that `wool explain` loads must not take these arguments for its own.
 process.argv.splice(2);
 
 const terminal = takeTerminal();
@@ -18,7 +18,7 @@ const status = await runCli(args, terminal).finally(() => {
   state = "done";
 });
 await terminal.flushed();
-// What the program opened at its top level must not keep this one running.
+// Handles that the loaded program opened at its top level must not keep this process running.
 process.exit(status);
 
 /** The terminal, or the pipe, that this process was started with. */
@@ -28,14 +28,14 @@ export interface ProcessTerminal extends Terminal {
 }
 
 /**
- * Takes standard output for what the command prints. What anything else in this process prints, such as the program
- * that is looked at, goes to standard error from now on, so that it does not get into data.
+ * Reserves standard output for the command. All other output of this process, such as that of the explained program,
+ * goes to standard error from now on, so that it does not mix with data.
  */
 export function takeTerminal(): ProcessTerminal {
   const { stdout, stderr, env } = process;
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
-  // Whoever read the output may have seen enough.
+  // The reader of the output may have closed it.
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });

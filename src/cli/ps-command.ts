@@ -25,7 +25,7 @@ ${DISCOVERY_HELP}
 
 The exit status is 0 if there are workers and all of them answer, 1 if there are
 none, one does not answer or the discovery cannot be reached, and 2 if the
-arguments make no sense.`;
+arguments are wrong.`;
 
 const OPTIONS = {
   ...DISCOVERY_OPTIONS,
@@ -34,7 +34,7 @@ const OPTIONS = {
   json: { type: "boolean" },
 } as const;
 
-/** A worker, and how it answered. */
+/** A worker, and its answer. */
 interface Listed {
   readonly worker: WorkerMetadata;
   /** Milliseconds that it has been idle, or why that is not known. */

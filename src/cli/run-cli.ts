@@ -3,7 +3,7 @@ import { WoolError } from "../errors.ts";
 import { type CommandEntry, EXIT, type Terminal, UsageError } from "./command.ts";
 import { packageVersion } from "./package-version.ts";
 
-/** Runs the command that the arguments name and gives the exit status: 0 is yes, 1 is no, 2 means that it was not understood. */
+/** Runs the command that the arguments name and returns the exit status: 0 is yes, 1 is no, 2 means wrong arguments. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     return await run(args, terminal);

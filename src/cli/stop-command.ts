@@ -13,12 +13,12 @@ Stops workers: they take no new tasks, finish those that run, and end.
   --tag TAG        all workers with one of these tags
   --all            all workers that the discovery knows
   --timeout MS     cancel the tasks that still run after this time; 0 cancels
-                   them at once. Without it they have all the time they need.
+                   them at once. Without it they have no time limit.
 ${DISCOVERY_HELP}
-  --json           print what became of each worker as JSON
+  --json           print the result for each worker as JSON
 
 The exit status is 0 if all of them were stopped, 1 if not or if there are none,
-and 2 if the arguments make no sense.`;
+and 2 if the arguments are wrong.`;
 
 const OPTIONS = {
   ...DISCOVERY_OPTIONS,

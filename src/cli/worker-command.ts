@@ -25,16 +25,16 @@ Runs workers until it is told to stop. A worker that crashes is started again.
 ${DISCOVERY_HELP}
   --host HOST      listen on this address, 0.0.0.0 for all of them. Without it a
                    worker listens on a private socket that only you can reach.
-                   Without TLS, whoever reaches a worker can run code in it.
-  --port PORT      the port of the first worker; those after it have the next
-                   ones. Without it the system chooses.
+                   Without TLS, anyone who reaches a worker can run code in it.
+  --port PORT      the port of the first worker; the others get the next ones.
+                   Without it the system chooses.
   --advertise HOST[:PORT]
                    where others reach the workers, if that is not where they
                    listen: behind NAT, or with published ports
-  --name NAME      shown by wool ps; wool stop takes it, too
-  --tag TAG        put on the workers; may be given more than once
+  --name NAME      shown by wool ps, and accepted by wool stop
+  --tag TAG        a tag of the workers; may be given more than once
   --extra KEY=VALUE
-                   anything else to advertise
+                   any other data to advertise
   --threads N      task threads in each process (1)
   --max-concurrency N
                    tasks that run at once in each process
@@ -45,8 +45,8 @@ ${DISCOVERY_HELP}
   --no-json        log lines as text
 
 SIGINT waits for running tasks, SIGTERM gives them --grace; a second signal
-cancels them. The exit status is 0 after it was stopped in order, 1 if workers
-could not be started or are lost for good, and 2 if the arguments make no sense.
+cancels them. The exit status is 0 after an orderly stop, 1 if workers
+could not be started or are lost for good, and 2 if the arguments are wrong.
 
 Each worker serves grpc.health.v1.Health on its port, for probes.`;
 
@@ -75,7 +75,7 @@ export const workerCommand: Command = {
   async run(args, terminal) {
     const { given, settings } = readWorkerArguments(args);
     const log = makeLog(given, terminal);
-    // In place of Node's own way of showing them.
+    // Instead of the output of Node.js.
     process.removeAllListeners("warning").on("warning", ({ message }) => log("warning", { message }, message));
     const credentials = credentialsOf(given);
     const discovery = await discoveryAt(settings.url, credentials);
@@ -91,7 +91,7 @@ export const workerCommand: Command = {
   },
 };
 
-/** What the options of `wool worker` ask for. */
+/** The settings from the options of `wool worker`. */
 export interface WorkerSettings {
   readonly url: string;
   readonly workers: number;
@@ -101,7 +101,7 @@ export interface WorkerSettings {
   readonly options: WorkerOptions;
 }
 
-/** Takes the arguments of `wool worker` apart. Throws `UsageError` for what is wrong or contradicts itself. */
+/** Parses the arguments of `wool worker`. Throws `UsageError` for wrong or contradictory ones. */
 export function readWorkerArguments(args: readonly string[]): {
   readonly given: Arguments;
   readonly settings: WorkerSettings;
@@ -110,7 +110,7 @@ export function readWorkerArguments(args: readonly string[]): {
   return { given, settings: readSettings(given) };
 }
 
-/** Reads the options that make workers. Throws `UsageError` for what is wrong or contradicts itself. */
+/** Reads the options for workers. Throws `UsageError` for wrong or contradictory ones. */
 function readSettings(given: Arguments): WorkerSettings {
   refusePositionals(given, "worker", USAGE);
   const url = discoveryOf(given);
@@ -132,7 +132,7 @@ function readSettings(given: Arguments): WorkerSettings {
   if (host === undefined && scheme !== "local" && scheme !== "pool") {
     throw new UsageError(
       `workers of ${scheme}: must listen where others reach them: add --host 0.0.0.0, or one address of this machine. ` +
-        "Without TLS (--ca, --cert, --key) whoever reaches them can run code in them",
+        "Without TLS (--ca, --cert, --key) anyone who reaches them can run code in them",
     );
   }
   if (host !== undefined && given.has("ca") && !given.has("cert"))
@@ -165,7 +165,7 @@ function readAdvertised(text: string | undefined): WorkerSettings["advertise"] {
   const problem = addressProblem(`${host}:${port ?? "1"}`);
   if (problem !== undefined) throw new UsageError(`--advertise takes HOST or HOST:PORT, not "${text}"`);
   if (reachOf(`${host}:1`) === "any") {
-    throw new UsageError(`--advertise takes an address that others can connect to, and ${host} is none`);
+    throw new UsageError(`--advertise takes an address that others can connect to, and ${host} is not one`);
   }
   return { host, port };
 }
@@ -186,7 +186,10 @@ function readExtra(given: Arguments, name: string | undefined): Record<string, s
   return Object.fromEntries(extra);
 }
 
-/** A publisher that announces workers where others reach them; nobody is told where something else does the announcing. */
+/**
+ * A publisher that announces workers at the address where others reach them. It does nothing if the discovery has no
+ * publisher.
+ */
 function advertising(
   publisher: DiscoveryPublisherLike | undefined,
   { advertise }: WorkerSettings,
@@ -200,7 +203,7 @@ function advertising(
 
 type Log = (event: string, fields: Readonly<Record<string, string | number>>, text: string) => void;
 
-/** Writes a line for each thing that happens. */
+/** Writes a line for each event. */
 function makeLog(given: Arguments, terminal: Terminal): Log {
   const isPiped = terminal.columns === Number.POSITIVE_INFINITY;
   if (given.has("json") || (isPiped && !given.has("no-json"))) {
@@ -226,7 +229,7 @@ class RunningWorkers {
   readonly #settings: WorkerSettings;
   readonly #log: Log;
   readonly #spawned: SpawnedWorkers;
-  /** Those that have not ended, by uid. */
+  /** Workers that have not ended, by uid. */
   readonly #left = new Map<string, CommandedWorker>();
   #stopping: Promise<void> | undefined;
   #isBad = false;
@@ -266,7 +269,7 @@ class RunningWorkers {
     const onInterrupt = (): void => this.#stop("SIGINT", Number.POSITIVE_INFINITY);
     const onTerminate = (): void => this.#stop("SIGTERM", grace);
     process.on("SIGINT", onInterrupt).on("SIGTERM", onTerminate);
-    // Nothing else keeps the command running: workers do not.
+    // Workers do not keep the command running, so this does.
     const alive = setInterval(() => undefined, 2 ** 30);
     try {
       await this.#spawned.start(workers);
@@ -304,12 +307,12 @@ class RunningWorkers {
       return;
     }
     const time = Number.isFinite(timeout) ? `have ${timeout} ms` : "have all the time they need";
-    this.#log("stopping", { signal }, `${signal}: no new tasks are taken, running ones ${time}`);
+    this.#log("stopping", { signal }, `${signal}: the workers take no new tasks, running tasks ${time}`);
     this.#stopping = this.#spawned.stop(timeout);
     this.#stopping.then(this.#ended, this.#ended);
   }
 
-  /** A worker has ended and is not started again: told to from afar, or after too many crashes. */
+  /** A worker has ended and is not started again: it was told to end, or crashed too often. */
   #lost(uid: string, error: Error): void {
     if (this.#left.get(uid)?.hasEndedInOrder !== true) this.#isBad = true;
     this.#log("ended", { uid, reason: reasonOf(error) }, `${uid} has ended: ${reasonOf(error)}`);

@@ -2,7 +2,7 @@ const LARGEST = 512;
 /** How much of large arguments may wait in the memory of a worker before it gets no more tasks. */
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** A task whose arguments may count. */
+/** A task whose arguments may count in the window. */
 interface WeighedTask {
   /** Bytes of its arguments that are in the memory of the worker; 0 once it has been started. */
   weight: number;
@@ -13,14 +13,14 @@ const TARGET_QUEUE_US = 6000;
 /**
  * Bounds how many tasks are at a task thread and not yet started. Other tasks stay with the caller, who can still give
  * them to another worker. One task at first; then as many as the thread finishes in a few milliseconds. The thread
- * reports how long tasks take: round trips would measure the noise of the machine, too.
+ * reports how long tasks take: round trips would also measure the noise of the machine.
  */
 export class DispatchWindow {
   #limit = 1;
   #unstarted = 0;
   #bytes = 0;
 
-  /** The worker does not respond, and gets nothing until it does. */
+  /** Set while the worker does not respond: it gets no tasks. */
   isShut = false;
 
   /** Tasks that may be sent now. */
@@ -28,13 +28,13 @@ export class DispatchWindow {
     return this.isShut || this.#bytes >= MOST_BYTES ? 0 : this.#limit - this.#unstarted;
   }
 
-  /** A task was sent whose arguments take memory until it is started. */
+  /** A task was sent, and its arguments take memory until it is started. */
   load(task: WeighedTask, bytes: number): void {
     task.weight = bytes;
     this.#bytes += bytes;
   }
 
-  /** It has been started, or never will be. */
+  /** The task has been started, or never will be. */
   unload(task: WeighedTask): void {
     this.#bytes -= task.weight;
     task.weight = 0;
@@ -48,7 +48,7 @@ export class DispatchWindow {
     this.#unstarted -= count;
   }
 
-  /** A task keeps the thread busy for this long. */
+  /** The average task keeps the thread busy for this long. */
   pace(microseconds: number): void {
     this.#limit = Math.max(1, Math.min(LARGEST, Math.floor(TARGET_QUEUE_US / Math.max(1, microseconds))));
   }

@@ -8,7 +8,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   StatusCode.RESOURCE_EXHAUSTED,
 ]);
 
-/** The error for a status of a worker, or for a status that says why it could not be reached. */
+/** The error for a status from a worker, or for a status that says why the worker could not be reached. */
 export function errorForStatus(status: GrpcStatus, address: string): RpcError {
   const message = `worker ${address}: ${status.message}`;
   if (status.code === StatusCode.FAILED_PRECONDITION) return new VersionMismatch(message, status.code);
@@ -29,9 +29,9 @@ export function errorForConnect(error: unknown, address: string): RpcError {
   return new TransientRpcError(message, StatusCode.UNAVAILABLE, { cause: error });
 }
 
-/** The error for a connection that was not tried, since there are no credentials for it. */
+/** The error for a connection that was not tried, because the provider of credentials failed. */
 export function errorForCredentials(error: unknown, address: string): HandshakeError {
   const reason = messageOf(error);
-  const message = `worker ${address} is not connected to: the provider of the credentials failed: ${reason}`;
+  const message = `cannot connect to worker ${address}: the provider of the credentials failed: ${reason}`;
   return new HandshakeError(message, StatusCode.UNAUTHENTICATED, { cause: error });
 }

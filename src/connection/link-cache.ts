@@ -32,17 +32,17 @@ export function acquireLink(address: string, options: LinkOptions): WorkerLink {
 }
 
 /**
- * Gives a connection back. It is closed a minute after its last user has gone; if the worker is `gone`, as soon as no
- * call is in flight.
+ * Gives a connection back. It is closed a minute after its last user has gone. If the worker is `gone`, it is closed as
+ * soon as no call is in flight.
  */
 export function releaseLink(link: WorkerLink, gone: boolean): void {
   const cached = owners.get(link);
   if (cached === undefined || links.get(cached.key) !== cached || --cached.users > 0) return;
-  // Whoever wanted it connected is gone: a worker that never answers must not keep the program alive.
+  // Nobody needs the connection any more: a worker that never answers must not keep the program alive.
   if (gone || link.state === "connecting") {
     clearTimeout(cached.expiry);
     links.delete(cached.key);
-    link.retire(new PoolClosed(`the connection to ${link.address} is no longer used`));
+    link.retire(new PoolClosed(`the connection to ${link.address} is not used any more`));
     return;
   }
   cached.expiry = setTimeout(() => discard(cached), IDLE_LINK_MS);
@@ -52,10 +52,13 @@ export function releaseLink(link: WorkerLink, gone: boolean): void {
 function discard(cached: CachedLink): void {
   clearTimeout(cached.expiry);
   links.delete(cached.key);
-  cached.link.close(new PoolClosed(`the connection to ${cached.link.address} is no longer used`));
+  cached.link.close(new PoolClosed(`the connection to ${cached.link.address} is not used any more`));
 }
 
-/** Callers with different credentials or limits have different connections: each may do only what its own allow. */
+/**
+ * Callers with different credentials or limits have different connections: each may do only what its own credentials
+ * and limits allow.
+ */
 function keyOf(address: string, { credentials, limits }: LinkOptions): string {
   const bounds =
     limits === undefined ? "" : JSON.stringify(Object.entries(limits).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,21 +1,21 @@
-/** How often to look whether a worker with calls has said something, in milliseconds. */
+/** How often to check whether a worker with calls has sent something, in milliseconds. */
 const LOOK_MS = 500;
-/** After so many looks without an answer the worker does not respond. */
+/** After this many checks without an answer the worker counts as not responding. */
 const PATIENCE = 2;
 
 /** A connection as its watchdog sees it. */
 export interface WatchedConnection {
   /** How many messages came from the worker. */
   messages(): number;
-  /** Asks the worker to answer, whatever its tasks do. */
+  /** Asks the worker to answer, even while its tasks are busy. */
   ping(answered: () => void): void;
 }
 
 /**
- * Notices that a worker does not respond, because it is frozen or the network is silent. It asks a worker that has calls
- * and sends nothing; the gRPC thread of the worker answers also while a task blocks. Its timer runs only while the worker
- * has calls. Time in which this process itself was blocked does not count: it reads everything that has arrived between
- * two looks.
+ * Notices that a worker does not respond, because it is frozen or the network is silent. It asks a worker that has
+ * calls and sends nothing. The gRPC thread of the worker answers even while a task blocks. Its timer runs only while
+ * the worker has calls. Time in which this process itself was blocked does not count: it reads everything that has
+ * arrived between two checks.
  *
  * `resting`: no calls. `watching`: it has calls. `asking`: it was asked. `silent`: it did not answer, and is asked again
  * until it does. `closed`.
@@ -30,7 +30,7 @@ export class LinkWatchdog {
   #looks = 0;
   #questions = 0;
 
-  /** `changed` is called each time that the worker stops or begins to respond. */
+  /** `changed` is called each time the worker stops responding or responds again. */
   constructor(connection: WatchedConnection, changed: (responds: boolean) => void) {
     this.#connection = connection;
     this.#changed = changed;

@@ -17,16 +17,16 @@ import {
 const decoder = new ValueDecoder();
 const dataDecoder = new ValueDecoder(functionPort(), { dataOnly: true });
 
-/** Finds what a worker sent back, decodes it and tells the calls, in the order in which it came. */
+/** Finds and decodes what a worker sent back, and tells the calls in the order in which it came. */
 export class OutcomeDelivery {
   /** Values, wherever they arrive. */
   readonly payloads: IncomingPayloads;
   /** Code that values need. */
   readonly received: ReceivedDependencies;
   readonly #abandon: (call: Call, reason: Error) => void;
-  /** Tail of the answers that wait for code to arrive; later ones keep their place behind it. */
+  /** Tail of the answers that wait for code. Later answers keep their place behind it. */
   #delayed: Promise<void> | undefined;
-  /** Tail of the answers to a call of which large ones are being read; only its own wait behind them. */
+  /** Tail of the large answers of a call that are being read. Only answers of the same call wait behind them. */
   readonly #reading = new Map<Call, Promise<void>>();
 
   /** `abandon` tells the worker that nobody waits for a call whose answer cannot be read. */
@@ -40,12 +40,12 @@ export class OutcomeDelivery {
     );
   }
 
-  /** Hands the payload of an outcome on, now or when the code that it needs is there. */
+  /** Delivers the payload of an outcome, at once or when the code that it needs has arrived. */
   take(frame: FrameReader, kind: number, id: number, call: Call): void {
     try {
       this.#take(frame, kind, id, call);
     } catch (error) {
-      // The session ends with this; a call that is no longer its own must be told here.
+      // This error ends the session. It must tell a call here that the session does not have any more.
       const reason = messageOf(error);
       if (call.task === undefined) call.fail(unreadable(call, reason, error));
       throw error;
@@ -63,7 +63,7 @@ export class OutcomeDelivery {
     const needs = this.received.needs(frame, OutcomeField.needs);
     const loading = needs.length === 0 ? undefined : this.received.ready(needs);
     const isNext = loading === undefined && this.#delayed === undefined;
-    // Almost every outcome: it is read where it is.
+    // Almost every outcome takes this path: it is read in place.
     if (isNext && this.payloads.isInline(frame, OutcomeField)) {
       this.#deliver(call, kind, frame, flag, item);
       return;
@@ -78,7 +78,7 @@ export class OutcomeDelivery {
     this.#deliverLater(loading, () => this.#deliver(call, kind, payload, flag, item));
   }
 
-  /** Decodes a value, which is a payload or in the frame itself, and tells the call. `flag`, `item`: see `writeOutcome`. */
+  /** Decodes a value from a payload or from the frame itself, and tells the call. `flag`, `item`: see `writeOutcome`. */
   #deliver(call: Call, kind: number, source: Payload | FrameReader, flag: boolean, item: number): void {
     let value: unknown;
     try {
@@ -109,7 +109,7 @@ export class OutcomeDelivery {
     } else this.#settle(call, kind, value, flag, item);
   }
 
-  /** Tells a call its outcome when that has been read, and those before it have been told. */
+  /** Tells a call its outcome when it has been read and the earlier ones have been told. */
   #afterReading(
     call: Call,
     kind: number,
@@ -128,7 +128,7 @@ export class OutcomeDelivery {
         if (this.#reading.get(call) === turn) this.#reading.delete(call);
       });
     this.#reading.set(call, turn);
-    // It is waited for in its turn.
+    // The chain above handles the error in its turn.
     reading?.catch(() => undefined);
   }
 
@@ -141,7 +141,7 @@ export class OutcomeDelivery {
 
   #settle(call: Call, kind: number, value: unknown, flag: boolean, item: number): void {
     if (settle(call, kind, value, flag, item)) return;
-    const error = new UnexpectedResponse(`more values of ${call.route.name} came than were asked for`);
+    const error = new UnexpectedResponse(`the worker sent more values of ${call.route.name} than were asked for`);
     this.#abandon(call, error);
     call.fail(error);
   }
@@ -163,7 +163,7 @@ function serializerFor(kind: number, flag: boolean, serializer: Serializer | und
 }
 
 function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {
-  return new UnexpectedResponse(`what ${call.route.name} sent back cannot be read: ${reason}`, { cause });
+  return new UnexpectedResponse(`the answer of ${call.route.name} cannot be read: ${reason}`, { cause });
 }
 
 function notData({ route }: Call, kind: number, { message }: NotData): SerializationError {
@@ -185,7 +185,10 @@ function settle(call: Call, kind: number, value: unknown, flag: boolean, item: n
   return true;
 }
 
-/** The worker lacks the modules of these hashes: the call is made anew with their code, or fails with what the worker said. */
+/**
+ * The worker lacks the modules of these hashes: the call is made anew with their code, or fails with the worker's
+ * reason.
+ */
 export function remake(call: Call, hashes: readonly string[], message: string, address: string): void {
   const { args } = call;
   let remade = false;

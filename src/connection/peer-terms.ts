@@ -21,20 +21,20 @@ import {
 import { errorForStatus } from "./error-classes.ts";
 import { SessionStream } from "./session-stream.ts";
 
-/** What a frame has besides its largest field. */
+/** Bytes of a frame besides its largest field, at most. */
 const FRAME_OVERHEAD = 1024;
 
 const sizes = new WeakMap<Dependency, number>();
 
-/** What a worker takes: by its welcome, and by the size of messages that it advertises. */
+/** What a worker accepts: by its welcome, and by the size of messages that it advertises. */
 export class PeerTerms {
-  /** It takes packs. */
+  /** Whether it accepts packs. */
   takesPacks = false;
   readonly #address: string;
   readonly #maxMessageBytes: number | undefined;
   #languages: readonly string[] = [];
   #encodings: readonly string[] = [];
-  /** It runs routines whose code travels. */
+  /** Whether it runs routines whose code travels. */
   #isUsual = true;
 
   constructor(address: string, maxMessageBytes: number | undefined) {
@@ -60,7 +60,7 @@ export class PeerTerms {
   /**
    * Reads the first message of the worker.
    *
-   * @throws RpcError unless it is a welcome of a version that this caller speaks
+   * @throws RpcError unless it is a welcome in a version that this caller speaks
    */
   read(frame: FrameReader): Required<Welcome> {
     const isWelcome = frame.next() === ResponseField.welcome;
@@ -99,7 +99,7 @@ export class PeerTerms {
   /**
    * Why the worker cannot have a call: an `RpcError` if another worker may, a `SerializationError` if the call is at fault.
    *
-   * @param inlineBytes - the largest arguments that are in one frame with the rest of the call
+   * @param inlineBytes - size of the largest arguments that share one frame with the rest of the call
    */
   refusal(call: Call, inlineBytes: number): Error | undefined {
     if (!this.#runs(call)) return this.#otherLanguage(call);
@@ -114,7 +114,7 @@ export class PeerTerms {
     return this.#languages.includes(language) && this.#encodings.includes(encoding ?? DEFAULT_ENCODING);
   }
 
-  /** The worker is not what it was announced as. */
+  /** The worker runs other languages than it announced. */
   #otherLanguage({ route }: Call): Error {
     const { name, language = DEFAULT_LANGUAGE, encoding = DEFAULT_ENCODING } = route;
     const message =
@@ -133,12 +133,12 @@ export class PeerTerms {
   }
 }
 
-/** A peer that names none has the usual one. */
+/** A peer that names none has the default one. */
 function textsOr(texts: readonly string[], usual: string): readonly string[] {
   return texts.length === 0 ? [usual] : texts;
 }
 
-/** How many bytes the largest frame of a call has that cannot be cut: code, captured values, or the context. */
+/** Bytes of the largest frame of a call that cannot be cut into chunks: code, captured values, or the context. */
 function largestPiece({ route, extras }: Call, inlineBytes: number): number {
   const dependencies = [...route.dependencies, ...(extras?.dependencies ?? [])];
   const serializer = route.serializer?.length ?? 0;

@@ -54,7 +54,7 @@ function makeCall(of: Route, args: Payload): Call {
   return call;
 }
 
-/** A task of a session that is none. */
+/** A task that belongs to no session. */
 function taskOf(call: Call, id: number): SentTask {
   const task = new SentTask(id, {} as TaskSession);
   task.begin(call);
@@ -95,7 +95,7 @@ function makeSender() {
       sender.task(task, made);
       return task;
     },
-    /** What has been sent since the last look: the frames' names, and a reading of each. */
+    /** What was sent since the last call: the names of the frames, and a reading of each. */
     frames<T>(read: (name: string, frame: FrameReader) => T): T[] {
       outbox.flush();
       const found: T[] = [];
@@ -302,7 +302,7 @@ describe("RequestSender", () => {
     const sent = ["refuses", "takes"].map(() => {
       const { sender, frames } = makeSender();
       sender.task(taskOf(made, 0), made);
-      // Files that were read are written again.
+      // A file that was read is reused for the next payload.
       payloadFiles.put(new Uint8Array(bytes.length).fill(8));
       return frames((kind, frame) => (kind === "task" ? Buffer.from(frame.view(TaskField.args)) : kind)).at(-1);
     });

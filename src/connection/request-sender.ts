@@ -28,7 +28,7 @@ import type { SentTask } from "./sent-task.ts";
 const NO_BYTES = new Uint8Array(0);
 const encoder = new ValueEncoder();
 
-/** Calls whose arguments may be under way in chunks without a place in the window. */
+/** How many calls may send their arguments in chunks without counting in the window. */
 const FREE_TRANSFERS = 4;
 
 /** Writes a session's requests, and remembers what the worker has been told of routines, pools and code. */
@@ -111,7 +111,7 @@ export class RequestSender {
   }
 
   #placeArgs(id: number, call: Call, write: (place: PayloadPlace) => void): void {
-    // To a worker that shares no store the arguments go the long way, now and if they are sent again.
+    // A worker that shares no store gets the arguments in messages, also if they are sent again.
     if (this.#outbox.store === undefined) call.args = call.args.intoMemory();
     const { args } = call;
     if (args.isStored) write(args.place);
@@ -171,14 +171,14 @@ export class RequestSender {
     });
   }
 
-  /** A signal among the arguments was aborted. One that is aborted before the task is written travels with the task. */
+  /** Sends the abort of a signal among the arguments. An abort before the task is written travels with the task. */
   abortSignal({ id, isWritten }: SentTask, number: number, reason: unknown): void {
     if (!isWritten) return;
     this.#writeAbort(id, number, reason, false);
     this.#outbox.schedule(true);
   }
 
-  /** Tells of signals that were aborted since the arguments were encoded, before the task can look at them. */
+  /** Sends the aborts since the arguments were encoded, before the task can look at its signals. */
   #repeatAborts(id: number, signals: readonly LiveSignal[]): void {
     for (const [number, { signal, wasAborted }] of signals.entries()) {
       if (signal.aborted && !wasAborted) this.#writeAbort(id, number, signal.reason, true);
@@ -190,7 +190,7 @@ export class RequestSender {
     writeAbort(this.#outbox.writer, id, number, bytes, needs, early);
   }
 
-  /** A reason that cannot travel is left out. The worker still learns of the abort. */
+  /** Leaves out a reason that cannot travel. The worker still learns of the abort. */
   #reason(reason: unknown): { bytes: Uint8Array; needs: readonly number[] } {
     if (!this.readsReasons) return { bytes: NO_BYTES, needs: [] };
     try {
@@ -213,7 +213,10 @@ export class RequestSender {
     this.#outbox.schedule(true);
   }
 
-  /** Cancellations are the first frames of a message: a worker looks for them there while its task thread is busy. */
+  /**
+   * Cancellations must be the first frames of a message: a worker looks for them only there while its task thread is
+   * busy.
+   */
   #openCancelBatch(): void {
     const { writer, batch } = this.#outbox;
     if (writer.size === 0) return;
@@ -221,7 +224,7 @@ export class RequestSender {
     if (number !== batch || size !== writer.size) this.#outbox.flush();
   }
 
-  /** Tells a worker that knows a pool, and that may make calls there, what has changed. */
+  /** Tells a worker that knows a pool, and may make calls there, what has changed. */
   refresh(pool: PoolReference): void {
     if (!this.#pools.has(pool.number) || this.#pools.get(pool.number) === pool.version) return;
     this.#announcePool(pool);
@@ -240,13 +243,13 @@ export class RequestSender {
   }
 
   /**
-   * Sends a shared value that the worker asked for: the name of a file, which is written once for all workers, or the value.
-   * Returns the value, or nothing if it is gone.
+   * Sends a shared value that the worker asked for: the name of a file, which is written once for all workers, or the
+   * value. Returns the value, or undefined if it is gone or already on its way.
    */
   provide(number: number, withoutFile: boolean): SharedContent | undefined {
     const { writer, store } = this.#outbox;
     const hash = this.#sent.hashOf(number);
-    // It may be on its way already.
+    // It may already be on its way.
     if (this.#outbox.isHeldUp(SHARED_CHUNKS + number)) return undefined;
     const content = hash === undefined ? undefined : contentOf(hash);
     const payload = content?.payload;
@@ -261,7 +264,7 @@ export class RequestSender {
     return content;
   }
 
-  /** The session is over. */
+  /** Call this when the session is over. */
   close(): void {
     this.#unwatch?.();
   }

@@ -1,7 +1,7 @@
 import type { Call, EarlyValue, RemoteTask } from "../call/index.ts";
 import type { StepKind } from "../wire/index.ts";
 
-/** What a task can have its session do. */
+/** What a task asks its session to do. */
 export interface TaskSession {
   cancel(task: SentTask, reason: unknown): void;
   abortSignal(task: SentTask, number: number, reason: unknown): void;
@@ -11,19 +11,19 @@ export interface TaskSession {
 }
 
 /**
- * A call in a session: its id there, and how much of it is out. A session uses each of them for many calls, one after
- * the other: the worker's last word on a call frees it.
+ * A call in a session: its id there, and how much of it has been sent. A session uses each object for many calls, one
+ * after the other: the worker's final answer to a call frees it.
  *
- * - `free`: it is no call at present.
+ * - `free`: it has no call at present.
  * - `sent`: the worker has not started it.
  * - `started`: the worker has.
- * - `abandoned`: nobody waits for it, and the worker has not said its last word.
+ * - `abandoned`: nobody waits for it, and the worker has not sent its final answer.
  */
 export class SentTask implements RemoteTask {
   readonly id: number;
   state: "free" | "sent" | "started" | "abandoned" = "free";
   call: Call | undefined;
-  /** Of the last call, also when nobody waits for it any more. */
+  /** The name of the last call, also when nobody waits for it any more. */
   name = "";
   /** The task frame itself has been written; before that only chunks of its arguments have. */
   isWritten = false;
@@ -32,11 +32,11 @@ export class SentTask implements RemoteTask {
   cancelMessage = 0;
   /** Its arguments are going out in chunks. */
   isInTransfer = false;
-  /** It has its place in the window although its arguments are not out. */
+  /** It counts in the window although its arguments are not out. */
   isCounted = false;
   /** Bytes of its arguments that count in the window. */
   weight = 0;
-  /** How many calls it stands for, and how many of those the worker has not said its last word on. */
+  /** How many calls it stands for, and how many of them have no final answer yet. */
   size = 1;
   left = 1;
   /** It is a stream whose caller has not asked for more. */

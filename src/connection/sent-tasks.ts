@@ -30,7 +30,7 @@ export class SentTasks {
     return this.#inFlight;
   }
 
-  /** The task of an id that is in use; it may be one that nobody waits for. */
+  /** The task with this id, if the id is in use. Maybe nobody waits for the task. */
   get(id: number): SentTask | undefined {
     const task = this.#tasks[id];
     return task === undefined || task.state === "free" ? undefined : task;
@@ -46,20 +46,20 @@ export class SentTasks {
     return this.#tasks.flatMap((task) => (task.call === undefined ? [] : [{ task, call: task.call }]));
   }
 
-  /** Room for so many tasks is about to be taken. */
+  /** Counts so many tasks as in flight. `begin` is called for each of them. */
   expect(count: number): void {
     if (this.#inFlight === 0) this.#events.activity(true);
     this.#inFlight += count;
   }
 
-  /** Takes one of those that were expected. */
+  /** Begins one of the tasks that `expect` counted. */
   begin(call: Call): SentTask {
     const task = this.#free.pop() ?? this.#add();
     task.begin(call);
     return task;
   }
 
-  /** The worker has said its last word on a task. */
+  /** The worker has sent its final answer to a task. */
   release(task: SentTask): void {
     task.call?.leave();
     task.call = undefined;

@@ -13,26 +13,26 @@ import type { Welcome } from "../wire/index.ts";
 
 const DISPATCH = "/wool.v1.Worker/Dispatch";
 const UNIX = "unix:";
-/** How long the rest of a session is waited for when one of its two connections has ended, in milliseconds. */
+/** How long to wait for the rest of a session when one of its two connections has ended, in milliseconds. */
 const LAST_WORDS_MS = 2000;
-/** A socket in the directory of the worker's own, and nothing else. */
+/** Accepts only a socket in the worker's own directory. */
 const LANE_NAME = /^[\w.-]+$/;
 
 /** What a session is told. */
 export interface SessionStreamHandlers {
   message(buffer: Buffer, start: number, end: number): void;
   drain(): void;
-  /** The end, once, after the last message. `isWhole`: the worker's last messages have been read, too. */
+  /** Called once, after the last message. `isWhole`: the worker's last messages have been read too. */
   ended(status: GrpcStatus, isWhole: boolean): void;
 }
 
 /**
- * The way of a session's messages: the gRPC stream, and its lane if it has one. A lane goes straight to the task thread, and
- * the stream to the gRPC thread, which can tell what became of the other one.
+ * The connections that carry a session's messages: the gRPC stream, and the lane if there is one. A lane goes straight
+ * to the task thread. The stream goes to the gRPC thread, which can tell what happened to the task thread.
  *
- * `relayed`: messages go through the stream. `connecting`: to the lane. `direct`: they go through the lane. `lane-only`: the stream
- * has ended, or has said that the task thread has; the rest is in the lane. `stream-only`: the lane has ended, and the stream
- * says why. `closed`.
+ * `relayed`: messages go through the stream. `connecting`: connects to the lane. `direct`: they go through the lane.
+ * `lane-only`: the stream has ended, or has said that the task thread has; the rest is in the lane. `stream-only`: the
+ * lane has ended, and the stream says why. `closed`.
  */
 export class SessionStream {
   readonly #address: string;
@@ -41,7 +41,7 @@ export class SessionStream {
   #state: "relayed" | "connecting" | "direct" | "lane-only" | "stream-only" | "closed" = "relayed";
   #lane: LaneSocket | undefined;
   #patience: LoopTimeout | undefined;
-  /** In `lane-only`: called when the lane has ended, too. */
+  /** In `lane-only`: called when the lane has ended too. */
   #afterLane: (isWhole: boolean) => void = () => undefined;
 
   constructor(channel: GrpcChannel, address: string, handlers: SessionStreamHandlers) {
@@ -66,22 +66,25 @@ export class SessionStream {
     return this.#state === "direct";
   }
 
-  /** Sends a message of the session. False: hold back what can wait until `drain`. */
+  /** Sends a message of the session. Returns false if everything that can wait should wait until `drain`. */
   send(framed: Buffer): boolean {
     return (this.#lane ?? this.#stream).send(framed);
   }
 
-  /** Sends a message past the lane. */
+  /** Sends a message through the stream even if there is a lane. */
   sendBeside(framed: Buffer): void {
     if (this.#state === "direct") this.#stream.send(framed);
   }
 
-  /** Connects to the lane that the worker offers. Calls `done` when messages can be sent, through the lane or without. */
+  /**
+   * Connects to the lane that the worker offers. Calls `done` when messages can be sent, through the lane or the
+   * stream.
+   */
   useLane({ laneSocket = "", laneTicket = "" }: Welcome, done: () => void): void {
     if (laneSocket === "" || !SessionStream.canTakeLane(this.#address) || !LANE_NAME.test(laneSocket)) return done();
     this.#state = "connecting";
     const socket = connect(join(dirname(this.#address.slice(UNIX.length)), laneSocket));
-    // Without the socket, which somebody may have removed, messages go through the stream.
+    // If somebody removed the socket, messages go through the stream.
     const relay = (): void => {
       if (this.#state !== "connecting") return;
       this.#state = "relayed";
@@ -101,13 +104,13 @@ export class SessionStream {
     });
   }
 
-  /** Calls `then` when the worker's last messages have been read: it has said that its task thread is gone. */
+  /** Calls `then` when the worker's last messages have been read: it has reported that its task thread is gone. */
   finish(then: () => void): void {
     if (this.#state === "direct") this.#readRest(then);
     else if (this.#state !== "lane-only") then();
   }
 
-  /** Gives the session up. */
+  /** Gives up the session. */
   cancel(): void {
     this.#state = "closed";
     this.#patience?.clear();
@@ -138,7 +141,7 @@ export class SessionStream {
     else if (this.#state === "lane-only") this.#afterLane(true);
     else if (this.#state === "direct") {
       this.#state = "stream-only";
-      const message = `The connection to ${this.#address} was lost: its task thread closed it.`;
+      const message = `the connection to ${this.#address} was lost: its task thread closed it`;
       this.#wait(() => this.#end({ code: StatusCode.UNAVAILABLE, message }, false));
     }
   }
@@ -147,7 +150,7 @@ export class SessionStream {
   #readRest(then: (isWhole: boolean) => void): void {
     this.#state = "lane-only";
     this.#afterLane = then;
-    // The connection of the stream, which keeps the program alive while somebody waits, may be no more.
+    // The connection of the stream keeps the program alive while somebody waits, but may be gone.
     this.#lane?.ref();
     this.#wait(() => then(false));
   }

@@ -77,7 +77,7 @@ class FakeStream {
     this.session = new Session(channel, address, 3, this.events);
   }
 
-  /** Sends frames to the caller as one message. What its handler throws ends the stream, as in a real one. */
+  /** Sends frames to the caller as one message. An error that its handler throws ends the stream, as in a real one. */
   answer(...frames: ((writer: BatchWriter) => void)[]): void {
     const writer = new BatchWriter(0);
     for (const frame of frames) frame(writer);
@@ -168,7 +168,7 @@ function send(session: Session, ...calls: Call[]): void {
   session.send(calls, WORKER);
 }
 
-/** What the call is in its session. */
+/** The task of the call in its session. */
 function taskOf({ task }: Call): SentTask {
   if (!(task instanceof SentTask)) throw new Error("the call is in no session");
   return task;
@@ -368,7 +368,7 @@ describe("calls", () => {
       const stored = (id: number) => placed(id, { chunked: bytes.length, file: payloadFiles.put(bytes) ?? "" });
       stream.answer(stored(0), stored(2), placed(1, { bytes: encode("small") }));
       expect([large.told, small.told]).toEqual([[], [["resolved", "small"]]]);
-      // Its worker may be gone before it has been read.
+      // The worker may be gone before the file has been read.
       stream.end({ code: StatusCode.UNAVAILABLE, message: "gone" });
       cancelled.call.cancel("changed my mind");
       await vi.waitFor(() => expect(large.told).toHaveLength(1));
@@ -535,7 +535,7 @@ describe("packs", () => {
       ],
       [0],
     ]);
-    // Both had ended before the worker read the cancellation.
+    // Both calls had ended before the worker read the cancellation.
     stream.answer(result(0, "b", 2));
     expect(stream.session.inFlight).toBe(1);
     stream.answer(result(0, "c", 3));

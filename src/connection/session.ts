@@ -30,7 +30,10 @@ import { type SentTaskEvents, SentTasks } from "./sent-tasks.ts";
 import { SessionStream } from "./session-stream.ts";
 import { UnwantedTasks } from "./unwanted-tasks.ts";
 
-/** How often a call may come back because a thread ended before it read the call. Then its worker counts as one that refuses it. */
+/**
+ * How often a call may come back because a thread ended before it read the call. After that, its worker counts as one
+ * that refuses it.
+ */
 const MOST_RETURNS = 3;
 
 /** Told of changes by a session that it owns. */
@@ -41,15 +44,15 @@ export interface SessionEvents extends SentTaskEvents {
   closed(session: Session, error: Error): void;
 }
 
-/** What a worker says of a task thread that ended. */
+/** What a worker reports about a task thread that ended. */
 interface LostThread {
   readonly error: WorkerLost;
-  /** How many messages of the session it has begun to read, the hello counted; Infinity if that is not known. */
+  /** How many messages of the session it has begun to read, including the hello; Infinity if that is not known. */
   readonly taken: number;
 }
 
 /**
- * The caller's end of a session with one task thread of a worker. Carries every call between the two, many at once.
+ * The caller's end of a session with one task thread of a worker. It carries every call between the two, many at once.
  * `opening`: hello sent. `open`: welcomed, and connected to the lane if there is one. `closed`: over.
  */
 export class Session implements TaskSession {
@@ -68,11 +71,11 @@ export class Session implements TaskSession {
   readonly #unwanted: UnwantedTasks;
   #welcomed: ((welcome: Welcome) => void) | undefined;
   #refused: ((error: RpcError) => void) | undefined;
-  /** The worker's answer to the hello. Rejects when it does not want this caller. */
+  /** The worker's answer to the hello. Rejects when the worker refuses this caller. */
   readonly welcome: Promise<Welcome>;
   #state: "opening" | "open" | "closed" = "opening";
   #willProgress = false;
-  /** The tasks that ended since the worker last told its pace, by routine. */
+  /** The tasks that ended since the worker last reported its pace, by routine. */
   readonly #endedTasks = new Map<TaskCost, number>();
 
   constructor(
@@ -119,7 +122,7 @@ export class Session implements TaskSession {
     return this.window.room;
   }
 
-  /** Sends calls in one message. `soon`: in one with whatever else is sent in this turn of the event loop. */
+  /** Sends calls in one message. `soon`: together with everything else that is sent in this turn of the event loop. */
   send(calls: readonly Call[], recipient: Recipient, soon = false): void {
     const taken = this.#terms.takesPacks ? calls : calls.flatMap((call) => (call.pack ? call.unpack(call.pack) : call));
     this.#tasks.expect(taken.length);
@@ -148,7 +151,7 @@ export class Session implements TaskSession {
     if (this.#state === "open" && this.inFlight > 0) this.#sender.refresh(pool);
   }
 
-  /** The calls in flight that `recipient` has and somebody waits for. */
+  /** The calls of `recipient` in flight that somebody waits for. */
   callsOf(recipient: Recipient): Call[] {
     return this.#tasks.waitedFor().flatMap(({ call }) => (call.recipient === recipient ? [call] : []));
   }
@@ -192,8 +195,8 @@ export class Session implements TaskSession {
   }
 
   /**
-   * Tells that there is room once the event loop has turned. Calls are often cancelled together, and none of those that
-   * are about to be cancelled should take the room of another.
+   * Reports room in the next turn of the event loop. Calls are often cancelled together, and a call that is about to be
+   * cancelled should not take the room of another.
    */
   #progressLater(): void {
     if (this.#willProgress) return;
@@ -223,7 +226,7 @@ export class Session implements TaskSession {
           started += this.#started(this.#tasks.get(frame.integer(1)));
           break;
         case ResponseField.chunk:
-          // Pieces of an outcome that nobody wants any more may still arrive.
+          // Pieces of an outcome that nobody waits for any more may still arrive.
           if (this.#tasks.get(frame.integer(ChunkField.id))?.call !== undefined)
             this.#outcomes.payloads.addChunk(frame);
           break;
@@ -248,7 +251,10 @@ export class Session implements TaskSession {
     this.#events.progressed(this);
   }
 
-  /** Tasks have kept the thread busy for so long each. Where they were of several routines, that counts for all of these. */
+  /**
+   * The worker reports the time that each task kept the thread busy. If tasks of several routines ended, it counts for
+   * all of them.
+   */
   #paced(taskUs: number, costUs: number): void {
     this.window.pace(taskUs);
     for (const [cost, tasks] of this.#endedTasks) cost.add(tasks, costUs > 0 ? costUs : taskUs);
@@ -266,7 +272,7 @@ export class Session implements TaskSession {
     tally.shared.bytes += content.bytes;
   }
 
-  /** The task thread is gone. What it sent before may still be on its way. */
+  /** The task thread is gone. Its last messages may still be on their way. */
   #threadLost(frame: FrameReader): void {
     const culprit = this.#tasks.nameOf(frame.integer(LostField.task) - 1);
     const whose = culprit === undefined ? "" : ` (the task was ${culprit})`;
@@ -278,7 +284,7 @@ export class Session implements TaskSession {
     });
   }
 
-  /** The first message must be a welcome of a version that this caller speaks, and nothing else. */
+  /** The first message must be a welcome in a version that this caller speaks, and nothing else. */
   #greeted(frame: FrameReader): void {
     let welcome: Required<Welcome>;
     try {
@@ -289,7 +295,7 @@ export class Session implements TaskSession {
       this.#shut(error);
       return;
     }
-    // A worker that was offered none may say so, too.
+    // A worker may claim to share files although this caller offered none.
     if (welcome.sharesFiles && this.#address.startsWith("unix:")) {
       this.#outbox.store = payloadFiles;
       this.#outcomes.payloads.store = payloadFiles;
@@ -304,7 +310,7 @@ export class Session implements TaskSession {
     });
   }
 
-  /** How many calls were started, when this is the first sign of it. */
+  /** How many calls were started, if this is the first message that shows it. Otherwise 0. */
   #started(task: SentTask | undefined): number {
     if (task === undefined || task.state !== "sent") return 0;
     task.state = "started";
@@ -346,7 +352,7 @@ export class Session implements TaskSession {
     return counts;
   }
 
-  /** The worker has said its last word on a task. */
+  /** The worker has sent its final answer to a task. */
   #release(task: SentTask): void {
     this.window.unload(task);
     this.#tasks.release(task);
@@ -354,19 +360,19 @@ export class Session implements TaskSession {
 
   #ended(status: GrpcStatus, isWhole: boolean): void {
     if (this.#state === "closed") return;
-    // The worker has answered all that it ran.
+    // The worker has answered every call that it ran.
     const ranAll = status.code === StatusCode.ABORTED && isWhole;
     if (ranAll) this.#shut(errorForStatus({ ...status, code: StatusCode.UNAVAILABLE }, this.#address), "rejected");
     else if (this.#state === "opening" || status.code !== StatusCode.UNAVAILABLE) {
       this.#shut(errorForStatus(status, this.#address));
     } else {
-      // What the channel says names the address, too.
+      // The message of the channel also names the address.
       const [, reason = status.message] = status.message.split(`${this.#address} was lost: `);
       this.#shut(new WorkerLost(`worker ${this.#address} was lost: ${reason.replace(/\.$/, "")}`));
     }
   }
 
-  /** `unanswered`: what becomes of the calls that the worker has not answered. */
+  /** `unanswered`: how the unanswered calls end. */
   #shut(error: Error, unanswered: "lost" | "rejected" | LostThread = "lost"): void {
     const opening = this.#state === "opening";
     this.#state = "closed";
@@ -375,7 +381,7 @@ export class Session implements TaskSession {
     this.#unwanted.close();
     this.#outcomes.payloads.clear();
     if (opening) {
-      // Whoever opened the session may be gone; the failure reaches the calls through `closed`.
+      // The code that opened the session may not wait for it any more. The calls learn of the failure through `closed`.
       this.welcome.catch(() => undefined);
       const unavailable = { code: StatusCode.UNAVAILABLE, message: error.message };
       this.#refused?.(error instanceof RpcError ? error : errorForStatus(unavailable, this.#address));

@@ -2,7 +2,10 @@ import { Timer } from "../time/index.ts";
 import { BatchWriter, writeUnwanted } from "../wire/index.ts";
 import type { SentTask } from "./sent-task.ts";
 
-/** How long a task thread has to answer a cancellation before the gRPC thread of the worker is told, in milliseconds. */
+/**
+ * How long a task thread has to answer a cancellation before the caller tells the gRPC thread of the worker, in
+ * milliseconds.
+ */
 const ANSWER_MS = 250;
 /** Most tasks in one message. */
 const MOST_IN_MESSAGE = 10_000;
@@ -13,8 +16,8 @@ interface UnwantedTask {
 }
 
 /**
- * The tasks of a session with a lane that were cancelled and have not ended. A task that blocks its thread keeps it from
- * reading the cancellation, so the gRPC thread is told as well. Almost all end before that.
+ * The tasks of a session with a lane that were cancelled and have not ended. A task that blocks its thread keeps it
+ * from reading the cancellation, so the gRPC thread is told too. Almost all tasks end before that.
  */
 export class UnwantedTasks {
   readonly #headroom: number;

@@ -69,7 +69,7 @@ describe("a link to a worker whose threads end all the time", () => {
     await restless.connect();
     await vi.waitFor(() => expect(opened.length).toBeGreaterThan(6), { timeout: 20_000 });
     const [, second = 0] = opened;
-    // At once, and then after 10, 20, 40, 80 and 160 ms. Timers may be late and are never early.
+    // It opens the session at once, and then after 10, 20, 40, 80 and 160 ms. Timers may be late and are never early.
     expect((opened[6] ?? 0) - second).toBeGreaterThan(300);
   });
 });

@@ -14,16 +14,19 @@ import { errorForConnect, errorForCredentials, errorForStatus } from "./error-cl
 import { LinkWatchdog } from "./link-watchdog.ts";
 import { Session } from "./session.ts";
 
-/** Task threads that a worker may say it has: for each one a session is opened. */
+/** Most task threads that a worker may claim to have: each one gets a session. */
 const MOST_LANES = 1024;
-/** How soon a session that is lost again makes for a pause before the next one, and the first and longest pause, in milliseconds. */
+/**
+ * If a reopened session is lost within `SOON_MS`, there is a pause before the next one. Its first and longest value;
+ * all in milliseconds.
+ */
 const SOON_MS = 1000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 1000;
 /** How long a worker that has accepted a connection has to welcome the caller, in milliseconds. */
 const WELCOME_TIMEOUT_MS = 10_000;
 
-/** Told of changes by a link that it shares. */
+/** Told of changes by a link that it shares with others. */
 export interface LinkListener {
   /** A session has room for more calls, or one more session is open. */
   progressed(link: WorkerLink): void;
@@ -45,14 +48,14 @@ export interface LinkOptions {
   readonly welcomeTimeout?: number | undefined;
   /** For TLS. Default: none, for a worker without TLS. */
   readonly credentials?: WorkerCredentialsProvider | undefined;
-  /** What the worker may take of this process. */
+  /** How much memory of this process the worker may use. */
   readonly limits?: CallerLimits | undefined;
 }
 
 /**
  * The connection of this process to one worker: one HTTP/2 connection with a session for each of its task threads.
- * Shared by all pools and proxies of the process. `idle`: not connected. `connecting`. `ready`: at least one session is
- * open. `closed`: given up for good.
+ * Shared by all pools and proxies of the process. `idle`: not connected. `connecting`: it is being connected. `ready`:
+ * at least one session is open. `closed`: given up for good.
  */
 export class WorkerLink {
   readonly address: string;
@@ -69,13 +72,13 @@ export class WorkerLink {
   /** Unary calls that have not ended. */
   #unaryCalls = 0;
   #sharesFiles = false;
-  /** When the session of a task thread was opened anew the last time, and after which pause. By thread. */
+  /** When the session of a task thread was last reopened, and after which pause. By thread. */
   readonly #reopened = new Map<number, { readonly at: number; readonly pause: number; readonly timer?: Timer }>();
-  /** The connection is lost, and sessions still read the rest of their lanes. */
+  /** The connection is lost, but sessions still read the rest of their lanes. */
   #isEnding = false;
   /** Called when it is disconnected. */
   #onDisconnected: (() => void)[] = [];
-  /** Why it is to be closed once it is idle. */
+  /** Why it will be closed once it is idle. */
   #retirement: Error | undefined;
 
   constructor(address: string, options: LinkOptions) {
@@ -109,7 +112,7 @@ export class WorkerLink {
     return count;
   }
 
-  /** Whether somebody waits for one of them now, which keeps the program alive. */
+  /** Whether somebody waits for one of these calls now. That keeps the program alive. */
   get isWaitedFor(): boolean {
     return this.#waitedSessions > 0;
   }
@@ -122,7 +125,7 @@ export class WorkerLink {
     this.#listeners.delete(listener);
   }
 
-  /** Connects, unless that has been done. Rejects with an `RpcError` that tells why it cannot be. */
+  /** Connects, unless it is connected. Rejects with an `RpcError` that tells why the worker cannot be reached. */
   connect(): Promise<void> {
     if (this.#isEnding) {
       return new Promise<void>((resolve) => this.#onDisconnected.push(resolve)).then(() => this.connect());
@@ -151,7 +154,7 @@ export class WorkerLink {
     }
   }
 
-  /** Resolves when the connection that stands now is no more. Keeps the program alive until then. */
+  /** Resolves when the current connection is lost. Keeps the program alive until then. */
   disconnection(): Promise<void> {
     const channel = this.#channel;
     if (this.#state !== "ready" || channel === undefined) return Promise.resolve();
@@ -173,7 +176,7 @@ export class WorkerLink {
     this.#tellDisconnected();
   }
 
-  /** Closes the connection as soon as no call is in flight: a worker that is leaving may finish what it has. */
+  /** Closes the connection as soon as no call is in flight: a worker that is leaving may finish its calls. */
   retire(error: Error): void {
     this.#retirement = error;
     this.#closeIfRetired();
@@ -194,7 +197,7 @@ export class WorkerLink {
       const first = this.#openSession(channel, 0);
       const { lanes, sharesFiles } = await this.#welcomed(first);
       if (lanes > MOST_LANES) {
-        const message = `worker ${this.address} says that it has ${lanes} task threads, and no more than ${MOST_LANES} are believed`;
+        const message = `worker ${this.address} claims to have ${lanes} task threads, and at most ${MOST_LANES} are possible`;
         throw new RpcError(message, StatusCode.OUT_OF_RANGE);
       }
       const others = Array.from({ length: Math.max(0, lanes - 1) }, (_, i) => this.#openSession(channel, i + 1));
@@ -214,7 +217,7 @@ export class WorkerLink {
     this.#notify();
   }
 
-  /** A worker that accepts connections and does not welcome anybody is given up. */
+  /** Gives up on a worker that accepts connections but does not welcome the caller. */
   #welcomed(session: Session): Promise<Welcome> {
     const { welcomeTimeout = WELCOME_TIMEOUT_MS } = this.#options;
     const message = `it did not welcome this caller within ${welcomeTimeout} ms`;
@@ -225,7 +228,7 @@ export class WorkerLink {
     return session.welcome.finally(() => patience.clear());
   }
 
-  /** Asked for each connection: certificates may have been replaced since the last one. */
+  /** Asked before each connection, because certificates may have been replaced since the last one. */
   async #tls(): Promise<ClientTls | undefined> {
     const { credentials } = this.#options;
     if (credentials === undefined) return undefined;
@@ -296,7 +299,7 @@ export class WorkerLink {
     this.#busySessions += busy ? 1 : -1;
     if (this.#busySessions !== (busy ? 1 : 0)) return;
     if (this.#watchdog !== undefined) this.#watchdog.busy = busy;
-    // Not while a message is being read.
+    // Not while a message is being read, so not at once.
     if (!busy && this.#retirement !== undefined) setImmediate(() => this.#closeIfRetired());
   }
 
@@ -312,7 +315,7 @@ export class WorkerLink {
     else if (this.#sessions.length === 0) this.#disconnected(channel);
   }
 
-  /** The connection is no more. Sessions that have lanes end when they have read what is there. */
+  /** The connection is lost. Sessions that have lanes end when they have read what is left there. */
   #lost(channel: GrpcChannel): void {
     if (this.#channel !== channel || this.#state !== "ready") return;
     if (this.#sessions.length === 0) return this.#disconnected(channel);
@@ -321,8 +324,8 @@ export class WorkerLink {
   }
 
   /**
-   * The worker replaces a task thread that ended; its session is opened anew. At once, unless that happens again and again: a
-   * worker may say so all the time.
+   * Reopens the session of a task thread that ended: the worker replaces such a thread. Does so at once, unless threads
+   * keep ending: a faulty worker may report that all the time.
    */
   #reopenSession(channel: GrpcChannel, lane: number): void {
     const at = performance.now();
@@ -345,7 +348,7 @@ export class WorkerLink {
     try {
       session = this.#openSession(channel, lane);
     } catch {
-      // The worker is going: the connection ends by itself.
+      // The worker is shutting down: the connection ends by itself.
       return;
     }
     this.#welcomed(session).then(

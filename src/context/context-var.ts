@@ -6,7 +6,7 @@ import { declareOnce, packageOf, placeOfCall } from "./declaration.ts";
 
 /** How a context variable is made. */
 export interface ContextVarOptions<T> {
-  /** What `get` returns when nobody has set the variable. */
+  /** The value that `get` returns when the variable is not set. Default: none, then `get` throws. */
   readonly default?: T;
   /** Keeps variables of the same name apart. Default: the package that declares the variable. */
   readonly namespace?: string;
@@ -18,8 +18,8 @@ const CHECKS = {
 };
 
 /**
- * A variable that follows the flow of calls: set for a scope by the caller, seen by the tasks that it calls and by
- * what those call. Like any asynchronous context nothing flows back. A name belongs to one declaration in each
+ * A variable that follows the flow of calls: the caller sets it for a function, and the tasks that this calls
+ * see it, as do their own calls. As with any asynchronous context, nothing flows back. A name belongs to one declaration in each
  * namespace; evaluating that declaration again gives the same variable.
  */
 export class ContextVar<T> {
@@ -30,7 +30,7 @@ export class ContextVar<T> {
 
   /**
    * Throws `InvalidArgument` when the name is empty or an option is wrong, and when the name is declared at another
-   * place of the same namespace.
+   * place in the same namespace.
    */
   constructor(name: string, options: ContextVarOptions<T> = {}) {
     if (typeof name !== "string" || name === "") {
@@ -56,7 +56,10 @@ export class ContextVar<T> {
     );
   }
 
-  /** Runs `fn` with the variable set to `value`, for it and for everything that it calls. Throws `InvalidArgument` if `fn` is not a function. */
+  /**
+   * Runs `fn` with the variable set to `value`, for `fn` and for everything that it calls. Throws `InvalidArgument` if
+   * `fn` is not a function.
+   */
   run<R>(value: T, fn: () => R): R {
     checkFunction(fn, "run() of a ContextVar", "a value and a function to run with it");
     const variables = new Map(currentCallContext()?.variables);

@@ -15,7 +15,7 @@ const LOCATION = /(?:\(|at (?:async )?)((?:file:\/\/)?[^()]*?):(\d+:\d+)\)?$/;
 const namespaces = new Map<string, string>();
 const declared = new Map<string, Place>();
 
-/** Where the user's code calls `constructor`. Undefined where the engine tells no stack. */
+/** Where the user's code calls `constructor`. Undefined when the engine gives no stack. */
 export function placeOfCall(constructor: abstract new (...args: never[]) => unknown): Place | undefined {
   const holder: { stack?: unknown } = {};
   Error.captureStackTrace(holder, constructor);
@@ -23,13 +23,13 @@ export function placeOfCall(constructor: abstract new (...args: never[]) => unkn
   const line = holder.stack.split("\n").find((text) => text.trimStart().startsWith("at "));
   const [, url, position] = (line === undefined ? undefined : LOCATION.exec(line)) ?? [];
   if (url === undefined || position === undefined) return undefined;
-  // Modules that are loaded again have a query of their own.
+  // A module that is loaded again has another query in its URL.
   const [address = ""] = url.split("?");
   return { file: pathOf(address) ?? address, position };
 }
 
 /**
- * The package that a file belongs to: its name, or an empty text for the program itself. A worker may have other
+ * The package that a file belongs to: its name, or an empty string for the program itself. A worker may have other
  * directories than the caller, or no files at all, so the program needs no name.
  */
 export function packageOf(file: string): string {
@@ -56,7 +56,7 @@ function readWorkspace(directory: string): string {
   if (!existsSync(manifest)) return workspaceOf(dirname(directory));
   try {
     const { name } = JSON.parse(readFileSync(manifest, "utf8")) as { name?: unknown };
-    // Without a name it only says how the files below it are loaded.
+    // A package.json without a name only says how the files below it are loaded.
     return typeof name === "string" ? name : workspaceOf(dirname(directory));
   } catch {
     return "";
@@ -65,7 +65,7 @@ function readWorkspace(directory: string): string {
 
 /**
  * Remembers a declaration. Declaring again at the same place is fine: the module was loaded again, or a function ran
- * twice. Task threads run code of several programs that know nothing of each other; their callers have checked it.
+ * twice. Task threads do not check: they run code of several independent programs, and the callers have checked it.
  *
  * @throws InvalidArgument for a key that is declared at another place
  */

@@ -1,17 +1,17 @@
 import { checkFunction, checkOptions, must } from "../checks/index.ts";
 import { type CallOptions, currentCallContext, extendCallContext } from "../routine/index.ts";
 
-/** Call options for every call of a scope. */
+/** Call options for every call inside `runtimeContext.run`. */
 export interface AmbientOptions {
-  /** Longest time in milliseconds to find a worker and be accepted by it. */
+  /** Longest time in milliseconds to find a worker and be accepted by it. Default: none. */
   readonly dispatchTimeout?: number;
-  /** Cancels every call of the scope. */
+  /** Cancels every call made there. */
   readonly signal?: AbortSignal;
 }
 
 const CHECKS = { dispatchTimeout: must.duration, signal: must.abortSignal };
 
-/** The call options in force for a scope. They reach the calls that tasks of the scope make, too. */
+/** Sets call options for all calls that a function makes. They also apply to the calls that its tasks make. */
 export const runtimeContext = {
   /** Runs `fn` with `options` for every call it makes. Options of `with()` win for their call. Throws `InvalidArgument` for wrong options. */
   run<R>(options: AmbientOptions, fn: () => R): R {

@@ -1,40 +1,40 @@
 import { GrpcStatusError, StatusCode } from "../grpc/index.ts";
 import { type CredentialsLike, clientTls, credentialsText, providerOf } from "../security/index.ts";
 import { Backoff } from "./backoff.ts";
-import { type Description, describeWorker } from "./describe-worker.ts";
+import { describeWorker, type LiveDescription } from "./describe-worker.ts";
 import type { WorkerMetadata } from "./worker-metadata.ts";
 import type { WorkerSink } from "./worker-subscription.ts";
 
-/** How long a worker has to say what it is before it is announced by its address alone, in milliseconds. */
+/** How long a worker has to describe itself before it is announced by its address alone, in milliseconds. */
 const PATIENCE_MS = 2000;
-/** A connection that lasted this long was a good one: when it is lost, its worker is asked again soon, in milliseconds. */
+/** Milliseconds. When a connection that lasted this long is lost, its worker is asked again soon. */
 const LASTING_MS = 10_000;
 
-/** How workers are reached of which the address is known. */
+/** How to reach workers that are known only by address. */
 export interface AddressedWorkersOptions {
   /** Whether they listen with TLS. */
   readonly secure: boolean;
-  /** What it takes to ask them then; without they are announced by their address alone. */
+  /** Credentials for asking workers with TLS. Without them such workers are announced by their address alone. */
   readonly credentials?: CredentialsLike | undefined;
 }
 
 interface Place {
-  /** What is announced of it; `undefined` before anything is. */
+  /** What is announced of the worker; `undefined` before it is announced. */
   worker: WorkerMetadata | undefined;
-  /** What the worker has said, over a connection that still stands. */
-  description: Description | undefined;
+  /** The description of the worker, over a connection that is still open. */
+  description: LiveDescription | undefined;
   retry: NodeJS.Timeout | undefined;
   readonly backoff: Backoff;
 }
 
 /**
- * Workers that are known by nothing but their addresses: asks each one what it is, and tells a subscription.
+ * Workers that are known only by their addresses: asks each one for its description, and tells a subscription.
  *
- * One that does not answer is announced as well, with its address for a uid, so that calls to it fail with what is wrong,
- * and is asked again with backoff. One that answers and does not know the question is announced like that for good.
+ * A worker that does not answer is announced too, with its address as uid, so that calls to it fail with the reason. It
+ * is asked again with backoff. A worker that answers but does not know the question is announced like that for good.
  *
- * The connection over which a worker answered stays open. When it is lost, whoever is found at the address next is asked
- * again: a worker that was started anew has another uid, and perhaps other tags. Until then the old one stays announced.
+ * The connection over which a worker answered stays open. When it is lost, the next worker at that address is asked: a
+ * restarted worker has another uid, and perhaps other tags. Until then the old one stays announced.
  */
 export class AddressedWorkers {
   readonly #sink: Pick<WorkerSink, "change" | "drop">;
@@ -42,7 +42,7 @@ export class AddressedWorkers {
   readonly #places = new Map<string, Place>();
   /** The same worker may be found at several addresses: the first one is used. */
   readonly #byUid = new Map<string, Set<Place>>();
-  /** Uids of which it was said that several workers have them. */
+  /** Uids for which it has warned that several workers share them. */
   readonly #shared = new Set<string>();
 
   constructor(sink: Pick<WorkerSink, "change" | "drop">, options: AddressedWorkersOptions) {
@@ -50,14 +50,14 @@ export class AddressedWorkers {
     this.#options = options;
   }
 
-  /** These are the addresses from now on. */
+  /** Sets the addresses. */
   set(addresses: Iterable<string>): void {
     const wanted = new Set(addresses);
     for (const address of Array.from(this.#places.keys())) if (!wanted.has(address)) this.#remove(address);
     for (const address of wanted) if (!this.#places.has(address)) this.#add(address);
   }
 
-  /** Asks nobody any more. */
+  /** Stops asking. */
   close(): void {
     for (const place of this.#places.values()) this.#leave(place);
     this.#places.clear();
@@ -74,7 +74,7 @@ export class AddressedWorkers {
   async #ask(address: string, place: Place): Promise<void> {
     const { secure, credentials } = this.#options;
     const asked = performance.now();
-    let description: Description;
+    let description: LiveDescription;
     try {
       const provider = secure && credentials !== undefined ? providerOf(credentials) : undefined;
       const text = provider === undefined ? undefined : credentialsText(await provider.load());
@@ -118,13 +118,16 @@ export class AddressedWorkers {
     else if (first !== undefined) this.#warnOfTwins(first, place);
   }
 
-  /** Two workers with one uid say different things of themselves; one with two addresses says the same. */
+  /**
+   * Warns of two workers with one uid. Their descriptions differ, while one worker at two addresses has one
+   * description.
+   */
   #warnOfTwins({ worker, description }: Place, other: Place): void {
     if (worker === undefined || description === undefined || other.worker === undefined) return;
     if (description.text === other.description?.text || this.#shared.has(worker.uid)) return;
     this.#shared.add(worker.uid);
     process.emitWarning(
-      `workers at ${worker.address} and ${other.worker.address} share the uid ${worker.uid}: only the first one is used. Give each worker a uid of its own`,
+      `workers at ${worker.address} and ${other.worker.address} share the uid ${worker.uid}: only the first one is used. Give each worker its own uid`,
       "WoolWarning",
     );
   }
@@ -150,7 +153,7 @@ export class AddressedWorkers {
   }
 }
 
-/** What is known of a worker of which only the address is. */
+/** The metadata of a worker of which only the address is known. */
 export function workerAt(address: string, secure: boolean): WorkerMetadata {
   return { uid: address, address, pid: 0, version: "", tags: new Set(), extra: {}, secure, channel: {} };
 }

@@ -12,8 +12,8 @@ import type { WorkerMetadata } from "./worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "./worker-subscription.ts";
 
 /**
- * A discovery that can announce workers, for whoever starts some: the given one if it has a publisher, else that one with
- * a publisher beside it, which announces to this process only.
+ * A discovery that can announce workers. If the given one has a publisher, it is returned as it is. Otherwise it gets a
+ * publisher that announces to this process only.
  */
 export function announcingBeside(
   discovery: Factory<DiscoveryLike> | string,
@@ -73,7 +73,7 @@ class MixedDiscovery implements DiscoveryLike, AsyncDisposable {
     try {
       for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
         const { type, worker } = step.value;
-        // What was announced here is known better here.
+        // For workers announced here, what this process knows counts.
         if (this.#own.has(worker.uid)) continue;
         if (type === "worker-dropped") sink.drop(worker.uid);
         else sink.change(worker);

@@ -1,7 +1,10 @@
 const FIRST_MS = 100;
 const LAST_MS = 10_000;
 
-/** Waiting times that double from 100 ms to 10 s; half of each is chance, so that many do not come back at once. */
+/**
+ * Waiting times that double from 100 ms to 10 s; half of each is random, so that many programs do not come back at
+ * once.
+ */
 export class Backoff {
   #wait = FIRST_MS;
 
@@ -12,7 +15,7 @@ export class Backoff {
     return wait / 2 + (Math.random() * wait) / 2;
   }
 
-  /** It worked: the next wait is a short one again. */
+  /** Call it after a success: the next wait is short again. */
   reset(): void {
     this.#wait = FIRST_MS;
   }

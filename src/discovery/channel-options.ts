@@ -2,7 +2,7 @@ import { LEAST_MESSAGE_BYTES } from "../wire/index.ts";
 
 /** How callers should talk to a worker; it advertises them. Absent fields mean the caller's defaults. */
 export interface ChannelOptions {
-  /** Largest gRPC message it takes, in bytes; 131,072 at least. Default: 67,108,864. Larger payloads go in pieces. */
+  /** Largest gRPC message it takes, in bytes; 131,072 at least. Default: 67,108,864. Larger payloads are sent in pieces. */
   readonly maxMessageBytes?: number;
   /** Time between keepalive pings, in milliseconds; `Infinity` for none. Both sides of a connection ping. */
   readonly keepaliveInterval?: number;
@@ -13,13 +13,13 @@ export interface ChannelOptions {
   /** Task threads in its process: what `WorkerOptions.threads` says, and no more than `maxConcurrency`. */
   readonly threads?: number;
   /**
-   * Compression of messages on TCP, in both directions. For networks below about 1 Gbit/s: it costs more time than it saves
-   * on faster ones. Default: `"none"`.
+   * Compression of messages on TCP, in both directions. For networks below about 1 Gbit/s: on faster ones it costs more
+   * time than it saves. Default: `"none"`.
    */
   readonly compression?: "none" | "gzip";
 }
 
-/** Channel options, or why the value that was read is not that. */
+/** Channel options, or why a value is not valid channel options. */
 export type ParsedChannelOptions =
   | { readonly channel: ChannelOptions; readonly reason?: undefined }
   | { readonly channel: undefined; readonly reason: string };
@@ -29,7 +29,10 @@ type MutableChannelOptions = { -readonly [K in keyof ChannelOptions]: ChannelOpt
 const COUNTS = ["maxMessageBytes", "maxConcurrency", "threads"] as const;
 const DURATIONS = ["keepaliveInterval", "keepaliveTimeout"] as const;
 
-/** Reads channel options from JSON. Never throws: what is malformed comes back as a reason. Unknown fields are ignored. */
+/**
+ * Reads channel options from JSON. Never throws: for a malformed value it returns the reason. Unknown fields are
+ * ignored.
+ */
 export function parseChannelOptions(value: unknown): ParsedChannelOptions {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return malformed("channel is not an object");
   const fields = new Map<string, unknown>(Object.entries(value));
@@ -45,7 +48,7 @@ export function parseChannelOptions(value: unknown): ParsedChannelOptions {
   for (const name of DURATIONS) {
     const given = fields.get(name);
     if (given === undefined) continue;
-    // JSON makes null of Infinity.
+    // JSON turns Infinity into null.
     const duration = given === null ? Number.POSITIVE_INFINITY : given;
     if (typeof duration !== "number" || !(duration >= 0)) {
       return malformed(`channel.${name} is not a number of milliseconds, zero or more`);

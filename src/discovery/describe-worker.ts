@@ -12,28 +12,28 @@ export interface DescribeOptions {
   readonly timeout: number;
   /** TLS; none by default. */
   readonly tls?: ClientTls | undefined;
-  /** Called when the connection over which it answered is lost: whoever answers there next may be another worker. */
+  /** Called when the connection over which it answered is lost: the next answer there may come from another worker. */
   readonly lost: () => void;
 }
 
-/** What a worker says of itself, for as long as the connection over which it did lasts. */
-export interface Description {
+/** What a worker says about itself, valid while the connection lasts. */
+export interface LiveDescription {
   readonly worker: WorkerMetadata;
-  /** What it says as text: one worker says the same at each of its addresses. */
+  /** The description as text: a worker gives the same text at each of its addresses. */
   readonly text: string;
-  /** Gives the connection up, without a word to `lost`. */
+  /** Closes the connection without calling `lost`. */
   close(): void;
 }
 
-/** A worker that vanishes without a word is noticed within this time and that of the channel's default, in milliseconds. */
+/** A worker that disappears is noticed within this time plus the default of the channel, in milliseconds. */
 const KEEPALIVE_MS = 30_000;
 
 /**
- * Asks the worker at `address` what it is, and keeps the connection. Keeps no program alive.
- * @throws GrpcStatusError when it cannot be reached or does not answer; UNIMPLEMENTED when it does not know the question;
- * UnexpectedResponse when its answer makes no sense.
+ * Asks the worker at `address` for its description, and keeps the connection open. Does not keep the program alive.
+ * @throws GrpcStatusError when it cannot be reached or does not answer; UNIMPLEMENTED when it does not know the
+ * question; UnexpectedResponse when its answer is invalid.
  */
-export async function describeWorker(address: string, options: DescribeOptions): Promise<Description> {
+export async function describeWorker(address: string, options: DescribeOptions): Promise<LiveDescription> {
   const { timeout, tls, lost } = options;
   let isKept = false;
   const channel = new GrpcChannel(address, {
@@ -48,7 +48,7 @@ export async function describeWorker(address: string, options: DescribeOptions):
   try {
     const response = await channel.unary(PATH, new Uint8Array(0), { timeout });
     const worker = parseDescription(address, response);
-    // It may have been lost since the answer came.
+    // The connection may have been lost since the answer came.
     isKept = channel.state === "ready";
     if (!isKept) setImmediate(lost);
     return {

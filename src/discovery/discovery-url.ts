@@ -13,10 +13,10 @@ import { addressProblem } from "./worker-address.ts";
 interface UrlParts {
   /** The URL as it is shown: without a password. */
   readonly shown: string;
-  /** Between the scheme and the parameters. */
+  /** The part between the scheme and the parameters. */
   readonly body: string;
   readonly params: URLSearchParams;
-  /** Those of whoever opens it. */
+  /** The credentials of the caller. */
   readonly credentials: CredentialsLike | undefined;
 }
 
@@ -25,16 +25,19 @@ interface Scheme {
   readonly form: string;
   /** Names of the parameters that it takes. */
   readonly params: readonly string[];
-  /** Makes the discovery. What is wrong with the URL is thrown before anything is loaded. */
+  /** Makes the discovery. Errors in the URL are thrown before anything is loaded. */
   readonly parse: (parts: UrlParts) => () => DiscoveryLike | Promise<DiscoveryLike>;
 }
 
-/** What the URI of a pool begins with that has its own place for its workers: the rest is the pool's directory. */
+/**
+ * The scheme of the URI of a pool that announces its workers in its own directory. The rest of the URI is that
+ * directory.
+ */
 export const POOL_SCHEME = "pool:";
-/** The namespace of such a pool's workers, in the pool's directory. */
+/** The namespace of such a pool, in its directory. */
 export const POOL_NAMESPACE = "pool";
 
-/** The parameter of every discovery URL that names a tag; there may be several. */
+/** The parameter of every discovery URL that names a tag. It may occur several times. */
 const TAG = "tag";
 
 const SCHEMES: Readonly<Record<string, Scheme>> = {
@@ -116,20 +119,23 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
 
 /** How a discovery URL is opened. */
 export interface OpenDiscoveryOptions {
-  /** For asking workers with TLS who they are, where the discovery knows only their addresses. */
+  /**
+   * Credentials for asking workers with TLS for their description, where the discovery knows only their addresses.
+   * Default: none.
+   */
   readonly credentials?: CredentialsLike | undefined;
 }
 
 /**
  * Makes the discovery that a URL stands for.
- * @throws InvalidArgument when it is no discovery URL.
+ * @throws InvalidArgument when it is not a discovery URL.
  */
 export async function openDiscovery(url: string, options: OpenDiscoveryOptions = {}): Promise<DiscoveryLike> {
   return await parseUrl(url, options.credentials)();
 }
 
 /**
- * Looks at a discovery URL without opening anything.
+ * Checks a discovery URL without opening anything.
  * @throws InvalidArgument that says what is wrong with it.
  */
 export function checkDiscoveryUrl(url: string): void {
@@ -165,7 +171,7 @@ function parseUrl(url: unknown, credentials?: CredentialsLike): () => DiscoveryL
   return withTags(scheme.parse(parts), parts);
 }
 
-/** Has a discovery find only workers with one of the tags that the URL names, if it does. */
+/** Makes a discovery find only workers with one of the tags that the URL names, if there are any. */
 function withTags(
   open: () => DiscoveryLike | Promise<DiscoveryLike>,
   { params, shown }: UrlParts,
@@ -175,7 +181,7 @@ function withTags(
   return tags.length === 0 ? open : async () => new TaggedDiscovery(await open(), tags);
 }
 
-/** A discovery URL with tags, so that it finds only workers with one of them. */
+/** Adds tags to a discovery URL, so that it finds only workers with one of them. */
 export function tagUrl(url: string, tags: readonly string[]): string {
   const query = tags.map((tag) => `${TAG}=${encodeURIComponent(tag)}`).join("&");
   return query === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${query}`;
@@ -194,11 +200,13 @@ function decoded(text: string, { shown }: UrlParts): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new InvalidArgument(`discovery URL ${JSON.stringify(shown)} has a "%" that no two hexadecimal digits follow`);
+    throw new InvalidArgument(
+      `discovery URL ${JSON.stringify(shown)} has a "%" without two hexadecimal digits after it`,
+    );
   }
 }
 
-/** Whether the workers behind addresses use TLS: what the URL says, else whether the opener has credentials. */
+/** Whether the workers behind addresses use TLS: as the URL says, otherwise true if the caller has credentials. */
 function tlsOfWorkers({ params, shown, credentials }: UrlParts) {
   const value = params.get("secure");
   if (value !== null && value !== "true" && value !== "false") {
@@ -260,7 +268,7 @@ function serverOf(parts: UrlParts, defaultPort: string) {
   return { username, password, hosts: addresses, prefix: decoded(path.replace(/\/+$/, ""), parts) };
 }
 
-/** What a URL says of TLS. */
+/** The TLS options in a URL. */
 function tlsOf(parts: UrlParts, secure: boolean): { readonly tls?: RegistryTls } {
   const paths: { ca?: string; cert?: string; key?: string } = {};
   for (const name of ["ca", "cert", "key"] as const) {
@@ -276,12 +284,12 @@ function tlsOf(parts: UrlParts, secure: boolean): { readonly tls?: RegistryTls }
   );
 }
 
-/** Those of these parameters that are given, as whole numbers. */
+/** The given ones of these parameters, as whole numbers. */
 function numbersOf<Name extends string>(parts: UrlParts, ...names: Name[]): { [K in Name]?: number } {
   return readNumbers(parts, names, /^\d+$/, "a whole number");
 }
 
-/** Those of these parameters that are given, as milliseconds. */
+/** The given ones of these parameters, as milliseconds. */
 function durationsOf<Name extends string>(parts: UrlParts, ...names: Name[]): { [K in Name]?: number } {
   return readNumbers(parts, names, /^(?:\d+(?:\.\d+)?(?:e\d+)?|Infinity)$/, "a number of milliseconds");
 }
@@ -304,12 +312,12 @@ function readNumbers<Name extends string>(
   return found;
 }
 
-/** The URL for messages. */
+/** The URL as messages show it. */
 function withoutPassword(url: string): string {
   return url.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, "$1:***@");
 }
 
-/** A discovery that finds only workers with one of some tags, and announces as it did before. */
+/** A discovery that finds only workers with one of some tags, and announces them as before. */
 class TaggedDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly publisher?: DiscoveryPublisherLike;
   readonly #discovery: DiscoveryLike;

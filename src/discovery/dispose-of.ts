@@ -1,6 +1,6 @@
 import { isObject } from "../checks/index.ts";
 
-/** Disposes of whatever can be disposed of. */
+/** Disposes of a value if it is disposable. */
 export async function disposeOf(value: unknown): Promise<void> {
   if (!isObject(value)) return;
   if (isAsyncDisposable(value)) await value[Symbol.asyncDispose]();

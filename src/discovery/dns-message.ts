@@ -1,6 +1,6 @@
 import dnsPacket, { type Answer, type DecodedPacket, type Packet, type RecordType } from "dns-packet";
 
-/** A record that discoveries have to do with. */
+/** A record of a kind that discoveries use. */
 export type DnsRecord =
   | {
       readonly type: "PTR" | "A" | "AAAA" | "CNAME";
@@ -24,7 +24,7 @@ export type DnsRecord =
       readonly flush?: boolean;
     };
 
-/** Where a service is. */
+/** The location of a service. */
 export interface SrvData {
   readonly target: string;
   readonly port: number;
@@ -32,7 +32,7 @@ export interface SrvData {
   readonly weight?: number;
 }
 
-/** What is asked. */
+/** A question. */
 export interface DnsQuestion {
   readonly name: string;
   readonly type: "PTR" | "SRV" | "TXT" | "A" | "AAAA" | "ANY";
@@ -42,15 +42,15 @@ export interface DnsQuestion {
 export interface DnsMessage {
   readonly kind: "query" | "response";
   readonly id?: number;
-  /** A response that did not fit, or a query with more known answers to come. */
+  /** A response that did not fit into the packet, or a query with more known answers to come. */
   readonly isTruncated?: boolean;
-  /** The verdict of a server, such as `NOERROR` or `NXDOMAIN`. */
+  /** The result code of a server, such as `NOERROR` or `NXDOMAIN`. */
   readonly verdict?: string;
   readonly questions: readonly DnsQuestion[];
   readonly answers: readonly DnsRecord[];
   readonly authorities?: readonly DnsRecord[];
   readonly additionals?: readonly DnsRecord[];
-  /** Shortest time that an answer of nothing holds, in seconds. */
+  /** Shortest time that a negative answer is valid, in seconds. */
   readonly negativeTtl?: number;
 }
 
@@ -66,7 +66,7 @@ export function messageLength(message: DnsMessage): number {
   return dnsPacket.encodingLength(toPacket(message));
 }
 
-/** Reads a message; `undefined` for bytes that are none. */
+/** Reads a message; `undefined` for bytes that are not one. */
 export function decodeMessage(bytes: Buffer): DnsMessage | undefined {
   let packet: DecodedPacket;
   try {
@@ -92,7 +92,7 @@ export function decodeMessage(bytes: Buffer): DnsMessage | undefined {
   };
 }
 
-/** Names are equal whatever the case of their letters. */
+/** Makes names comparable: DNS ignores the case of letters. */
 export function nameKey(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
@@ -105,7 +105,7 @@ function toPacket({ kind, id = 0, isTruncated, questions, answers, authorities, 
     type: kind,
     id,
     flags: kind === "query" && id !== 0 ? flags | dnsPacket.RECURSION_DESIRED : flags,
-    // The declarations leave out ANY, which the package knows.
+    // The type declarations leave out ANY, but the package supports it.
     questions: questions.map(({ name, type }) => ({ name, type: type as RecordType })),
     answers: answers.map(toAnswer),
     authorities: (authorities ?? []).map(toAnswer),

@@ -1,12 +1,12 @@
-/** Frees what the producer of a queue holds. */
+/** Frees the resources of the producer of a queue. */
 export type Release = () => void | Promise<void>;
 
-/** The producer's end of an `EventQueue`. After the end of the queue all of these do nothing. */
+/** The producer's side of an `EventQueue`. After the end of the queue all of these do nothing. */
 export interface EventSink<T> {
   push(event: T): void;
-  /** The consumer gets what was pushed so far, and then the end. */
+  /** Ends the queue after the events that were pushed so far. */
   end(): void;
-  /** The consumer gets what was pushed so far, and then the error. */
+  /** Ends the queue with an error after the events that were pushed so far. */
   fail(error: unknown): void;
 }
 
@@ -20,8 +20,8 @@ interface Waiter<T> {
  *
  * - `idle`: nothing runs; the first `next()` starts the producer.
  * - `open`: the producer runs.
- * - `draining`: the producer is over and released; what it pushed is still to be read.
- * - `closed`: the consumer called `return()`, or read to the end.
+ * - `draining`: the producer has ended and is released; its last events are still to be read.
+ * - `closed`: the consumer called `return()`, or has read everything.
  */
 export class EventQueue<T> implements AsyncIterableIterator<T, undefined, undefined>, EventSink<T>, AsyncDisposable {
   #state: "idle" | "open" | "draining" | "closed" = "idle";
@@ -32,7 +32,7 @@ export class EventQueue<T> implements AsyncIterableIterator<T, undefined, undefi
   #release: Release | undefined;
   #released: Promise<void> | undefined;
 
-  /** `start` begins producing and returns what frees the producer's resources, which is called exactly once. */
+  /** `start` begins producing. It returns a function that frees the producer's resources, which is called exactly once. */
   constructor(start: (sink: EventSink<T>) => Release) {
     this.#start = start;
   }
@@ -62,7 +62,7 @@ export class EventQueue<T> implements AsyncIterableIterator<T, undefined, undefi
     });
   }
 
-  /** Stops the producer, forgets what it pushed, and resolves when its resources are free. */
+  /** Stops the producer, drops its events, and resolves when its resources are free. */
   async return(): Promise<IteratorResult<T, undefined>> {
     this.#events.length = 0;
     this.#failure = undefined;
@@ -88,7 +88,7 @@ export class EventQueue<T> implements AsyncIterableIterator<T, undefined, undefi
       this.fail(error);
       return;
     }
-    // The producer may have come to its end while it started.
+    // The producer may have ended while it started.
     if (this.#isOver()) this.#releaseOnce().catch(ignore);
   }
 
@@ -104,7 +104,7 @@ export class EventQueue<T> implements AsyncIterableIterator<T, undefined, undefi
     this.#releaseOnce().catch(ignore);
   }
 
-  /** Gives a reader the end: the error once, then and ever after just the end. */
+  /** Tells a reader that the queue has ended: the error once, after that only the end. */
   #finish(waiter: Waiter<T>): void {
     const failure = this.#failure;
     this.#failure = undefined;
@@ -123,5 +123,8 @@ export class EventQueue<T> implements AsyncIterableIterator<T, undefined, undefi
   }
 }
 
-/** Release failures reach whoever calls `return()`; the end of the queue itself must not become an unhandled rejection. */
+/**
+ * Errors of the release reach the caller of `return()`. The end of the queue itself must not cause an unhandled
+ * rejection.
+ */
 function ignore(): void {}

@@ -5,21 +5,22 @@ import { type OpenDiscoveryOptions, openDiscovery } from "./discovery-url.ts";
 import { disposeOf, hasMethod } from "./dispose-of.ts";
 
 /**
- * An instance, a promise of one, or a function that returns either. What of those is `AsyncDisposable` or
- * `Disposable` is disposed of by whoever the factory was given to.
+ * An instance, a promise of one, or a function that returns either. The receiver of the factory disposes of each of
+ * them that is `AsyncDisposable` or `Disposable`.
  */
 export type Factory<T extends object> = T | PromiseLike<T> | (() => T | PromiseLike<T>);
 
-/** What a factory made. */
+/** The result of a factory. */
 export interface Resolved<T> {
   readonly value: T;
-  /** Disposes of the value and then of the factory, where they can be disposed of. Idempotent. */
+  /** Disposes of the value and then of the factory, if they are disposable. Idempotent. */
   dispose(): Promise<void>;
 }
 
 /**
  * Gets the instance out of a factory. `what` names it in messages.
- * @throws InvalidArgument when the factory is a class or yields no object; what the factory throws otherwise.
+ * @throws InvalidArgument when the factory is a class or does not return an object. Otherwise throws the error of the
+ * factory.
  */
 export async function resolveFactory<T extends object>(factory: Factory<T>, what = "factory"): Promise<Resolved<T>> {
   if (isClass(factory)) {
@@ -36,8 +37,8 @@ export async function resolveFactory<T extends object>(factory: Factory<T>, what
 }
 
 /**
- * Gets the discovery out of a factory, or makes the one that a URL stands for.
- * @throws InvalidArgument when it yields something else; what the factory throws otherwise.
+ * Gets the discovery out of a factory, or opens the one that a URL names.
+ * @throws InvalidArgument when it returns something else. Otherwise throws the error of the factory.
  */
 export async function resolveDiscovery(
   factory: Factory<DiscoveryLike> | string,

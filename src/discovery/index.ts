@@ -17,8 +17,7 @@ export {
   POOL_SCHEME,
   tagUrl,
 } from "./discovery-url.ts";
-export { EventQueue, type EventSink, type Release } from "./event-queue.ts";
-export { type Factory, isDiscoveryLike, type Resolved, resolveDiscovery, resolveFactory } from "./factory.ts";
+export { type Factory, type Resolved, resolveDiscovery, resolveFactory } from "./factory.ts";
 export { LanDiscovery, type LanDiscoveryOptions } from "./lan/index.ts";
 export { LocalDiscovery, type LocalDiscoveryOptions } from "./local/index.ts";
 export { machineInterfaces, reachOf } from "./network-addresses.ts";
@@ -26,13 +25,10 @@ export { StaticDiscovery, type StaticDiscoveryOptions } from "./static-discovery
 export { addressProblem } from "./worker-address.ts";
 export {
   checkWorker,
-  equalWorkers,
-  type ParsedWorker,
   runsLanguage,
   type WorkerDescription,
   type WorkerMetadata,
-  type WorkerMetadataJson,
   workerFromJson,
   workerToJson,
 } from "./worker-metadata.ts";
-export { subscribeToWorkers, type WorkerSink } from "./worker-subscription.ts";
+export { subscribeToWorkers } from "./worker-subscription.ts";

@@ -20,7 +20,7 @@ const anyFilter = fc
   .option(fc.constantFrom("gpu", "cpu"), { nil: undefined })
   .map((tag): WorkerFilter | undefined => (tag === undefined ? undefined : ({ tags }) => tags.has(tag)));
 
-/** Follows events as a pool does, and fails on one that makes no sense at its point. */
+/** Follows events as a pool does, and fails on an event that is impossible at that point. */
 function makeFollower(filter: WorkerFilter | undefined) {
   const workers = new Map<string, WorkerMetadata>();
   const events: DiscoveryEvent[] = [];

@@ -1,7 +1,7 @@
 import type { DiscoveryEvent, WorkerFilter } from "./discovery.ts";
 import { equalWorkers, type WorkerMetadata } from "./worker-metadata.ts";
 
-/** The workers that one subscriber knows: turns what a discovery finds into events about changes. */
+/** The workers that one subscriber knows. Turns the findings of a discovery into events about changes. */
 export class KnownWorkers {
   readonly #filter: WorkerFilter | undefined;
   readonly #push: (event: DiscoveryEvent) => void;
@@ -14,8 +14,8 @@ export class KnownWorkers {
   }
 
   /**
-   * These are all workers that exist; of several with one uid the last counts. Drops come first, so that the place of a
-   * replaced worker is free. Throws what the filter throws, before any event.
+   * Sets all workers that exist. Of several with one uid the last counts. Drops are reported first, so that the place
+   * of a replaced worker is free. Throws the error of the filter, before any event.
    */
   replace(workers: Iterable<WorkerMetadata>): void {
     const found = new Map<string, WorkerMetadata>();
@@ -25,7 +25,7 @@ export class KnownWorkers {
     for (const worker of found.values()) this.#admit(worker);
   }
 
-  /** One worker exists and looks like this. Throws what the filter throws. */
+  /** Sets one worker that exists. Throws the error of the filter. */
   change(worker: WorkerMetadata): void {
     if (this.#passes(worker)) this.#admit(worker);
     else this.drop(worker.uid);

@@ -5,12 +5,12 @@ import type { WorkerMetadata } from "./worker-metadata.ts";
 /** A network interface of this machine with its addresses. */
 export interface MachineInterface {
   readonly name: string;
-  /** Only this machine is behind it. */
+  /** Whether it leads to this machine only. */
   readonly isLoopback: boolean;
   readonly addresses: readonly NetworkInterfaceInfo[];
 }
 
-/** The interfaces of this machine that are up, those that lead to others first. */
+/** The interfaces of this machine that are up. Those that lead to other machines come first. */
 export function machineInterfaces(): MachineInterface[] {
   return Object.entries(networkInterfaces())
     .map(([name, addresses = []]) => ({ name, isLoopback: addresses.every(({ internal }) => internal), addresses }))
@@ -21,10 +21,10 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** What others can make of the host that a worker listens on. */
+/** How far the host that a worker listens on can be reached. */
 export type HostReach = "any" | "loopback" | "address" | "name";
 
-/** `any` for a wildcard, `loopback` for what only this machine reaches, else `address` or `name`. */
+/** `any` for a wildcard, `loopback` for a host that only this machine can reach, else `address` or `name`. */
 export function hostReach(host: string): HostReach {
   const version = isIP(host);
   if (version === 0) return host.toLowerCase() === "localhost" ? "loopback" : "name";
@@ -39,7 +39,7 @@ export function splitAddress(address: string): { readonly host: string; readonly
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) };
 }
 
-/** What others can make of a worker's address; `loopback` for that of a unix socket. */
+/** How far a worker's address can be reached; `loopback` for a unix socket. */
 export function reachOf(address: string): HostReach {
   const parts = splitAddress(address);
   return parts === undefined ? "loopback" : hostReach(parts.host);
@@ -50,7 +50,7 @@ export function joinAddress(host: string, port: number): string {
   return isIPv6(host.replace(/%.*$/, "")) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether `address` is in the network that an interface has an address in. */
+/** Whether `address` is in a network of an interface. */
 export function isBehind({ addresses }: MachineInterface, address: string): boolean {
   const [plain = "", scope] = address.split("%");
   const version = isIP(plain);
@@ -65,8 +65,9 @@ export function isBehind({ addresses }: MachineInterface, address: string): bool
 }
 
 /**
- * An address of this machine that others are likely to reach it by, for what listens on all addresses of `wildcard`'s kind:
- * `preferred` if it is one of them, else the first of an interface that leads to others. `undefined` when there is none.
+ * An address by which other machines likely reach a server on this machine that listens on all addresses of
+ * `wildcard`'s kind: `preferred` if this machine has it, else the first one of an interface that leads to others.
+ * `undefined` when there is none.
  */
 export function reachableAddress(
   wildcard: string,
@@ -75,18 +76,18 @@ export function reachableAddress(
 ): string | undefined {
   const usable = interfaces
     .flatMap(({ addresses }) => addresses)
-    // Link-local addresses mean something else to each machine.
+    // Link-local addresses mean something different on each machine.
     .filter(
       ({ internal, family, scopeid = 0 }) => !internal && (family === "IPv4" || (isIPv6(wildcard) && scopeid === 0)),
     );
-  // Behind NAT others may see an address that is not of this machine, and whose ports are not those of its workers.
+  // Behind NAT others may see an address that this machine does not have, with other ports than its workers.
   const seen = usable.find(({ address }) => address === preferred?.replace(/^::ffff:/i, ""));
   return (seen ?? usable.find(({ family }) => family === "IPv4") ?? usable[0])?.address;
 }
 
 /**
- * The worker with an address that others can use, where it listens on all of them. `preferred` is the address of this machine
- * that others are known to see.
+ * The worker with an address that other machines can use, if it listens on all addresses. `preferred` is the address of
+ * this machine that others are known to see.
  */
 export function advertisedWorker(worker: WorkerMetadata, preferred?: string): WorkerMetadata {
   const parts = splitAddress(worker.address);

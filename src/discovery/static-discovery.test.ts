@@ -41,7 +41,7 @@ describe("StaticDiscovery", () => {
     const other = { ...described, address: "unix:/run/w2.sock" };
     expect(() => new StaticDiscovery([described, other])).toThrow(InvalidArgument);
     expect(() => new StaticDiscovery([described, other])).toThrow(
-      "StaticDiscovery: worker w1 is listed at unix:/run/w1.sock and at unix:/run/w2.sock: give each worker a uid of its own",
+      "StaticDiscovery: worker w1 is listed at unix:/run/w1.sock and at unix:/run/w2.sock: give each worker its own uid",
     );
     expect(() => new StaticDiscovery([described, { ...described, pid: 8 }])).toThrow(
       "worker w1 is listed twice at unix:/run/w1.sock, with different metadata",

@@ -11,16 +11,19 @@ import { subscribeToWorkers } from "./worker-subscription.ts";
 export interface StaticDiscoveryOptions {
   /** Whether the workers given by address listen with TLS; by default if there are credentials. */
   readonly secure?: boolean;
-  /** For asking workers with TLS who they are. A pool with credentials of its own gives them to a list that it was given as a URL. */
+  /**
+   * Credentials for asking workers with TLS for their description; none by default. If a list is given to a pool as a
+   * URL, the pool uses its own credentials.
+   */
   readonly credentials?: CredentialsLike;
 }
 
 /**
- * A fixed list of workers, which nobody announces. One given by address is asked for its uid, version, tags and the rest;
- * while it cannot be asked it has its address for a uid.
+ * A fixed list of workers that are not announced. A worker given by address is asked for its uid, version, tags and
+ * other metadata. Until it answers, its uid is its address.
  */
 export class StaticDiscovery implements DiscoveryLike {
-  /** The workers as they were given; for one given by address nothing else is known here. */
+  /** The workers as given. Of a worker given by address only the address is known here. */
   readonly workers: readonly WorkerMetadata[];
   readonly #described: readonly WorkerMetadata[];
   readonly #addresses: readonly string[];
@@ -71,7 +74,7 @@ function checkUids(workers: readonly WorkerMetadata[]): void {
     if (other !== undefined && !equalWorkers(other, worker)) {
       const isOne = other.address === address;
       const where = isOne ? `twice at ${address}, with different metadata` : `at ${other.address} and at ${address}`;
-      throw new InvalidArgument(`StaticDiscovery: worker ${uid} is listed ${where}: give each worker a uid of its own`);
+      throw new InvalidArgument(`StaticDiscovery: worker ${uid} is listed ${where}: give each worker its own uid`);
     }
     known.set(uid, worker);
   }

@@ -1,4 +1,4 @@
-/** What keeps `address` from being a worker's address (`host:port`, `[ipv6]:port` or `unix:path`), if anything does. */
+/** Why `address` is not a worker's address (`host:port`, `[ipv6]:port` or `unix:path`); undefined if it is one. */
 export function addressProblem(address: string): string | undefined {
   if (address.startsWith("unix:")) {
     return address.length > "unix:".length ? undefined : "names no socket after unix:";

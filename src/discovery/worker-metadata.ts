@@ -1,11 +1,11 @@
 import { types } from "node:util";
-import { describeValue } from "../checks/index.ts";
+import { describeValue, isRecord } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { DEFAULT_LANGUAGE } from "../wire/index.ts";
 import { type ChannelOptions, orderChannelOptions, parseChannelOptions } from "./channel-options.ts";
 import { addressProblem } from "./worker-address.ts";
 
-/** What a worker says about itself to those who look for one. */
+/** What a worker tells about itself. */
 export interface WorkerMetadata {
   /** Unique among all workers, and the same for as long as the worker lives. */
   readonly uid: string;
@@ -24,15 +24,15 @@ export interface WorkerMetadata {
   readonly languages?: readonly string[];
 }
 
-/** `WorkerMetadata` as it is written down. */
+/** `WorkerMetadata` in its written form. */
 export interface WorkerMetadataJson extends Omit<WorkerMetadata, "tags"> {
   readonly tags: readonly string[];
 }
 
-/** What a worker can tell of itself wherever it is reached. */
+/** What a worker tells about itself at any of its addresses: everything but uid, address and pid. */
 export type WorkerDescription = Omit<WorkerMetadataJson, "uid" | "address" | "pid">;
 
-/** A worker, or why the value that was read is none. */
+/** A worker, or why a value is not a worker. */
 export type ParsedWorker =
   | { readonly worker: WorkerMetadata; readonly reason?: undefined }
   | { readonly worker: undefined; readonly reason: string };
@@ -52,7 +52,10 @@ export function workerToJson(worker: WorkerMetadata): WorkerMetadataJson {
   };
 }
 
-/** Reads what `workerToJson` wrote. Never throws: what is malformed comes back as a reason. Unknown fields are ignored. */
+/**
+ * Reads what `workerToJson` wrote. Never throws: for a malformed value it returns the reason. Unknown fields are
+ * ignored.
+ */
 export function workerFromJson(value: unknown): ParsedWorker {
   if (!isRecord(value)) return malformed("it is not an object");
   const { uid, address, pid, version, tags = [], extra = {}, secure = false, languages } = value;
@@ -98,7 +101,7 @@ export function runsLanguage({ languages }: WorkerMetadata, language: string): b
   return languages === undefined ? language === DEFAULT_LANGUAGE : languages.includes(language);
 }
 
-/** True when nothing that can be seen of the two workers differs. */
+/** Whether two workers have equal metadata. */
 export function equalWorkers(a: WorkerMetadata, b: WorkerMetadata): boolean {
   return a === b || JSON.stringify(workerToJson(a)) === JSON.stringify(workerToJson(b));
 }
@@ -107,10 +110,6 @@ const NOT_METADATA = { reason: "it is not an object whose tags are a Set" };
 
 function malformed(reason: string): ParsedWorker {
   return { worker: undefined, reason };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isStringArray(value: unknown): value is string[] {
@@ -122,7 +121,7 @@ function isStringRecord(value: unknown): value is Record<string, string> {
 }
 
 function copyRecord(record: Record<string, string>): Record<string, string> {
-  // Not a spread: "__proto__" is as good a key as any in what others sent.
+  // Not a spread: data of others may have the key "__proto__".
   return Object.fromEntries(Object.entries(record));
 }
 

@@ -7,7 +7,7 @@ function worker(uid: string, ...tags: string[]): WorkerMetadata {
   return { uid, address: "host:1", pid: 0, version: "1", tags: new Set(tags), extra: {}, secure: false, channel: {} };
 }
 
-/** The events of a subscription that is shown these states one after the other, as `type uid`. */
+/** The events of a subscription that gets these states one after the other, as `type uid`. */
 async function eventsOf(states: WorkerMetadata[][], filter?: WorkerFilter): Promise<string[]> {
   const subscriber = subscribeToWorkers((sink) => {
     for (const state of states) sink.update(state);

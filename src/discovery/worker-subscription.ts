@@ -3,23 +3,23 @@ import { EventQueue, type Release } from "./event-queue.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import type { WorkerMetadata } from "./worker-metadata.ts";
 
-/** What a discovery tells one subscription. */
+/** How a discovery feeds one subscription. */
 export interface WorkerSink {
-  /** All workers that exist now; the subscriber gets the difference to the last time. */
+  /** Sets all workers that exist now. The subscriber gets the difference to the last call. */
   update(workers: Iterable<WorkerMetadata>): void;
-  /** One worker is new, or may have changed. Costs the same however many others there are. */
+  /** One worker is new, or may have changed. The cost does not depend on the number of workers. */
   change(worker: WorkerMetadata): void;
   /** The worker of this uid is gone. */
   drop(uid: string): void;
   /** Ends the iteration. */
   end(): void;
-  /** Ends the iteration with an error: for what no retry can repair. */
+  /** Ends the iteration with an error, if a retry cannot help. */
   fail(error: unknown): void;
 }
 
 /**
- * A subscriber fed with snapshots or single changes. Each iteration calls `start` once, at its first `next()`, and what
- * that returned once, when it is over.
+ * A subscriber fed with snapshots or single changes. Each iteration calls `start` once, at its first `next()`, and the
+ * function that `start` returned once, at its end.
  */
 export function subscribeToWorkers(
   start: (sink: WorkerSink) => Release,
@@ -29,7 +29,7 @@ export function subscribeToWorkers(
     [Symbol.asyncIterator]: () =>
       new EventQueue<DiscoveryEvent>((queue) => {
         const known = new KnownWorkers(filter, (event) => queue.push(event));
-        /** What the filter throws ends the iteration. */
+        /** An error of the filter ends the iteration. */
         const guarded = (operation: () => void): void => {
           try {
             operation();

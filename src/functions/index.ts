@@ -7,17 +7,15 @@ export {
   makingOf,
   noteConstructor,
   notePrototype,
-  ownNameCalled,
   privatesOf,
   referenceOf,
   refuseSymbol,
   restorePrivates,
   type Stability,
-  stability,
   usesReceiver,
   writtenName,
 } from "./capture/index.ts";
-export { beginCapture, endCapture, type PromiseView, viewPromise } from "./engine/index.ts";
+export { beginCapture, endCapture, viewPromise } from "./engine/index.ts";
 export {
   type ExplainedPart,
   type ExplainOptions,
@@ -26,12 +24,10 @@ export {
   type Refusal,
   registerValueScale,
   shipping,
-  type ValueScale,
   type Weighed,
   type WeighOptions,
 } from "./explain/index.ts";
 export {
-  type BundledOrigin,
   bundledOrigin,
   configureEntry,
   configureRoot,
@@ -51,6 +47,7 @@ export {
   ModuleUnavailable,
 } from "./revive/index.ts";
 export {
+  type AnyFunction,
   type Assembled,
   Cell,
   contentHash,
@@ -58,7 +55,7 @@ export {
   type Dismantled,
   IS_BUNDLED,
   isClass,
-  isRecord,
+  isFunction,
   type ModulePattern,
   OWN_URL,
   type PlainData,
@@ -67,7 +64,6 @@ export {
   processId,
   registerRuntimeExports,
   registerWrapping,
-  runtimeNameOf,
   ShippingError,
   type ShippingPolicy,
 } from "./shipment/index.ts";

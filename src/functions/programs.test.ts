@@ -32,7 +32,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}, input?:
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...process.env, NODE_OPTIONS: "", SHIPPING_LIBRARY: library, ...env },
   });
-  // A console ends with its input, so that stays open until the program ends by itself.
+  // A console ends with its input, so the input stays open until the program ends by itself.
   if (input === undefined) child.stdin.end();
   else child.stdin.write(input);
   let stdout = "";
@@ -47,7 +47,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}, input?:
   return { stdout, stderr, status };
 }
 
-/** What a program of checks reported: no failure, and as many passed as there are checks in it. */
+/** The report of a program of checks: no failure, and all checks passed. */
 async function report(args: readonly string[], env?: NodeJS.ProcessEnv, input?: string): Promise<Report> {
   const { stdout, stderr, status } = await run(args, env, input);
   const line = /^REPORT (.*)$/m.exec(stdout)?.[1];
@@ -63,9 +63,13 @@ beforeAll(async () => {
   // In few files, as the package is built: each program loads it twice.
   await build({
     absWorkingDir: root,
-    entryPoints: ["functions/index", "values/index", "values/function-port", "routine/routine"].map(
-      (name) => `src/${name}.ts`,
-    ),
+    entryPoints: [
+      "functions/index",
+      "functions/capture/index",
+      "values/index",
+      "values/function-port",
+      "routine/routine",
+    ].map((name) => `src/${name}.ts`),
     outdir: fileURLToPath(library),
     outbase: "src",
     chunkNames: "wool-[hash]",

@@ -4,12 +4,12 @@ import { functionPort } from "../values/function-port.ts";
 import { ValueDecoder, ValueEncoder } from "../values/index.ts";
 import { acceptDependency, assemble, type PlainData } from "./index.ts";
 
-// Properties are tried many times, which takes long on a machine that is busy.
+// Properties are tried many times, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 type Step = () => unknown;
 
-/** Takes functions apart and puts copies of them together in this same process. */
+/** Takes functions apart and makes copies of them in this same process. */
 function copyOf(functions: readonly Step[]): Step[] {
   const encoder = new ValueEncoder(functionPort());
   const bytes = Uint8Array.from(encoder.encode(functions));
@@ -21,7 +21,7 @@ function copyOf(functions: readonly Step[]): Step[] {
   return new ValueDecoder(port).decode(bytes) as Step[];
 }
 
-/** Otherwise what comes back to where it was made would be the original. */
+/** Makes a head look foreign: a function that comes back to its origin would be the original. */
 function foreign(head: PlainData): PlainData {
   if (typeof head !== "object" || head === null || !("id" in head)) return head;
   return { ...head, id: `elsewhere-${String(head.id)}` };
@@ -199,7 +199,7 @@ test.each([
   // oxlint-disable-next-line no-implied-eval -- programs are what is tested
   const make = new Function(`"use strict"; const made = []; ${text} return made;`) as () => Step[];
   const [reference, copies] = [make(), copyOf(make())];
-  // Backwards, so that what assigns comes before what reads.
+  // Backwards, so that assignments come before reads.
   const order = [...reference.keys(), ...reference.keys()].reverse();
   expect(order.map((index) => copies[index]?.())).toEqual(order.map((index) => reference[index]?.()));
 });

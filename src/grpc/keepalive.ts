@@ -2,7 +2,7 @@ import type { Http2Session } from "node:http2";
 import { Timer } from "../time/index.ts";
 import { LoopTimeout } from "./loop-timeout.ts";
 
-/** When to ask a silent peer whether it is there. */
+/** When to check that a silent peer still responds. */
 export interface KeepaliveOptions {
   /** Milliseconds between two HTTP/2 PINGs; `Infinity` sends none. */
   readonly interval: number;
@@ -10,7 +10,7 @@ export interface KeepaliveOptions {
   readonly timeout: number;
 }
 
-/** Sends HTTP/2 PINGs on a session and reports, once, that an answer did not come. Its timers do not keep the process alive. */
+/** Sends HTTP/2 PINGs on a session and reports once that an answer is missing. Its timers do not keep the process alive. */
 export class Keepalive {
   readonly #session: Http2Session;
   readonly #options: KeepaliveOptions;

@@ -29,7 +29,7 @@ function framed(text: string): Buffer {
   return Buffer.concat([Buffer.alloc(PREFIX_BYTES), Buffer.from(text)]);
 }
 
-/** Both ends of a lane; `heard` is what arrived at the second one. */
+/** Both ends of a lane; `heard` lists the messages that arrived at the second one. */
 function lane(maxMessageBytes = 1024) {
   const heard: string[] = [];
   const closed = vi.fn();

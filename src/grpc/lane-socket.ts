@@ -1,20 +1,20 @@
 import type { Socket } from "node:net";
 import { type GrpcStatus, type MessageHandlers, MessageStream, PREFIX_BYTES } from "./protocol/index.ts";
 
-/** What one end of a lane is told. */
+/** Handlers of one end of a lane. */
 export interface LaneHandlers extends MessageHandlers {
-  /** What was sent has gone out: all of it but this many bytes. */
+  /** Sent messages have been written, except for this many bytes. */
   written?(waiting: number): void;
   /**
-   * The end, once, after the last message, unless this side closed it. `fault`: what is wrong with the messages of the other
+   * The end, once, after the last message, unless this side closed it. `fault`: the error in the messages of the other
    * side.
    */
   closed(fault: GrpcStatus | undefined): void;
 }
 
 /**
- * Lets an object keep methods that it inherits: a task that replaces them for all sockets must not keep its thread from hearing
- * of a message, since only then it looks whether something was replaced.
+ * Copies inherited methods to an object. A task that replaces the methods of all sockets must not stop its thread from
+ * receiving messages: the thread checks for replaced methods only when a message arrives.
  */
 export function pinned<T extends object>(object: T, ...keys: readonly (keyof T)[]): T {
   for (const key of keys)
@@ -23,14 +23,14 @@ export function pinned<T extends object>(object: T, ...keys: readonly (keyof T)[
 }
 
 /**
- * One end of a lane: a plain socket between a caller and a task thread, with messages framed as in gRPC. It is no HTTP/2
- * connection because Node.js 20 aborts the process when a thread is terminated while it serves one.
+ * One end of a lane: a plain socket between a caller and a task thread, with messages framed as in gRPC. It is not an
+ * HTTP/2 connection because Node.js 20 aborts the process when a thread is terminated while it serves one.
  */
 export class LaneSocket extends MessageStream<Socket> {
   readonly #handlers: LaneHandlers;
   #fault: GrpcStatus | undefined;
 
-  /** The socket keeps no program alive. */
+  /** The socket does not keep the program alive. */
   constructor(socket: Socket, handlers: LaneHandlers, maxMessageBytes: number) {
     super(pinned(socket, "emit", "push", "read"), maxMessageBytes);
     this.#handlers = handlers;
@@ -40,12 +40,12 @@ export class LaneSocket extends MessageStream<Socket> {
     this.startReading(handlers);
   }
 
-  /** Sends a message that has no room in front. */
+  /** Sends a text message; it needs no headroom. */
   sendText(text: string): void {
     this.send(Buffer.concat([Buffer.alloc(PREFIX_BYTES), Buffer.from(text)]));
   }
 
-  /** Resolves when everything that was sent has gone out, or the lane is over. */
+  /** Resolves when every sent message has been written, or the lane has ended. */
   flushed(): Promise<void> {
     if (this.bytes.destroyed || this.bytes.writableLength === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -59,7 +59,7 @@ export class LaneSocket extends MessageStream<Socket> {
     this.bytes.ref();
   }
 
-  /** Ends the lane; what was sent still goes out. */
+  /** Ends the lane after the messages that were sent. */
   close(): void {
     this.state = "closed";
     this.deframer.stop();

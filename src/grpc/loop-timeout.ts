@@ -3,9 +3,9 @@ import { Timer } from "../time/index.ts";
 const PARTS = 4;
 
 /**
- * A timeout for an answer from a peer, counted in turns of the event loop: a time in which this process was blocked counts for at
- * most a quarter of it, so that an answer that waits in the socket is read before the peer is given up. It does not keep the
- * process alive.
+ * A timeout for an answer from a peer, counted in turns of the event loop. A time in which this process was blocked
+ * counts for at most a quarter of it, so that an answer that waits in the socket is read before the timeout expires. It
+ * does not keep the process alive.
  */
 export class LoopTimeout {
   readonly #onExpired: () => void;
@@ -21,7 +21,7 @@ export class LoopTimeout {
     this.#wait();
   }
 
-  /** Ends the timeout; it never expires then. */
+  /** Ends the timeout. It does not expire any more. */
   clear(): void {
     this.#timer?.clear();
     clearImmediate(this.#immediate);

@@ -160,7 +160,7 @@ describe("keepalive", () => {
     closers.push(() => channel.close());
     await channel.connect();
     for (let turn = 0; turn < 10; turn++) {
-      // Long enough that PING and timeout are both due when the event loop goes on.
+      // Long enough that PING and timeout are both due when the event loop continues.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 70);
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -1,12 +1,12 @@
 import { MAX_SOCKET_PATH_BYTES } from "../checks/index.ts";
 
-/** Where a channel connects to, taken apart. */
+/** The parsed address that a channel connects to. */
 export type Target =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number };
 
 /**
- * Takes a target apart: `unix:/path`, `unix:path`, `host:port` or `[v6]:port`.
+ * Parses a target: `unix:/path`, `unix:path`, `host:port` or `[v6]:port`.
  *
  * @throws TypeError when it is none of these.
  */
@@ -28,7 +28,7 @@ export function parseTarget(text: string): Target {
 }
 
 /**
- * Checks that a path can name a unix socket: the system cuts longer ones off without saying so.
+ * Checks that a path can name a unix socket: the system silently truncates longer ones.
  *
  * @throws TypeError when it is empty or too long.
  */
@@ -37,7 +37,7 @@ export function checkSocketPath(path: string): void {
   if (bytes > 0 && bytes <= MAX_SOCKET_PATH_BYTES && !path.includes("\0")) return;
   throw new TypeError(
     bytes > MAX_SOCKET_PATH_BYTES
-      ? `The unix socket path "${path}" has ${bytes} bytes; the system allows ${MAX_SOCKET_PATH_BYTES}. Use a shorter directory.`
+      ? `the unix socket path "${path}" has ${bytes} bytes; the system allows ${MAX_SOCKET_PATH_BYTES}. Use a shorter directory.`
       : `${JSON.stringify(path)} cannot name a unix socket. Give a path such as /run/user/1000/worker.sock.`,
   );
 }

@@ -80,15 +80,15 @@ describe("TLS", () => {
   });
 
   it.each([
-    ["the worker's authority is unknown", "of another authority", { client: { ca: other.cert } }],
+    ["the worker's authority is unknown", "from another authority", { client: { ca: other.cert } }],
     ["the worker has another name", "for another name", { client: { ca: authority.cert, servername: "w.example" } }],
     ["the worker's certificate has expired", "the worker's certificate has expired", { server: issued(PAST) }],
     ["the worker's certificate is not valid yet", "is not valid yet", { server: issued(FUTURE) }],
-    ["the worker's certificate is one of a client", "not one for servers", { server: issued({ role: "client" }) }],
+    ["the worker's certificate is one of a client", "not for servers", { server: issued({ role: "client" }) }],
     ["the client shows no certificate", "showed no certificate", { mutual: true }],
     [
-      "the client's certificate is of another authority",
-      "the client's certificate is of another authority",
+      "the client's certificate is from another authority",
+      "the client's certificate is from another authority",
       { mutual: true, client: { ca: authority.cert, ...issued({ role: "client" }, other) } },
     ],
     [
@@ -211,7 +211,9 @@ describe("TLS", () => {
   it("replaces the authority of clients for new connections", async () => {
     const { server, port } = await serve({ ...worker, ca: authority.cert });
     server.setTls({ ...worker, ca: other.cert });
-    await expect(channelTo(port, { ca: authority.cert, ...client }).connect()).rejects.toThrow("of another authority");
+    await expect(channelTo(port, { ca: authority.cert, ...client }).connect()).rejects.toThrow(
+      "from another authority",
+    );
     const stranger = issued({ role: "client" }, other);
     await expect(channelTo(port, { ca: authority.cert, ...stranger }).connect()).resolves.toBeUndefined();
   });

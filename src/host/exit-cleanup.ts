@@ -2,7 +2,7 @@ const cleanups = new Set<() => void>();
 
 /**
  * Runs `cleanup`, which must be synchronous, when the process (or the thread, inside a worker thread) exits.
- * Returns a function that takes it back.
+ * Returns a function that unregisters it.
  */
 export function cleanUpAtExit(cleanup: () => void): () => void {
   // One listener for all of them: Node warns about leaks at the eleventh.
@@ -18,7 +18,7 @@ function runCleanups(): void {
     try {
       cleanup();
     } catch {
-      // The process is ending: what could not be removed now is swept by the next one that looks.
+      // The process is ending. The next process that sweeps removes the rest.
     }
   }
 }

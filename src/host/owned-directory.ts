@@ -12,8 +12,8 @@ import {
 import { ensurePrivateDirectory, uniqueName } from "./runtime-directory.ts";
 
 /**
- * Directories that live as long as the process that made them. The name carries the owner's pid, and a file inside
- * its whole identity, so that any process of the same user can tell an abandoned one and remove it.
+ * Directories that live as long as the process that made them. The name holds the owner's pid, and a file inside holds
+ * its whole identity. So any process of the same user can recognise an abandoned directory and remove it.
  */
 
 const OWNER_FILE = "owner.json";
@@ -41,17 +41,17 @@ export function createOwnedDirectory(path: string): string {
   return path;
 }
 
-/** Removes an owned directory and all in it; does nothing when it is gone already. */
+/** Removes an owned directory with its content; does nothing when it does not exist. */
 export async function removeOwnedDirectory(path: string): Promise<void> {
   await rm(path, REMOVAL);
 }
 
-/** `removeOwnedDirectory` for where nothing can be awaited any more. */
+/** `removeOwnedDirectory` for code that cannot await. */
 export function removeOwnedDirectorySync(path: string): void {
   rmSync(path, REMOVAL);
 }
 
-/** Removes the owned directories in `root` whose owners are gone; other processes may do the same meanwhile. */
+/** Removes the owned directories in `root` whose owners are gone; other processes may do the same at the same time. */
 export async function sweepOwnedDirectories(root: string): Promise<void> {
   let names: string[];
   try {

@@ -184,8 +184,8 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
       `${directory}//abcdefghij`,
     ];
     for (const path of paths) {
-      expect(() => take(files, path, 1)).toThrow("is not one that payloads may be in");
-      expect(() => files.drop(path, 1)).toThrow("is not one that payloads may be in");
+      expect(() => take(files, path, 1)).toThrow("is not a payload file of this user");
+      expect(() => files.drop(path, 1)).toThrow("is not a payload file of this user");
     }
     store(files, bytes(10, 1));
     expect(readFileSync(secret, "utf8")).toBe("secret");
@@ -274,7 +274,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
     const path = store(files, bytes(10, 1));
     files.check(path, 10);
     expect(() => files.check(path, 11)).toThrow(`the file ${path} has 10 bytes, not 11`);
-    expect(() => files.check("/etc/hostname", 1)).toThrow("is not one that payloads may be in");
+    expect(() => files.check("/etc/hostname", 1)).toThrow("is not a payload file of this user");
     expect(() => files.check(join(directory, "missingone"), 1)).toThrow(/ENOENT/);
     expect(store(files, bytes(10, 2))).not.toBe(path);
   });
@@ -329,7 +329,7 @@ describe.skipIf(new PayloadFiles().realm === "")("payload files", () => {
         expect(stored()).toEqual([]);
         const path = bounded.put(bytes(length - MEGABYTE, 1)) ?? "";
         bounded.open(path, length - MEGABYTE).close(true);
-        // It grows by 1 MB, for which there is room.
+        // It grows by 1 MB, which still fits.
         expect(bounded.put(bytes(length, 2))).toBe(path);
       } finally {
         memory.mockRestore();

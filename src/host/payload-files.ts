@@ -21,14 +21,14 @@ import { checkPrivateDirectory, uniqueName, userDirectoryName } from "./runtime-
 const SHARED_MEMORY = "/dev/shm";
 const MOST_SPARE_FILES = 16;
 const MOST_SPARE_BYTES = 64 * 1024 * 1024;
-/** The part of the room in memory that a new file may take: others need memory, too. */
+/** The part of the free memory that a new file may take: other programs need memory too. */
 const MOST_OF_ROOM = 0.5;
-/** From this size on the memory of the machine is looked at. That takes 0.1 ms, as long as writing 0.2 MB. */
+/** From this size on, the free memory of the machine is checked. That takes 0.1 ms, as long as writing 0.2 MB. */
 const LOOK_AT_MEMORY_BYTES = 4 * 1024 * 1024;
-/** Most that is written at once: the system writes at most 2 GB. */
+/** Most bytes written at once: the system writes at most 2 GB. */
 const MOST_AT_ONCE = 256 * 1024 * 1024;
 
-/** As `uniqueName` makes them. */
+/** Names as `uniqueName` makes them. */
 const PAYLOAD_NAME = /^[0-9a-z]{10}$/;
 
 interface SpareFile {
@@ -37,10 +37,11 @@ interface SpareFile {
 }
 
 /**
- * Large payloads between processes of one machine and user, in files in memory. Such a file moves ten times what a socket
- * does, if its pages exist already: writing 1 MB to new ones took 0.86 ms, to others 0.10. So files are not removed: whoever
- * has read one owns it, and writes the next payload into it. They circulate between caller and worker, and go with the
- * directory that they were made in. Those that are too large to be kept shrink while they are read.
+ * Passes large payloads between processes of one machine and user, in files in memory. Such a file is ten times as fast
+ * as a socket, if its pages exist already: writing 1 MB to new pages took 0.86 ms, to existing ones 0.10 ms. So files
+ * are not removed: the process that has read one owns it, and writes its next payload into it. Files circulate between
+ * caller and worker, and are removed with the directory that they were made in. Files that are too large to be kept
+ * shrink while they are read.
  */
 export class PayloadFiles implements PayloadStore {
   readonly #spare: SpareFile[] = [];
@@ -49,15 +50,15 @@ export class PayloadFiles implements PayloadStore {
   #own: PoolDirectory | undefined;
 
   /**
-   * Names the memory file system and the user that files are exchanged through: processes of the same realm can read each
-   * other's. Empty where there is no such file system.
+   * Names the memory file system and the user that files are exchanged through: processes of the same realm can read
+   * each other's files. Empty where there is no such file system.
    */
   get realm(): string {
     this.#realm ??= findRealm();
     return this.#realm;
   }
 
-  /** Puts new files into a directory that someone else removes. Default: a directory that this process removes. */
+  /** Puts new files into a directory that another owner removes. Default: a directory that this process removes. */
   useDirectory(path: string): void {
     this.#directory = path;
   }
@@ -69,7 +70,7 @@ export class PayloadFiles implements PayloadStore {
       remove(file.path);
     }
     this.#directory ??= this.#ownDirectory();
-    // There may be no place in memory, and peers read files nowhere else.
+    // Without a memory file system the directory is elsewhere, and peers do not read files there.
     if (dirname(this.#directory) !== placeOfFiles() || !hasRoom(this.#directory, payload.length)) return undefined;
     const path = join(this.#directory, uniqueName());
     if (write(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, payload)) return path;
@@ -83,7 +84,7 @@ export class PayloadFiles implements PayloadStore {
     if (length > size) throw new Error(`the file ${path} has ${size} bytes, not ${length}`);
   }
 
-  /** Whoever reads it now reads it to its end. */
+  /** A process that has opened it can still read it to its end. */
   remove(path: string): void {
     remove(path);
   }
@@ -106,7 +107,7 @@ export class PayloadFiles implements PayloadStore {
     this.#keep({ path, capacity: length });
   }
 
-  /** The smallest that is large enough, else any. */
+  /** The smallest spare file that is large enough, else any. */
   #takeSpare(length: number): SpareFile | undefined {
     const spare = this.#spare;
     let best = -1;
@@ -122,7 +123,7 @@ export class PayloadFiles implements PayloadStore {
     else remove(file.path);
   }
 
-  /** Whether the file can hold so much. */
+  /** Whether the file can hold `length` bytes. */
   #hasRoomIn({ path, capacity }: SpareFile, length: number): boolean {
     return length <= capacity || hasRoom(dirname(path), length - capacity);
   }
@@ -171,16 +172,16 @@ class OpenPayloadFile implements OpenPayload {
   }
 }
 
-/** The directories of pools with payload files are in this one, which belongs to the user alone. */
+/** The parent of the pools' directories with payload files. Only this user can enter it. */
 function placeOfFiles(): string {
   return join(SHARED_MEMORY, userDirectoryName());
 }
 
-/** A peer must not be able to have other files read or written, such as those that say whose a directory is. */
+/** Throws for other files: a peer must not be able to have them read or written, such as the owner file of a directory. */
 function checkPlace(path: string): void {
   const directory = dirname(path);
   if (join(placeOfFiles(), basename(directory), basename(path)) === path && PAYLOAD_NAME.test(basename(path))) return;
-  throw new Error(`the file ${path} is not one that payloads may be in`);
+  throw new Error(`the file ${path} is not a payload file of this user`);
 }
 
 function write(path: string, flags: number, payload: EncodedValue): boolean {
@@ -188,7 +189,7 @@ function write(path: string, flags: number, payload: EncodedValue): boolean {
   try {
     descriptor = openSync(path, flags | constants.O_NOFOLLOW, 0o600);
   } catch {
-    // Gone with its directory, or there is no directory.
+    // The file or its directory does not exist any more.
     return false;
   }
   try {
@@ -205,7 +206,7 @@ function write(path: string, flags: number, payload: EncodedValue): boolean {
 function writeParts(descriptor: number, parts: readonly Uint8Array[]): void {
   let rest = writevSync(descriptor, parts, 0);
   let at = 0;
-  // Usually that wrote everything.
+  // Usually one call has written everything.
   for (const part of parts) {
     if (rest < part.length) writeAll(descriptor, part.subarray(rest), at + rest);
     rest = Math.max(0, rest - part.length);
@@ -219,14 +220,14 @@ function writeAll(descriptor: number, bytes: Uint8Array, at: number): void {
   }
 }
 
-/** Whether a file in this directory may take so much memory that is free now. */
+/** Whether a file in this directory may take `bytes` of the memory that is free now. */
 function hasRoom(directory: string, bytes: number): boolean {
   try {
     const { bavail, bsize } = statfsSync(directory);
     const most = bytes < LOOK_AT_MEMORY_BYTES ? bavail * bsize : Math.min(bavail * bsize, process.availableMemory());
     return bytes <= most * MOST_OF_ROOM;
   } catch {
-    // There is no such directory.
+    // The directory does not exist.
     return false;
   }
 }
@@ -235,14 +236,14 @@ function remove(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone with its directory.
+    // Already removed with its directory.
   }
 }
 
 function findRealm(): string {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    // Where another user has taken the place, payloads go through the socket.
+    // If another user owns that directory, payloads go through the socket.
     checkPrivateDirectory(placeOfFiles());
     return `${boot}/${statSync(SHARED_MEMORY).dev}/${userDirectoryName()}`;
   } catch {

@@ -24,7 +24,7 @@ afterEach(() => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-/** Runs a script in another process that makes a pool directory with a bulk file, and calls it ready when it printed both paths. */
+/** Runs a script in another process that makes a pool directory with a bulk file. Resolves when it has printed both paths. */
 async function startOwner(then = ""): Promise<{ child: ChildProcess; path: string; bulk: string }> {
   const source = new URL("./pool-directory.ts", import.meta.url).href;
   const script = `

@@ -34,7 +34,7 @@ export class PoolDirectory implements AsyncDisposable {
   #state: "open" | "disposed" = "open";
   #bulkDirectory: string | undefined;
 
-  /** Creates the directory, which goes away with `dispose()` or with this process. */
+  /** Creates the directory. `dispose()` or the end of this process removes it. */
   constructor(options: PoolDirectoryOptions = {}) {
     this.#sharedMemory = options.sharedMemory ?? SHARED_MEMORY;
     this.path = createOwnedDirectory(makePrivateDirectory(ownedDirectoryName()));
@@ -42,8 +42,8 @@ export class PoolDirectory implements AsyncDisposable {
   }
 
   /**
-   * Makes again what somebody has removed: a cleaner of temporary files may. What was inside is lost.
-   * @throws WoolError when that is not possible
+   * Creates the directory again if something removed it, such as a cleaner of temporary files. Its content is lost.
+   * @throws WoolError when that fails
    */
   restore(): void {
     if (this.#state === "disposed") return;
@@ -74,13 +74,13 @@ export class PoolDirectory implements AsyncDisposable {
     return this.#bulkDirectory;
   }
 
-  /** Removes the directory, the bulk-transfer files and all else in it. Idempotent. */
+  /** Removes the directory with its content, and the bulk-transfer files. Idempotent. */
   async dispose(): Promise<void> {
     this.#close();
     await Promise.all(this.#paths().map(removeOwnedDirectory));
   }
 
-  /** `dispose()` for where nothing can be awaited any more. */
+  /** `dispose()` for code that cannot await. */
   disposeSync(): void {
     this.#close();
     this.#paths().forEach(removeOwnedDirectorySync);
@@ -90,15 +90,16 @@ export class PoolDirectory implements AsyncDisposable {
     await this.dispose();
   }
 
-  /** Removes what pools of this user left behind whose processes are gone. */
+  /** Removes the files of this user's pools whose processes are gone. */
   static async sweepStale(options: PoolDirectoryOptions = {}): Promise<void> {
     await sweepOwnedDirectories(runtimeDirectory());
     await sweepOwnedDirectories(bulkRoot(options.sharedMemory ?? SHARED_MEMORY));
   }
 
   /**
-   * Removes the pool directory at `path`, and its bulk-transfer files: for a worker whose pool vanished. The process of that
-   * pool may go on, if the pool was in a thread of it. Never rejects: other workers may do the same meanwhile.
+   * Removes the pool directory at `path`, and its bulk-transfer files: for a worker whose pool vanished. The pool's
+   * process may still run, if the pool was in one of its threads. Never rejects: other workers may do the same at the
+   * same time.
    */
   static async removeOrphaned(path: string, options: PoolDirectoryOptions = {}): Promise<void> {
     const bulk = join(bulkRoot(options.sharedMemory ?? SHARED_MEMORY), basename(path));
@@ -128,7 +129,7 @@ function createInMemory(sharedMemory: string, name: string): string | undefined 
   try {
     return createOwnedDirectory(join(ensurePrivateDirectory(bulkRoot(sharedMemory)), name));
   } catch {
-    // The directory does not exist, is not writable, or another user took our name there: ordinary files serve, too.
+    // The directory does not exist, is not writable, or another user took our name there: ordinary files will do.
     return undefined;
   }
 }

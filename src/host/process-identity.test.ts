@@ -10,7 +10,6 @@ import {
   identifyProcess,
   isProcessAlive,
   isProcessIdentity,
-  processStartTime,
 } from "./process-identity.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 5 };
@@ -46,7 +45,6 @@ describe("isProcessAlive", () => {
     await end(child);
     expect(isProcessAlive(identity)).toBe(false);
     expect(identifyProcess(pid)).toBeUndefined();
-    expect(processStartTime(pid)).toBeUndefined();
   });
 
   it("does not take another process with the same pid for it", () => {
@@ -72,7 +70,7 @@ describe("isProcessAlive", () => {
   });
 
   it.runIf(isLinux)("does not count a zombie", async () => {
-    // After exec nobody is left in the parent who would collect the child.
+    // After exec the parent does not collect its child.
     const parent = await start("sh", "-c", "sleep 1000 & echo $!; exec sleep 1001");
     const pid = Number(await firstLine(parent.child));
     await vi.waitFor(() => expect(readFileSync(`/proc/${parent.pid}/comm`, "utf8")).toBe("sleep\n"), PATIENCE);
@@ -83,14 +81,14 @@ describe("isProcessAlive", () => {
   });
 
   it.runIf(isLinux)("knows that pids of another container or boot mean something else here", () => {
-    const { scope = "", ...identity } = currentProcess();
-    const [boot] = scope.split("/");
-    expect(isProcessAlive({ ...identity, pid: 2 ** 22 + 1, scope: `${boot}/pid:[1]` })).toBe(true);
-    expect(isProcessAlive({ ...identity, scope: "another-boot/pid:[1]" })).toBe(false);
+    const { pidSpace = "", ...identity } = currentProcess();
+    const [boot] = pidSpace.split("/");
+    expect(isProcessAlive({ ...identity, pid: 2 ** 22 + 1, pidSpace: `${boot}/pid:[1]` })).toBe(true);
+    expect(isProcessAlive({ ...identity, pidSpace: "another-boot/pid:[1]" })).toBe(false);
   });
 });
 
-describe("processStartTime", () => {
+describe("the start time", () => {
   it.runIf(isLinux)("is not misled by the name of the program", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wool-test-"));
     try {
@@ -99,23 +97,30 @@ describe("processStartTime", () => {
       const { pid } = await start(name, "1000");
       const plain = await start("sleep", "1000");
       await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/comm`, "utf8")).toBe("x) R 1 (y\n"), PATIENCE);
-      const startTime = Number(processStartTime(pid));
-      expect(startTime).toBeGreaterThanOrEqual(Number(processStartTime(process.pid)));
-      expect(startTime).toBeLessThanOrEqual(Number(processStartTime(plain.pid)));
+      const startTime = Number(identifyProcess(pid)?.startTime);
+      expect(startTime).toBeGreaterThanOrEqual(Number(identifyProcess(process.pid)?.startTime));
+      expect(startTime).toBeLessThanOrEqual(Number(identifyProcess(plain.pid)?.startTime));
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
 
   it.each([0, -1, 1.5, Number.NaN, 2 ** 22 + 1])("is undefined for the pid %d", (pid) => {
-    expect(processStartTime(pid)).toBeUndefined();
+    expect(identifyProcess(pid)).toBeUndefined();
   });
 });
 
 describe("isProcessIdentity", () => {
   it("takes what was written and nothing else", () => {
     expect(isProcessIdentity(JSON.parse(JSON.stringify(currentProcess())))).toBe(true);
-    for (const value of [null, 1, {}, { pid: 1 }, { pid: "1", startTime: "" }, { pid: 1, startTime: "", scope: 1 }]) {
+    for (const value of [
+      null,
+      1,
+      {},
+      { pid: 1 },
+      { pid: "1", startTime: "" },
+      { pid: 1, startTime: "", pidSpace: 1 },
+    ]) {
       expect(isProcessIdentity(value)).toBe(false);
     }
   });

@@ -2,20 +2,13 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { errorCode } from "../checks/index.ts";
 import { readProcessTable } from "./process-table.ts";
 
-/** A process that no later process with the same pid can be mistaken for. */
+/** Identifies a process: a later process with the same pid has another identity. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** As `processStartTime` gave it; empty where the platform does not tell. */
+  /** When it started, as opaque text; empty where the platform does not tell. */
   readonly startTime: string;
-  /** Boot and pid namespace in which the pid counts; absent where the platform has no such notion. */
-  readonly scope?: string;
-}
-
-/** When process `pid` started, as opaque text; `undefined` when it does not run or the platform does not tell. */
-export function processStartTime(pid: number): string | undefined {
-  if (!isPid(pid)) return undefined;
-  const record = readProcessTable([pid])?.get(pid);
-  return record === undefined || record.isEnding ? undefined : record.startTime;
+  /** Boot and pid namespace in which the pid counts; absent where the platform has none. */
+  readonly pidSpace?: string;
 }
 
 /** The identity of the running process `pid`, or `undefined` when there is none. */
@@ -25,8 +18,8 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   const record = table?.get(pid);
   const isRunning = table === undefined ? answersSignals(pid) : record !== undefined && !record.isEnding;
   if (!isRunning) return undefined;
-  const scope = processScope();
-  return { pid, startTime: record?.startTime ?? "", ...(scope === undefined ? {} : { scope }) };
+  const pidSpace = currentPidSpace();
+  return { pid, startTime: record?.startTime ?? "", ...(pidSpace === undefined ? {} : { pidSpace }) };
 }
 
 let ownIdentity: ProcessIdentity | undefined;
@@ -37,21 +30,21 @@ export function currentProcess(): ProcessIdentity {
   return ownIdentity;
 }
 
-/** True while that very process runs; another one that got its pid does not count, nor does one that ends. */
+/** True while that very process runs. False for another process with its pid, and for a process that is ending. */
 export function isProcessAlive(identity: ProcessIdentity): boolean {
   return areProcessesAlive([identity])[0] === true;
 }
 
-/** `isProcessAlive` for many at once, at the price of one look at the process table. */
+/** `isProcessAlive` for many at once, with one read of the process table. */
 export function areProcessesAlive(identities: readonly ProcessIdentity[]): boolean[] {
-  const scope = processScope();
+  const pidSpace = currentPidSpace();
   const pids = new Set(identities.map(({ pid }) => pid).filter(isPid));
   const table = readProcessTable([...pids]);
   return identities.map((identity) => {
     if (!isPid(identity.pid)) return false;
-    if (identity.scope !== undefined && scope !== undefined && identity.scope !== scope) {
-      // Pids of another container say nothing here. Taking its processes for dead would remove what they use.
-      return bootOf(identity.scope) === bootOf(scope);
+    if (identity.pidSpace !== undefined && pidSpace !== undefined && identity.pidSpace !== pidSpace) {
+      // Pids of another container mean nothing here. If they counted as dead, their files would be removed.
+      return bootOf(identity.pidSpace) === bootOf(pidSpace);
     }
     if (table === undefined) return answersSignals(identity.pid);
     const record = table.get(identity.pid);
@@ -65,7 +58,7 @@ export function isProcessIdentity(value: unknown): value is ProcessIdentity {
   if (typeof value !== "object" || value === null) return false;
   if (!("pid" in value) || !isPid(value.pid)) return false;
   if (!("startTime" in value) || typeof value.startTime !== "string") return false;
-  return !("scope" in value) || value.scope === undefined || typeof value.scope === "string";
+  return !("pidSpace" in value) || value.pidSpace === undefined || typeof value.pidSpace === "string";
 }
 
 function isPid(value: unknown): value is number {
@@ -81,14 +74,14 @@ function answersSignals(pid: number): boolean {
   }
 }
 
-let scopeOfThisProcess: { readonly value: string | undefined } | undefined;
+let ownPidSpace: { readonly value: string | undefined } | undefined;
 
-function processScope(): string | undefined {
-  scopeOfThisProcess ??= { value: readProcessScope() };
-  return scopeOfThisProcess.value;
+function currentPidSpace(): string | undefined {
+  ownPidSpace ??= { value: readPidSpace() };
+  return ownPidSpace.value;
 }
 
-function readProcessScope(): string | undefined {
+function readPidSpace(): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -98,6 +91,6 @@ function readProcessScope(): string | undefined {
   }
 }
 
-function bootOf(scope: string): string {
-  return scope.slice(0, scope.indexOf("/"));
+function bootOf(pidSpace: string): string {
+  return pidSpace.slice(0, pidSpace.indexOf("/"));
 }

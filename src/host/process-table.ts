@@ -1,15 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 
-/** What the operating system says about one process. */
+/** The operating system's record of one process. */
 export interface ProcessRecord {
   /** When it started: opaque, comparable only with another record of the same machine. */
   readonly startTime: string;
-  /** True from the moment it begins to end, and while it only waits for its parent to notice. */
+  /** True from the moment it begins to end, and while it waits for its parent to collect it. */
   readonly isEnding: boolean;
 }
 
-/** The processes among `pids` that exist, or `undefined` where the platform offers no way to tell. */
+/** The processes among `pids` that exist, or `undefined` where the platform cannot tell. */
 export function readProcessTable(pids: readonly number[]): ReadonlyMap<number, ProcessRecord> | undefined {
   return hasProcFilesystem() ? readFromProc(pids) : readFromPs(pids);
 }
@@ -36,7 +36,10 @@ function readFromProc(pids: readonly number[]): ReadonlyMap<number, ProcessRecor
   return table;
 }
 
-/** The flag of the kernel for a process that ends. It is set before the process closes its files, which others may see first. */
+/**
+ * The kernel's flag for a process that is ending. It is set before the process closes its files, so peers that see
+ * those close also see the flag.
+ */
 const EXITING = 0x4;
 
 /** Reads a line of `/proc/<pid>/stat`. */
@@ -60,7 +63,7 @@ export function readFromPs(pids: readonly number[]): ReadonlyMap<number, Process
     env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
     stdio: ["ignore", "pipe", "ignore"],
   });
-  // Status 1 is how ps says that it found none of them.
+  // With status 1 ps says that it found none of them.
   if (error !== undefined || (status !== 0 && status !== 1)) return undefined;
   for (const line of stdout.split("\n")) {
     const [, pid, state, startTime] = /^\s*(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line) ?? [];

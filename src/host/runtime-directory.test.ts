@@ -8,18 +8,20 @@ import { makePrivateDirectory, runtimeDirectory, uniqueName, userDirectoryName }
 const isRoot = process.getuid?.() === 0;
 
 let scratch: string;
+/** Not in the temporary directory of the tests, which they spoil. */
+let elsewhere: string;
 
 beforeEach(() => {
-  scratch = mkdtempSync(join(tmpdir(), "wool-test-"));
+  [scratch, elsewhere] = [mkdtempSync(join(tmpdir(), "wool-test-")), mkdtempSync(join(tmpdir(), "wool-home-"))];
   vi.stubEnv("XDG_RUNTIME_DIR", undefined);
   vi.stubEnv("TMPDIR", scratch);
-  // Nothing can be made there.
+  // Nothing can be created there.
   vi.stubEnv("HOME", "/proc/nobody");
 });
 
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(scratch, { recursive: true, force: true });
+  for (const folder of [scratch, elsewhere]) rmSync(folder, { recursive: true, force: true });
 });
 
 function refusal(): string {
@@ -59,7 +61,7 @@ describe("runtimeDirectory", () => {
 
   it("refuses a folder that others can enter", () => {
     const path = makeOpen(userDirectoryName());
-    expect(refusal()).toMatch(`Refusing to use ${path}: its mode 0750 lets other users in`);
+    expect(refusal()).toMatch(`refusing to use ${path}: its mode 0750 lets other users in`);
     expect(refusal()).toMatch("Set XDG_RUNTIME_DIR");
   });
 
@@ -97,21 +99,14 @@ describe("runtimeDirectory", () => {
     ["could be replaced by others", () => chmodSync(scratch, 0o777)],
     ["cannot be made", () => vi.stubEnv("TMPDIR", join(scratch, "nowhere"))],
   ])("is in the home directory when the folder in the temporary directory %s", (_name, spoil) => {
-    // Not in the temporary directory, which is spoiled.
-    const elsewhere = mkdtempSync("/tmp/wool-home-");
-    try {
-      vi.stubEnv("HOME", elsewhere);
-      spoil();
-      expect(runtimeDirectory()).toBe(join(elsewhere, ".cache", "wool"));
-      expect(lstatSync(runtimeDirectory()).mode & 0o777).toBe(0o700);
-      expect(runtimeDirectory()).toBe(runtimeDirectory());
-    } finally {
-      rmSync(elsewhere, { recursive: true });
-    }
+    vi.stubEnv("HOME", elsewhere);
+    spoil();
+    expect(runtimeDirectory()).toBe(join(elsewhere, ".cache", "wool"));
+    expect(lstatSync(runtimeDirectory()).mode & 0o777).toBe(0o700);
+    expect(runtimeDirectory()).toBe(runtimeDirectory());
   });
 
   it("is in the home directory when the path of the temporary directory is too long for sockets", () => {
-    const elsewhere = mkdtempSync("/tmp/wool-home-");
     const long = join(scratch, "x".repeat(68 - scratch.length - 1));
     mkdirSync(long);
     vi.stubEnv("TMPDIR", long);
@@ -120,7 +115,6 @@ describe("runtimeDirectory", () => {
     );
     vi.stubEnv("HOME", elsewhere);
     expect(runtimeDirectory()).toBe(join(elsewhere, ".cache", "wool"));
-    rmSync(elsewhere, { recursive: true });
     vi.stubEnv("HOME", "/proc/nobody");
     const short = long.slice(0, -8);
     mkdirSync(short);

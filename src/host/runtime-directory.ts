@@ -9,7 +9,7 @@ const ACCESS_FOR_OTHERS = 0o077;
 const WRITE_FOR_OTHERS = 0o022;
 const STICKY = 0o1000;
 
-/** Other processes may remove a directory that they find empty while this one is about to use it. */
+/** Other processes may remove an empty directory while this one is about to use it. */
 const CREATION_ATTEMPTS = 100;
 
 /** The longest path of a socket inside the runtime directory: that of a worker, in the directory of a pool. */
@@ -20,11 +20,11 @@ const REMEDY = "Set XDG_RUNTIME_DIR to a directory that you own and nobody else 
 let resolved: { readonly key: string; readonly path: string } | undefined;
 
 /**
- * The directory of this user for sockets and the like, which no other user can enter: `$XDG_RUNTIME_DIR/wool`
+ * The directory of this user for sockets and similar files. No other user can enter it. It is `$XDG_RUNTIME_DIR/wool`
  * where `XDG_RUNTIME_DIR` is private to the user, else `wool-<uid>` in the system's temporary directory, else
- * `.cache/wool` in the home directory: another user may have taken the name in the temporary directory, or own that. A
- * place that cannot be written to, or whose path is too long for sockets, is passed over. Created when missing, once per
- * process.
+ * `.cache/wool` in the home directory: another user may have taken the name in the temporary directory, or may own the
+ * temporary directory. A place that is not writable, or whose path is too long for sockets, is skipped. Created when
+ * missing, once per process.
  * @throws WoolError when none of them is private and can be used.
  */
 export function runtimeDirectory(): string {
@@ -52,14 +52,14 @@ export function makePrivateDirectory(name: string): string {
     return ensurePrivateDirectory(join(root, name));
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
-    // Something that tidies temporary directories removed the root since it was first used.
+    // A cleaner of temporary directories has removed the root since its first use.
     ensureRuntimeRoot(root);
     return ensurePrivateDirectory(join(root, name));
   }
 }
 
 /**
- * Creates `path` with mode 0700 unless it is there, and makes sure that only this user can get in or replace it.
+ * Creates `path` with mode 0700 unless it exists, and makes sure that only this user can get in or replace it.
  * @throws WoolError when it is a symbolic link, belongs to another user, or is open to others; what `mkdir` throws otherwise.
  */
 export function ensurePrivateDirectory(path: string): string {
@@ -71,7 +71,7 @@ export function ensurePrivateDirectory(path: string): string {
     }
     if (checkPrivateDirectory(path)) return path;
   }
-  throw new WoolError(`${path} cannot be used: something removes it as often as it is created`);
+  throw new WoolError(`${path} cannot be used: another program removes it each time it is created`);
 }
 
 /**
@@ -83,7 +83,7 @@ export function checkPrivateDirectory(path: string): boolean {
   if (stats === undefined) return false;
   const problem = directoryProblem(stats) ?? parentProblem(dirname(path));
   if (problem === undefined) return true;
-  throw new WoolError(`Refusing to use ${path}: ${problem}, so another user could run code as you. ${REMEDY}`);
+  throw new WoolError(`refusing to use ${path}: ${problem}, so another user could run code as you. ${REMEDY}`);
 }
 
 /** `wool-<uid>`; just `wool` on platforms without user ids, whose temporary directory is the user's own. */
@@ -104,7 +104,7 @@ function findRuntimeRoot(paths: readonly string[]): string {
     try {
       return ensureRuntimeRoot(path);
     } catch (error) {
-      // The first place is the one that a user can do something about.
+      // Report the first place: the user can change that one.
       first ??= error;
     }
   }
@@ -116,7 +116,7 @@ function homeDirectory(): string {
   try {
     if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 });
   } catch {
-    // What is wrong shows when a directory is made in there.
+    // Creating a directory in it reports the problem.
   }
   return join(cache, "wool");
 }
@@ -136,7 +136,7 @@ function ensureRuntimeRoot(path: string): string {
   } catch (error) {
     if (error instanceof WoolError) throw error;
     const fix = errorCode(error) === "ERR_ACCESS_DENIED" ? allowing(path) : REMEDY;
-    throw new WoolError(`The runtime directory ${path} cannot be ${failedUse(error)}. ${fix}`, { cause: error });
+    throw new WoolError(`the runtime directory ${path} cannot be ${failedUse(error)}. ${fix}`, { cause: error });
   }
 }
 
@@ -167,12 +167,12 @@ function directoryProblem(stats: Stats): string | undefined {
   return undefined;
 }
 
-/** Whoever may rename entries of the parent could put a directory of their own in place of ours. */
+/** A user who can rename entries of the parent could replace our directory. */
 function parentProblem(parent: string): string | undefined {
   const stats = statSync(parent, { throwIfNoEntry: false });
   const uid = ownUid();
   if (stats === undefined || uid === undefined) return undefined;
-  // The sticky bit keeps everyone but the owner of the directory from replacing what is in it.
+  // With the sticky bit, only the owner of the parent can replace the entries of other users.
   if (stats.uid !== uid && stats.uid !== 0) return `${parent} around it belongs to user ${stats.uid}`;
   if ((stats.mode & WRITE_FOR_OTHERS) === 0 || (stats.mode & STICKY) !== 0) return undefined;
   return `${parent} around it is writable for other users without the sticky bit`;

@@ -12,7 +12,7 @@ vi.mock("node:fs", async (original) => ({
 
 const { warnIfLeftOpen } = await import("./left-open.ts");
 
-/** Does what the end of the process does, for what was added since. */
+/** Does what the end of the process does, for the listeners that were added since. */
 function exit(before: readonly unknown[]): void {
   for (const listener of process.listeners("exit")) if (!before.includes(listener)) listener(0);
 }
@@ -43,7 +43,7 @@ describe("warnIfLeftOpen", () => {
     forget();
     expect(written).toEqual([
       expect.stringMatching(
-        /^2 wool-ts: the program ended with a pool open; its workers, which others started, go on\. Stop/,
+        /^2 wool-ts: the program ended with a pool open; its workers, which it did not start, go on\. Stop/,
       ),
     ]);
   });

@@ -2,16 +2,17 @@ import { getEventListeners } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { collect } from "../../test/support/collect.ts";
 import { InvalidArgument } from "../errors.ts";
 import {
   type Cancellable,
   checkItems,
-  type Ending,
+  type MapEnding,
   type MapOptions,
+  MapWindow,
   mapConcurrently,
   type Progress,
   splitMapOptions,
-  Window,
 } from "./map.ts";
 
 type ItemCall<T, R> = (
@@ -25,19 +26,19 @@ function mapSingly<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
   call: ItemCall<T, R>,
   options: MapOptions,
-  window: Window,
-  ending?: Ending,
+  window: MapWindow,
+  ending?: MapEnding,
 ): AsyncGenerator<R, void, void> {
   return mapConcurrently(
     items,
     {
-      add: (item, openSlot) => {
-        const slot = openSlot();
-        const index = slot.add();
-        slot.call = call(
+      add: (item, openGroup) => {
+        const group = openGroup();
+        const index = group.add();
+        group.call = call(
           item,
-          (value) => slot.succeeded(index, value),
-          (failure) => slot.failed(index, failure),
+          (value) => group.succeeded(index, value),
+          (failure) => group.failed(index, failure),
         );
       },
       flush: () => undefined,
@@ -49,7 +50,7 @@ function mapSingly<T, R>(
   );
 }
 
-/** Calls that end when told to. */
+/** Calls that end when the test says so. */
 class Calls {
   readonly made: number[] = [];
   readonly cancelled: number[] = [];
@@ -92,13 +93,7 @@ const times10 = (item: number, resolve: (value: number) => void): undefined => {
   resolve(item * 10);
 };
 
-async function collect<T>(results: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const result of results) collected.push(result);
-  return collected;
-}
-
-/** A source that counts what is taken from it, and notes when it is closed. */
+/** A source that counts the items taken from it, and records when it is closed. */
 class Source {
   taken = 0;
   closed = false;
@@ -128,7 +123,7 @@ describe("mapConcurrently", () => {
           const completed: number[] = [];
           const items = Array.from({ length: count }, (_, i) => i);
           let most = 0;
-          const collected = collect(mapSingly(items, calls.call, { ordered }, new Window(concurrency)));
+          const collected = collect(mapSingly(items, calls.call, { ordered }, new MapWindow(concurrency)));
           while (completed.length < count) {
             await turn();
             most = Math.max(most, calls.underWay);
@@ -152,19 +147,19 @@ describe("mapConcurrently", () => {
       yield 1;
       yield 2;
     }
-    expect(await collect(mapSingly(new Set([1, 2]), times10, {}, new Window(2)))).toEqual([10, 20]);
-    expect(await collect(mapSingly(stream(), times10, {}, new Window(2)))).toEqual([10, 20]);
+    expect(await collect(mapSingly(new Set([1, 2]), times10, {}, new MapWindow(2)))).toEqual([10, 20]);
+    expect(await collect(mapSingly(stream(), times10, {}, new MapWindow(2)))).toEqual([10, 20]);
     expect(
       await collect(
         mapSingly(
           "ab",
           promised(async (letter: string) => letter.toUpperCase()),
           {},
-          new Window(2),
+          new MapWindow(2),
         ),
       ),
     ).toEqual(["A", "B"]);
-    expect(await collect(mapSingly([], times10, {}, new Window(2)))).toEqual([]);
+    expect(await collect(mapSingly([], times10, {}, new MapWindow(2)))).toEqual([]);
   });
 
   it.each([5, null, undefined, {}, () => 1])("refuses %s", (items) => {
@@ -173,7 +168,7 @@ describe("mapConcurrently", () => {
 
   it("reads no more of the source than there is room for, and nothing before it is asked", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const results = mapSingly(source.numbers(100), calls.call, {}, new Window(3));
+    const results = mapSingly(source.numbers(100), calls.call, {}, new MapWindow(3));
     expect(source.taken).toBe(0);
     const first = results.next();
     await turn();
@@ -199,7 +194,7 @@ describe("mapConcurrently", () => {
       await waiting;
       yield 2;
     }
-    const results = mapSingly(slow(), times10, {}, new Window(4));
+    const results = mapSingly(slow(), times10, {}, new MapWindow(4));
     let first: number | undefined;
     const step = results.next().then(({ value }) => {
       first = value ?? undefined;
@@ -214,7 +209,7 @@ describe("mapConcurrently", () => {
 
   it("cancels what is under way and closes the source when it is left", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const results = mapSingly(source.numbers(100), calls.call, {}, new Window(3));
+    const results = mapSingly(source.numbers(100), calls.call, {}, new MapWindow(3));
     const first = results.next();
     await turn();
     calls.end(0);
@@ -227,7 +222,7 @@ describe("mapConcurrently", () => {
 
   it("the first failure ends it and cancels the rest", async () => {
     const [source, calls] = [new Source(), new Calls()];
-    const collected = collect(mapSingly(source.numbers(100), calls.call, { ordered: false }, new Window(3)));
+    const collected = collect(mapSingly(source.numbers(100), calls.call, { ordered: false }, new MapWindow(3)));
     const failed = collected.catch((error: unknown) => error);
     await turn();
     calls.end(2, new RangeError("two"));
@@ -238,7 +233,7 @@ describe("mapConcurrently", () => {
 
   it("in order, a failure ends it after the results before it", async () => {
     const calls = new Calls();
-    const results = mapSingly([0, 1, 2], calls.call, {}, new Window(3));
+    const results = mapSingly([0, 1, 2], calls.call, {}, new MapWindow(3));
     const first = results.next();
     await turn();
     calls.end(1, new RangeError("one"));
@@ -256,7 +251,7 @@ describe("mapConcurrently", () => {
     for (const ordered of [true, false]) {
       const seen: number[] = [];
       const error = await (async () => {
-        for await (const value of mapSingly(items, fail, { stopOnError: false, ordered }, new Window(2)))
+        for await (const value of mapSingly(items, fail, { stopOnError: false, ordered }, new MapWindow(2)))
           seen.push(value);
       })().catch((thrown: unknown) => thrown);
       expect(seen).toEqual([0, 2, 4]);
@@ -282,7 +277,9 @@ describe("mapConcurrently", () => {
       }),
     };
     const calls = new Calls();
-    await expect(collect(mapSingly(source, calls.call, {}, new Window(5)))).rejects.toThrow(new RangeError("source"));
+    await expect(collect(mapSingly(source, calls.call, {}, new MapWindow(5)))).rejects.toThrow(
+      new RangeError("source"),
+    );
     expect(calls.cancelled).toEqual([1, 0]);
     expect(closes).toBe(0);
   });
@@ -294,21 +291,21 @@ describe("mapConcurrently", () => {
       if (item === 1) throw new RangeError("one");
       return item;
     });
-    await collect(mapSingly([0, 1, 2], fail, options, new Window(2))).catch(() => undefined);
+    await collect(mapSingly([0, 1, 2], fail, options, new MapWindow(2))).catch(() => undefined);
     expect(progress).toEqual([
       { done: 1, failed: 0, inFlight: 1, total: 3 },
       { done: 1, failed: 1, inFlight: 1, total: 3 },
       { done: 2, failed: 1, inFlight: 0, total: 3 },
     ]);
     progress.length = 0;
-    await collect(mapSingly(new Source().numbers(1), times10, options, new Window(2)));
+    await collect(mapSingly(new Source().numbers(1), times10, options, new MapWindow(2)));
     expect(progress).toEqual([{ done: 1, failed: 0, inFlight: 0, total: undefined }]);
   });
 });
 
 describe("Window", () => {
   it("stays as it was given", () => {
-    const window = new Window(3);
+    const window = new MapWindow(3);
     for (let i = 0; i < 1000; i++) window.count();
     expect([window.size, window.isGrown]).toEqual([3, false]);
   });
@@ -317,7 +314,7 @@ describe("Window", () => {
     let now = 0;
     const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
     try {
-      const window = new Window(16, 4096);
+      const window = new MapWindow(16, 4096);
       const end = (count: number, ms: number): void => {
         for (let i = 0; i < count; i++) {
           now += ms;
@@ -336,7 +333,7 @@ describe("Window", () => {
   });
 
   it("begins items in runs once it has grown, and fills up before it waits", async () => {
-    const window = new Window(2, 100);
+    const window = new MapWindow(2, 100);
     const calls = new Calls();
     window.size = 8;
     const results = mapSingly(new Source().numbers(100), calls.call, {}, window);
@@ -374,12 +371,12 @@ describe("a source that is quiet", () => {
     const fail = promised(async () => {
       throw new RangeError("none");
     });
-    await expect(collect(mapSingly(quiet(1), fail, {}, new Window(4)))).rejects.toThrow(RangeError);
+    await expect(collect(mapSingly(quiet(1), fail, {}, new MapWindow(4)))).rejects.toThrow(RangeError);
   });
 
   it("does not keep anyone from leaving", async () => {
     const calls = new Calls();
-    const results = mapSingly(quiet(1, 2), calls.call, {}, new Window(4));
+    const results = mapSingly(quiet(1, 2), calls.call, {}, new MapWindow(4));
     const first = results.next();
     await turn();
     calls.end(1);
@@ -392,12 +389,12 @@ describe("a source that is quiet", () => {
   it("does not keep a signal from ending it, at once and without a trace", async () => {
     const controller = new AbortController();
     const { signal } = controller;
-    const collected = collect(mapSingly(quiet(), times10, {}, new Window(4), { signal }));
+    const collected = collect(mapSingly(quiet(), times10, {}, new MapWindow(4), { signal }));
     await turn();
     controller.abort(new RangeError("enough"));
     await expect(collected).rejects.toThrow("enough");
     expect(getEventListeners(signal, "abort")).toEqual([]);
-    await expect(collect(mapSingly([], times10, {}, new Window(4), { signal }))).rejects.toThrow("enough");
+    await expect(collect(mapSingly([], times10, {}, new MapWindow(4), { signal }))).rejects.toThrow("enough");
   });
 
   it("does not keep the end of its pool from ending it, after what is under way", async () => {
@@ -410,7 +407,7 @@ describe("a source that is quiet", () => {
     };
     const results: number[] = [];
     const collecting = (async () => {
-      for await (const result of mapSingly(quiet(1), calls.call, {}, new Window(4), {
+      for await (const result of mapSingly(quiet(1), calls.call, {}, new MapWindow(4), {
         closed: () => reason,
         watchClosed,
       })) {

@@ -12,15 +12,15 @@ export interface Progress {
   readonly failed: number;
   /** Items whose call has been made and whose result has not been yielded. */
   readonly inFlight: number;
-  /** Items in all, when that is known beforehand. */
+  /** Number of items, if it is known beforehand. */
   readonly total: number | undefined;
 }
 
 /** How items are mapped. */
 export interface MapOptions extends CallOptions {
   /**
-   * Most calls that run at once. Default: 8 for each worker and at least 16, and more of calls that take next to no time:
-   * as many as end in 10 ms, at most 8,192.
+   * Most calls that run at once. Default: 8 for each worker and at least 16, and more for very short calls: as many as
+   * end in 10 ms, at most 8,192.
    */
   readonly concurrency?: number;
   /** Whether results come in the order of the items. Default: true. */
@@ -59,12 +59,12 @@ interface Source {
 }
 
 /** What ends an iteration from outside. */
-export interface Ending {
-  /** Its abortion ends the iteration at once. */
+export interface MapEnding {
+  /** Aborting it ends the iteration at once. */
   readonly signal?: AbortSignal | undefined;
-  /** Why no more calls can be made; undefined as long as they can. */
+  /** Why no more calls can be made; undefined while they can. */
   readonly closed?: () => Error | undefined;
-  /** Has a function called when that changes; returns what undoes it. */
+  /** Calls `listener` when that changes. Returns a function that undoes it. */
   readonly watchClosed?: (changed: () => void) => () => void;
 }
 
@@ -75,29 +75,32 @@ export interface Cancellable {
 
 /** Makes the calls of a map: each for one item, or for several that follow each other. */
 export interface ItemCalls<T> {
-  /** Makes the call for an item, now or with others: then a slot that was opened for an item before has this one, too. */
-  add(item: T, openSlot: () => Slot): void;
+  /**
+   * Makes the call for an item, at once or together with others. In the second case, the item goes into the group that
+   * was opened for an earlier item.
+   */
+  add(item: T, openGroup: () => ItemGroup): void;
   /** Makes the calls that were put off. */
   flush(): void;
-  /** Forgets them. */
+  /** Drops the calls that were put off. */
   drop(): void;
 }
 
 const PENDING = Symbol("pending");
 
-/** Items whose calls were made together, and whose results have not all been handed on. */
-export class Slot {
+/** Items whose calls were made together, and whose results have not all been yielded. */
+export class ItemGroup {
   call: Cancellable | undefined;
-  /** What each call returned or threw, until it is handed on. */
+  /** What each call returned or threw, until it is yielded. */
   readonly #outcomes: unknown[] = [];
   #failed: Set<number> | undefined;
-  /** Where outcomes are handed on as they come: the items in that order. */
+  /** The items in the order in which their outcomes came, where outcomes are yielded in that order. */
   readonly #order: number[] | undefined;
-  readonly #settled: (slot: Slot) => void;
+  readonly #settled: (group: ItemGroup) => void;
   #handedOn = 0;
   #open = 0;
 
-  constructor(ordered: boolean, settled: (slot: Slot) => void) {
+  constructor(ordered: boolean, settled: (group: ItemGroup) => void) {
     this.#order = ordered ? undefined : [];
     this.#settled = settled;
   }
@@ -107,12 +110,12 @@ export class Slot {
     return this.#open === 0;
   }
 
-  /** Whether every outcome has been handed on. */
+  /** Whether every outcome has been yielded. */
   get isEmpty(): boolean {
     return this.#handedOn === this.#outcomes.length;
   }
 
-  /** Whether there is an outcome to hand on. */
+  /** Whether there is an outcome to yield. */
   get isReady(): boolean {
     const index = this.#next;
     return index !== undefined && index < this.#outcomes.length && this.#outcomes[index] !== PENDING;
@@ -122,7 +125,7 @@ export class Slot {
     return this.#order === undefined ? this.#handedOn : this.#order[this.#handedOn];
   }
 
-  /** Takes one item more. Returns its index. */
+  /** Adds an item. Returns its index. */
   add(): number {
     this.#open++;
     return this.#outcomes.push(PENDING) - 1;
@@ -138,12 +141,12 @@ export class Slot {
     this.#settle(index, failure);
   }
 
-  /** Whether the outcome that is next is a failure. */
+  /** Whether the next outcome is a failure. */
   get isFailure(): boolean {
     return this.#failed !== undefined && this.#failed.has(this.#next ?? 0);
   }
 
-  /** The outcome that is next, once. */
+  /** Takes out the next outcome. */
   take(): unknown {
     const index = this.#next ?? 0;
     const outcome = this.#outcomes[index];
@@ -161,11 +164,10 @@ export class Slot {
 }
 
 /**
- * How many calls may be under way. A number that was given stays. Otherwise there are as many as end in a hundredth of a
- * second: work that is done in no time comes in runs of thousands, and the number stays at `least` where each item takes
- * some time. (200,000 trivial items with 16 at a time: 4 times slower.)
+ * How many calls may be under way. A given number stays. Otherwise it is as many as end in 10 ms, and not less than
+ * `least`. Very short calls then come in runs of thousands. (200,000 trivial items with 16 at a time: 4 times slower.)
  */
-export class Window {
+export class MapWindow {
   size: number;
   readonly #least: number;
   readonly #most: number;
@@ -178,7 +180,7 @@ export class Window {
     this.#most = most;
   }
 
-  /** Whether it is larger than it has to be, so that several items at a time can be waited for. */
+  /** Whether more calls may be under way than `least`, so that several items at a time can be waited for. */
   get isGrown(): boolean {
     return this.size > this.#least;
   }
@@ -198,23 +200,23 @@ const WINDOW_MS = 10;
 
 /**
  * Has `calls` made for the items with a bound on how many are under way, and yields the results. Nothing is read from
- * `items` before there is room for it, and nothing waits for an item that is not there yet but that item's own call.
- * Leaving the iteration cancels what is under way, and so does `ending`. The source is closed then, but not waited for
- * while it is itself waiting for an item: that may never come.
+ * `items` before there is room for it, and an item that is not available yet delays no other. Leaving the iteration
+ * cancels the calls under way, and so does `ending`. The source is closed then. But nobody waits for a source that is
+ * itself waiting for an item: the item may never come.
  */
 export async function* mapConcurrently<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
   calls: ItemCalls<T>,
   options: MapOptions,
-  window: Window,
-  ending: Ending = {},
+  window: MapWindow,
+  ending: MapEnding = {},
 ): AsyncGenerator<R, void, void> {
   const { ordered = true, stopOnError = true, onProgress } = options;
   const total = Array.isArray(items) ? items.length : undefined;
   const iterator = iterate(items);
-  /** What is handed on next: in order the slots as they were opened, otherwise a slot for each item that has ended. */
-  const queue = new Fifo<Slot>();
-  const underWay = new Set<Slot>();
+  /** What is yielded next. In order: the groups as they were opened. Otherwise: a group for each item that has ended. */
+  const queue = new Fifo<ItemGroup>();
+  const underWay = new Set<ItemGroup>();
   const failures: unknown[] = [];
   const source: Source = { state: "ready", error: undefined };
   let started = 0;
@@ -229,19 +231,19 @@ export async function* mapConcurrently<T, R>(
     wake = undefined;
     waiting?.();
   };
-  const settled = (slot: Slot): void => {
-    if (slot.isSettled) underWay.delete(slot);
+  const settled = (group: ItemGroup): void => {
+    if (group.isSettled) underWay.delete(group);
     window.count();
-    if (!ordered) queue.push(slot);
+    if (!ordered) queue.push(group);
     notice();
   };
-  const openSlot = (): Slot => {
-    const slot = new Slot(ordered, settled);
-    underWay.add(slot);
-    if (ordered) queue.push(slot);
-    return slot;
+  const openGroup = (): ItemGroup => {
+    const group = new ItemGroup(ordered, settled);
+    underWay.add(group);
+    if (ordered) queue.push(group);
+    return group;
   };
-  /** Items of a source that has more at once may still travel together. */
+  /** The next items of a source that has more items ready may still travel with this one. */
   const flushSoon = (): void => {
     if (willFlush) return;
     willFlush = true;
@@ -254,7 +256,7 @@ export async function* mapConcurrently<T, R>(
     source.state = step.done === true ? "exhausted" : "ready";
     if (step.done !== true) {
       started++;
-      calls.add(step.value, openSlot);
+      calls.add(step.value, openGroup);
       if (!isFilling) flushSoon();
     }
     notice();
@@ -290,11 +292,11 @@ export async function* mapConcurrently<T, R>(
   try {
     for (;;) {
       if (ending.signal?.aborted === true) throw ending.signal.reason;
-      // Items are begun in runs where they take no time: each run wakes a worker once.
+      // Very short items are begun in runs: each run wakes a worker once.
       if (!window.isGrown || started - handedOn <= window.size * REFILL_BELOW || !isReady()) fill();
       if (isOver()) break;
-      const slot = queue.peek();
-      if (slot?.isReady !== true) {
+      const group = queue.peek();
+      if (group?.isReady !== true) {
         if (source.state === "failed") throw source.error;
         const closed = underWay.size === 0 ? ending.closed?.() : undefined;
         if (closed !== undefined) throw fromCaller(closed);
@@ -303,9 +305,9 @@ export async function* mapConcurrently<T, R>(
         });
         continue;
       }
-      const { isFailure } = slot;
-      const outcome = slot.take();
-      if (!ordered || slot.isEmpty) queue.shift();
+      const { isFailure } = group;
+      const outcome = group.take();
+      if (!ordered || group.isEmpty) queue.shift();
       handedOn++;
       if (isFailure) failures.push(errorOf(outcome));
       else done++;
@@ -319,7 +321,7 @@ export async function* mapConcurrently<T, R>(
     unwatch?.();
     if (underWay.size > 0) {
       const reason = new DOMException("The map that made this call has ended", "AbortError");
-      for (const slot of underWay) slot.call?.cancel(reason);
+      for (const group of underWay) group.call?.cancel(reason);
     }
     if (source.state === "ready") await iterator.return?.();
     else if (source.state === "asked") Promise.resolve(iterator.return?.()).catch(() => undefined);
@@ -356,7 +358,7 @@ export function checkItems(items: unknown): void {
   const isCandidate = (typeof items === "object" && items !== null) || typeof items === "string";
   if (isCandidate && (Symbol.asyncIterator in Object(items) || Symbol.iterator in Object(items))) return;
   throw new InvalidArgument(
-    `pool.map() takes something to iterate over: an array, a generator, a stream; not ${describeValue(items)}`,
+    `pool.map() takes an iterable, such as an array, a generator or a stream, not ${describeValue(items)}`,
   );
 }
 

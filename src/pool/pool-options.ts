@@ -10,9 +10,15 @@ import { checkWorkerOptions, type WorkerFactory, type WorkerOptions } from "../w
 
 /** How a pool is made. With neither `size` nor `discovery` it spawns a worker for each core that it may use. */
 export interface PoolOptions {
-  /** Workers to spawn. Default: one for each core that the process may use, by the quota of its container too, or none when there is a `discovery`. */
+  /**
+   * Workers to spawn. Default: one for each core that the process may use, within the CPU quota of its container; none
+   * with a `discovery`.
+   */
   readonly size?: number;
-  /** Put on spawned workers; of discovered ones only those with one of these are used. Default: none, all are used. */
+  /**
+   * Tags of the spawned workers. Of discovered workers, only those with one of these tags are used. Default: none, all
+   * are used.
+   */
   readonly tags?: readonly string[];
   /** Where workers are announced and found: a discovery, or its URL, such as `"lan:render"`. Default: a private place for this pool. */
   readonly discovery?: Factory<DiscoveryLike> | string;
@@ -23,13 +29,14 @@ export interface PoolOptions {
   /** Options of the workers that are spawned. */
   readonly workerOptions?: WorkerOptions;
   /**
-   * Used by the workers that are spawned, unless `workerOptions` has others, and to connect to workers: with credentials
-   * only to those with TLS, without only to those without. Default: none.
+   * Used by the workers that are spawned, unless `workerOptions` has others, and to connect to workers: with
+   * credentials only to workers with TLS, without them only to workers without TLS. Default: none.
    */
   readonly credentials?: CredentialsLike;
   /**
-   * What a worker may take of this process through one connection. Of those who share a connection, the first decides.
-   * What callers may take of the workers that are spawned is in `workerOptions`.
+   * How much memory of this process a worker may use through one connection. If several pools share a connection, the
+   * first one decides. Default: see `CallerLimits`. The limits of callers at the spawned workers are in
+   * `workerOptions`.
    */
   readonly limits?: CallerLimits;
   /** Most discovered workers used beyond those spawned. Default: no limit. */
@@ -64,7 +71,7 @@ export function checkPoolOptions(options: unknown): asserts options is PoolOptio
   if (workerOptions?.credentials !== undefined && credentials === undefined) {
     throw new InvalidArgument(
       "WorkerPool.start(): workerOptions has credentials and the pool has none, so that it could not use its own " +
-        "workers: give the pool credentials, which its workers use then, too",
+        "workers: give the credentials to the pool, and its workers use them too",
     );
   }
   if (typeof discovery === "string") checkDiscoveryUrl(discovery);

@@ -22,23 +22,23 @@ export interface SpawnedWorkersOptions {
   readonly publisher: DiscoveryPublisherLike;
   /** Milliseconds that a worker may take to start. */
   readonly startLimit: number;
-  /** Milliseconds that a worker may take to stop beyond the time that its tasks have. */
+  /** Milliseconds that a worker may take to stop beyond the time that its tasks are given. */
   readonly stopLimit?: number;
   /** Called with each worker before it is started. */
   readonly made: (worker: WorkerLike) => void;
   /** Called when a worker takes tasks, also when it is back. */
   readonly present: (worker: WorkerMetadata) => void;
-  /** Called when a worker has ended by itself, before `missed` and `lost`. */
+  /** Called when a worker has ended without being stopped, before `missed` and `lost`. */
   readonly gone: (uid: string) => void;
-  /** Called when a worker is lost that will be back. */
+  /** Called when a worker is lost and will be back. */
   readonly missed: (uid: string) => void;
-  /** Called when a worker is lost for good, with why. */
+  /** Called when a worker is lost for good, with the reason. */
   readonly lost: (uid: string, error: Error) => void;
 }
 
 /**
- * The workers that a pool has started: announces them, follows what becomes of them, and stops them.
- * `starting`, `running`, `stopping`.
+ * The workers that a pool has started: announces them, follows their changes, and stops them. `starting`: they may be
+ * added. `running`: all have started. `stopping`: they are being stopped, or were.
  */
 export class SpawnedWorkers {
   readonly #options: SpawnedWorkersOptions;
@@ -47,14 +47,14 @@ export class SpawnedWorkers {
   readonly #announced = new Map<string, WorkerMetadata>();
   readonly #bound = new Deadline();
   #state: "starting" | "running" | "stopping" = "starting";
-  /** Announcements of a worker follow each other, so that the last one is the one that counts. */
+  /** Announcements of a worker are made one after the other, so that the last one counts. */
   readonly #announcing = new Map<string, Promise<void>>();
 
   constructor(options: SpawnedWorkersOptions) {
     this.#options = options;
   }
 
-  /** Starts workers side by side. Rejects as soon as one cannot be started; the others are stopped by `stop`. */
+  /** Starts workers at the same time. Rejects as soon as one cannot be started; the others are stopped by `stop`. */
   async start(size: number): Promise<void> {
     for (let i = 0; i < size; i++) {
       const worker = this.#options.make();
@@ -71,8 +71,8 @@ export class SpawnedWorkers {
   }
 
   /**
-   * Withdraws the workers and stops them; `timeout`: milliseconds that running tasks have, `Infinity` for all they need.
-   * Rejects, when all is done that can be, with what kept a worker from being stopped.
+   * Withdraws the workers and stops them. `timeout`: milliseconds that running tasks have, `Infinity` for no limit. If
+   * a worker cannot be stopped, it stops the others and then rejects with the error.
    */
   async stop(timeout: number): Promise<void> {
     this.#state = "stopping";
@@ -88,7 +88,7 @@ export class SpawnedWorkers {
     if (errors.length === 1) throw errors[0];
   }
 
-  /** Leaves less time to workers that are being stopped. */
+  /** Gives less time to workers that are being stopped. */
   hurry(timeout: number): void {
     if (this.#state !== "stopping") return;
     this.#limit(timeout);
@@ -100,7 +100,7 @@ export class SpawnedWorkers {
     const late = new Deadline();
     late.shorten(timeout + START_SLACK_MS);
     const limit = late.passed.then(() => {
-      throw new WorkerStartError(`worker ${worker.uid} did not start within ${timeout} ms (quorumTimeout)`);
+      throw new WorkerStartError(`worker ${worker.uid} did not start within the quorumTimeout of ${timeout} ms`);
     });
     try {
       const started = attempt(() => worker.start(Number.isFinite(timeout) ? { timeout } : {}));
@@ -124,19 +124,19 @@ export class SpawnedWorkers {
     await this.#announce("worker-added", worker.metadata);
   }
 
-  /** Stops a worker that is ready only after all others were stopped. */
+  /** Stops a worker that becomes ready only after all others were stopped. */
   async #stopIfLate(worker: WorkerLike, started: Promise<void>): Promise<void> {
     try {
       await started;
       if (this.#state === "stopping") await worker.stop({ timeout: 0 });
     } catch {
-      // The caller of start() has been told.
+      // `start()` has already rejected with this error.
     }
   }
 
   async #stopOne(worker: WorkerLike, timeout: number): Promise<void> {
     const limit = this.#bound.passed.then(() => {
-      throw new WoolError(`worker ${worker.uid} did not stop in time: what it runs may be left behind`);
+      throw new WoolError(`worker ${worker.uid} did not stop in time: its process or tasks may still run`);
     });
     await Promise.race([attempt(() => worker.stop({ timeout })), limit]);
   }

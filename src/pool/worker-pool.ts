@@ -27,7 +27,7 @@ import {
 import { Deadline } from "../time/index.ts";
 import { ResilientWorker, refuseOutsideTasks, stopTimeout, type WorkerOptions } from "../worker/index.ts";
 import { warnIfLeftOpen } from "./left-open.ts";
-import { checkItems, type ItemCalls, type MapOptions, mapConcurrently, splitMapOptions, Window } from "./map.ts";
+import { checkItems, type ItemCalls, type MapOptions, MapWindow, mapConcurrently, splitMapOptions } from "./map.ts";
 import { checkPoolOptions, type PoolOptions } from "./pool-options.ts";
 import { makeWorker, SpawnedWorkers } from "./spawned-workers.ts";
 
@@ -37,7 +37,7 @@ const MAXIMUM_MAP_CONCURRENCY = 8192;
 /** How long workers may take to start, in milliseconds, unless `quorumTimeout` says otherwise. */
 const QUORUM_TIMEOUT_MS = 60_000;
 
-/** Makes a pool that is not started. Set by the class, which the build would rename if it named itself. */
+/** Makes a pool that is not started. Set by the class, because the build would rename the class if it named itself. */
 let makePool: (options: PoolOptions) => WorkerPool;
 
 /**
@@ -65,9 +65,9 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   /**
-   * Starts a pool; resolves when its workers take tasks. Throws `InvalidArgument` for wrong options, and
-   * `WorkerStartError` with what the worker wrote to stderr when one does not start, and in a worker that was loading a
-   * module; nothing is left running then.
+   * Starts a pool; resolves when its workers take tasks. Throws `InvalidArgument` for wrong options. Throws
+   * `WorkerStartError` with the stderr output of a worker that does not start, and when a worker process calls this
+   * while it loads a module. Nothing is left running then.
    */
   static async start(options: PoolOptions = {}): Promise<WorkerPool> {
     checkPoolOptions(options);
@@ -84,8 +84,8 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   /**
-   * How a `WorkerProxy` in another process finds the workers of this pool: the URL of its discovery if it was given one,
-   * with the pool's `tags`, else a place that processes of this machine and user can look into.
+   * How a `WorkerProxy` in another process finds the workers of this pool: the URL of its discovery if it was given
+   * one, with the pool's `tags`, else a place that processes of this machine and user can read.
    */
   get uri(): string {
     const { discovery, tags = [] } = this.#options;
@@ -109,7 +109,7 @@ export class WorkerPool implements AsyncDisposable {
     return dispatchThrough(this, routine, args);
   }
 
-  /** Calls a routine for each item, with a bound on how many calls are under way. */
+  /** Calls a routine for each item, with a bound on the number of calls under way. */
   map<T, R>(
     routine: (item: T) => Promise<R>,
     items: Iterable<T> | AsyncIterable<T>,
@@ -119,22 +119,22 @@ export class WorkerPool implements AsyncDisposable {
     checkItems(items);
     const { own, call: ofMap } = splitMapOptions(options);
     const call: CallOptions = { ...ofRoutine, ...ofMap };
-    // Calls run in the context in which map() was called, wherever the results are read.
+    // Calls run in the context in which map() was called, even if the results are read elsewhere.
     const context = currentCallContext();
     const outer = call.signal ?? context?.ambient?.signal;
     const callOptions = Object.keys(call).length === 0 ? undefined : call;
     const window = this.#mapWindow(own.concurrency);
     let packer: ItemCalls<T> | undefined;
     const calls: ItemCalls<T> = {
-      add: (item, openSlot) => {
+      add: (item, openGroup) => {
         const proxy = this.#proxy;
         if (proxy === undefined || this.#state !== "open") {
-          const slot = openSlot();
-          slot.failed(slot.add(), fromCaller(this.#closedError()));
+          const group = openGroup();
+          group.failed(group.add(), fromCaller(this.#closedError()));
           return;
         }
         packer ??= proxy.packer(spec, context, callOptions, () => window.size / (2 * this.workers.size));
-        packer.add(item, openSlot);
+        packer.add(item, openGroup);
       },
       flush: () => packer?.flush(),
       drop: () => packer?.drop(),
@@ -149,11 +149,17 @@ export class WorkerPool implements AsyncDisposable {
     });
   }
 
-  /** How many calls of a map may be under way: as many as was said, or as fits. Where few may wait, no more than needed. */
-  #mapWindow(concurrency: number | undefined): Window {
-    if (concurrency !== undefined) return new Window(concurrency);
+  /**
+   * How many calls of a map may be under way: the given number, or one that adapts. With `maxPending` set, it does not
+   * grow.
+   */
+  #mapWindow(concurrency: number | undefined): MapWindow {
+    if (concurrency !== undefined) return new MapWindow(concurrency);
     const least = Math.max(MINIMUM_MAP_CONCURRENCY, MAP_CONCURRENCY_PER_WORKER * this.workers.size);
-    return new Window(least, this.#options.maxPending === undefined ? Math.max(least, MAXIMUM_MAP_CONCURRENCY) : least);
+    return new MapWindow(
+      least,
+      this.#options.maxPending === undefined ? Math.max(least, MAXIMUM_MAP_CONCURRENCY) : least,
+    );
   }
 
   /** Calls a routine once on every worker. Each worker's outcome is in the list. */
@@ -195,9 +201,10 @@ export class WorkerPool implements AsyncDisposable {
   }
 
   /**
-   * Stops the pool and the workers that it started. `timeout`: 0, the default, cancels what runs; above waits that
-   * many milliseconds first; negative or infinite waits for all. Called again with less time, there is less. Rejects,
-   * when all is done that can be, with what kept a worker, the discovery or the balancer from being stopped.
+   * Stops the pool and the workers that it started. `timeout`, in milliseconds: 0, the default, cancels running tasks
+   * at once; a positive number gives them that long; negative or infinite waits for all of them. If called again, the
+   * shorter time counts. If a worker, the discovery or the balancer cannot be stopped, it stops the rest and then
+   * rejects with the error.
    */
   async stop(options?: { timeout?: number }): Promise<void> {
     const timeout = stopTimeout(options, "pool.stop()");
@@ -255,12 +262,12 @@ export class WorkerPool implements AsyncDisposable {
   async #prepared(proxy: WorkerProxy): Promise<DiscoveryLike> {
     const { quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
     const late = new Deadline();
-    // What is there already is so in less than a turn of the event loop, which is no delay that counts.
+    // With a `quorumTimeout` of 0, a part that is ready already still needs a turn of the event loop.
     late.shorten(Math.max(quorumTimeout, 1));
     const limit = late.passed.then(() => {
       throw new NoWorkersAvailable(
-        `the discovery or the balancer was not there within the quorumTimeout of ${quorumTimeout} ms: what was given for ` +
-          "it is a promise that was not settled by then, or a function that returned one",
+        `the discovery or the balancer was not ready within the quorumTimeout of ${quorumTimeout} ms: the given value ` +
+          "is a promise that was not settled by then, or a function that returned one",
       );
     });
     try {
@@ -302,7 +309,7 @@ export class WorkerPool implements AsyncDisposable {
     return [lost];
   }
 
-  /** Stops everything, also when a part fails. */
+  /** Stops everything, even if a part fails. */
   async #stop(): Promise<void> {
     this.#state = "stopping";
     for (const changed of this.#closeWatchers) changed();
@@ -327,7 +334,7 @@ export class WorkerPool implements AsyncDisposable {
     if (failures.length === 1) throw failures[0];
   }
 
-  /** Waits for the calls made through this pool, as long as there is time. */
+  /** Waits for the calls made through this pool, until the time is over. */
   async #drain(): Promise<void> {
     await Promise.race([this.#proxy?.drained(), this.#deadline.passed]);
   }

@@ -39,11 +39,14 @@ export interface WorkerProxyOptions {
   readonly results?: "data";
   /** With credentials a proxy uses only workers with TLS, without them only workers without TLS. Default: none. */
   readonly credentials?: CredentialsLike;
-  /** What a worker may take of this process through one connection. Of those who share a connection, the first decides. */
+  /**
+   * How much memory of this process a worker may use through one connection. If several pools share a connection, the
+   * first one decides. Default: see `CallerLimits`.
+   */
   readonly limits?: CallerLimits;
 }
 
-/** What each of the limits of a caller must be. */
+/** The check of each limit of a caller. */
 export const CALLER_LIMIT_CHECKS: Readonly<Record<keyof CallerLimits, Check>> = {
   maxUnfinishedBytes: must.limit(1),
   maxUnfinishedPayloads: must.limit(1),
@@ -51,7 +54,7 @@ export const CALLER_LIMIT_CHECKS: Readonly<Record<keyof CallerLimits, Check>> = 
   maxAnnouncedBytes: must.limit(1),
 };
 
-/** What each option that pools and proxies share must be. */
+/** The check of each option that pools and proxies share. */
 export const SHARED_CHECKS = {
   discovery: must.anything,
   loadBalancer: must.anything,

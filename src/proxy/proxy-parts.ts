@@ -19,7 +19,7 @@ import type { WorkerProxyOptions } from "./proxy-options.ts";
 
 const DISPOSAL_LIMIT_MS = 5000;
 
-/** What a proxy works with. */
+/** The discovery and the balancer that a proxy works with. */
 export interface FoundParts {
   readonly discovery: DiscoveryLike;
   readonly balancer: LoadBalancerLike | DispatchingLoadBalancerLike | undefined;
@@ -37,23 +37,23 @@ export class ProxyParts {
 
   constructor(options: WorkerProxyOptions) {
     this.#options = options;
-    // An address says nothing about security: what this proxy has decides, and the handshake.
+    // An address does not say whether the worker uses TLS: the credentials of this proxy decide, and the handshake.
     const listed = options.credentials === undefined ? {} : { credentials: providerOf(options.credentials) };
     this.#listed = options.workers === undefined ? undefined : new StaticDiscovery([...options.workers], listed);
   }
 
-  /** What the discovery says is wrong with it. */
+  /** The problem that the discovery reports. */
   get problem(): string | undefined {
     return this.#discovery?.value.problem;
   }
 
-  /** Both, as soon as they are there. Rejects with `InvalidArgument` for something that is no balancer. */
+  /** Resolves with both when they are ready. Rejects with `InvalidArgument` for a value that is not a balancer. */
   find(): Promise<FoundParts> {
     this.#finding ??= this.#find();
     return this.#finding;
   }
 
-  /** What is found from now on is disposed of at once. */
+  /** From now on, a part that becomes ready is disposed of at once. */
   close(): void {
     this.#isClosed = true;
   }
@@ -61,7 +61,7 @@ export class ProxyParts {
   /** Rejects at the end with the error of a part that could not be disposed of. */
   async dispose(): Promise<void> {
     this.close();
-    // A discovery or balancer that is still being made is disposed of as soon as it is there.
+    // A discovery or balancer that is still being made is disposed of as soon as it is ready.
     await bounded(this.#finding?.then(undefined, () => undefined));
     const disposals = await Promise.allSettled([
       bounded(this.#balancer?.dispose()),
@@ -72,7 +72,7 @@ export class ProxyParts {
 
   async #find(): Promise<FoundParts> {
     const { loadBalancer } = this.#options;
-    // Both belong to the proxy, which disposes of each also when the other is wrong.
+    // Both belong to the proxy, which disposes of each even if the other is wrong.
     const [balancer, discovery] = await Promise.allSettled([
       loadBalancer === undefined
         ? undefined
@@ -93,7 +93,7 @@ export class ProxyParts {
     return await resolveDiscovery(poolUri ?? "", { credentials });
   }
 
-  /** The value that was found; disposes of one that comes after the proxy was closed. */
+  /** Returns the value that was found. Disposes of a value that is ready only after the proxy was closed. */
   async #own<T>(found: Resolved<T>): Promise<T> {
     if (!this.#isClosed) return found.value;
     await found.dispose();
@@ -101,7 +101,7 @@ export class ProxyParts {
   }
 }
 
-/** The error of calls that a proxy gets after it was closed. */
+/** The error of calls that are made after the proxy was closed. */
 export function closedError(): PoolClosed {
   return new PoolClosed("the pool is closed: calls must be made, and awaited, before it is stopped");
 }
@@ -114,7 +114,7 @@ function refuseUnlessBalancer(value: LoadBalancerLike | DispatchingLoadBalancerL
   );
 }
 
-/** Waits until a user's object is disposed of, but not for ever. */
+/** Waits until a user's object is disposed of, but not forever. */
 async function bounded(disposal: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

@@ -14,7 +14,7 @@ const CONNECTION_CHECKS = { credentials: credentialsProblem };
 
 /** How a worker is connected to. */
 export interface WorkerConnectionOptions {
-  /** For a worker that uses TLS. Default: none, which is for workers without it. */
+  /** For a worker that uses TLS. Default: none, for a worker without TLS. */
   readonly credentials?: CredentialsLike;
 }
 
@@ -56,15 +56,19 @@ export class WorkerConnection implements AsyncDisposable {
       return seconds * 1000;
     } catch (cause) {
       const reason = messageOf(cause);
-      throw new UnexpectedResponse(`the idle time that worker ${this.#link.address} tells cannot be read: ${reason}`, {
-        cause,
-      });
+      throw new UnexpectedResponse(
+        `the idle time that worker ${this.#link.address} reports cannot be read: ${reason}`,
+        {
+          cause,
+        },
+      );
     }
   }
 
   /**
-   * Stops the worker; resolves when it is gone. `timeout`: 0, the default, cancels what runs;
-   * above waits that many milliseconds first; negative or infinite waits for all. Asked again, the shortest time counts.
+   * Stops the worker; resolves when it is gone. `timeout`, in milliseconds: 0, the default, cancels running tasks at
+   * once; a positive number gives them that long; negative or infinite waits for all of them. If called again, the
+   * shortest time counts.
    */
   async stop(options: { timeout?: number } = {}): Promise<void> {
     checkOptions(options, STOP_CHECKS, "connection.stop()");
@@ -81,7 +85,7 @@ export class WorkerConnection implements AsyncDisposable {
   }
 
   async #ask(method: "Stop" | "Idle", request: Uint8Array): Promise<Uint8Array> {
-    // Others may still use the link.
+    // Other users may share the link.
     if (this.#state === "closed") throw new PoolClosed(`the connection to ${this.#link.address} is closed`);
     return await this.#link.unary(method, request, CONTROL_TIMEOUT_MS);
   }

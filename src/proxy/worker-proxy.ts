@@ -22,7 +22,7 @@ const QUORUM_TIMEOUT_MS = 60_000;
 
 const NONE_SHARED = Object.freeze({ values: 0, bytes: 0 });
 
-/** What became of the calls at one worker. */
+/** The counts of calls at one worker. */
 export interface WorkerStats {
   /** Calls that have not ended. */
   readonly inFlight: number;
@@ -34,7 +34,7 @@ export interface WorkerStats {
   readonly shared: { readonly values: number; readonly bytes: number };
 }
 
-/** What became of the calls of a pool at one of its workers. */
+/** The counts of the calls of a pool at one of its workers. */
 export interface MemberStats extends WorkerStats {
   /** False while the worker does not respond although it has calls; it gets no more until it responds. */
   readonly responds: boolean;
@@ -45,31 +45,31 @@ export type BroadcastResult<R> =
   | { readonly uid: string; readonly status: "fulfilled"; readonly value: R }
   | { readonly uid: string; readonly status: "rejected"; readonly reason: unknown };
 
-/** What became of the calls of a pool or proxy. */
+/** The counts of the calls of a pool or proxy. */
 export interface PoolStats extends WorkerStats {
   /** Calls that wait for room at a worker. */
   readonly queued: number;
-  /** The same for each worker that is a member now, by uid. */
+  /** The counts of each worker that is a member now, by uid. */
   readonly workers: Readonly<Record<string, MemberStats>>;
 }
 
 /**
- * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none.
- * `idle`: not used yet. `starting`: waits for its quorum. `open`. `closed`.
+ * The caller's side of a pool: finds workers and dispatches to them, but starts and stops none. `idle`: not used yet.
+ * `starting`: waits for its quorum. `open`: hands out calls. `closed`: takes no calls any more.
  */
 export class WorkerProxy implements AsyncDisposable {
   readonly #options: WorkerProxyOptions;
   readonly #scheduler: Scheduler;
   readonly #membership: Membership;
-  /** Uids of workers that are used whatever filter and lease say. */
+  /** Uids of workers that are used regardless of filter and lease. */
   readonly #reserved = new Set<string>();
   /** Uids of workers that come back by themselves when they are lost. */
   readonly #returning = new Set<string>();
-  /** Uids of workers with TLS for a proxy without credentials, or the reverse. */
+  /** Uids of workers that use TLS when this proxy has no credentials, or the reverse. */
   readonly #passedOver = new Set<string>();
-  /** The members, as the tasks that are called through this proxy know them. */
+  /** The members, as tasks that are called through this proxy know them. */
   readonly #roster: Roster;
-  /** The roster is a copy, which this proxy does not change. */
+  /** Whether the roster is a copy that this proxy does not change. */
   readonly #isFollower: boolean;
   readonly #unfollow: () => void;
   #isPassingOn = false;
@@ -108,7 +108,7 @@ export class WorkerProxy implements AsyncDisposable {
         this.#enlist(uid);
       },
     });
-    // Inside of a task the pool that it came from says who the members are.
+    // Inside a task, the roster of its pool decides who the members are.
     this.#roster = options.discovery instanceof RosterDiscovery ? options.discovery.roster : new Roster();
     this.#isFollower = options.discovery instanceof RosterDiscovery;
     this.#roster.maxPending = options.maxPending ?? Number.POSITIVE_INFINITY;
@@ -127,7 +127,10 @@ export class WorkerProxy implements AsyncDisposable {
     return this.#preparing;
   }
 
-  /** @internal Uses the worker of this uid whatever filter and lease say. `returns`: when lost, it comes back by itself. */
+  /**
+   * @internal Uses the worker of this uid regardless of filter and lease. `returns`: when lost, it comes back by
+   * itself.
+   */
   reserve(uid: string, returns: boolean): void {
     this.#reserved.add(uid);
     if (returns) this.#returning.add(uid);
@@ -143,7 +146,7 @@ export class WorkerProxy implements AsyncDisposable {
     this.#membership.abandon(uid);
   }
 
-  /** @internal Has calls wait for the worker of this uid, which has gone and will be back. */
+  /** @internal The worker of this uid is away and will be back: calls wait for it. */
   expect(uid: string): void {
     this.#scheduler.returning.expect(uid);
   }
@@ -312,7 +315,7 @@ export class WorkerProxy implements AsyncDisposable {
     this.start().catch((error: Error) => this.#scheduler.failAll(error));
   }
 
-  /** Has the tasks that run know of a member that came, changed or went. */
+  /** Tells running tasks that a member came, changed or went. */
   #enlist(uid: string): void {
     if (this.#isFollower) return;
     const worker = this.#membership.describe(uid);
@@ -345,9 +348,9 @@ export class WorkerProxy implements AsyncDisposable {
     if (count === 0) return "";
     const [kind, why] =
       this.#options.credentials === undefined
-        ? ["with", "credentials are missing here"]
-        : ["without", "there are credentials here"];
-    return ` (${count} ${kind} TLS ${count === 1 ? "was" : "were"} passed over, since ${why})`;
+        ? ["with", "no credentials are given here"]
+        : ["without", "credentials are given here"];
+    return ` (${count} ${kind} TLS ${count === 1 ? "was" : "were"} not used, because ${why})`;
   }
 
   /** Waits until there are enough workers. Rejects with `NoWorkersAvailable` when that takes too long. */
@@ -359,7 +362,7 @@ export class WorkerProxy implements AsyncDisposable {
         this.#membershipChanged = undefined;
         const found = this.#membership.size;
         const absences = this.#membership.absences();
-        const advice = absences.length > 0 ? "others were found that cannot be used" : NOBODY_FOUND;
+        const advice = absences.length > 0 ? "workers that cannot be used were found" : NOBODY_FOUND;
         const details = absences.map(({ message }) => `\n  - ${message}`).join("");
         reject(
           new NoWorkersAvailable(

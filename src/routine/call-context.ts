@@ -3,7 +3,7 @@ import type { CallCarrier } from "./call-carrier.ts";
 import type { CallOptions } from "./options.ts";
 import type { TaskRecord } from "./task.ts";
 
-/** The pool, task, context variables and options of the code that runs now, and of its calls. Immutable: a scope makes a new one. */
+/** The pool, task, context variables and options of the code that runs now, and of its calls. Immutable: `pool.run` and the like make a new one. */
 export interface CallContext {
   /** The pool or proxy that routines are dispatched through. */
   readonly carrier?: CallCarrier | undefined;
@@ -11,7 +11,7 @@ export interface CallContext {
   readonly task?: TaskRecord | undefined;
   /** Context variables that were set, by key. */
   readonly variables?: ReadonlyMap<string, unknown> | undefined;
-  /** Call options in force for every call made in this scope. */
+  /** Call options in force for every call made in this context. */
   readonly ambient?: CallOptions | undefined;
   /** Told of the calls that are made. */
   readonly calls?: CallObserver | undefined;
@@ -74,7 +74,7 @@ export function isOutsideTasks(): boolean {
   return isInTaskThread() && currentCallContext()?.task === undefined;
 }
 
-/** Makes this pool the one that calls outside of any scope use. */
+/** Makes this the pool for calls outside of any `pool.run`. */
 export function addOpenPool(carrier: CallCarrier): void {
   runtime.open.push(carrier);
   runtime.hasHadPool = true;
@@ -90,7 +90,7 @@ export function areAllPoolsClosed(): boolean {
   return runtime.hasHadPool === true && runtime.open.length === 0;
 }
 
-/** The pool of the innermost scope, else the most recently started one that is open, else none. */
+/** The pool of the innermost `pool.run`, else the most recently started one that is open, else none. */
 export function currentPool(context: CallContext | undefined): CallCarrier | undefined {
   return context?.carrier ?? runtime.open[runtime.open.length - 1];
 }

@@ -20,7 +20,7 @@ it("warns once of megabytes, with the name of the variable", () => {
   const table = "x".repeat(2_000_000);
   const [warning, ...more] = warningsOf(() => [small, table]);
   expect(warning).toEqual([
-    expect.stringMatching(/"resize" takes "table" along: 2,00\d KB\..*perWorker.*share\(\).*module of its own/s),
+    expect.stringMatching(/"resize" captures "table": 2,00\d KB\..*perWorker.*share\(\).*a separate module/s),
     { type: "WoolWarning", code: "WOOL_LARGE_CAPTURE" },
   ]);
   expect(more).toEqual([]);
@@ -29,7 +29,7 @@ it("warns once of megabytes, with the name of the variable", () => {
 it("warns of hundreds of functions", () => {
   const steps = Array.from({ length: 320 }, (_, index) => () => index);
   const [warning] = warningsOf(() => steps);
-  expect(warning).toEqual([expect.stringMatching(/"resize" takes "steps" along: 32\d functions/), expect.anything()]);
+  expect(warning).toEqual([expect.stringMatching(/"resize" captures "steps": 32\d functions/), expect.anything()]);
 });
 
 it("says nothing of what is usual", () => {

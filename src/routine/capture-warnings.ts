@@ -16,7 +16,7 @@ export function warnOfRecursion({ fn }: { readonly fn: object }): void {
 const MANY_FUNCTIONS = 300;
 const MANY_BYTES = 1_000_000;
 
-/** What one capture came to. */
+/** The size of one capture. */
 interface Size {
   readonly functions: number;
   readonly bytes: number;
@@ -30,8 +30,8 @@ function sizeOf(payload: Uint8Array, dependencies: readonly Dependency[], functi
 const isLarge = ({ functions, bytes }: Size): boolean => functions > MANY_FUNCTIONS || bytes > MANY_BYTES;
 
 /**
- * Warns when so much was captured with a routine that it holds up the process: names the variable that it is about, and
- * what to do. Call it right after the routine was encoded, in the same capture.
+ * Warns when a routine captured so much that it blocks the process. The warning names the largest variable and the fix.
+ * Call it right after the routine was encoded, in the same capture.
  */
 export function warnOfLargeCapture(
   routine: { readonly fn: object; readonly name: string },
@@ -51,11 +51,11 @@ export function warnOfLargeCapture(
     if (partSize.bytes > largest.size.bytes) largest = { label, size: partSize };
   }
   const { label } = largest;
-  const variable = label === "" ? "what it captured" : `"${label}"`;
+  const variable = label === "" ? "a lot of code or data" : `"${label}"`;
   process.emitWarning(
-    `the routine "${routine.name}" takes ${variable} along: ${describe(label === "" ? size : largest.size)}. Capturing and ` +
-      `sending that holds up this process. Make it in each worker with perWorker(() => ...) if it can be made there, pass ` +
-      `large data with share(), or move it into a module of its own, which workers load by themselves`,
+    `the routine "${routine.name}" captures ${variable}: ${describe(label === "" ? size : largest.size)}. Capturing and ` +
+      `sending it blocks this process. Create it in each worker with perWorker(() => ...), pass large data with share(), ` +
+      `or move it into a separate module, which workers load by themselves`,
     { type: "WoolWarning", code: "WOOL_LARGE_CAPTURE" },
   );
 }

@@ -4,7 +4,7 @@ import { dismantle } from "../functions/index.ts";
 import { capturedState } from "./captured-state.ts";
 import { routine } from "./routine.ts";
 
-/** Of a function that captured the value. */
+/** Whether the state of a function that captured the value is constant. */
 function isConstant(value: unknown): boolean {
   return !capturedState(typeof value === "function" ? value : () => value).isMutable;
 }

@@ -13,24 +13,24 @@ import {
 import { PER_WORKER } from "./per-worker.ts";
 import { routineSpecOf } from "./routine-registry.ts";
 
-/** One thing that may change, as it was when the code was captured. */
-type Check = () => boolean;
+/** Whether one thing is still as it was when the code was captured. */
+type ChangeCheck = () => boolean;
 
-/** What the code of a routine depends on: everything that it captured, and how that was. */
+/** The state of everything that the code of a routine captured. */
 export interface CapturedState {
   /** Tasks may change some of it, so each task gets a fresh copy. */
   readonly isMutable: boolean;
   /** Nothing in it can change. */
   readonly isConstant: boolean;
-  /** True when nothing has changed since. False also when only capturing it again would tell. */
+  /** True when nothing has changed since. Also false when only another capture could tell. */
   isUnchanged(): boolean;
 }
 
 /**
- * Looks through a function and all that it captured.
+ * Examines a function and everything that it captured.
  *
- * @param policy - how what it captured travels
- * @param own - how it travels itself
+ * @param policy - how captured values travel
+ * @param own - how the function itself travels
  */
 export function capturedState(fn: object, policy: ShippingPolicy = {}, own: ShippingPolicy = policy): CapturedState {
   const walk = new StateWalk(policy);
@@ -54,31 +54,31 @@ const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set([
 ]);
 
 class StateWalk {
-  readonly checks: Check[] = [];
+  readonly checks: ChangeCheck[] = [];
   isMutable = false;
   /** Something in it does not show whether it has changed. */
   isOpaque = false;
   readonly #policy: ShippingPolicy;
   readonly #seen = new Set<object>();
-  /** What was visited as data that is only read. */
+  /** Objects that were visited as read-only data. */
   readonly #data = new Set<object>();
   readonly #waiting: (() => void)[] = [];
-  /** Weak collections that were met. */
+  /** Weak collections that were found. */
   readonly #weak: WeakCollection[] = [];
-  /** Cells of variables that are read where they are, and that no code assigns to that travels. */
+  /** Cells of variables that are read in place and that no travelling code assigns to. */
   readonly #settledCells = new Set<object>();
 
   constructor(policy: ShippingPolicy) {
     this.#policy = policy;
   }
 
-  /** Looks at everything that was put off, so that deep data needs no deep stack. */
+  /** Examines everything that was queued. The queue keeps deep data from needing a deep stack. */
   run(): void {
     this.#drain();
     if (this.#weak.length > 0) this.#lookAtEntries();
   }
 
-  /** What a weak collection holds travels with the objects that it holds it for, and may lead to more of both. */
+  /** Entries of a weak collection travel with their keys, and may lead to more collections and more keys. */
   #lookAtEntries(): void {
     for (let asked = 0; asked < this.#seen.size * this.#weak.length; ) {
       asked = this.#seen.size * this.#weak.length;
@@ -136,7 +136,7 @@ class StateWalk {
     if (typeof prototype === "object" && prototype !== null) this.#watchFunction(prototype);
   }
 
-  /** The usual function has nothing but what the engine gives it, and so does its prototype: more would be enumerable. */
+  /** Most functions and their prototypes have only the engine's own properties. Added ones are usually enumerable. */
   #watchFunction(object: object): void {
     const isUsual = Reflect.ownKeys(object).every((key) => STANDARD_KEYS.has(key));
     if (isUsual && !(typeof object === "function" && isClass(object))) {
@@ -144,7 +144,7 @@ class StateWalk {
     } else this.#watchProperties(object);
   }
 
-  /** Looks through plain data that the code only reads. Other code may lead to it as well; that visits it once more. */
+  /** Examines plain data that this code only reads. If other code refers to it too, it is visited once more. */
   #visitData(value: unknown): void {
     if (typeof value !== "object" || value === null || this.#seen.has(value) || this.#data.has(value)) return;
     this.#data.add(value);
@@ -164,9 +164,9 @@ class StateWalk {
   #lookAtObject(value: object): void {
     const prototype = Reflect.getPrototypeOf(value);
     const isPlain = prototype === Object.prototype || prototype === Array.prototype || prototype === null;
-    // Each thread makes its own, whatever becomes of this one.
+    // Each thread makes its own value, so changes here do not matter.
     if (travellerKindOf(value) === PER_WORKER) return;
-    // Nothing about it changes but that it is disposed of.
+    // A handle can change only by being disposed of.
     if (isUsableHandle(value) !== undefined) {
       this.checks.push(() => isUsableHandle(value) === true);
       return;
@@ -182,7 +182,7 @@ class StateWalk {
       this.isMutable = true;
       return;
     }
-    // Its state tells when it has more than its elements, which are not worth a look each.
+    // Its summary covers the elements and tells of other properties; elements hold no objects to examine.
     if (types.isTypedArray(value)) {
       this.isMutable = true;
       return;
@@ -221,7 +221,7 @@ class StateWalk {
       const constructor: unknown = Reflect.getOwnPropertyDescriptor(current, "constructor")?.value;
       if (typeof constructor === "function" && Reflect.get(constructor, "prototype") === current) {
         this.visit(constructor);
-        // What a class that the receiver has by itself inherits from is its own affair.
+        // The receiver has this class by itself, with the classes that it inherits from.
         if (functionState(constructor, this.#policy).way === "reference") break;
       } else this.visit(current);
       current = Reflect.getPrototypeOf(current);
@@ -260,7 +260,7 @@ class StateWalk {
 
 const ABSENT = Symbol("absent");
 
-/** What a weak collection holds for an object. */
+/** The entry of a weak collection for an object. */
 function entryOf(collection: WeakCollection, key: object): unknown {
   if (!holds(collection, key)) return ABSENT;
   return types.isWeakMap(collection) ? heldFor(collection, key) : true;

@@ -14,7 +14,7 @@ function partOf(explained: { readonly parts: readonly ExplainedPart[] }, ...name
   return rest.length === 0 ? part : partOf(part, ...rest);
 }
 
-/** What a call of the routine would throw. */
+/** The error that a call of the routine would throw. */
 function errorOf(subject: unknown): SerializationError {
   try {
     routineSpecOf(subject)?.route();
@@ -148,6 +148,12 @@ describe("the tree of what travels", () => {
     expect(partOf(explained, "text").value.length).toBeLessThanOrEqual(80);
     expect(partOf(explained, "text").value).not.toContain("\n");
   });
+});
+
+it("calls a function without a name by the one that is given", () => {
+  const [unnamed] = [() => 1];
+  expect(shipping.explain(unnamed as () => number, { name: "given" }).name).toBe("given");
+  expect(shipping.explain(unnamed as () => number).name).toBe("anonymous");
 });
 
 describe("a class", () => {

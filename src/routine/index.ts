@@ -31,6 +31,6 @@ export {
 } from "./routine.ts";
 export { argumentsOf, dispatchThrough, failingStream, requireFunctionRoutine } from "./routine-object.ts";
 export { routineSpecOf } from "./routine-registry.ts";
-export type { AnyFunction, RoutineSpec } from "./routine-spec.ts";
+export type { RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, mapSources, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";

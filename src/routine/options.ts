@@ -2,7 +2,7 @@ import { type Check, checkOptions, must } from "../checks/index.ts";
 import { isSerializer, type Serializer } from "../values/index.ts";
 import { isCallCarrier } from "./call-carrier.ts";
 
-/** How a routine is run, wherever it is called from. */
+/** Options of a routine, for all of its calls. */
 export interface RoutineOptions {
   /** Shown in tags, traces and errors. Default: the name of the function, else of the variable or property that holds the routine. */
   readonly name?: string;
@@ -10,9 +10,12 @@ export interface RoutineOptions {
   readonly timeout?: number;
   /** Longest time in milliseconds to find a worker and be accepted by it. Default: none. */
   readonly dispatchTimeout?: number;
-  /** Whether one more try elsewhere is allowed when a worker is lost while it runs the task. Default: false. */
+  /** Whether the task may be tried once more on another worker when its worker is lost. Default: false. */
   readonly idempotent?: boolean;
-  /** How the code travels. Default: `"auto"`. */
+  /**
+   * How the code travels. `"reference"`: the worker imports the function. `"value"`: its code is sent. `"auto"`: by
+   * reference if the worker can get the same function by itself, else by value. Default: `"auto"`.
+   */
   readonly ship?: "auto" | "reference" | "value";
   /** Used for arguments, results, yielded, sent and thrown values alike. Default: the runtime's own. */
   readonly serializer?: Serializer;
@@ -23,7 +26,7 @@ export interface RoutineOptions {
   readonly results?: "data";
   /** Generators: how many steps the worker may run ahead of `next()`. Default: 0, strictly on demand. */
   readonly prefetch?: number;
-  /** Tags that a worker must have, all of them, to get the task. Default: none. */
+  /** Tags that a worker must have to get the task: all of them. Default: none. */
   readonly needs?: readonly string[];
 }
 
@@ -32,7 +35,7 @@ export interface PoolLike {
   run<T>(fn: () => T): T;
 }
 
-/** How one call is made. */
+/** Options of one call. */
 export interface CallOptions extends RoutineOptions {
   /** Cancels the call. */
   readonly signal?: AbortSignal;
@@ -54,7 +57,7 @@ const ROUTINE_CHECKS: Record<keyof RoutineOptions, Check> = {
   needs: must.texts,
 };
 
-/** What each option of a call must be. */
+/** The check of each option of a call. */
 export const CALL_CHECKS: Record<keyof CallOptions, Check> = {
   ...ROUTINE_CHECKS,
   signal: must.abortSignal,

@@ -6,8 +6,8 @@ import { registerTraveller, traveller } from "../values/index.ts";
 /** Something that is made where it is used, once in each task thread. */
 export interface PerWorker<T> {
   /**
-   * The value of this thread: made at the first call, the same one after that. Throws what `create` throws, and tries
-   * again at the next call; so it does after a promise that was rejected.
+   * The value of this thread: made at the first call, the same one after that. Throws what `create` throws. After that,
+   * or after a promise that rejected, the next call tries again.
    */
   get(): T;
 }
@@ -22,11 +22,11 @@ type Dispose = (value: never) => unknown;
 interface KeptValue {
   made: { readonly value: unknown } | undefined;
   readonly dispose: Dispose | undefined;
-  /** Where it is from, for messages. */
+  /** Names its origin, for messages. */
   readonly origin: string;
 }
 
-/** What one thread has of a `perWorker`, however many copies of the handle have come to it. */
+/** The state of a `perWorker` in one thread, shared by all copies of the handle there. */
 class ThreadState implements KeptValue {
   readonly create: Create;
   readonly dispose: Dispose | undefined;
@@ -45,7 +45,7 @@ interface Handle<T> extends PerWorker<T> {
 
 const STATE = Symbol("state");
 const ids = new PortableIds<ThreadState>();
-/** Those that have a value, in the order in which it was made. */
+/** The states that have a value, in the order in which the values were made. */
 const made = new Set<KeptValue>();
 
 /**
@@ -54,8 +54,8 @@ const made = new Set<KeptValue>();
  * Throws `InvalidArgument` for anything but functions.
  *
  * @param create - makes it; may be asynchronous, then `get()` returns the promise
- * @param dispose - ends it when the worker stops in order. Without one its `Symbol.asyncDispose` or `Symbol.dispose`
- *   method is called, if it has one
+ * @param dispose - ends it when the worker stops gracefully. Without one its `Symbol.asyncDispose` or `Symbol.dispose`
+ * method is called, if it has one
  */
 export function perWorker<T>(create: () => T, dispose?: (value: Awaited<T>) => unknown): PerWorker<T> {
   checkFunction(create, "perWorker()", "a function that makes the value, such as () => new Client()");
@@ -92,14 +92,14 @@ function forget(state: KeptValue): void {
   made.delete(state);
 }
 
-/** Has a value disposed of when this thread ends: a function is called, anything else as its own dispose method says. */
+/** Disposes of a value when this thread ends: calls a function, and the dispose method of anything else. */
 export function keepForThread(value: unknown, origin: string): void {
   made.add({ made: { value }, dispose: typeof value === "function" ? () => value() : undefined, origin });
 }
 
 /**
  * Disposes of everything that this thread has made with `perWorker` or keeps: the newest first, one after the other. A
- * failure is reported as a warning and does not keep the others from being disposed of.
+ * failure is reported as a warning and does not stop the disposal of the others.
  */
 export async function disposeThreadValues(): Promise<void> {
   for (const state of [...made].reverse()) {
@@ -152,5 +152,5 @@ function stateOf(id: string, create: Create, dispose: Dispose | undefined): Thre
 }
 
 function unfinished(): never {
-  throw new TypeError("this handle of perWorker() is still being put together");
+  throw new TypeError("this handle of perWorker() cannot be used yet: the value that holds it is still being decoded");
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TaskCost } from "./route.ts";
 
-/** The cost of tasks that take `task` microseconds each, and messages that take `message`, with so many tasks each. */
+/** The cost of tasks that take `task` microseconds each, in messages that take `message` more and have `counts` tasks. */
 function costOf(task: number, message: number, counts: readonly number[]): TaskCost {
   const cost = new TaskCost();
   for (const tasks of counts) cost.add(tasks, task + message / tasks);

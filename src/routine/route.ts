@@ -9,7 +9,7 @@ export interface Route {
   /** The encoded function. */
   readonly code: Uint8Array;
   readonly dependencies: readonly Dependency[];
-  /** The weak collections that the function captured: what they hold for objects of a call goes with the call. */
+  /** The weak collections that the function captured: their entries for objects of a call travel with the call. */
   readonly weak: readonly WeakCollection[];
   readonly streams: boolean;
   readonly method: boolean;
@@ -17,9 +17,9 @@ export interface Route {
   readonly serializer: Uint8Array | undefined;
   /** The function may change values that it captured: each task gets a fresh copy. */
   readonly fresh: boolean;
-  /** The number of the route that this one takes the place of; 0 for none. */
+  /** The number of the route that this one replaces; 0 for none. */
   readonly replaces: number;
-  /** What its tasks cost; the same for all routes of a routine. */
+  /** The cost of its tasks; the same object for all routes of a routine. */
   readonly cost?: TaskCost;
   /** Names the function instead of `code`, such as `py:module:function`. */
   readonly target?: string;
@@ -29,17 +29,17 @@ export interface Route {
   readonly encoding?: "json";
 }
 
-/** How much the readings before the last one count. */
+/** Factor by which the weight of earlier readings shrinks with each new one. */
 const KEPT = 255 / 256;
-/** A task that takes so long, in microseconds, is worth a thread by itself. Getting a thread going takes 50 to 500. */
+/** A task of this many microseconds is worth a thread by itself. Waking a thread takes 50 to 500. */
 const LONG_US = 1000;
-/** How much the numbers of tasks must differ between readings, as a part of their square, for a line through them. */
+/** Least variance of the numbers of tasks, relative to the square of their mean, for a line through the readings. */
 const LEAST_SPREAD = 0.05;
 
 /**
- * How long tasks of a routine keep a thread busy, in microseconds, as workers measure it for each message of results. Of
- * trivial tasks, most of that is to get the thread going: a message of 2 took 510 us on a busy machine, and one of 10 took
- * 490. So what one more task takes is the slope of the line through the readings.
+ * How long tasks of a routine keep a thread busy, in microseconds. Workers measure it for each message of results. For
+ * trivial tasks, waking the thread takes most of the time: a message of 2 took 510 us on a busy machine, and one of 10
+ * took 490. So the time for one more task is the slope of the line through the readings.
  */
 export class TaskCost {
   #readings = 0;
@@ -48,7 +48,7 @@ export class TaskCost {
   #tasksSquared = 0;
   #tasksByTime = 0;
 
-  /** So many tasks have taken so long each. */
+  /** Adds a reading: a message of `tasks` tasks. */
   add(tasks: number, microseconds: number): void {
     const time = tasks * microseconds;
     this.#readings = this.#readings * KEPT + 1;
@@ -58,10 +58,10 @@ export class TaskCost {
     this.#tasksByTime = this.#tasksByTime * KEPT + tasks * time;
   }
 
-  /** How many more tasks a thread that is going does in `time` microseconds; 1 if one takes that long, or nobody knows. */
+  /** How many more tasks a running thread does in `time` microseconds; 1 if one takes that long, or without readings. */
   run(time: number): number {
     const mean = this.#time / this.#tasks;
-    // Not a number before the first reading.
+    // `mean` is NaN before the first reading.
     if (!(mean < LONG_US)) return 1;
     const spread = this.#readings * this.#tasksSquared - this.#tasks ** 2;
     const slope =

@@ -1,11 +1,12 @@
 import { describeValue } from "../checks/index.ts";
 import { InvalidArgument, PoolClosed } from "../errors.ts";
+import type { AnyFunction } from "../functions/index.ts";
 import { registerTraveller, traveller } from "../values/index.ts";
 import { type CallCarrier, isCallCarrier } from "./call-carrier.ts";
 import { areAllPoolsClosed, currentCallContext, currentPool } from "./call-context.ts";
 import { type CallOptions, checkCallOptions, type RoutineOptions } from "./options.ts";
 import { SPEC } from "./routine-registry.ts";
-import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
+import { RoutineSpec } from "./routine-spec.ts";
 import { type TargetFacts, TargetSpec } from "./target-routine.ts";
 
 const CALL_OPTIONS = Symbol.for("wool-ts.routine.options");
@@ -61,7 +62,7 @@ function hide(object: object, ...keys: (string | symbol)[]): void {
   for (const key of keys) Object.defineProperty(object, key, { enumerable: false });
 }
 
-/** Work that was meant for workers does not run in this process unnoticed. */
+/** Work that was meant for workers must not run in this process unnoticed. */
 function refuse({ name, streams }: RoutineSpec): Promise<never> | AsyncGenerator<never, never, unknown> {
   const error = new PoolClosed(
     `${name} was called after all pools were stopped: call it before, start another pool, or run it in this process ` +
@@ -99,7 +100,7 @@ export function dispatchThrough<A extends unknown[], T>(
   return dispatch(carrier, spec, argumentsOf(spec, args), Object.keys(merged).length === 0 ? undefined : merged) as T;
 }
 
-/** What travels for the arguments of a routine that is called without a receiver. */
+/** The arguments that travel for a routine that is called without a `this`. */
 export function argumentsOf(spec: RoutineSpec, args: readonly unknown[]): readonly unknown[] {
   return spec.method ? [undefined, ...args] : args;
 }
@@ -183,7 +184,7 @@ registerTraveller("routine", {
   },
 });
 
-/** The options of `with`, without those that have a meaning in this process only. */
+/** The options of `with`, without those that only this process can use. */
 function portableOptions(options: CallOptions | undefined): CallOptions | undefined {
   if (options === undefined) return undefined;
   const { signal: _signal, pool: _pool, ...rest } = options;
@@ -191,5 +192,5 @@ function portableOptions(options: CallOptions | undefined): CallOptions | undefi
 }
 
 function unfinished(): never {
-  throw new InvalidArgument("this routine is still being put together");
+  throw new InvalidArgument("this routine cannot be called yet: the value that holds it is still being decoded");
 }

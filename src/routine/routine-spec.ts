@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { isObject } from "../checks/index.ts";
 import {
+  type AnyFunction,
   beginCapture,
   countedFunctions,
   type Dependency,
@@ -15,9 +16,6 @@ import { type CapturedState, capturedState } from "./captured-state.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route, TaskCost } from "./route.ts";
 
-/** Any function that can be made a routine. */
-export type AnyFunction = (...args: never[]) => unknown;
-
 /** The prototypes of generator functions, also of bound ones. */
 const generatorPrototypes: readonly unknown[] = [function* () {}, async function* () {}].map(Object.getPrototypeOf);
 
@@ -25,7 +23,7 @@ function isGeneratorFunction(fn: AnyFunction): boolean {
   return types.isGeneratorFunction(fn) || generatorPrototypes.includes(Object.getPrototypeOf(fn));
 }
 
-/** The code of a routine as it was captured last. */
+/** The code of a routine as of the last capture. */
 interface Captured {
   readonly route: Route;
   readonly state: CapturedState;
@@ -39,7 +37,7 @@ interface Captured {
 
 /** Capturing more functions than this for each call takes milliseconds. */
 const MANY_FUNCTIONS = 10;
-/** Making accessors takes about as many milliseconds, after which capturing it again is no longer needed. */
+/** Making accessors takes about this many milliseconds. With them, the code need not be captured again. */
 const COST_OF_ACCESSORS = 30;
 
 function isPowerOfTwo(count: number): boolean {
@@ -62,10 +60,10 @@ export class RoutineSpec {
   readonly #cost = new TaskCost();
   #hasWarned = false;
   #encoder: ValueEncoder | undefined;
-  /** The route for workers without some modules, and how many those were. */
+  /** The route for workers without some modules, and the number of those modules. */
   #without: { readonly size: number; readonly captured: Captured } | undefined;
 
-  /** @param written - the name that the source gives to a function without one, where that is known */
+  /** @param written - the name in the source of a function without a name, if known */
   constructor(fn: AnyFunction, options: RoutineOptions, method: boolean, written?: string) {
     this.fn = fn;
     this.options = Object.freeze({ ...options });
@@ -88,8 +86,8 @@ export class RoutineSpec {
   }
 
   /**
-   * The name in tags, traces and errors: from the options, else of the function, else from the source: that of the
-   * variable, or the place. The last is not known before the code is captured; until then it is "anonymous".
+   * The name in tags, traces and errors: from the options, else of the function, else from the source (that of the
+   * variable, or the place). The name from the source is known once the code is captured; until then it is "anonymous".
    */
   get name(): string {
     const { name = this.fn.name } = this.options;
@@ -134,14 +132,14 @@ export class RoutineSpec {
     return captured.route;
   }
 
-  /** The route and what it was made of; the previous ones when the code is still the same. */
+  /** The route and its state; the previous route when the code is still the same. */
   #capture(
     self: unknown,
     unavailable: ReadonlyMap<string, string> | undefined,
     previous: Captured | undefined,
   ): Captured {
     this.findName();
-    // What the code was made of need not be taken apart a second time to tell how it may change.
+    // One capture for both: the state reuses the parts that encoding has found.
     beginCapture();
     try {
       return this.#captureNow(self, unavailable, previous);
@@ -167,7 +165,7 @@ export class RoutineSpec {
     const spent = previous === undefined ? 0 : previous.spent + performance.now() - began;
     if (previous !== undefined && Buffer.compare(previous.route.code, encoded) === 0) {
       const unchanged = previous.unchanged + 1;
-      // After some calls the engine has made accessors, with which a change is seen without another capture.
+      // After some calls there are accessors, which show a change without another capture.
       const state = isPowerOfTwo(unchanged) ? capturedState(this.fn, policy, own) : previous.state;
       return { route: previous.route, state, unchanged, functions, spent };
     }

@@ -17,7 +17,7 @@ interface Sent {
   readonly options: CallOptions | undefined;
 }
 
-/** Keeps what it is given. */
+/** Records the calls that it gets. */
 class FakePool implements CallCarrier {
   readonly sent: Sent[] = [];
 
@@ -47,7 +47,7 @@ class FakePool implements CallCarrier {
   }
 }
 
-/** Calls `routine` as a program without types may. */
+/** `routine` as untyped programs see it. */
 const untyped = routine as unknown as (...args: unknown[]) => unknown;
 
 const opened: FakePool[] = [];

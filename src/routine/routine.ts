@@ -1,10 +1,10 @@
 import { describeValue } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
-import { isClass, registerWrapping, usesReceiver } from "../functions/index.ts";
+import { type AnyFunction, isClass, isFunction, registerWrapping, usesReceiver } from "../functions/index.ts";
 import { type CallOptions, checkRoutineOptions, type RoutineOptions } from "./options.ts";
 import { makeRoutine } from "./routine-object.ts";
 import { routineSpecOf } from "./routine-registry.ts";
-import { type AnyFunction, RoutineSpec } from "./routine-spec.ts";
+import { RoutineSpec } from "./routine-spec.ts";
 import { TargetSpec } from "./target-routine.ts";
 
 /** A function that runs on a worker when it is called. */
@@ -51,12 +51,12 @@ export type AsyncGeneratorFunctionLike = FunctionGiving<AsyncGenerator<unknown, 
 /** A method that can be a routine and keep its type, since it returns a promise or an asynchronous generator. */
 export type AsyncMethod = (...args: never[]) => Promise<unknown> | AsyncGenerator<unknown, unknown, never>;
 
-/** How a routine is run whose function workers have. */
+/** Options of a routine whose function the workers have. */
 export type TargetOptions = Omit<RoutineOptions, "serializer" | "ship">;
 
 /**
- * What `routine.at` takes besides the target: generators must be named as such. A function that only throws is no
- * generator, although `never` is part of every type.
+ * The arguments of `routine.at` besides the target: generators need `streams: true`. A function that only throws is not
+ * a generator, although `never` is part of every type.
  */
 export type TargetArguments<F extends (...args: never[]) => unknown> = [ReturnType<F>] extends [never]
   ? [options?: TargetOptions & { readonly streams?: false }]
@@ -117,7 +117,7 @@ export function routine(...args: unknown[]): unknown {
     if (isClass(first)) {
       throw new InvalidArgument(
         `routine() takes a function, and ${first.name || "this one"} is a class: write routine(async (...args) => ...) ` +
-          "with what to do with it, or put @routine before its methods",
+          "that uses it, or put @routine before its methods",
       );
     }
     if (second !== undefined) checkRoutineOptions(second, "routine()");
@@ -140,7 +140,7 @@ export function routine(...args: unknown[]): unknown {
 /**
  * Makes a routine of a function that workers have, named by language, module and name: `py:package.module:function`,
  * `node:./file.mjs#function` with a path from the working directory of the worker. Its calls go to workers that run that
- * language. In other languages than `node` values travel as JSON.
+ * language. In languages other than `node` values travel as JSON.
  *
  * Throws `InvalidArgument` for a target that names no language.
  */
@@ -157,10 +157,6 @@ function isPlainObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
-}
-
-function isFunction(value: unknown): value is AnyFunction {
-  return typeof value === "function";
 }
 
 function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {

@@ -4,9 +4,9 @@ import { isError } from "../checks/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../functions/index.ts";
 
 /**
- * What names the runtime's files in a stack: the url of their folder where they are modules, its path where they are
- * CommonJS, and their sources where source maps are in force. In a bundle the user's code is in the same file, and
- * nothing tells the one from the other.
+ * Names of the runtime's files in a stack: the URL of their folder for modules, its path for CommonJS, and their
+ * sources where source maps are enabled. In a bundle the user's code is in the same file, so the two cannot be told
+ * apart.
  */
 const OWN_PLACES: readonly string[] = IS_BUNDLED ? [] : ownPlaces(OWN_URL);
 
@@ -18,7 +18,7 @@ function ownPlaces(url: string): string[] {
   return places;
 }
 
-/** Whether a line of a stack is of the runtime or of Node.js itself, and does not help users to find their fault. */
+/** Whether a line of a stack is of the runtime or of Node.js itself. Such lines do not help users to find a mistake. */
 export function isRuntimeLine(line: string): boolean {
   return (
     /^\s+at /.test(line) &&
@@ -30,7 +30,7 @@ export function isRuntimeLine(line: string): boolean {
   );
 }
 
-/** Leaves only the user's own lines in the stack of an error, and in those of its causes. Takes anything. */
+/** Leaves only the user's own lines in the stack of an error, and in those of its causes. Accepts any value. */
 export function trimStack(error: unknown): void {
   changeStacks(error, (stack) =>
     stack
@@ -61,7 +61,7 @@ function withCauses(error: unknown): Set<Error> {
     try {
       if (!isError(value) || reached.has(value)) return;
       reached.add(value);
-      // Those of accessors are not asked for: that would run code of the user's.
+      // Accessors are not called: that would run the user's code.
       follow(Reflect.getOwnPropertyDescriptor(value, "cause")?.value);
       const errors: unknown = Reflect.getOwnPropertyDescriptor(value, "errors")?.value;
       if (Array.isArray(errors)) errors.forEach(follow);
@@ -76,8 +76,8 @@ function withCauses(error: unknown): Set<Error> {
 const PLACE = /^(\s+at .*?)((?:file:\/\/)?\/[^()]*):(\d+):(\d+)(\)?)$/;
 
 /**
- * Gives the stacks of an error from another process, and of its causes, the places of sources, where this process has a
- * source map for a file: as the engine does with its own stacks where source maps are enabled, and only there.
+ * Maps the stacks of an error from another process, and of its causes, to places in sources, where this process has a
+ * source map for a file. The engine does so for its own stacks if source maps are enabled; this does so only then, too.
  */
 export function mapSources(error: unknown): void {
   if (process.sourceMapsEnabled) changeStacks(error, mapLines);

@@ -9,7 +9,7 @@ import { RoutineSpec } from "./routine-spec.ts";
 const OWN_LANGUAGE = "node";
 const TARGET = /^(?<language>[a-z][a-z0-9+-]*):(?<rest>.+)$/s;
 
-/** What travels of a target routine, besides its options. */
+/** The part of a target routine that travels besides its options. */
 export interface TargetFacts {
   readonly target: string;
   readonly streams: boolean;

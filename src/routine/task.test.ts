@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { extendCallContext } from "./call-context.ts";
 import { currentTask, type TaskRecord } from "./task.ts";
 
-/** A task as a worker keeps it: with much that is nobody's business, made by a class, with accessors. */
+/** A task as a worker keeps it: an instance with accessors and private details. */
 class Record implements TaskRecord {
   readonly id = "a-1";
   readonly caller = undefined;

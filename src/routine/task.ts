@@ -19,8 +19,8 @@ export interface Task {
   /** Affinity key of the call, if it has one. */
   readonly key: string | undefined;
   /**
-   * Why the task ends with an error: what it threw, once its code has been left; in a `finally` also why it was cancelled,
-   * or what its caller threw into a generator. Not enumerable.
+   * Why the task ends with an error: the error that it threw, once its code has ended; inside a `finally` also the
+   * reason of its cancellation, or the error that its caller threw into a generator. Not enumerable.
    */
   readonly exception: unknown;
 }

@@ -2,13 +2,9 @@ export {
   CertificateAuthority,
   CertificateFolder,
   type CertificateReport,
-  type CertificateRole,
-  checkName,
   describeCertificate,
   type IssueOptions,
   type KeyAndCertificate,
-  readNames,
-  roleOf,
   type Validity,
 } from "./certificates/index.ts";
 export { describePeer, type PeerIdentity, peerIdentity } from "./peer-identity.ts";

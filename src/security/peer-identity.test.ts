@@ -44,7 +44,7 @@ it("takes no host name for an identity, whatever it looks like", () => {
     "spiffe://example.org/admin",
   );
   const found = checkServerIdentity?.("10.0.0.1", { subjectaltname: printed } as PeerCertificate);
-  expect(found?.message).toContain("spiffe://example.org/admin is not among its names");
+  expect(found?.message).toContain("spiffe://example.org/admin is not among the names of the certificate");
 });
 
 it("has no SPIFFE id where there are two", () => {

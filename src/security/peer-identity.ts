@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { readNames } from "./certificates/index.ts";
 
-/** Who is at the other end of a connection, as its certificate says. */
+/** The identity of the other side of a connection, as its certificate says. */
 export interface PeerIdentity {
   /** The name that people see, if the certificate has one. */
   readonly commonName: string | undefined;
@@ -11,7 +11,7 @@ export interface PeerIdentity {
   readonly hosts: readonly string[];
   /** The URIs among them. */
   readonly uris: readonly string[];
-  /** The SPIFFE id, if there is exactly one, as that standard demands. */
+  /** The SPIFFE id, if there is exactly one, as the standard requires. */
   readonly spiffeId: string | undefined;
   /** The SHA-256 fingerprint of the certificate. */
   readonly fingerprint: string;
@@ -32,7 +32,7 @@ export function peerIdentity(certificate: X509Certificate): PeerIdentity {
   };
 }
 
-/** A peer in a message. */
+/** A peer as messages name it. */
 export function describePeer(peer: PeerIdentity | undefined): string {
   if (peer === undefined) return "a caller without a certificate";
   return peer.spiffeId ?? peer.names[0] ?? peer.commonName ?? `the certificate ${peer.fingerprint}`;

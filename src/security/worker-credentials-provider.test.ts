@@ -59,7 +59,7 @@ describe("WorkerCredentialsProvider", () => {
     fails = true;
     expect([await provider.load(), await provider.load()]).toEqual([good, good]);
     await settled();
-    expect(warnings).toEqual(["new credentials cannot be had, and the former ones are used on: the disk is gone"]);
+    expect(warnings).toEqual(["cannot get new credentials, and the old ones stay in use: the disk is gone"]);
     await expect(provider.refresh()).rejects.toThrow("the disk is gone");
   });
 
@@ -67,7 +67,7 @@ describe("WorkerCredentialsProvider", () => {
     const failing = new WorkerCredentialsProvider(() => Promise.reject(new Error("sealed")));
     await expect(failing.load()).rejects.toThrow("sealed");
     const wrong = new WorkerCredentialsProvider(() => ({ ca: "" }) as never);
-    await expect(wrong.load()).rejects.toThrow("must give WorkerCredentials, not an object");
+    await expect(wrong.load()).rejects.toThrow("must return WorkerCredentials, not an object");
   });
 
   it("tells workers of new credentials, and of the same ones not", async () => {
@@ -115,7 +115,7 @@ describe("WorkerCredentialsProvider", () => {
   });
 
   it("refuses wrong options", () => {
-    expect(() => new WorkerCredentialsProvider("x" as never)).toThrow("a function that gives WorkerCredentials");
+    expect(() => new WorkerCredentialsProvider("x" as never)).toThrow("a function that returns WorkerCredentials");
     expect(() => new WorkerCredentialsProvider(issue, { identity: "" })).toThrow("identity must be a name");
     expect(() => new WorkerCredentialsProvider(issue, { reloadable: 1 as never })).toThrow("reloadable must be");
   });

@@ -4,34 +4,34 @@ import { checkFunction, describeValue, messageOf } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { type CredentialsFiles, credentialsText, WorkerCredentials } from "./worker-credentials.ts";
 
-/** Shortest and longest wait before a worker's certificate is asked for again, in milliseconds. */
+/** Shortest and longest wait before the factory is asked for a new certificate of a worker, in milliseconds. */
 const SHORTEST_WAIT_MS = 60_000;
 const LONGEST_WAIT_MS = 24 * 60 * 60 * 1000;
-/** How often a fault of a factory is told of, in milliseconds. */
+/** Shortest time between two warnings about errors of a factory, in milliseconds. */
 const WARNING_MS = 60_000;
-/** How long files may go on changing before they are read, in milliseconds: a key and its certificate are two files. */
+/** How long files must stay unchanged before they are read, in milliseconds: a key and its certificate are two files. */
 const SETTLING_MS = 100;
 
-/** How a provider treats what its factory gives. */
+/** How a provider uses the credentials of its factory. */
 export interface ProviderOptions {
   /**
-   * The name that the certificates of workers must carry instead of the host that they are reached at: a host name, or a
-   * URI such as `spiffe://example.org/worker`. Default: the host, and `localhost` for a unix socket.
+   * The name that the certificates of workers must have instead of their host: a host name, or a URI such as
+   * `spiffe://example.org/worker`. Default: the host, and `localhost` for a unix socket.
    */
   readonly identity?: string;
   /**
-   * Whether the factory is asked again: for each new connection, and for running workers before their certificate ends.
-   * Default: true.
+   * Whether the factory is called again: for each new connection, and for running workers before their certificate
+   * expires. Default: true.
    */
   readonly reloadable?: boolean;
 }
 
 /**
- * Gives credentials that change: certificates are replaced without a restart, and what runs goes on. Workers that this
- * process started get new ones through the provider as well.
+ * Provides credentials that change: certificates are replaced without a restart, and open connections stay. Workers
+ * that this process started get new credentials through the provider too.
  */
 export class WorkerCredentialsProvider {
-  /** The name that the certificates of workers must carry, if that is not the host. */
+  /** The name that the certificates of workers must have, if not their host. */
   readonly identity: string | undefined;
   readonly #factory: () => WorkerCredentials | Promise<WorkerCredentials>;
   readonly #reloadable: boolean;
@@ -44,7 +44,7 @@ export class WorkerCredentialsProvider {
 
   /** Throws `InvalidArgument` for options of the wrong kind. */
   constructor(factory: () => WorkerCredentials | Promise<WorkerCredentials>, options: ProviderOptions = {}) {
-    checkFunction(factory, "WorkerCredentialsProvider", "a function that gives WorkerCredentials");
+    checkFunction(factory, "WorkerCredentialsProvider", "a function that returns WorkerCredentials");
     const { identity, reloadable = true } = options;
     if (identity !== undefined && (typeof identity !== "string" || identity === "")) {
       throw new InvalidArgument(`WorkerCredentialsProvider: identity must be a name, not ${describeValue(identity)}`);
@@ -59,14 +59,14 @@ export class WorkerCredentialsProvider {
     this.#reloadable = reloadable;
   }
 
-  /** Reads credentials from files, again whenever a file has changed. */
+  /** Reads credentials from files, and again whenever a file has changed. */
   static fromFiles(files: CredentialsFiles, options: ProviderOptions = {}): WorkerCredentialsProvider {
     return new FileCredentialsProvider(files, options);
   }
 
   /**
-   * The credentials for a new connection. When the factory fails, those that it gave before are used on with a warning.
-   * Rejects with what the factory threw when it never gave any.
+   * The credentials for a new connection. When the factory fails, it warns and returns the earlier credentials. Rejects
+   * with the error of the factory if there are none.
    */
   async load(): Promise<WorkerCredentials> {
     if (this.#current !== undefined && !this.#reloadable) return this.#current;
@@ -79,7 +79,10 @@ export class WorkerCredentialsProvider {
     }
   }
 
-  /** Asks the factory now, and hands what it gives to the workers that use this provider. Rejects with what it threw. */
+  /**
+   * Calls the factory now, and passes the credentials on to the workers that use this provider. Rejects with the error
+   * of the factory.
+   */
   refresh(): Promise<WorkerCredentials> {
     this.#loading ??= this.#ask().finally(() => {
       this.#loading = undefined;
@@ -87,7 +90,7 @@ export class WorkerCredentialsProvider {
     return this.#loading;
   }
 
-  /** @internal Tells a worker of credentials that replace the former ones, until what is returned is called. */
+  /** @internal Calls `changed` with credentials that replace the earlier ones, until the returned function is called. */
   subscribe(changed: (credentials: WorkerCredentials) => void): () => void {
     this.#listeners.add(changed);
     if (this.#reloadable && this.#listeners.size === 1) {
@@ -102,7 +105,7 @@ export class WorkerCredentialsProvider {
     };
   }
 
-  /** Calls `changed` when there may be other credentials, until what is returned is called. */
+  /** Calls `changed` when there may be other credentials, until the returned function is called. */
   protected watchChanges(_changed: () => void): (() => void) | undefined {
     return undefined;
   }
@@ -111,7 +114,7 @@ export class WorkerCredentialsProvider {
     const given: unknown = await this.#factory();
     if (!(given instanceof WorkerCredentials)) {
       throw new InvalidArgument(
-        `the factory of a WorkerCredentialsProvider must give WorkerCredentials, not ${describeValue(given)}`,
+        `the factory of a WorkerCredentialsProvider must return WorkerCredentials, not ${describeValue(given)}`,
       );
     }
     const before = this.#current;
@@ -122,7 +125,7 @@ export class WorkerCredentialsProvider {
     return given;
   }
 
-  /** A worker asks nobody for its certificate: it gets a new one well before the old one ends. */
+  /** A worker does not ask for its certificate, so it gets a new one well before the old one expires. */
   #schedule(): void {
     clearTimeout(this.#timer);
     const expires = this.#current?.expires?.getTime() ?? Number.POSITIVE_INFINITY;
@@ -143,7 +146,7 @@ export class WorkerCredentialsProvider {
     if (now - this.#warnedAt < WARNING_MS) return;
     this.#warnedAt = now;
     const reason = messageOf(error);
-    process.emitWarning(`new credentials cannot be had, and the former ones are used on: ${reason}`, "WoolWarning");
+    process.emitWarning(`cannot get new credentials, and the old ones stay in use: ${reason}`, "WoolWarning");
   }
 }
 
@@ -160,12 +163,12 @@ class FileCredentialsProvider extends WorkerCredentialsProvider {
   }
 }
 
-/** What options called `credentials` take. */
+/** The value of options called `credentials`. */
 export type CredentialsLike = WorkerCredentials | WorkerCredentialsProvider;
 
 const fixed = new WeakMap<WorkerCredentials, WorkerCredentialsProvider>();
 
-/** The provider that stands for credentials which never change: one for each. */
+/** The provider for credentials that never change: one for each. */
 export function providerOf(credentials: CredentialsLike): WorkerCredentialsProvider {
   if (credentials instanceof WorkerCredentialsProvider) return credentials;
   let provider = fixed.get(credentials);
@@ -176,7 +179,7 @@ export function providerOf(credentials: CredentialsLike): WorkerCredentialsProvi
   return provider;
 }
 
-/** What is wrong with an option called `credentials`; nothing if it can be used. */
+/** The expected kind of an option called `credentials`; undefined if the value is valid. */
 export function credentialsProblem(value: unknown): string | undefined {
   return value instanceof WorkerCredentials || value instanceof WorkerCredentialsProvider
     ? undefined
@@ -189,8 +192,8 @@ function isSame(one: WorkerCredentials, other: WorkerCredentials): boolean {
 }
 
 /**
- * Files are replaced by renaming others, and mounted secrets through a link beside them: it is the directories that are
- * watched, and any change there counts.
+ * Watches the directories of the files, and any change there counts: files are replaced by renaming, and mounted
+ * secrets by a link beside them.
  */
 function watchFiles(paths: readonly string[], changed: () => void): () => void {
   let settling: NodeJS.Timeout | undefined;
@@ -200,7 +203,7 @@ function watchFiles(paths: readonly string[], changed: () => void): () => void {
       clearTimeout(settling);
       settling = setTimeout(changed, SETTLING_MS).unref();
     });
-    // Without its directory there is nothing to read; new connections say so.
+    // The directory is gone, so there is nothing to read. New connections report that.
     watcher.on("error", () => watcher.close());
     return watcher;
   });

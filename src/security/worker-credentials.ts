@@ -8,19 +8,19 @@ import { readNames } from "./certificates/index.ts";
 /** A certificate or key in PEM form: text, or the bytes of a file. */
 export type PEM = string | Uint8Array;
 
-/** What credentials are made of. */
+/** The parts of credentials. */
 export interface CredentialsMaterial {
   /** The certificates of the authorities whose certificates are accepted, one after the other. */
   readonly ca: PEM;
-  /** The private key. Only a caller with `mutual: false` does without. */
+  /** The private key. Required, unless a caller uses `mutual: false`. */
   readonly key?: PEM;
-  /** The certificate of the key, followed by intermediate ones if there are any. */
+  /** The certificate of the key, followed by intermediate certificates, if any. */
   readonly cert?: PEM;
-  /** Whether both sides show a certificate. False: only the worker does. Default: true. */
+  /** Whether both sides show a certificate. If false, only the worker does. Default: true. */
   readonly mutual?: boolean;
 }
 
-/** Where the parts of credentials are. */
+/** The files of the parts of credentials. */
 export interface CredentialsFiles {
   readonly ca: string;
   readonly key?: string;
@@ -29,7 +29,7 @@ export interface CredentialsFiles {
   readonly mutual?: boolean;
 }
 
-/** Credentials as they are handed to TLS and to worker processes. */
+/** Credentials in the form for TLS and for worker processes. */
 export interface CredentialsText {
   readonly ca: string;
   readonly key: string | undefined;
@@ -37,19 +37,19 @@ export interface CredentialsText {
   readonly mutual: boolean;
 }
 
-/** Reads the private part of credentials. Set by the class, so that nothing else gives a key away. */
+/** Reads the private part of credentials. Set by the class, so that no other code can read a key. */
 let textOf: (credentials: WorkerCredentials) => CredentialsText;
 
 /**
- * A certificate, its key and the authority that is trusted. A pool or proxy with credentials uses workers with TLS and no
- * others; a worker with credentials takes callers with TLS and no others.
+ * A certificate, its key and the trusted authority. A pool or proxy with credentials uses only workers with TLS. A
+ * worker with credentials accepts only callers with TLS.
  */
 export class WorkerCredentials {
   /** Whether both sides show a certificate. */
   readonly mutual: boolean;
   /** The names in the certificate: host names, addresses, URIs. */
   readonly names: readonly string[];
-  /** When the certificate ends; nothing without one. */
+  /** When the certificate expires; undefined without one. */
   readonly expires: Date | undefined;
   readonly #text: CredentialsText;
 
@@ -57,7 +57,7 @@ export class WorkerCredentials {
     textOf = (credentials) => credentials.#text;
   }
 
-  /** Throws `InvalidArgument` for what is no PEM, and for a key that does not belong to the certificate. */
+  /** Throws `InvalidArgument` for a part that is not PEM, and for a key that does not belong to the certificate. */
   constructor(material: CredentialsMaterial) {
     if (typeof material !== "object" || material === null) {
       throw new InvalidArgument(`WorkerCredentials takes { ca, key, cert }, not ${describeValue(material)}`);
@@ -79,7 +79,7 @@ export class WorkerCredentials {
     this.#text = { ca, key, cert, mutual };
   }
 
-  /** Reads credentials from files. Throws `InvalidArgument` that names a file that cannot be read or used. */
+  /** Reads credentials from files. Throws `InvalidArgument` with the file that cannot be read or used. */
   static async fromFiles(files: CredentialsFiles): Promise<WorkerCredentials> {
     const { ca, key, cert, mutual } = files;
     const [caText, keyText, certText] = await Promise.all([
@@ -96,7 +96,7 @@ export class WorkerCredentials {
   }
 }
 
-/** The parts of credentials, the private key among them: for TLS, and for the process of a worker. */
+/** The parts of credentials, including the private key: for TLS, and for the process of a worker. */
 export function credentialsText(credentials: WorkerCredentials): CredentialsText {
   return textOf(credentials);
 }

@@ -1,6 +1,5 @@
-export { isUsableHandle, SHARED_VALUE, type Shared, share } from "./share.ts";
+export { isUsableHandle, type Shared, share } from "./share.ts";
 export {
-  type ContentStore,
   contentOf,
   onContentGone,
   receivedContent,

@@ -5,12 +5,12 @@ import { contentOf, receivedContent, SharedContent } from "./shared-content.ts";
 /** A value that is sent once to each worker that needs it. A handle: pass it to routines, or capture it. */
 export interface Shared<T> extends Disposable {
   /**
-   * Where it was shared, the value itself. In a task, a copy that every task of that thread has: frozen, except for binary
-   * data, which is in memory that all threads of the worker share and must not be changed. Throws `InvalidArgument` after
-   * the handle was disposed of.
+   * Where it was shared: the value itself. In a task: a frozen copy, the same one for all tasks of the thread. Binary
+   * data is not frozen. It is in memory that all threads of the worker share, so tasks must not change it. Throws
+   * `InvalidArgument` after the handle was disposed of.
    */
   readonly value: T;
-  /** Lets workers drop the value. Calls that use it already are not disturbed, new ones fail. */
+  /** Lets workers drop the value. Calls that already use it continue; new ones fail. */
   [Symbol.dispose](): void;
 }
 
@@ -18,12 +18,12 @@ export interface Shared<T> extends Disposable {
 export const SHARED_VALUE = "shared-value";
 
 /**
- * What a handle stands for.
+ * The state of a handle.
  *
  * - `given`: a value that nobody has asked for yet.
- * - `encoded`: its content is known, here or from elsewhere.
- * - `disposed`: nothing any more.
- * - `missing`: a value that was dropped where it came from, before it was asked for.
+ * - `encoded`: its content is known, made here or received.
+ * - `disposed`: the handle was disposed of.
+ * - `missing`: the sender dropped the value before it was asked for.
  */
 type HandleState =
   | { readonly kind: "given"; readonly value: unknown }
@@ -45,10 +45,10 @@ class SharedValue<T> implements Shared<T> {
     const state = this.#state;
     if (state.kind === "given") return state.value as T;
     if (state.kind === "encoded") return (state.given ?? state.content).value as T;
-    throw new InvalidArgument(`the value of this handle ${reasons[state.kind]}`);
+    throw new InvalidArgument(`the value of this handle ${reasons[state.kind]}. ${fixes[state.kind]}`);
   }
 
-  /** What a call that uses it sends. Encodes the value at the first use. Throws `Refusal`. */
+  /** The content that a call sends for it. Encodes the value at the first use. Throws `Refusal`. */
   get content(): SharedContent {
     const state = this.#state;
     if (state.kind === "encoded") return state.content;
@@ -59,7 +59,7 @@ class SharedValue<T> implements Shared<T> {
     return content;
   }
 
-  /** Its content, if it has been encoded. */
+  /** Its content, if it is encoded. */
   get encoded(): SharedContent | undefined {
     return this.#state.kind === "encoded" ? this.#state.content : undefined;
   }
@@ -69,7 +69,7 @@ class SharedValue<T> implements Shared<T> {
     return this.#state.kind === "given" || this.#state.kind === "encoded";
   }
 
-  /** Fills in what arrived. */
+  /** Sets the state once the value has arrived. */
   complete(state: HandleState): void {
     this.#state = state;
     if (state.kind === "encoded") state.content.addHandle();
@@ -88,18 +88,18 @@ class SharedValue<T> implements Shared<T> {
 
 const reasons = {
   disposed: "was disposed of",
-  missing: "is no longer there: its owner has disposed of it or lost it",
+  missing: "is gone: its owner has disposed of it or lost it",
 } as const;
 
 const fixes = {
   disposed: "Dispose of it after the last call that uses it.",
-  missing: "Keep the handle that share() returned for as long as it is used.",
+  missing: "Keep the handle that share() returned for as long as calls use it.",
 } as const;
 
 /**
- * Shares a large value that calls only read: a model, a table, a lookup. It is encoded once, at the first call that uses the
- * handle, and sent once to each worker that needs it; calls send a hash. It must not be changed after that. Workers keep
- * what was used last, up to their `shareBudget`, until the handle is disposed of or collected.
+ * Shares a large value that calls only read: a model, a table, a lookup. It is encoded once, at the first call that
+ * uses the handle, and sent once to each worker that needs it; calls send a hash. Do not change the value after that.
+ * Workers keep the most recently used values, up to their `shareBudget`, until the handle is disposed of or collected.
  */
 export function share<T>(value: T): Shared<T> {
   return new SharedValue<T>({ kind: "given", value });
@@ -115,7 +115,7 @@ function handleIn(value: object): SharedValue<unknown> {
   throw new Refusal(value, "a handle of another copy of wool-ts is not known here", "Install one copy of wool-ts.");
 }
 
-/** Whether the value goes along, because the receiver does not have it and cannot ask for it. */
+/** Whether the value itself travels, because the receiver does not have it and cannot ask for it. */
 function goesAlong({ encoded }: SharedValue<unknown>, { policy }: TravellerPort): boolean {
   if (policy?.holds === undefined) return false;
   return encoded === undefined || !policy.holds(encoded.hash);
@@ -128,7 +128,7 @@ registerTraveller(SHARED_VALUE, {
     return goesAlong(handle, port) ? [null, handle.value] : [handle.content.hash];
   },
   needs: (value, port) => {
-    // Who gets a result has the value, or gets it along.
+    // The receiver of a result has the value, or gets it with the result.
     return port.policy?.holds === undefined ? handleIn(value).content.needs : [];
   },
   way: (value) => {

@@ -14,40 +14,40 @@ import {
 export interface ContentStore {
   /** Stores a payload and returns its name, or `undefined` when there is no room. */
   put(payload: EncodedValue): string | undefined;
-  /** Removes what was stored under that name. */
+  /** Removes the payload of that name. */
   remove(name: string): void;
 }
 
-/** A payload in such a store. */
+/** A payload in a content store. */
 export interface StoredContent {
   readonly store: ContentStore;
   readonly name: string;
 }
 
-/** What the announcement of a shared value says. */
+/** The `kind` in the announcement of a shared value. */
 export const SHARED = "shared";
 
-// What a value holds is no part of the call that it is first needed for.
+// The content outlives the call that needs it first.
 const encoder = new ValueEncoder(functionPort({ isLasting: true }));
 const decoder = new ValueDecoder(functionPort({ isCall: true }));
 
 /**
  * A shared value, encoded: made here, or received from another process. Lives as long as a handle, a call under way or a
- * worker's store refers to it, and tells whoever announced it to others when it is gone.
+ * worker's store refers to it, and tells the code that announced it to others when it is gone.
  */
 export class SharedContent {
-  /** Of the payload: names the value in every process. */
+  /** Hash of the payload. It names the value in every process. */
   readonly hash: string;
-  /** Size of the payload. */
+  /** Size of the payload in bytes. */
   readonly bytes: number;
   /** Hashes of what decoding it needs: code, modules and other shared values. */
   readonly inner: readonly string[];
   #payload: EncodedValue | undefined;
   #value: { readonly value: unknown } | undefined;
   #decode: (() => unknown) | undefined;
-  /** What `inner` stands for, held for as long as this is. */
+  /** The dependencies behind `inner`, held for as long as this content is. */
   #needs: readonly Dependency[] | undefined;
-  /** Boxed, so that what cleans up after this content knows it without knowing this. */
+  /** Boxed, so that the clean-up can refer to it without keeping this content alive. */
   readonly #file: { stored: StoredContent | undefined; readonly isOwn: boolean };
   #handles = 0;
   #uses = 0;
@@ -72,7 +72,7 @@ export class SharedContent {
     gone.register(this, { hash: this.hash, file: this.#file }, this);
   }
 
-  /** Encodes a value. Throws `Refusal` of `holder` when it cannot travel. */
+  /** Encodes a value. Throws a `Refusal` that names `holder` when it cannot travel. */
   static of(value: unknown, holder: object): SharedContent {
     const payload = encoder.encodeToKeep(value, "value", holder);
     const needs = encoder.takeDependencies();
@@ -89,9 +89,9 @@ export class SharedContent {
   }
 
   /**
-   * Takes a payload that has been sent here. Throws unless it is what the hash stands for.
+   * Takes a payload that has been sent here. Throws if its hash is not `hash`.
    *
-   * @param stored - where the sender keeps it, if others can read it there, too
+   * @param stored - where the sender keeps it, if other processes can read it there
    */
   static receive(
     payload: SharedPayload,
@@ -101,7 +101,7 @@ export class SharedContent {
     const parts = sharedParts(payload);
     if (hashOf(parts) !== hash) {
       throw new Error(
-        "its content is not what its hash stands for: it was changed after its first use. Change a copy, and share that",
+        "its content does not match its hash: it was changed after its first use. Change a copy, and share that",
       );
     }
     return SharedContent.adopt(payload, { hash, inner }, stored);
@@ -119,19 +119,19 @@ export class SharedContent {
     return content;
   }
 
-  /** The value: what was shared, or a copy that nobody can change, the same one each time. Throws `MalformedPayload`. */
+  /** The value: the original, or a copy that nobody can change, the same one each time. Throws `MalformedPayload`. */
   get value(): unknown {
     this.#value ??= { value: this.#decode?.() };
     this.#decode = undefined;
     return this.#value.value;
   }
 
-  /** The payload; nothing once every handle has been disposed of. */
+  /** The payload; undefined once every handle has been disposed of and no call uses it. */
   get payload(): EncodedValue | undefined {
     return this.#payload;
   }
 
-  /** What a payload depends on that has a handle in it: what the value needs, and the value. */
+  /** The dependencies of a payload with a handle in it: those of the value, and the value itself. */
   get needs(): readonly Dependency[] {
     this.link();
     return [...(this.#needs ?? []), { hash: this.hash, data: this.#announcement, source: this }];
@@ -141,7 +141,7 @@ export class SharedContent {
     return { kind: SHARED, bytes: this.bytes, inner: this.inner };
   }
 
-  /** Holds on to the shared values that this one holds, once they are here. */
+  /** Keeps the shared values inside this one alive, once they are here. */
   link(): void {
     if (this.#needs !== undefined) return;
     const found = this.inner.map((hash) => {
@@ -152,7 +152,7 @@ export class SharedContent {
     if (needs.length === found.length) this.#needs = needs;
   }
 
-  /** The name under which others find it in a store, where it is put for that; nothing when there is no room. */
+  /** Puts it in a store and returns its name there; undefined when there is no room. */
   storedIn(store: ContentStore): string | undefined {
     const file = this.#file;
     if (file.stored === undefined && this.#payload !== undefined) {
@@ -195,7 +195,7 @@ export class SharedContent {
   }
 }
 
-/** Values that were shared here, the newest last: one that is shared anew may have been changed where it was before. */
+/** Values that were shared here, the newest last. An older value with the same hash may have been changed since. */
 const own = new Map<string, WeakRef<SharedContent>[]>();
 /** Values that others have sent here. */
 const received = new Map<string, WeakRef<SharedContent>>();
@@ -217,13 +217,13 @@ function cleanUp({ hash, file }: Remains): void {
   if (contentOf(hash) === undefined) for (const listener of listeners) listener(hash);
 }
 
-/** Has `listener` told of each value that this thread has no more. Returns what ends that. */
+/** Calls `listener` for each value that this thread loses. Returns a function that removes the listener. */
 export function onContentGone(listener: (hash: string) => void): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
 
-/** The value of that hash, if this thread has it: the original where it was shared, else what was received. */
+/** The value of that hash, if this thread has it: the original where it was shared, else the received one. */
 export function contentOf(hash: string): SharedContent | undefined {
   const shared = own.get(hash)?.findLast((reference) => reference.deref() !== undefined);
   return shared?.deref() ?? received.get(hash)?.deref();

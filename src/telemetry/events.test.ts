@@ -127,6 +127,6 @@ describe("events", () => {
   it("are not told to what is no function", () => {
     const subscribe = (): Disposable => events.on("worker-added", "log" as never);
     expect(subscribe).toThrow(InvalidArgument);
-    expect(subscribe).toThrow('events.on() takes a type and a function that is told of the events, not "log"');
+    expect(subscribe).toThrow('events.on() takes a type and a function that gets the events, not "log"');
   });
 });

@@ -8,7 +8,7 @@ import { InvalidArgument } from "../errors.ts";
 /** What can happen to a worker of a pool or proxy. */
 export type WorkerEventType = "worker-added" | "worker-dropped" | "worker-updated" | "worker-evicted";
 
-/** Something happened to a worker, as a pool or proxy of this process sees it. */
+/** Something happened to a worker, as seen by a pool or proxy of this process. */
 export interface WorkerEvent {
   readonly type: WorkerEventType;
   readonly worker: WorkerMetadata;
@@ -21,8 +21,8 @@ export interface WorkerEvent {
 /**
  * The stages of a task. `task-created`: the call was made. `task-scheduled`: a worker has it. `task-started` and
  * `task-stopped`: its code is entered and left, once for a call, once for each step of a stream. `task-completed`: the
- * caller has the outcome. The process that makes the call tells of all of them, a worker that runs the task for another
- * process of those from `task-scheduled` on.
+ * caller has the outcome. The process that makes the call reports all of them. A worker that runs the task for another
+ * process reports those from `task-scheduled` on.
  */
 export type TaskEventType = "task-created" | "task-scheduled" | "task-started" | "task-stopped" | "task-completed";
 
@@ -37,31 +37,31 @@ export interface TaskEvent {
     /** Id of the task that made the call, if a task did. */
     readonly caller?: string;
     readonly name: string;
-    /** The routine's name, and from `task-scheduled` on the worker: `add@worker-7`. */
+    /** The routine's name, and from `task-scheduled` on also the worker: `add@worker-7`. */
     readonly tag: string;
     readonly key?: string;
     readonly kind: "call" | "stream";
   };
   /** Uid of the worker that has the task, from `task-scheduled` on. */
   readonly worker?: string;
-  /** When it was, in milliseconds since the epoch, by the clock of this process. */
+  /** When it happened, in milliseconds since the epoch, by the clock of this process. */
   readonly time: number;
   /** How the task ended, in `task-completed`. */
   readonly outcome?: TaskOutcome;
-  /** What it threw, or why it did not end by itself, in `task-completed`. */
+  /** The error, or the reason why the task did not end by itself, in `task-completed`. */
   readonly error?: unknown;
   /** How long it waited before its code was entered, in milliseconds, in `task-completed`. */
   readonly queued?: number;
-  /** How long its code ran, in milliseconds, in `task-completed`; of a stream the sum of its steps. */
+  /** How long its code ran, in milliseconds, in `task-completed`; for a stream, the sum of its steps. */
   readonly ran?: number;
   /** How long it took from the call to the outcome, in milliseconds, in `task-completed`. */
   readonly total?: number;
 }
 
-/** What `events.on` takes: a type, or `"task"` or `"worker"` for all types of a kind. */
+/** The argument of `events.on`: a type, or `"task"` or `"worker"` for all types of a kind. */
 export type EventSelector = WorkerEventType | TaskEventType | "task" | "worker";
 
-/** The events that a selector stands for. */
+/** The events that a selector selects. */
 export type EventOf<S extends EventSelector> =
   | (S extends WorkerEventType | "worker" ? WorkerEvent : never)
   | (S extends TaskEventType | "task" ? TaskEvent : never);
@@ -95,27 +95,27 @@ const scheduled = channel("wool:task-scheduled");
 const started = channel("wool:task-started");
 const stopped = channel("wool:task-stopped");
 const completed = channel("wool:task-completed");
-/** Handlers run outside of the tasks and scopes that the events come from: those of several are delivered together. */
+/** Handlers run outside the tasks and scopes of the events, because events of several of them are delivered together. */
 const outside = new AsyncResource("WOOL_EVENTS");
 let taskSubscriptions = 0;
 let waiting: AnyEvent[] = [];
 
 /**
- * Tells of the calls that this process makes, of the tasks that this task thread of a worker runs, and of the workers of
- * the pools and proxies of this process. The same events are published on `node:diagnostics_channel`, as
+ * Reports the calls that this process makes, the tasks that this task thread of a worker runs, and the workers of the
+ * pools and proxies of this process. The same events are published on `node:diagnostics_channel`, as
  * `wool:task-created` and so on.
  */
 export const events = {
   /**
-   * Calls `handler` for each event of the given types, soon after it, until the returned object is disposed of. An error
-   * that a handler throws is reported once, as a warning, and changes nothing else.
+   * Calls `handler` for each event of the given types, soon after it, until the returned object is disposed of. The
+   * first error of a handler is reported as a warning. Errors of handlers change nothing else.
    *
    * @param types - a type, `"task"` or `"worker"` for all types of a kind, or a list of these
-   * @throws InvalidArgument for an unknown type, and for a handler that is no function
+   * @throws InvalidArgument for an unknown type, and for a handler that is not a function
    */
   on<S extends EventSelector>(types: S | readonly S[], handler: (event: EventOf<S>) => void): Disposable {
     const selected = expand(types);
-    checkFunction(handler, "events.on()", "a type and a function that is told of the events");
+    checkFunction(handler, "events.on()", "a type and a function that gets the events");
     // Each handler is called with the events that it was registered for.
     const subscription: Subscription = { handler: handler as (event: AnyEvent) => void, failed: false };
     for (const type of selected) {
@@ -148,7 +148,7 @@ function expand(types: unknown): ReadonlySet<EventType> {
   return new Set(known.flat());
 }
 
-/** Whether anybody wants to know of tasks. Asked for each call, so without a loop. */
+/** Whether there are observers of tasks. Called for each call, so without a loop. */
 export function areTasksObserved(): boolean {
   return (
     taskSubscriptions > 0 ||
@@ -160,12 +160,12 @@ export function areTasksObserved(): boolean {
   );
 }
 
-/** Tells who wants to know of a worker. */
+/** Reports a worker event to its observers. */
 export function emitWorkerEvent(type: WorkerEventType, worker: WorkerMetadata, reason?: Error): void {
   if (isWanted(type)) emit({ type, worker, time: Date.now(), reason });
 }
 
-/** Tells who wants to know of a task. */
+/** Reports a task event to its observers. */
 export function emitTaskEvent(event: TaskEvent): void {
   if (isWanted(event.type)) emit(event);
 }
@@ -205,8 +205,5 @@ function report(subscription: Subscription, event: AnyEvent, error: unknown): vo
   if (subscription.failed) return;
   subscription.failed = true;
   const reason = stackOf(error);
-  process.emitWarning(
-    `a handler of "${event.type}" events threw an error, which is reported only this once: ${reason}`,
-    "WoolWarning",
-  );
+  process.emitWarning(`a handler of "${event.type}" events threw an error (reported once): ${reason}`, "WoolWarning");
 }

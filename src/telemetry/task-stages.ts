@@ -1,26 +1,26 @@
 import { emitTaskEvent, type TaskEvent, type TaskEventType, type TaskOutcome } from "./events.ts";
 
 /**
- * Tells those who observe tasks of the stages of one task: each that applies, in order. Times are those of this process,
- * from the moment on that it knew of the task.
+ * Reports the stages of one task to observers of tasks: each stage that applies, in order. Times are measured in this
+ * process, from the moment that it knew of the task.
  */
 export class TaskStages {
   #task: TaskEvent["task"];
   readonly #begun = performance.now();
   #worker: string | undefined;
-  /** When its code was entered first, and last. */
+  /** When its code was first entered, and when last. */
   #first: number | undefined;
   #entered = 0;
   #ran = 0;
   #isInside = false;
   #isOver = false;
 
-  /** `task`: its tag names no worker yet. */
+  /** `task`: its tag does not name a worker yet. */
   constructor(task: TaskEvent["task"]) {
     this.#task = Object.freeze(task);
   }
 
-  /** When its code was entered first, on the clock of `performance.now`. */
+  /** When its code was first entered, on the clock of `performance.now`. */
   get startedAt(): number | undefined {
     return this.#first;
   }
@@ -36,7 +36,7 @@ export class TaskStages {
     const isMoved = this.#worker !== undefined;
     this.#worker = worker;
     this.#task = Object.freeze({ ...this.#task, tag: `${this.#task.name}@${worker}` });
-    // A task that is tried once more, elsewhere, is the same task.
+    // A task that is tried again on another worker is the same task.
     if (!isMoved) this.#emit("task-scheduled");
   }
 
@@ -57,7 +57,10 @@ export class TaskStages {
     this.#emit("task-stopped");
   }
 
-  /** It is over. `error`: what it threw, or why it did not end by itself. Nothing is told of it after this. */
+  /**
+   * The task is over. `error`: its error, or the reason why it did not end by itself. No more stages are reported after
+   * this.
+   */
   completed(outcome: TaskOutcome, error?: unknown): void {
     if (this.#isOver) return;
     const ended = performance.now();

@@ -19,7 +19,7 @@ export class Deadline {
     return Math.max(0, this.#at - performance.now());
   }
 
-  /** Lets it pass in `ms` milliseconds, unless it would before. `Infinity`: it never passes by itself. */
+  /** Makes it pass in `ms` milliseconds, unless it passes earlier anyway. `Infinity`: it never passes by itself. */
   shorten(ms: number): void {
     const at = performance.now() + ms;
     if (at >= this.#at && this.#timer !== undefined) return;

@@ -1,10 +1,10 @@
 import { Script } from "node:vm";
 
 /**
- * Globals of Node.js itself. The build has all code of the runtime use these instead of the globals of the same names
- * (`scripts/build.mjs`), so that a program that replaces the globals does not stop the runtime: fake timers, packages that
- * bring promises of their own, a DOM with its own URLs. In a realm of a test runner they may have been replaced before; the
- * main realm has the real ones.
+ * Globals of Node.js itself. The build (`scripts/build.mjs`) makes all code of the runtime use these instead of the
+ * globals of the same names. So a program that replaces the globals does not break the runtime: with fake timers, a
+ * package with its own promises, a DOM with its own URLs. A test runner may have replaced them in its realm already;
+ * the main realm has the real ones.
  */
 const main: typeof globalThis = new Script("globalThis").runInThisContext();
 const { getBuiltinModule, nextTick } = main.process;
@@ -15,7 +15,7 @@ const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clea
 const { performance } = getBuiltinModule("node:perf_hooks");
 const { Blob, File } = getBuiltinModule("node:buffer");
 const { URL, URLSearchParams } = getBuiltinModule("node:url");
-// What async functions return is of this realm.
+// Async functions return promises of this realm.
 const Promise = (async () => undefined)().constructor as PromiseConstructor;
 
 export {

@@ -1,11 +1,11 @@
-/** Longest delay that `setTimeout` takes, in milliseconds. It takes anything longer for 1. */
+/** Longest delay that `setTimeout` accepts, in milliseconds. It treats anything longer as 1. */
 export const LONGEST_DELAY_MS = 2_147_483_647;
 
 /** One function for all timers, so that starting one makes no closure. */
 let elapse: (timer: Timer) => void;
 
 /**
- * Calls a function once a duration is over. Takes every duration: 0, fractions, more than `setTimeout` does, and
+ * Calls a function once a duration is over. Accepts every duration: 0, fractions, more than `setTimeout` accepts, and
  * `Infinity`, which is never over. Keeps the program alive until then, unless it is unreferenced.
  */
 export class Timer {

@@ -5,7 +5,7 @@ let encoder: ValueEncoder | undefined;
 let decoder: ValueDecoder | undefined;
 
 /**
- * The payload of `value`, as bytes of their own. What functions in it depend on is not in it.
+ * The payload of `value`, as a copy. The dependencies of functions in it are not included.
  *
  * @param rootName - what the value is called in the path of an error, default "value"
  * @throws SerializationError when something in the value cannot travel

@@ -1,4 +1,5 @@
 import { EventEmitter } from "node:events";
+import { types } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { copyPayload, functionPort, NotData, ValueDecoder, ValueEncoder } from "./index.ts";
@@ -25,7 +26,7 @@ const samples = [
   [new Uint8Array(20), /x/g, new URL("http://a/b"), { toString: process.abort }],
 ].map(encoded);
 
-/** The first function that whoever has the value comes across without asking for a method of a class. */
+/** The first function that can be reached from the value, without the methods of classes. */
 function functionIn(value: unknown, seen = new Set<unknown>()): unknown {
   if (typeof value === "function") return value;
   if (typeof value !== "object" || value === null || seen.has(value)) return undefined;
@@ -33,12 +34,13 @@ function functionIn(value: unknown, seen = new Set<unknown>()): unknown {
   const held: unknown[] = [];
   for (const key of Reflect.ownKeys(value)) {
     const property = Reflect.getOwnPropertyDescriptor(value, key);
-    // Newer engines give errors an accessor for it.
+    // Newer engines give errors an accessor for their stack.
     if (property === undefined || isEngineStack(property)) continue;
     held.push(property.value, property.get, property.set);
   }
-  if (value instanceof Map) held.push(...value.keys(), ...value.values());
-  if (value instanceof Set) held.push(...value);
+  // An object that only inherits from one is none.
+  if (types.isMap(value)) held.push(...Map.prototype.entries.call(value));
+  if (types.isSet(value)) held.push(...Set.prototype.values.call(value));
   const prototype: unknown = Reflect.getPrototypeOf(value);
   if (!isOfClass(prototype)) held.push(prototype);
   for (const each of held) {

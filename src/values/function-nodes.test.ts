@@ -13,7 +13,7 @@ import { registerTraveller, traveller } from "./traveller.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";
 
-/** A shipped function of these tests: shows what arrived in it. */
+/** A function that arrived: shows what it captured. */
 interface Shipped {
   (): unknown;
   id: number;

@@ -12,7 +12,7 @@ import type { GraphReader, GraphWriter } from "./graph/index.ts";
 import { Refusal } from "./refusal.ts";
 import { travellerKind, travellerKindOf } from "./traveller.ts";
 
-/** Writes a function or class. What it captured is put off, so that it may lead back to the function. */
+/** Writes a function or class. Its captured values are written later, so that they may refer back to the function. */
 export function writeFunction(writer: GraphWriter, fn: object, holder?: object): void {
   if (writer.refer(fn)) return;
   if (travellerKindOf(fn) !== undefined && (writeReference(writer, fn) || writeTraveller(writer, fn))) return;
@@ -33,7 +33,7 @@ export function readFunction(reader: GraphReader): unknown {
   return assembled.value;
 }
 
-/** Writes an object or symbol that both sides have by its name; false when it is none. */
+/** Writes an object or symbol that both sides have, by its name; false for other values. */
 export function writeReference(writer: GraphWriter, value: object | symbol): boolean {
   const reference = orRefuse(value, () => writer.port.referenceOf(value));
   if (reference === undefined) return false;
@@ -47,7 +47,7 @@ export function readReference(reader: GraphReader): unknown {
   const assembled = readHead(reader);
   assembled.complete([]);
   const { value } = assembled;
-  // It was here before, and is not the payload's to freeze.
+  // It existed before the payload, so it must not be frozen.
   if (reader.freezes && typeof value === "object" && value !== null) reader.keep(value);
   return value;
 }
@@ -73,15 +73,15 @@ function readHead(reader: GraphReader): Assembled {
 }
 
 /**
- * Reads a function or reference where only data is taken: the class of an instance, or what it inherits from, as far as
- * this process knows it, and symbols.
+ * Reads a function or reference with `dataOnly`. Accepts symbols, and classes and prototypes of instances that this
+ * process knows.
  */
 function readKnown(reader: GraphReader): unknown {
   const isClass = reader.takesClass;
   reader.enter();
   reader.takesClass = false;
   const head = readPlainData(reader);
-  // What a class is made of may be classes, and holds none.
+  // The parts of a class may be classes. They are not values in the payload.
   const early = Array.from({ length: reader.count() }, () => (isClass ? reader.classNext() : reader.value()));
   reader.takesClass = isClass;
   reader.leave();
@@ -89,17 +89,17 @@ function readKnown(reader: GraphReader): unknown {
   if (!isClass && typeof known !== "symbol") throw notData(known);
   if (known === undefined) throw new NotData(`holds an instance of ${nameIn(head)}, a class that is not known here`);
   reader.remember(known);
-  // Elsewhere in the payload it would be a value.
+  // Anywhere else in the payload the class would be a value.
   if (typeof known !== "symbol") reader.noteClass(known);
   return known;
 }
 
-/** Thrown where only data is taken, for what is more than that. */
+/** Thrown with `dataOnly` for a value that is more than data. */
 export class NotData extends Error {
   override readonly name = "NotData";
 }
 
-/** For something that this process has, where only data is taken. */
+/** The error for a function or object of this process, with `dataOnly`. */
 export function notData(known: unknown): NotData {
   return new NotData(`holds ${typeof known === "object" ? "an object of this process" : "a function"}`);
 }
@@ -129,14 +129,18 @@ export function readCell(reader: GraphReader): object {
   return cell;
 }
 
-/** Writes an object that has a way of its own to travel; false when it has none. */
+/** Writes an object that has its own way to travel; false when it has none. */
 export function writeTraveller(writer: GraphWriter, value: object): boolean {
   const name = travellerKindOf(value);
   if (name === undefined) return false;
   if (byReference in value && writeReference(writer, value)) return true;
   const kind = travellerKind(name);
   if (kind === undefined) {
-    throw new Refusal(value, `an object of the kind "${name}" is not known here`, "Import what registers it.");
+    throw new Refusal(
+      value,
+      `an object of the kind "${name}" is not known here`,
+      "Import the module that registers it.",
+    );
   }
   const parts = kind.take(value, writer.port);
   writer.need(kind.needs?.(value, writer.port) ?? []);
@@ -161,7 +165,7 @@ export function readTraveller(reader: GraphReader): object {
   return shell.value;
 }
 
-/** Asks the port something about `culprit`, which cannot travel if that fails with a `ShippingError`. */
+/** Asks the port about `culprit`. Turns a `ShippingError` into a `Refusal` of `culprit`. */
 export function orRefuse<T>(culprit: WeakKey, ask: () => T): T {
   try {
     return ask();
@@ -193,7 +197,7 @@ function isPlainData(value: unknown, depth: number): value is PlainData {
   if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string")
     return true;
   if (typeof value !== "object" || depth > 100) return false;
-  // Whoever reads it calls methods of arrays, which hostile bytes could have replaced.
+  // The readers call methods of arrays, which hostile bytes could have replaced.
   const usual = Array.isArray(value) ? Array.prototype : Object.prototype;
   if (Object.getPrototypeOf(value) !== usual) return false;
   if (Array.isArray(value) && Reflect.ownKeys(value).length !== value.length + 1) return false;

@@ -41,36 +41,36 @@ export {
   viewPromise,
 };
 
-/** What this codec needs of the code that ships functions. Tests put their own in its place. */
+/** What this codec needs from the code that ships functions. Tests replace it. */
 export interface FunctionPort {
-  /** What is known of the way that values take. */
+  /** What is known about sender and receiver. */
   readonly policy?: ShippingPolicy;
   /** Takes a function or class apart. `holder` is the object that has it as a method. Throws `ShippingError`. */
   dismantle(fn: object, holder?: object): Dismantled;
-  /** Makes the shell of a function, or finds an object by its name, from what `dismantle` or `referenceOf` said. */
+  /** Makes the shell of a function, or finds an object by its name, from the result of `dismantle` or `referenceOf`. */
   assemble(head: PlainData, early: readonly unknown[]): Assembled;
-  /** What `assemble` would make, if this process has it already; nothing is compiled or loaded for that. */
+  /** The result of `assemble`, if this process has it already. Compiles and loads nothing. */
   findKnown(head: PlainData, early: readonly unknown[]): unknown;
   /** How to name an object or symbol that both sides have: an intrinsic, a module. Undefined for an ordinary object. */
   referenceOf(value: object | symbol): Dismantled | undefined;
   /** Says that an instance of `fn` travels. */
   noteConstructor(fn: object): void;
-  /** Says that an instance travels that inherits from this object, which is not what a function gives its instances. */
+  /** Says that an instance travels that inherits from this object, which is not the `prototype` of a function. */
   notePrototype(prototype: object): void;
-  /** Throws `ShippingError` for an instance that has something under a symbol which its class would not have there. */
+  /** Throws `ShippingError` for an instance with a property under a symbol that the receiver's class would not use. */
   refuseSymbol(instance: object, symbol: symbol): void;
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
   restorePrivates(value: object, states: readonly PrivateState[]): void;
 }
 
-/** A function that travels in its own way; what it captured does not. */
+/** A function that travels in its own way; its captured values follow the general rules. */
 export interface OwnPolicy {
   readonly fn: object;
   readonly policy: ShippingPolicy;
 }
 
-/** Ships functions as `policy` says, which depends on who receives them; one of them may have a policy of its own. */
+/** Ships functions as `policy` says, which depends on the receiver. One function may have its own policy. */
 export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): FunctionPort {
   const ownPolicy = { ...policy, ...own?.policy };
   const policyOf = (fn: object, holder: object | undefined): ShippingPolicy => {
@@ -93,7 +93,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
 
 const platformNames = new WeakMap<object, string>();
 
-/** What a class of the language or of Node is called, such as `net.Socket`; undefined for a class of the user's. */
+/** The name of a class of the language or of Node.js, such as `net.Socket`; undefined for a user's class. */
 export function platformName(constructor: { readonly name: string }): string | undefined {
   let name = platformNames.get(constructor);
   if (name === undefined) {
@@ -105,7 +105,7 @@ export function platformName(constructor: { readonly name: string }): string | u
 
 function nameOf(name: string, head: PlainData | undefined): string {
   if (typeof head !== "object" || head === null || !("kind" in head)) return "";
-  // Some classes of the language are only found by way of others.
+  // Some classes of the language are only found through others.
   if (head.kind === "intrinsic") return typeof head.path === "string" && !head.path.includes("[[") ? head.path : name;
   if (head.kind !== "builtin") return "";
   return [head.module, ...(Array.isArray(head.path) ? head.path : [])].map(String).join(".");

@@ -3,9 +3,9 @@ import { describeValue, isError } from "../checks/index.ts";
 import { SerializationError } from "../errors.ts";
 import type { Serializer } from "./serializer.ts";
 
-/** The texts and numbers in JSON. */
+/** The strings and numbers in JSON. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
-/** An integer that may be another after `JSON.parse`. */
+/** An integer that `JSON.parse` may change. */
 const LONG_INTEGER = /^-?\d{16,}$/;
 /** No number that this runtime writes has more digits, or a sign and those. */
 const MOST_DIGITS = 22;
@@ -20,13 +20,13 @@ export const jsonSerializer: Serializer = Object.freeze({
   loads: loadJson,
 });
 
-/** The same for what is thrown: an error is an object with `name`, `message`, `stack` and its own fields. */
+/** The same for thrown values: an error becomes an object with `name`, `message`, `stack` and its own fields. */
 export const jsonErrors: Serializer = Object.freeze({
   dumps: (error: unknown) => dumpJson(describeThrown(error), "error"),
   loads: (bytes: Uint8Array) => makeThrown(loadJson(bytes)),
 });
 
-/** What `serializer` stands for where something was thrown. */
+/** The serializer for thrown values that belongs to `serializer`. */
 export function serializerOfThrown(serializer: Serializer | undefined): Serializer | undefined {
   return serializer === jsonSerializer ? jsonErrors : serializer;
 }
@@ -34,7 +34,7 @@ export function serializerOfThrown(serializer: Serializer | undefined): Serializ
 /**
  * The bytes of plain data.
  *
- * @throws SerializationError for what JSON would lose or change, with the path to it
+ * @throws SerializationError for a value that JSON would lose or change, with the path to it
  */
 export function dumpJson(value: unknown, rootName: string): Uint8Array {
   try {

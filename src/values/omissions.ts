@@ -1,25 +1,25 @@
 import { ownProperty, type Property } from "./own-property.ts";
 
-/** The property that lists what was left out of something thrown. */
+/** The property of a thrown object that lists the omitted ones. */
 const DROPPED = "dropped";
 
-/** Properties that are written in another way than they are. */
+/** Properties that are left out or added when an object is written. */
 export interface PropertyChanges {
-  /** True when `holder` is written in another way than it is. */
+  /** True when properties of `holder` are left out or added. */
   concern(holder: object): boolean;
   /** True for a property that is left out. */
   has(holder: object, key: string | symbol): boolean;
-  /** What `holder` gets besides its own properties. */
+  /** The property that is added to `holder`. */
   additionTo(holder: object): { readonly key: string | symbol; readonly property: Property } | undefined;
 }
 
-/** The properties that are left out of something thrown, because they cannot travel. */
+/** The properties that are left out of a thrown value because they cannot travel. */
 export class Omissions implements PropertyChanges {
   readonly #root: object;
   readonly #keys = new Map<object, Set<string | symbol>>();
   readonly #paths: string[] = [];
 
-  /** @param root - what was thrown: it tells what was left out */
+  /** @param root - the thrown object: it gets the list of omitted properties */
   constructor(root: object) {
     this.#root = root;
   }
@@ -43,7 +43,7 @@ export class Omissions implements PropertyChanges {
     return this.#keys.get(holder)?.has(key) === true;
   }
 
-  /** What `holder` gets besides its own properties: the thrown object says what is missing, unless it uses the name. */
+  /** The property that is added to `holder`: the thrown object lists the omitted ones, unless it uses that name itself. */
   additionTo(holder: object): { readonly key: string; readonly property: Property } | undefined {
     if (holder !== this.#root || this.#paths.length === 0) return undefined;
     const own = ownProperty(holder, DROPPED);
@@ -54,7 +54,7 @@ export class Omissions implements PropertyChanges {
   }
 }
 
-/** The paths that an error lost on an earlier way; undefined for a property of the user's. */
+/** The paths that an error lost when it travelled before; undefined for a user's property. */
 function pathsIn({ value, enumerable }: Property): string[] | undefined {
   if (enumerable === true || !Array.isArray(value)) return undefined;
   return value.every((path) => typeof path === "string") ? value : undefined;

@@ -1,4 +1,4 @@
-/** A property descriptor whose functions are looked at, not called. */
+/** A property descriptor. Its accessors are examined, not called. */
 export interface Property {
   readonly value?: unknown;
   readonly get?: unknown;
@@ -8,7 +8,7 @@ export interface Property {
   readonly configurable?: boolean;
 }
 
-/** The own property `key` of `object`, without running it. */
+/** The own property `key` of `object`, without running accessors. */
 export function ownProperty(object: object, key: string | symbol): Property | undefined {
   return Object.getOwnPropertyDescriptor(object, key);
 }

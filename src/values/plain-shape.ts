@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 /** From this length on, asking for the names beside the elements is cheaper than listing all keys. */
 const LISTED_LENGTH = 32;
-/** Has `inspect` show the properties of an array beside its elements, hidden ones too. */
+/** Makes `inspect` show the properties of an array besides its elements, hidden ones too. */
 export const NAMES_ONLY = {
   maxArrayLength: 0,
   maxStringLength: 0,
@@ -19,8 +19,8 @@ export const NAMES_ONLY = {
 } as const;
 
 /**
- * True when elements 0 to length - 1 are all an array has: no holes, no other properties.
- * An element that is an accessor is not noticed and will be read: asking for each would cost more than writing it.
+ * True when an array has only the elements 0 to length - 1: no holes, no other properties. An accessor among the
+ * elements is not noticed and will be called: checking each element would cost more than writing it.
  */
 export function isPlainArray(array: readonly unknown[]): boolean {
   if (!Object.isExtensible(array)) return false;
@@ -30,7 +30,7 @@ export function isPlainArray(array: readonly unknown[]): boolean {
   return keys.length === length + 1 && keys[length] === "length";
 }
 
-/** True for numbers of which the first, the last or the one in the middle is no integer: as float64 they are smaller. */
+/** True for numbers of which the first, the last or the middle one is not an integer: they are smaller as float64. */
 export function isFractions(array: readonly unknown[]): array is readonly number[] {
   const length = array.length;
   if (isInteger(array[0]) && isInteger(array[length >> 1]) && isInteger(array[length - 1])) return false;
@@ -42,8 +42,8 @@ function isInteger(value: unknown): boolean {
   return typeof value === "number" && (value | 0) === value;
 }
 
-/** True for a property as assignment makes it. */
-export function isPlainData(property: PropertyDescriptor | undefined): property is PropertyDescriptor {
+/** True for a property as an assignment creates it. */
+export function isPlainProperty(property: PropertyDescriptor | undefined): property is PropertyDescriptor {
   return (
     property !== undefined &&
     property.writable === true &&

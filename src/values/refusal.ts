@@ -1,14 +1,14 @@
-/** Why a value cannot travel, before it is known where in the whole value it sits. */
+/** Why a value cannot travel, before its path in the whole value is known. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   /** The object, function or symbol that cannot travel. */
   readonly culprit: WeakKey;
   /** What to do instead. */
   readonly fix: string;
-  /** Steps from the culprit to the very thing in the way, when someone else found it. */
+  /** Path from the culprit to the actual obstacle, when other code found it. */
   readonly steps: readonly string[];
 
-  /** The property of the culprit that is in the way, when it could travel without. */
+  /** The property that keeps the culprit from travelling, when it could travel without it. */
   key: string | symbol | undefined;
 
   constructor(culprit: WeakKey, what: string, fix: string, steps: readonly string[] = [], cause?: unknown) {

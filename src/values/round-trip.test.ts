@@ -5,7 +5,7 @@ import { decode, encode } from "./codec.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 import { ValueEncoder } from "./value-encoder.ts";
 
-// Properties are tried many times, which takes long on a machine that is busy.
+// Properties are tried many times, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 const encoder = new ValueEncoder();

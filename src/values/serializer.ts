@@ -25,10 +25,10 @@ export function isSerializer(value: unknown): value is Serializer {
 }
 
 /**
- * What `serializer` makes of `value`.
+ * The bytes that `serializer` makes from `value`.
  *
  * @param rootName - what the value is called in an error
- * @throws SerializationError when that is not bytes; what the serializer throws otherwise
+ * @throws SerializationError when the result is not bytes; rethrows errors of the serializer
  */
 export function dumpWith(serializer: Serializer, value: unknown, rootName: string): Uint8Array {
   if (serializer === jsonSerializer) return dumpJson(value, rootName);
@@ -36,7 +36,7 @@ export function dumpWith(serializer: Serializer, value: unknown, rootName: strin
   if (types.isUint8Array(bytes)) return bytes;
   throw new SerializationError(
     `${rootName}: dumps() of the routine's serializer returned ${describeValue(bytes)}. It must return a Uint8Array, ` +
-      "such as new TextEncoder().encode(text), and no promise of one.",
+      "such as new TextEncoder().encode(text), and not a promise.",
     rootName,
   );
 }

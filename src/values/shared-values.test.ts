@@ -22,7 +22,7 @@ function sharedCopy(value: unknown): SharedPayload {
   return readSharedPayload(sourceOf(Uint8Array.from(encode(value))));
 }
 
-/** The value as a thread sees it that shares its memory with others. */
+/** The value as seen by a thread that shares its memory with others. */
 function seen<T>(value: T): T {
   return decoder.decodeShared(sharedCopy(value)) as T;
 }

@@ -2,10 +2,10 @@ import { SerializationError } from "../errors.ts";
 import type { PropertyChanges } from "./omissions.ts";
 import { ownProperty, type Property } from "./own-property.ts";
 
-/** The property by which the receiver of a method tells, on its way, which of its fields did not come along. */
+/** The property that tells the worker which fields of the receiver of a method were left out. */
 const TRAPS = Symbol.for("wool-ts.traps");
 
-/** A field that did not come along, and why. */
+/** A field that was left out, and why. */
 type Trap = readonly [key: string | symbol, message: string, path: string];
 
 /** The fields of the receiver of a method that cannot travel. Reading one of them in the task throws. */
@@ -13,7 +13,7 @@ export class Traps implements PropertyChanges {
   readonly #receiver: object;
   readonly #traps = new Map<string | symbol, { readonly value: unknown; readonly error: SerializationError }>();
 
-  /** @param receiver - what the method was called on */
+  /** @param receiver - the object that the method was called on */
   constructor(receiver: object) {
     this.#receiver = receiver;
   }
@@ -27,7 +27,7 @@ export class Traps implements PropertyChanges {
     this.#traps.set(key, { value: ownProperty(this.#receiver, key)?.value, error });
   }
 
-  /** Forgets the fields that hold something else by now. */
+  /** Forgets the fields whose value has changed meanwhile. */
   refresh(): void {
     for (const [key, { value }] of this.#traps) {
       if (ownProperty(this.#receiver, key)?.value !== value) this.#traps.delete(key);
@@ -49,7 +49,7 @@ export class Traps implements PropertyChanges {
   }
 }
 
-/** Has the fields that did not come along throw when they are read. An assignment makes such a field usual again. */
+/** Makes the fields that were left out throw when they are read. An assignment turns such a field into an ordinary one. */
 export function setTraps(receiver: unknown): unknown {
   if (typeof receiver !== "object" || receiver === null) return receiver;
   const traps = ownProperty(receiver, TRAPS)?.value;

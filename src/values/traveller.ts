@@ -1,23 +1,23 @@
 import type { Dependency, FunctionPort } from "./function-port.ts";
 
-/** Property by which an object or function says that it has a way of its own to travel; its value is the kind. */
+/** Property of an object or function that has its own way to travel; its value is the kind. */
 export const traveller: unique symbol = Symbol.for("wool-ts.traveller");
 
-/** How objects of one kind travel. The port says who sends and who receives, as far as that is known. */
+/** How objects of one kind travel. The port describes sender and receiver, as far as they are known. */
 export interface TravellerKind {
-  /** What a copy is made of. Any values; they may refer back to `value`. */
+  /** The values from which a copy is made. They may refer back to `value`. */
   take(value: object, port: TravellerPort): readonly unknown[];
-  /** What the receiver must have before it can make one. */
+  /** The dependencies that the receiver must have before it can make one. */
   needs?(value: object, port: TravellerPort): readonly Dependency[];
   /** How it travels, for explanations. */
   way?(value: object): string;
   /** Recognises objects that cannot say so themselves, such as those of the platform. */
   is?(value: object): boolean;
-  /** A new one. It may be referred to before `complete` gets what `take` gave. */
+  /** Makes a new one. Others may refer to it before `complete` gets the result of `take`. */
   make(port: TravellerPort): TravellerShell;
 }
 
-/** What a traveller is told of its way. */
+/** The information that a traveller has about sender and receiver. */
 export type TravellerPort = Pick<FunctionPort, "policy">;
 
 /** A traveller that has arrived, not yet filled in. */
@@ -40,7 +40,7 @@ export function travellerKind(name: string): TravellerKind | undefined {
   return kinds.get(name);
 }
 
-/** The kind that `value` says it is, or undefined. */
+/** The kind in the `traveller` property of `value`, or undefined. */
 export function travellerKindOf(value: object): string | undefined {
   if (!(traveller in value)) return recognised.find(({ is }) => is(value))?.name;
   const kind = value[traveller];

@@ -11,9 +11,9 @@ import { type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphReader } from "./graph/index.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 
-/** The largest buffer that is kept for payloads to come. */
+/** The largest buffer that is kept for further payloads, in bytes. */
 const LARGEST_SCRATCH_BYTES = 4 * 1024 * 1024;
-/** Bytes of binary data for each byte of its table, from which on reading each piece by itself is worth it. */
+/** With this many bytes of binary data for each byte of its table, reading each piece separately is worthwhile. */
 const DIRECT_RATIO = 4096;
 
 /** Options of `ValueDecoder.decode`. */
@@ -28,13 +28,13 @@ export interface DecoderOptions {
   readonly dataOnly?: boolean;
 }
 
-/** Turns bytes into values. Keeps caches, so one decoder is to be used for many payloads. */
+/** Turns bytes into values. Keeps caches, so use one decoder for many payloads. */
 export class ValueDecoder {
   readonly #port: FunctionPort;
   readonly #dataOnly: boolean;
-  /** The reader while nobody uses it: putting a value together may decode another one. */
+  /** The reader while it is not in use: decoding a value may decode another one. */
   #idle: GraphReader | undefined;
-  /** For what is read from elsewhere and then no longer needed: memory that is there already. */
+  /** Reused memory for payloads that are read from a source and not needed after decoding. */
   #scratch = Buffer.alloc(0);
   #collections = NO_COLLECTIONS;
   readonly #ends = Buffer.alloc(1 + TRAILER_SIZE);
@@ -53,7 +53,8 @@ export class ValueDecoder {
   /**
    * The value whose payload is in `bytes` from `start` (default 0) to `end` (default their length).
    *
-   * @throws MalformedPayload when the bytes are not a payload, `NotData` when only data is taken and they hold more
+   * @throws MalformedPayload when the bytes are not a payload, `NotData` when they hold more than data and `dataOnly`
+   * is set
    */
   decode(bytes: Uint8Array, start = 0, end = bytes.length, options?: DecodeOptions): unknown {
     const reader = this.#idle ?? new GraphReader(this.#port, this.#dataOnly);
@@ -69,9 +70,9 @@ export class ValueDecoder {
   }
 
   /**
-   * The value whose payload is at `source`. Large binary data is read to where it stays.
+   * The value whose payload is at `source`. Large binary data is read into its final place.
    *
-   * @throws MalformedPayload when it is not a payload; and whatever `source.read` throws
+   * @throws MalformedPayload when it is not a payload; rethrows errors of `source.read`
    */
   decodeFrom(source: PayloadSource): unknown {
     const alone = this.#idle !== undefined;
@@ -93,8 +94,8 @@ export class ValueDecoder {
   }
 
   /**
-   * The value of a payload that the threads of this process share. Its large binary data is in that memory, and everything
-   * else of it is frozen.
+   * The value of a payload that the threads of this process share. Its large binary data is in that memory, and
+   * everything else is frozen.
    *
    * @throws MalformedPayload when it is not a payload
    */
@@ -102,7 +103,7 @@ export class ValueDecoder {
     return new GraphReader(this.#port, this.#dataOnly).readShared(payload);
   }
 
-  /** The binary section, if its data is to be read piece by piece. */
+  /** The binary section, if its data should be read piece by piece. */
   #directSection(source: PayloadSource): BinarySection | undefined {
     const { length } = source;
     const header = this.#ends.subarray(0, 1);

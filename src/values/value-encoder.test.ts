@@ -55,7 +55,7 @@ describe("ValueEncoder", () => {
         expect(payload instanceof PayloadParts).toBe(left.length > 0);
         expect(payload.length).toBe(flat.length);
         if (payload instanceof PayloadParts) {
-          // Every other part is what was written, which may be as large when many smaller ones come together.
+          // Every other part is written bytes. Those may be as large, when many smaller ones come together.
           const parts = payload.parts.filter((_part, index) => index % 2 === 1);
           expect(parts.length).toBe(left.length);
           expect(parts.every(({ buffer }, index) => buffer === left[index]?.buffer)).toBe(true);

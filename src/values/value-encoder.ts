@@ -7,23 +7,23 @@ import { Refusal } from "./refusal.ts";
 import { explainRefusal, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
 import { Traps } from "./traps.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
-// With the encoder, and not with the folder: the gRPC thread of a worker uses the folder and encodes nothing.
+// Imported here and not in index.ts: the gRPC thread of a worker uses this folder, but does not encode.
 import "./weigh.ts";
 
-/** With more properties that cannot travel than this, something else is wrong. */
+/** Most properties that are left out. With more, the value as a whole is the problem. */
 const MOST_OMISSIONS = 100;
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 
-/** Turns values into bytes. Keeps a scratch buffer, so one encoder is to be used for many values. */
+/** Turns values into bytes. Keeps a scratch buffer, so use one encoder for many values. */
 export class ValueEncoder {
   readonly #port: FunctionPort;
-  /** The writer while nobody uses it: a value may be encoded while another one is. */
+  /** The writer while it is not in use: encoding a value may encode another one. */
   #idle: GraphWriter | undefined;
   #dependencies: readonly Dependency[] = NO_DEPENDENCIES;
   #collections = NO_COLLECTIONS;
-  /** What was encoded last, if some of it was left where it is. */
+  /** The payload encoded last, if some of its data was left in place. */
   #parts: PayloadParts | undefined;
-  /** The fields that receivers of methods had to go without. */
+  /** The fields that were left out of receivers of methods. */
   readonly #traps = new WeakMap<object, Traps>();
 
   constructor(port: FunctionPort = functionPort()) {
@@ -31,19 +31,19 @@ export class ValueEncoder {
     this.#idle = new GraphWriter(port);
   }
 
-  /** What the receiver needs to decode the value encoded last: code and modules, each hash once. */
+  /** The dependencies of the value encoded last: code and modules, each hash once. */
   get dependencies(): readonly Dependency[] {
     return this.#dependencies;
   }
 
-  /** The same, for an encoder that is kept: it lets go of them. A shared value is dropped when nobody holds it. */
+  /** Like `dependencies`, but the encoder releases them: a shared value is dropped when nobody holds it. */
   takeDependencies(): readonly Dependency[] {
     const dependencies = this.#dependencies;
     this.#dependencies = NO_DEPENDENCIES;
     return dependencies;
   }
 
-  /** The weak collections in the value encoded last, and those that were given. */
+  /** The weak collections in the value encoded last, and those that were passed in. */
   get weakCollections(): readonly WeakCollection[] {
     return this.#collections;
   }
@@ -61,17 +61,17 @@ export class ValueEncoder {
   /**
    * Like `encode`, but large binary data is not copied: the payload has to be used at once.
    *
-   * @param weak - collections that the receiver has: what they hold for objects in the value goes along
+   * @param weak - collections that the receiver has: their entries for objects in the value travel too
    */
   encodeInParts(value: unknown, rootName = "value", weak = NO_COLLECTIONS): EncodedValue {
     return this.#joined(this.#encode(value, rootName, undefined, true, weak));
   }
 
   /**
-   * Like `encodeInParts`, for a payload that is kept, of what `holder` stands for. Large binary data is still not copied:
-   * whoever uses the payload later counts on nobody having changed that.
+   * Like `encodeInParts`, for a payload that is kept. `holder` stands for the value. Large binary data is still not
+   * copied: nobody may change it while the payload is in use.
    *
-   * @throws Refusal of `holder` when something in the value cannot travel
+   * @throws Refusal, with `holder` as its culprit, when something in the value cannot travel
    */
   encodeToKeep(value: unknown, rootName: string, holder: object): EncodedValue {
     try {
@@ -85,8 +85,8 @@ export class ValueEncoder {
   }
 
   /**
-   * Like `encodeInParts`, for an array that the caller made itself, such as the arguments of a call. It is taken to have
-   * nothing but its elements, which saves finding out.
+   * Like `encodeInParts`, for an array that the caller made itself, such as the arguments of a call. It must have only
+   * elements; that is not checked.
    */
   encodeList(values: readonly unknown[], rootName = "value", weak = NO_COLLECTIONS): EncodedValue {
     return this.#joined(this.#encode(values, rootName, values, true, weak));
@@ -104,7 +104,7 @@ export class ValueEncoder {
       return this.#joined(this.#encode(values, undefined, values, true, weak, known));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      // Arguments that cannot travel fail the call, whatever becomes of the receiver.
+      // Arguments that cannot travel fail the call, even if the receiver can travel.
       this.#encode(args, rootName, args, false, weak);
       if (typeof receiver !== "object" || receiver === null || !canHaveTraps(receiver)) {
         throw explainRefusal(error, receiver, "this", this.#port);
@@ -115,7 +115,7 @@ export class ValueEncoder {
 
   /**
    * Like `encodeInParts`, for something that was thrown: properties of errors and plain objects in it that cannot travel
-   * are left out, and what was thrown lists them as `dropped`.
+   * are left out, and the thrown value lists them as `dropped`.
    */
   encodeThrown(value: unknown, rootName = "error", weak = NO_COLLECTIONS): EncodedValue {
     try {
@@ -128,9 +128,9 @@ export class ValueEncoder {
   }
 
   /**
-   * The payload encoded last, as bytes that the next `encode` leaves alone. A large one is not copied for that.
+   * The payload encoded last, as bytes that the next `encode` does not change. A large payload is not copied for that.
    *
-   * @param payload - what `encode` returned
+   * @param payload - the result of `encode`
    */
   keep(payload: Uint8Array): Uint8Array {
     return this.#idle?.keep(payload) ?? payload;

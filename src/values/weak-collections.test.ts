@@ -20,7 +20,7 @@ describe("weak collections", () => {
     map.set(one, "one").set(two, "two");
     set.add(one);
     const back = copy({ map, set, one });
-    // In the process that they come from the collections are themselves.
+    // In their original process the collections are the originals.
     expect(back.map).toBe(map);
     expect(back.set).toBe(set);
     expect(back.one).not.toBe(one);

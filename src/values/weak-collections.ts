@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { PortableIds } from "./function-port.ts";
 
-/** A collection that cannot be listed, only asked about an object. */
+/** A collection whose entries cannot be listed, only looked up by object. */
 export type WeakCollection = WeakMap<WeakKey, unknown> | WeakSet<WeakKey>;
 
 /** No collections: shared by all payloads without any. */
@@ -16,27 +16,27 @@ export function isWeakCollection(value: object): value is WeakCollection {
   return types.isWeakMap(value) || types.isWeakSet(value);
 }
 
-/** The id of a collection, which it keeps wherever it goes. */
+/** The id of a collection. It is the same in every process. */
 export function collectionId(collection: WeakCollection): string {
   return collections.identify(collection);
 }
 
-/** The collection with that id: the original at its origin, elsewhere the one that stands for it. */
+/** The collection with that id: the original at its origin, elsewhere its stand-in. */
 export function collectionWithId(id: string): WeakCollection | undefined {
   return collections.find(id);
 }
 
-/** Lets a new collection stand for one from elsewhere. */
+/** Makes a new collection the stand-in for one from elsewhere. */
 export function adoptCollection(collection: WeakCollection, id: string): void {
   collections.adopt(collection, id);
 }
 
-/** True when `collection` knows `key`. A subclass is not asked. */
+/** True when `collection` has `key`. Methods of subclasses are not called. */
 export function holds(collection: WeakCollection, key: WeakKey): boolean {
   return Reflect.apply(types.isWeakMap(collection) ? hasInMap : hasInSet, collection, [key]);
 }
 
-/** What a `WeakMap` holds for `key`. */
+/** The value of a `WeakMap` for `key`. */
 export function heldFor(collection: WeakMap<WeakKey, unknown>, key: WeakKey): unknown {
   return Reflect.apply(get, collection, [key]);
 }

@@ -23,9 +23,9 @@ function wayOf(value: object): string | undefined {
   const kind = travellerKindOf(value);
   if (kind === undefined) return undefined;
   try {
-    return travellerKind(kind)?.way?.(value) ?? `a ${kind}, which has its own way to travel`;
+    return travellerKind(kind)?.way?.(value) ?? `a ${kind}, which travels in its own way`;
   } catch {
-    // Weighing it says why it is refused.
+    // Weighing it gives the reason of the refusal.
     return `a ${kind}`;
   }
 }

@@ -3,12 +3,12 @@ import { BulkQueue } from "./bulk-queue.ts";
 
 const MIB = 1024 * 1024;
 
-/** Memory that nobody touches takes no room. */
+/** A payload of any size: the system provides no memory for pages that are never used. */
 function bulk(id: number, bytes: number) {
   return { id, payload: new Uint8Array(new ArrayBuffer(bytes)), offset: 0, finish: () => undefined };
 }
 
-/** The ids of those that take turns. */
+/** The ids of the payloads that take turns. */
 function underWay(queue: BulkQueue): number[] {
   const ids: number[] = [];
   for (let next = queue.take(); next !== undefined; next = queue.take()) {

@@ -1,8 +1,8 @@
 import type { EncodedValue } from "../values/index.ts";
 
 /**
- * Most payloads that are under way at once, and most bytes of them, the largest not counted. Peers limit what is unfinished; a
- * huge payload alone holds up no other.
+ * Most payloads under way at once, and most of their bytes, without the largest payload. Peers limit unfinished
+ * payloads; a huge payload alone must not block the others.
  */
 const MOST_UNDER_WAY = 64;
 const MOST_UNDER_WAY_BYTES = 128 * 1024 * 1024;
@@ -13,13 +13,13 @@ export interface Bulk {
   readonly payload: EncodedValue;
   /** Bytes that have been sent. */
   offset: number;
-  /** To be called when all have. */
+  /** Called when all bytes have been sent. */
   readonly finish: () => void;
 }
 
-/** Payloads to be sent in chunks. Those under way take turns; others wait until few enough are. */
+/** Payloads to be sent in chunks. Those under way take turns; the others wait for room among them. */
 export class BulkQueue {
-  /** The one whose turn it is first. */
+  /** The first one has the next turn. */
   readonly #underWay: Bulk[] = [];
   readonly #waiting: Bulk[] = [];
 
@@ -49,7 +49,7 @@ export class BulkQueue {
     return this.#underWay.shift();
   }
 
-  /** It has its next turn after the others. */
+  /** Puts it behind the others. */
   putBack(bulk: Bulk): void {
     this.#underWay.push(bulk);
   }
@@ -66,7 +66,7 @@ export class BulkQueue {
     this.#waiting.length = 0;
   }
 
-  /** Begins with payloads that wait, in their order, as far as there may be more under way. */
+  /** Starts waiting payloads, in their order, as far as the limits allow. */
   #begin(): void {
     let [sum, largest] = [0, 0];
     for (const { payload } of this.#underWay) {

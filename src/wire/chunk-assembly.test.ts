@@ -31,9 +31,9 @@ describe("ChunkAssembly", () => {
 
   it("reserves what has arrived, not what was announced", () => {
     const assembly = new ChunkAssembly(LIMITS);
-    // Together these announce a hundred times the limit.
+    // Together these announce 100 times the limit.
     for (let id = 0; id < 100; id++) assembly.add(chunk(id, Buffer.alloc(10), 8 * MIB));
-    expect(() => assembly.add(chunk(100, Buffer.alloc(10), 100))).toThrow("more than 100 payloads");
+    expect(() => assembly.add(chunk(100, Buffer.alloc(10), 100))).toThrow("more than 100 incomplete payloads");
   });
 
   it("takes no more unfinished bytes than it may, and has room again for those that are finished or dropped", () => {

@@ -3,40 +3,35 @@ import { type CompleteLimits, DEFAULT_LIMITS, LimitExceeded } from "./connection
 import type { FrameReader } from "./frame-reader.ts";
 import { MalformedFrame } from "./frame-reader.ts";
 import { ChunkField } from "./request-frames.ts";
+import { Progress, type Unfinished, type UnfinishedWatch } from "./unfinished.ts";
 
-/** Least that is reserved for a payload. */
+/** Fewest bytes reserved for a payload. */
 const FIRST_BYTES = 64 * 1024;
-/** How much more than has arrived is reserved while that is little. */
+/** At the start, this many times the bytes that have arrived are reserved. */
 const TRUST = 8;
-/** From here on the announced size is believed. */
+/** Once this many bytes have arrived, the announced size is trusted. */
 const TRUSTED_BYTES = 2 * 1024 * 1024;
 
-/** A payload makes progress when so many more bytes of it have arrived. */
-const PROGRESS_BYTES = 1024 * 1024;
+/** Memory of this size and more comes from the system, which provides it as it is filled; less may have been in use before. */
+const MAPPED_BYTES = 32 * 1024 * 1024;
 
 interface Assembly {
   readonly total: number;
   buffer: Buffer;
   filled: number;
-  /** When it last made progress, on the clock of `performance.now`, and how much of it had arrived then. */
-  progressAt: number;
-  progressBytes: number;
-}
-
-/** Told of what is unfinished in a session, together with that of others. */
-export interface UnfinishedWatch {
-  /** Bytes of payloads have arrived of which pieces are missing; negative: those are complete, or dropped. May throw `LimitExceeded`. */
-  changed(assembly: ChunkAssembly, bytes: number): void;
+  /** How much memory it takes. */
+  held: number;
+  readonly progress: Progress;
 }
 
 /** Puts payloads together that arrive in pieces. What is reserved follows what has arrived, not what was announced. */
-export class ChunkAssembly {
+export class ChunkAssembly implements Unfinished {
   readonly #limits: Pick<CompleteLimits, "maxUnfinishedBytes" | "maxUnfinishedPayloads">;
   readonly #watch: UnfinishedWatch | undefined;
   readonly #open = new Map<number, Assembly>();
   #reserved = 0;
-  /** Bytes of unfinished payloads that have arrived. */
-  #arrived = 0;
+  /** Memory that unfinished payloads take. */
+  #held = 0;
   /** Pieces that have arrived, of whatever payload. */
   #pieces = 0;
 
@@ -48,24 +43,21 @@ export class ChunkAssembly {
     this.#watch = watch;
   }
 
-  /** How many payloads are unfinished. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Pieces that have arrived so far. */
   get pieces(): number {
     return this.#pieces;
   }
 
-  /** When the payload that is slowest last made progress, on the clock of `performance.now`; `Infinity` when there is none. */
   get slowestAt(): number {
     let slowest = Number.POSITIVE_INFINITY;
-    for (const { progressAt } of this.#open.values()) slowest = Math.min(slowest, progressAt);
+    for (const { progress } of this.#open.values()) slowest = Math.min(slowest, progress.at);
     return slowest;
   }
 
-  /** Takes the chunk frame that the reader stands on. Throws `LimitExceeded` when too much is unfinished. */
+  /** Adds the current chunk frame of the reader. Throws `LimitExceeded` when too much is unfinished. */
   add(frame: FrameReader): void {
     const id = frame.integer(ChunkField.id);
     const [start, end] = [frame.start(ChunkField.data), frame.end(ChunkField.data)];
@@ -78,14 +70,14 @@ export class ChunkAssembly {
     frame.buffer.copy(assembly.buffer, assembly.filled, start, end);
     assembly.filled = filled;
     this.#pieces++;
-    if (filled - assembly.progressBytes >= PROGRESS_BYTES) {
-      assembly.progressAt = performance.now();
-      assembly.progressBytes = filled;
-    }
-    this.#changed(end - start);
+    assembly.progress.reached(filled);
+    const held = assembly.buffer.length < MAPPED_BYTES ? assembly.buffer.length : filled;
+    const more = held - assembly.held;
+    assembly.held = held;
+    this.#changed(more);
   }
 
-  /** The whole payload, which must be complete. */
+  /** The whole payload. Throws unless it is complete. */
   take(id: number, length: number): Buffer {
     const assembly = this.#open.get(id);
     this.drop(id);
@@ -95,23 +87,23 @@ export class ChunkAssembly {
     return assembly.buffer;
   }
 
-  /** Forgets what has arrived for a payload. */
+  /** Drops the pieces of a payload. */
   drop(id: number): void {
     const assembly = this.#open.get(id);
     if (assembly === undefined) return;
     this.#open.delete(id);
     this.#reserved -= assembly.buffer.length;
-    this.#changed(-assembly.filled);
+    this.#changed(-assembly.held);
   }
 
   clear(): void {
     this.#open.clear();
     this.#reserved = 0;
-    this.#changed(-this.#arrived);
+    this.#changed(-this.#held);
   }
 
   #changed(bytes: number): void {
-    this.#arrived += bytes;
+    this.#held += bytes;
     this.#watch?.changed(this, bytes);
   }
 
@@ -124,9 +116,9 @@ export class ChunkAssembly {
       throw new LimitExceeded("maxUnfinishedBytes", maxUnfinishedBytes, `bytes in one payload: it has ${total}`);
     }
     if (this.#open.size >= maxUnfinishedPayloads) {
-      throw new LimitExceeded("maxUnfinishedPayloads", maxUnfinishedPayloads, "payloads of which pieces are missing");
+      throw new LimitExceeded("maxUnfinishedPayloads", maxUnfinishedPayloads, "incomplete payloads");
     }
-    const assembly = { total, buffer: Buffer.alloc(0), filled: 0, progressAt: performance.now(), progressBytes: 0 };
+    const assembly = { total, buffer: Buffer.alloc(0), filled: 0, held: 0, progress: new Progress() };
     this.#open.set(id, assembly);
     return assembly;
   }
@@ -144,5 +136,5 @@ export class ChunkAssembly {
 }
 
 function tooMuchUnfinished(limit: number): LimitExceeded {
-  return new LimitExceeded("maxUnfinishedBytes", limit, "bytes of payloads of which pieces are missing");
+  return new LimitExceeded("maxUnfinishedBytes", limit, "bytes of incomplete payloads");
 }

@@ -2,49 +2,49 @@ import { totalmem } from "node:os";
 
 const MIB = 1024 * 1024;
 
-/** What one peer may take of this process through one connection. Crossing a limit ends that connection, and nothing else. */
+/** What one peer may use of this process through one connection. Exceeding a limit ends that connection, and nothing else. */
 export interface ConnectionLimits {
   /** Tasks of a caller that have not ended, in each task thread. Default: 100,000. */
   readonly maxLiveTasks?: number;
   /**
-   * Bytes of results that a caller has not read, not counting the largest one. Beyond it none of its further tasks are
-   * started until it reads. Default: 64 MiB.
+   * Bytes of results that a caller has not read, without the largest one. Beyond that, the worker starts none of its
+   * further tasks until it reads. Default: 64 MiB.
    */
   readonly maxUnreadBytes?: number;
-  /** How long a caller with that much unread may read nothing, in milliseconds. Default: 30,000. */
+  /** How long a caller at `maxUnreadBytes` may read nothing, in milliseconds. Default: 30,000. */
   readonly stallTimeout?: number;
-  /** Bytes of payloads of which pieces are missing. A single payload cannot be larger. Default: 1.25 GiB, or half of the memory. */
+  /** Bytes of incomplete payloads. A single payload cannot be larger. Default: 1.25 GiB, or half of the memory. */
   readonly maxUnfinishedBytes?: number;
-  /** Payloads of which pieces are missing. Default: 1,024. */
+  /** Number of incomplete payloads. Default: 1,024. */
   readonly maxUnfinishedPayloads?: number;
   /** Routines, pieces of code and pools that were announced and not replaced. Default: 100,000. */
   readonly maxAnnouncements?: number;
-  /** Bytes of those. Default: 256 MiB. */
+  /** Bytes of these announcements. Default: 256 MiB. */
   readonly maxAnnouncedBytes?: number;
   /**
-   * Bytes of arguments, and of values for generators, of tasks that wait for code, shared values or their turn, not counting
+   * Bytes of arguments, and of values for generators, of tasks that wait for code, shared values or their turn, without
    * the largest one. Default: 256 MiB.
    */
   readonly maxWaitingBytes?: number;
   /** Steps and aborted signals that came before the generator or the task that they are for. Default: 10,000. */
   readonly maxEarlyFrames?: number;
-  /** Steps that one generator may be allowed in advance. Default: 1,000,000. */
+  /** Steps that one generator may be granted in advance. Default: 1,000,000. */
   readonly maxCredit?: number;
 }
 
-/** What a worker may take of its caller through one connection. Crossing a limit ends that connection. */
+/** What a worker may use of its caller's process through one connection. Exceeding a limit ends that connection. */
 export type CallerLimits = Pick<
   ConnectionLimits,
   "maxUnfinishedBytes" | "maxUnfinishedPayloads" | "maxAnnouncements" | "maxAnnouncedBytes"
 >;
 
-/** The same, each with a value. */
+/** All limits, each with a value. */
 export type CompleteLimits = Required<ConnectionLimits>;
 
 /** Bytes of memory that this process may use: of the machine, or of its container. */
 export const MEMORY_BYTES = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 
-/** The limits that hold unless others are given. */
+/** The default limits. */
 export const DEFAULT_LIMITS: CompleteLimits = Object.freeze({
   maxLiveTasks: 100_000,
   maxUnreadBytes: 64 * MIB,
@@ -58,7 +58,7 @@ export const DEFAULT_LIMITS: CompleteLimits = Object.freeze({
   maxCredit: 1_000_000,
 });
 
-/** A peer took more than it may. */
+/** A peer exceeded a limit. */
 export class LimitExceeded extends Error {
   override name = "LimitExceeded";
 

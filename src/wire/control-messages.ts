@@ -10,7 +10,7 @@ const MAX_TAG = 0xffff_ffffn;
 const MAX_TAG_BYTES = 5;
 /** `timeout_ms`, a varint, the only field of its message. */
 const STOP_TIMEOUT_TAG = (1 << 3) | VARINT;
-/** A time that is longer than this, some 100,000 years, is as good as no limit. */
+/** A longer time than this, about 140,000 years, means no limit. */
 const LONGEST_STOP_MS = 2 ** 52;
 /** `metadata`, a string. */
 const DESCRIBE_METADATA_TAG = (1 << 3) | BYTES;
@@ -77,8 +77,8 @@ export function readDescribeResponse(bytes: Uint8Array): string {
 }
 
 /**
- * Finds the values of the only known field. Other fields are skipped, as protobuf asks. The known field with another type
- * is an error: if it were skipped, it would mean 0, and a stop with 0 cancels everything.
+ * Finds the values of the only known field. Other fields are skipped, as protobuf requires. The known field with
+ * another type is an error: if it were skipped, it would mean 0, and a stop with 0 cancels everything.
  */
 function readField(bytes: Uint8Array, known: number, take: (start: number) => void): void {
   let position = 0;
@@ -103,7 +103,7 @@ function fieldEnd(bytes: Uint8Array, type: number, start: number): number {
   return end + Number(value);
 }
 
-/** An integer of 64 bits: `FrameReader` takes none beyond 2^53. */
+/** An integer of 64 bits: `FrameReader` accepts none beyond 2^53. */
 function readVarint(bytes: Uint8Array, start: number): { value: bigint; end: number } {
   let value = 0n;
   for (let i = 0; i < MAX_VARINT_BYTES; i++) {

@@ -65,18 +65,18 @@ describe("received dependencies", () => {
   test("must be what their hash says, or others would use them for something else", () => {
     const received = new ReceivedDependencies(() => undefined);
     expect(() => received.add(dependencyFrame(1, EVIL, contentHash('{"kind":"code","text":"good"}')))).toThrow(
-      new MalformedFrame("dependency 1 has another content than its hash says"),
+      new MalformedFrame("dependency 1 does not match its hash"),
     );
     expect(() => received.add(dependencyFrame(1, '{"kind":"module"}', "h"))).toThrow(MalformedFrame);
     expect(() => received.add(dependencyFrame(1, "{", "h"))).toThrow(
-      new MalformedFrame("a dependency is not readable"),
+      new MalformedFrame("a dependency is not valid JSON"),
     );
   });
 
   test("are not read before they are needed, however large, and fail those who need what cannot be read", async () => {
     const received = new ReceivedDependencies(() => undefined);
     received.add(dependencyFrame(1, "{"));
-    await expect(received.ready([1])).rejects.toThrow("a dependency is not readable");
+    await expect(received.ready([1])).rejects.toThrow("a dependency is not valid JSON");
   });
 
   test("are announced in few bytes where they are values", () => {

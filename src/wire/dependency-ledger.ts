@@ -50,38 +50,38 @@ export class SentDependencies {
   }
 }
 
-/** A value that a session has announced, and that its peer sends when it is asked to. */
+/** A value that the peer of a session has announced, and that it sends on request. */
 export interface AnnouncedValue {
   readonly hash: string;
-  /** What stands for the value and keeps it here, or a promise of that. Rejects when it cannot be had. */
+  /** The object that stands for the value and keeps it alive, or a promise of it. Rejects when the value is not available. */
   ready(): object | Promise<object>;
 }
 
 /** Takes a dependency that has arrived. Returns a promise if it has to be loaded first. */
 export type Acceptance = (dependency: Dependency) => void | Promise<void>;
 
-/** Recognises a value that its peer sends when it is asked to. Throws for one that is announced in a wrong way. */
+/** Recognises a value that its peer sends on request. Throws for a malformed announcement. */
 export type Announcement = (dependency: Dependency, number: number) => AnnouncedValue | undefined;
 
 /** Bytes of the longest number of a dependency. */
 const LONGEST_NUMBER_BYTES = 5;
-/** Most bytes in which a value is announced. These are read at once, unlike code, which waits until it is needed. */
+/** Most bytes of an announcement of a value. It is read at once, while code is read when it is needed. */
 const MOST_ANNOUNCEMENT_BYTES = 1024 * 1024;
 
-/** Code or a module that nobody has needed yet, as it came. */
+/** Code or a module that nobody has needed yet, as it arrived. */
 interface UnreadDependency {
   readonly hash: string;
   readonly text: Uint8Array;
 }
 
 /**
- * Remembers the dependencies that a session has received. They are loaded when something that needs them is used, and not
- * before: a peer that may run nothing has nothing loaded.
+ * Remembers the dependencies that a session has received. They are loaded only when something that needs them is used.
+ * So a peer that may not run tasks cannot have code loaded.
  */
 export class ReceivedDependencies {
   readonly #accept: Acceptance;
   readonly #announce: Announcement;
-  /** Values to ask for, and what has not been asked for, or is being loaded; nothing for what is loaded. */
+  /** Values to ask for, and code that is unread or being loaded; undefined for loaded code. */
   readonly #known = new Map<number, UnreadDependency | AnnouncedValue | Promise<void> | undefined>();
   /** The hashes of the values, and how many bytes announced them. */
   readonly #values = new Map<string, number>();
@@ -99,9 +99,9 @@ export class ReceivedDependencies {
   }
 
   /**
-   * Takes the dependency frame that the reader stands on. Throws `LimitExceeded` when there are too many, and
-   * `MalformedFrame` for one whose content is not what its hash says: others use what they find under that hash. Code and
-   * modules are not read before they are needed.
+   * Adds the current dependency frame of the reader. Throws `LimitExceeded` when there are too many. Throws
+   * `MalformedFrame` when content and hash do not match: other sessions use the content that they find under that hash.
+   * Code and modules are read only when they are needed.
    */
   add(frame: FrameReader): void {
     const { maxAnnouncements, maxAnnouncedBytes } = this.#limits;
@@ -121,14 +121,14 @@ export class ReceivedDependencies {
       this.#known.set(number, { hash, text: Uint8Array.from(bytes) });
       return;
     }
-    // The hash of a value is that of its content, which has not come.
+    // The hash of a value is the hash of its content, which has not arrived yet.
     const value = size > MOST_ANNOUNCEMENT_BYTES ? undefined : this.#announce({ hash, data: parse(bytes) }, number);
-    if (value === undefined) throw new MalformedFrame(`dependency ${number} has another content than its hash says`);
+    if (value === undefined) throw new MalformedFrame(`dependency ${number} does not match its hash`);
     this.#values.set(hash, size);
     this.#known.set(number, value);
   }
 
-  /** The value that was announced under this number, if one was. */
+  /** The value that was announced under this number, if any. */
   valueOf(number: number): AnnouncedValue | undefined {
     const known = this.#known.get(number);
     return isValue(known) ? known : undefined;
@@ -155,7 +155,7 @@ export class ReceivedDependencies {
     return this.#values.size > 0 && numbers.some((number) => this.valueOf(number) !== undefined);
   }
 
-  /** The numbers in a field of the frame that the reader stands on. Throws for one that was never sent. */
+  /** The numbers in a field of the reader's current frame. Throws for a dependency that was never sent. */
   needs(frame: FrameReader, field: number): readonly number[] {
     if (!frame.has(field)) return NONE;
     if (frame.end(field) - frame.start(field) > this.#known.size * LONGEST_NUMBER_BYTES) {
@@ -168,16 +168,16 @@ export class ReceivedDependencies {
     return numbers;
   }
 
-  /** Nothing when all are here; otherwise a promise of that, which rejects when one of them cannot be had. */
+  /** Undefined when all are here; otherwise a promise that resolves when they are, and rejects when one is not available. */
   ready(numbers: readonly number[]): Promise<unknown> | undefined {
     const held: object[] = [];
     const missing = this.#missing(numbers, held);
     if (missing.length === 0) return undefined;
-    // Very many may wait for one.
+    // Many tasks may wait for one dependency.
     return numbers.length === 1 ? missing[0] : this.#allReady(numbers, missing, held);
   }
 
-  /** What has come is held until the rest has: it could be dropped again meanwhile. */
+  /** Holds the values that have arrived until the others have: they could be dropped meanwhile. */
   async #allReady(numbers: readonly number[], first: Promise<object | void>[], held: object[]): Promise<unknown> {
     for (let missing = first; missing.length > 0; missing = this.#missing(numbers, held)) {
       held.push(...(await Promise.all(missing)).filter((value) => value !== undefined));
@@ -211,7 +211,7 @@ export class ReceivedDependencies {
     this.#known.set(number, loading);
     loading.then(
       () => this.#known.set(number, undefined),
-      // Whoever needs the dependency gets the failure.
+      // The tasks that need the dependency get the failure.
       () => undefined,
     );
     return loading;
@@ -226,11 +226,11 @@ function isPromise<T>(value: T): value is Extract<T, Promise<unknown>> {
   return types.isPromise(value);
 }
 
-/** Throws when that is no JSON. */
+/** Throws when `text` is not JSON. */
 function parse(text: Uint8Array): PlainData {
   try {
     return JSON.parse(Buffer.from(text.buffer, text.byteOffset, text.length).toString("utf8")) as PlainData;
   } catch (cause) {
-    throw new MalformedFrame("a dependency is not readable", { cause });
+    throw new MalformedFrame("a dependency is not valid JSON", { cause });
   }
 }

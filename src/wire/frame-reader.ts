@@ -1,22 +1,22 @@
-/** A message that is not what the protocol says. */
+/** A message that violates the protocol. */
 export class MalformedFrame extends Error {
   override readonly name = "MalformedFrame";
 }
 
 const MAX_FIELDS = 16;
-/** Most fields of one frame, with those that are not known. Honest frames have two dozen. */
+/** Most fields of one frame, unknown ones included. Valid frames have at most two dozen. */
 const MOST_FIELDS_IN_FRAME = 10_000;
-/** Most frames that are passed over at a time. */
+/** Most unknown frames that are skipped at a time. */
 const MOST_PASSED_OVER = 256;
-/** What `next` returns when it has passed over many frames that it does not know. */
+/** The result of `next` when it has skipped many unknown frames. */
 export const PASSED_OVER = -1;
 const NO_MESSAGE = Buffer.alloc(0);
 const NO_NUMBERS: readonly number[] = Object.freeze([]);
 
 /**
  * Walks the frames of a batch without allocating: `next()` moves to the next frame, and the fields of that frame are
- * read by number. Fields of unknown numbers are skipped, as protobuf asks. Throws {@link MalformedFrame} for
- * truncated or impossible bytes.
+ * read by number. Fields of unknown numbers are skipped, as protobuf requires. Throws {@link MalformedFrame} for
+ * truncated or invalid bytes.
  */
 export class FrameReader {
   /** The message being read. */
@@ -24,14 +24,16 @@ export class FrameReader {
   #position = 0;
   #limit = 0;
   #frameStart = 0;
-  #present = 0;
+  /** Which fields the current frame has, by the kind that they came as. One of the wrong kind is empty. */
+  #integers = 0;
+  #spans = 0;
   readonly #numbers = new Float64Array(MAX_FIELDS);
   readonly #starts = new Float64Array(MAX_FIELDS);
   readonly #ends = new Float64Array(MAX_FIELDS);
 
   readonly #lastFrame: number;
 
-  /** `lastFrame`: the highest frame number that the reader knows; frames beyond are passed over. */
+  /** `lastFrame`: the highest frame number that the reader knows; frames beyond are skipped. */
   constructor(lastFrame: number) {
     this.#lastFrame = lastFrame;
   }
@@ -45,8 +47,8 @@ export class FrameReader {
   }
 
   /**
-   * Moves to the next frame and returns its field number, or 0 at the end of the batch. `PASSED_OVER` when it has passed over
-   * so many unknown frames that whoever reads may want to take a break.
+   * Moves to the next frame and returns its field number, or 0 at the end of the batch. Returns `PASSED_OVER` when it
+   * has skipped so many unknown frames that the reader should let other work run.
    */
   next(): number {
     const limit = this.#limit;
@@ -73,21 +75,21 @@ export class FrameReader {
 
   /** An integer field of the current frame; 0 when absent. */
   integer(field: number): number {
-    return (this.#present & (1 << field)) === 0 ? 0 : (this.#numbers[field] as number);
+    return (this.#integers & (1 << field)) === 0 ? 0 : (this.#numbers[field] as number);
   }
 
   has(field: number): boolean {
-    return (this.#present & (1 << field)) !== 0;
+    return ((this.#integers | this.#spans) & (1 << field)) !== 0;
   }
 
   /** Where a bytes field starts in `buffer`. */
   start(field: number): number {
-    return (this.#present & (1 << field)) === 0 ? 0 : (this.#starts[field] as number);
+    return (this.#spans & (1 << field)) === 0 ? 0 : (this.#starts[field] as number);
   }
 
   /** Where a bytes field ends in `buffer`. */
   end(field: number): number {
-    return (this.#present & (1 << field)) === 0 ? 0 : (this.#ends[field] as number);
+    return (this.#spans & (1 << field)) === 0 ? 0 : (this.#ends[field] as number);
   }
 
   /** A view of a bytes field. */
@@ -111,7 +113,7 @@ export class FrameReader {
     return numbers;
   }
 
-  /** Every text of a repeated field of the current frame. */
+  /** Every string of a repeated field of the current frame. */
   texts(field: number): string[] {
     const end = this.#position;
     const texts: string[] = [];
@@ -129,7 +131,8 @@ export class FrameReader {
   }
 
   #fields(end: number): void {
-    this.#present = 0;
+    this.#integers = 0;
+    this.#spans = 0;
     this.#frameStart = this.#position;
     for (let fields = 0; this.#position < end; fields++) {
       if (fields === MOST_FIELDS_IN_FRAME)
@@ -142,14 +145,14 @@ export class FrameReader {
         this.#skip(type, end);
       } else if (type === 0) {
         this.#numbers[field] = this.#varint(end);
-        this.#present |= 1 << field;
+        this.#integers |= 1 << field;
       } else {
         const length = this.#varint(end);
         const start = this.#position;
         if (start + length > end) throw new MalformedFrame(`field ${field} of ${length} bytes reaches past its frame`);
         this.#starts[field] = start;
         this.#ends[field] = start + length;
-        this.#present |= 1 << field;
+        this.#spans |= 1 << field;
         this.#position = start + length;
       }
     }

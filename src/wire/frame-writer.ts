@@ -4,12 +4,12 @@ import { varintLength } from "./batch-writer.ts";
 /** The value of a field. `undefined` leaves the field out. */
 export type FieldValue = number | boolean | string | Uint8Array | readonly number[] | readonly string[] | undefined;
 
-/** The bytes of a field, or of each text of a repeated one. */
+/** The bytes of a field, or of each string of a repeated one. */
 type EncodedField = number | Uint8Array | Uint8Array[] | undefined;
 
 const FRAME_OVERHEAD = 32;
 
-/** Writes a frame of any shape. Fields that are absent, zero, false or empty are left out, as proto3 asks. */
+/** Writes a frame of any shape. Fields that are absent, zero, false or empty are left out, as proto3 requires. */
 export function writeFrame(writer: BatchWriter, frame: number, fields: readonly FieldValue[]): void {
   const encoded = fields.map(encodeField);
   let inner = 0;
@@ -45,7 +45,7 @@ function encodeField(value: FieldValue): EncodedField {
   return isTexts(value) ? value.map((text) => Buffer.from(text, "utf8")) : packed(value);
 }
 
-/** Whatever realm they are of: those of Node.js are of the main one. */
+/** For bytes of any realm: those of Node.js are of the main one. */
 function isBytes(value: Uint8Array | readonly unknown[]): value is Uint8Array {
   return ArrayBuffer.isView(value);
 }

@@ -42,7 +42,7 @@ describe("requests written by hand are what the generated code reads", () => {
           RequestSchema,
           written((writer) =>
             requests.writeTask(writer, task, 7, place, 9, {
-              timeout: 5,
+              timeout: 2 ** 40,
               caller: caller,
               context: payload,
               pool: 3,
@@ -54,7 +54,7 @@ describe("requests written by hand are what the generated code reads", () => {
           id: task,
           route: 7,
           sequence: 9n,
-          timeoutMs: 5,
+          timeoutMs: 2n ** 40n,
           caller: caller,
           pool: 3,
           needs,
@@ -260,6 +260,21 @@ describe("FrameReader", () => {
     const kinds: number[] = [];
     for (let kind = frame.next(); kind !== 0; kind = frame.next()) kinds.push(kind);
     expect(kinds).toEqual([PASSED_OVER, PASSED_OVER, PASSED_OVER, RequestField.task]);
+  });
+
+  it("takes a field of the wrong kind for empty, whatever the frame before had there", () => {
+    const reader = new FrameReader(RequestField.chunk);
+    const frame = (...fields: number[]): Buffer =>
+      Buffer.from([(RequestField.chunk << 3) | 2, fields.length, ...fields]);
+    const [ID, DATA] = [1, 2];
+    const bytes = Buffer.concat([
+      frame(ID << 3, 5, (DATA << 3) | 2, 2, 9, 9),
+      frame((ID << 3) | 2, 1, 7, DATA << 3, 1),
+    ]);
+    reader.open(bytes, 0, bytes.length).next();
+    expect([reader.integer(ID), reader.view(DATA).length]).toEqual([5, 2]);
+    reader.next();
+    expect([reader.integer(ID), reader.view(DATA).length, reader.integers(DATA)]).toEqual([0, 0, []]);
   });
 
   it("refuses a frame of very many fields", () => {

@@ -1,7 +1,8 @@
-import { ChunkAssembly, type UnfinishedWatch } from "./chunk-assembly.ts";
+import { ChunkAssembly } from "./chunk-assembly.ts";
 import { type CompleteLimits, DEFAULT_LIMITS } from "./connection-limits.ts";
 import { type FrameReader, MalformedFrame } from "./frame-reader.ts";
 import { Payload, type PayloadStore } from "./payload.ts";
+import type { UnfinishedWatch } from "./unfinished.ts";
 
 /** The fields of a message in which a frame says where its payload is. */
 export interface PayloadFields {
@@ -19,21 +20,21 @@ export class IncomingPayloads {
   store: PayloadStore | undefined;
   readonly #chunks: ChunkAssembly;
 
-  /** `limits`: how much may be unfinished at once. `watch` is told how much is. */
+  /** `limits`: how much may be unfinished at once. `watch` is told of every change. */
   constructor(limits: CompleteLimits = DEFAULT_LIMITS, watch?: UnfinishedWatch) {
     this.#chunks = new ChunkAssembly(limits, watch);
   }
 
-  /** Takes the chunk frame that the reader stands on. */
+  /** Adds the current chunk frame of the reader. */
   addChunk(frame: FrameReader): void {
     this.#chunks.add(frame);
   }
 
   /**
-   * The payload of the frame that the reader stands on. Throws when it is not where the frame says.
+   * The payload of the reader's current frame. Throws when it is not where the frame says.
    *
    * @param id - the task that the frame is about
-   * @param absent - what it is when the frame names none
+   * @param absent - the payload when the frame names none
    */
   take(frame: FrameReader, id: number, fields: PayloadFields, absent = Payload.NONE): Payload {
     if (frame.has(fields.file)) {
@@ -49,12 +50,12 @@ export class IncomingPayloads {
     return Payload.inMemory(frame.buffer, frame.start(fields.value), frame.end(fields.value));
   }
 
-  /** Whether the payload of the frame that the reader stands on is nowhere but in that frame. */
+  /** Whether the payload of the reader's current frame is inside that frame. */
   isInline(frame: FrameReader, fields: PayloadFields): boolean {
     return frame.has(fields.value) && !frame.has(fields.chunked) && !frame.has(fields.file);
   }
 
-  /** Frees what a frame that nobody wants brought along. */
+  /** Frees the payload of a frame that nobody wants. */
   drop(frame: FrameReader, id: number, fields: PayloadFields): void {
     this.#chunks.drop(id);
     if (!frame.has(fields.file)) return;
@@ -74,6 +75,6 @@ export class IncomingPayloads {
 
   #storeOf(name: string): PayloadStore {
     if (this.store !== undefined) return this.store;
-    throw new MalformedFrame(`a payload is said to be in the file ${name}, and this session shares no files`);
+    throw new MalformedFrame(`the payload is in the file ${name}, but this session shares no files`);
   }
 }

@@ -1,5 +1,4 @@
 export { BatchWriter } from "./batch-writer.ts";
-export type { ChunkAssembly, UnfinishedWatch } from "./chunk-assembly.ts";
 export {
   type CallerLimits,
   type CompleteLimits,
@@ -19,7 +18,7 @@ export {
 export { type AnnouncedValue, ReceivedDependencies, SentDependencies } from "./dependency-ledger.ts";
 export { LAST_REQUEST_FIELD, LAST_RESPONSE_FIELD, RequestField, ResponseField, StepKind } from "./fields.ts";
 export { FrameReader, MalformedFrame } from "./frame-reader.ts";
-export { IncomingPayloads, type PayloadFields } from "./incoming-payloads.ts";
+export { IncomingPayloads } from "./incoming-payloads.ts";
 export { INLINE_LIMIT_BYTES, LEAST_MESSAGE_BYTES, type MessageSink, Outbox } from "./outbox.ts";
 export {
   type OpenPayload,
@@ -77,7 +76,7 @@ export {
   writeWelcome,
 } from "./response-frames.ts";
 export type { SlicedReading } from "./sliced-reading.ts";
-export { splitMessage } from "./split-message.ts";
+export { Progress, type Unfinished, type UnfinishedWatch } from "./unfinished.ts";
 export {
   DEFAULT_ENCODING,
   DEFAULT_LANGUAGE,

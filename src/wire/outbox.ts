@@ -9,9 +9,9 @@ import { splitMessage } from "./split-message.ts";
 export const INLINE_LIMIT_BYTES = 256 * 1024;
 const CHUNK_BYTES = 128 * 1024;
 const BATCH_LIMIT_BYTES = 256 * 1024;
-/** No message is larger, since every gRPC library takes messages of this size. */
+/** No message is larger: every gRPC library accepts messages of this size. */
 const MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024 - 1024;
-/** Least that a peer may limit messages to: any frame with a small payload fits. */
+/** Smallest limit on messages that a peer may set: any frame with a small payload fits. */
 export const LEAST_MESSAGE_BYTES = 128 * 1024;
 
 /** Where finished messages go. */
@@ -21,8 +21,8 @@ export interface MessageSink {
 }
 
 /**
- * The sending half of a session: collects frames into batches, sends a batch when its time has come, and cuts large
- * payloads into chunks that give way to everything else.
+ * The sending half of a session: collects frames into batches, sends a batch when it is due, and cuts large payloads
+ * into chunks that let everything else go first.
  */
 export class Outbox {
   readonly writer: BatchWriter;
@@ -36,7 +36,7 @@ export class Outbox {
   readonly #sink: MessageSink;
   readonly #chunkFrame: number;
   readonly #bulks = new BulkQueue();
-  /** What waits behind a payload in chunks, by id: frames of one id keep their order. */
+  /** Writes that wait behind a payload in chunks, by id: frames of one id keep their order. */
   readonly #behind = new Map<number, (() => void)[]>();
   #writable = true;
   #batch = 0;
@@ -52,7 +52,7 @@ export class Outbox {
     this.writer = new BatchWriter(headroom);
   }
 
-  /** Sends no message of more bytes from now on. */
+  /** Limits further messages to this many bytes. */
   limitMessages(bytes: number): void {
     const limit = Math.max(bytes, LEAST_MESSAGE_BYTES);
     this.#limit = Math.min(MESSAGE_LIMIT_BYTES, limit);
@@ -60,12 +60,12 @@ export class Outbox {
     this.#chunkBytes = Math.min(CHUNK_BYTES, limit / 2);
   }
 
-  /** Payloads up to this size travel inside of their frame. */
+  /** Payloads up to this size travel inside their frame. */
   get inlineBytes(): number {
     return this.#inlineBytes;
   }
 
-  /** Sends the batch after the current work: at once if the session is `idle`, else when more frames can have joined. */
+  /** Sends the batch after the current work: at once if the session is `idle`, else after more frames could join. */
   schedule(idle: boolean): void {
     if (this.#scheduled) {
       if (this.writer.size > BATCH_LIMIT_BYTES) this.flush();
@@ -81,12 +81,12 @@ export class Outbox {
     return this.#batch;
   }
 
-  /** The number of the message that the batch will be, or begin with; from 1. */
+  /** The number of the message that the batch becomes, or the first of them; from 1. */
   get nextMessage(): number {
     return this.#messages + 1;
   }
 
-  /** Nothing waits to be sent. */
+  /** Whether nothing waits to be sent. */
   get isEmpty(): boolean {
     return this.writer.size === 0 && this.#bulks.size === 0;
   }
@@ -125,7 +125,7 @@ export class Outbox {
     return this.#behind.size > 0 && this.#behind.has(id);
   }
 
-  /** Calls `write` when everything that was written for this id before has gone out. */
+  /** Calls `write` when everything written for this id before has been sent. */
   inOrder(id: number, write: () => void): void {
     const behind = this.#behind.size > 0 ? this.#behind.get(id) : undefined;
     if (behind === undefined) write();
@@ -133,9 +133,9 @@ export class Outbox {
   }
 
   /**
-   * Finds the way for a payload: inside the frame, through the store, or in chunks. Calls `write` with the place to name
-   * in the frame, at once or when its turn has come. The bytes may be reused when this returns, unless they are a `Buffer`
-   * that is `kept` as it is.
+   * Chooses how a payload travels: inside the frame, through the store, or in chunks. Calls `write` with the place to
+   * name in the frame, at once or when it is its turn. The bytes may be reused when this returns, unless they are a
+   * `Buffer` that is `kept` as it is.
    */
   place(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void, kept?: "kept"): void {
     const behind = this.#behind.get(id);
@@ -151,7 +151,7 @@ export class Outbox {
     }
   }
 
-  /** Like `place`, never through the store, and for a payload that stays as it is: it is not copied. */
+  /** Like `place`, but never through the store, and without a copy: the payload must not change. */
   placeLasting(id: number, payload: EncodedValue, write: (place: PayloadPlace) => void): void {
     if (payload.length > this.#inlineBytes) this.#cut(id, payload, write);
     else write({ bytes: payload instanceof PayloadParts ? copyPayload(payload) : payload });
@@ -172,7 +172,7 @@ export class Outbox {
     this.#startPump();
   }
 
-  /** Forgets the chunks of a payload that nobody wants any more, and what waits behind them. */
+  /** Drops the chunks of a payload that nobody wants any more, and the writes behind them. */
   abandon(id: number): void {
     this.#behind.delete(id);
     this.#bulks.remove(id);
@@ -190,7 +190,7 @@ export class Outbox {
     this.#behind.clear();
   }
 
-  /** The payload is out: what waited behind it goes on, until the next one in chunks. */
+  /** The payload has been sent: the writes behind it go on, up to the next payload in chunks. */
   #release(id: number): void {
     const behind = this.#behind.get(id) ?? [];
     this.#behind.delete(id);
@@ -212,7 +212,7 @@ export class Outbox {
     });
   }
 
-  /** One chunk of each payload in turn, so that a huge one does not hold up the others. */
+  /** Sends one chunk of each payload in turn, so that a huge one does not block the others. */
   #pump(): void {
     while (this.#writable && !this.#closed) {
       const bulk = this.#bulks.take();
@@ -235,7 +235,7 @@ export class Outbox {
   }
 }
 
-/** The bytes where nobody changes them. */
+/** The bytes, copied unless nobody changes them. */
 function keep(payload: EncodedValue, kept: "kept" | undefined): Buffer {
   return kept !== undefined && Buffer.isBuffer(payload) ? payload : copyPayload(payload);
 }

@@ -28,7 +28,7 @@ class MemoryStore implements PayloadStore {
   hasRoom = true;
   /** Payloads that are open. */
   opened = 0;
-  /** What was given back last: nothing from here on can be read. */
+  /** The last `shrink`: nothing from this byte on can be read. */
   shrunkTo = Number.POSITIVE_INFINITY;
 
   put(payload: Parameters<PayloadStore["put"]>[0]): string | undefined {
@@ -228,8 +228,8 @@ describe("a large payload in a store", () => {
   it("that cannot be read says so, at once or when it turns out", async () => {
     const store = new MemoryStore();
     const nonsense = Payload.inStore(store, store.put(new Uint8Array(3 * MEGABYTE)) ?? "", 3 * MEGABYTE);
-    expect(() => nonsense.readInSlices(decoder, undefined, wanted)).toThrow("no supported format");
-    // It remains what it was, until somebody drops it.
+    expect(() => nonsense.readInSlices(decoder, undefined, wanted)).toThrow("not a supported format");
+    // It stays stored until it is dropped.
     expect([store.opened, store.stored.size]).toEqual([0, 1]);
     nonsense.drop();
     nonsense.drop();

@@ -7,27 +7,27 @@ export const STORE_FROM_BYTES = 64 * 1024;
 const LARGE_BYTES = 2 * 1024 * 1024;
 
 /**
- * A place outside of messages, such as files in memory, where peers leave large payloads for each other. Whoever has
- * read or dropped a payload owns the room that it took.
+ * A place outside of messages, such as files in memory, where peers leave large payloads for each other. The peer that
+ * has read or dropped a payload owns its space.
  */
 export interface PayloadStore {
   /** Stores a payload and returns its name, or `undefined` when there is no room. */
   put(payload: EncodedValue): string | undefined;
   /** Throws unless a peer can have stored a payload of this length under this name. */
   check(name: string, length: number): void;
-  /** Opens the payload that a peer has stored. It can be read from then on, whatever becomes of the peer. Throws like `check`. */
+  /** Opens the payload that a peer has stored. It stays readable after that, even without the peer. Throws like `check`. */
   open(name: string, length: number): OpenPayload;
   /** Removes a payload that this process has stored. */
   remove(name: string): void;
-  /** Takes over the room of a payload that nobody reads. Throws for a name that a peer cannot have stored. */
+  /** Takes over the space of a payload that nobody reads. Throws for a name that a peer cannot have stored. */
   drop(name: string, length: number): void;
 }
 
 /** A payload of a store that is being read. */
 export interface OpenPayload extends PayloadSource {
-  /** Nothing from `end` on will be read any more: its room may be given back. */
+  /** Nothing from `end` on will be read any more: that space may be freed. */
   shrink(end: number): void;
-  /** Nothing more will be read. `taken`: its room is ours from now on. */
+  /** Nothing more will be read. `taken`: its space belongs to this process. */
   close(taken: boolean): void;
 }
 
@@ -56,20 +56,20 @@ const OWNED = { owned: true } as const;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * An encoded value, wherever it is: nowhere, because the value is undefined; in memory; or in a store that both peers
- * reach. A payload in a store is read or dropped once.
+ * An encoded value: none, because the value is undefined; in memory; or in a store that both peers reach. A payload in
+ * a store is read or dropped once.
  */
 export class Payload {
   /** The value is undefined. */
   static readonly NONE = new Payload(NO_BYTES, 0, 0, undefined);
-  /** No bytes, of which a serializer may make something. */
+  /** No bytes, which a serializer may still decode. */
   static readonly EMPTY = new Payload(NO_BYTES, 0, 0, undefined);
 
   /** In memory, the payload is the part of `buffer` from `start` to `end`; in a store, `end` is its length. */
   readonly buffer: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** Where it is stored, or that its buffer is nobody else's. Every call has a payload, so it has few fields. */
+  /** Where it is stored, or "owned" if nobody else uses its buffer. Every call has a payload, so it has few fields. */
   readonly #origin: StoredPayload | "owned" | undefined;
 
   private constructor(buffer: Uint8Array, start: number, end: number, origin: StoredPayload | "owned" | undefined) {
@@ -84,7 +84,7 @@ export class Payload {
     return new Payload(buffer, start, end, owned ? "owned" : undefined);
   }
 
-  /** What `store` has under `name`. */
+  /** The payload that `store` has under `name`. */
   static inStore(store: PayloadStore, name: string, length: number): Payload {
     return new Payload(NO_BYTES, 0, length, { store, name, open: undefined, isGone: false });
   }
@@ -97,7 +97,7 @@ export class Payload {
     return typeof this.#origin === "object";
   }
 
-  /** Whether reading it at once would hold up everything else for too long. */
+  /** Whether reading it at once would block the event loop for too long. */
   get isLarge(): boolean {
     return this.isStored && this.length > LARGE_BYTES;
   }
@@ -114,8 +114,8 @@ export class Payload {
   }
 
   /**
-   * The value: what `serializer` makes of the bytes, else what `decoder` does. Throws when the bytes are not the payload
-   * of a value, and what the serializer throws: the payload is still where it was then.
+   * The value, decoded with `serializer` or else with `decoder`. Throws when the bytes are not the payload of a value,
+   * and rethrows the serializer's errors. After an error the payload is still in place.
    */
   read(decoder: ValueDecoder, serializer: Serializer | undefined): unknown {
     const stored = this.#stored;
@@ -132,8 +132,8 @@ export class Payload {
   }
 
   /**
-   * Begins to read a large payload. What is not binary data is decoded at once, and may throw as `read` does. The reading
-   * ends early when `isWanted` says that nobody wants the value any more.
+   * Begins to read a large payload. Everything but binary data is decoded at once, and may throw as `read` does. The
+   * reading ends early when `isWanted` says that nobody wants the value any more.
    */
   readInSlices(decoder: ValueDecoder, serializer: Serializer | undefined, isWanted: () => boolean): SlicedReading {
     const stored = this.#stored;
@@ -149,7 +149,7 @@ export class Payload {
     }
   }
 
-  /** The same in memory: one in a store is taken out of it. */
+  /** The same payload in memory: takes it out of its store. */
   intoMemory(): Payload {
     const stored = this.#stored;
     if (stored === undefined) return this;
@@ -161,7 +161,7 @@ export class Payload {
     return Payload.inMemory(buffer, 0, buffer.length, true);
   }
 
-  /** The same without the rest of the message that it came in. */
+  /** The same payload without the rest of its message. */
   detached(): Payload {
     if (this.#origin !== undefined || this.length === 0) return this;
     return Payload.inMemory(Buffer.from(this.buffer.subarray(this.start, this.end)));
@@ -172,13 +172,13 @@ export class Payload {
     return this.isStored ? 0 : this.length;
   }
 
-  /** Keeps one in a store readable when the peer is gone, and all that it stored. */
+  /** Keeps a stored payload readable when the peer and its files are gone. */
   hold(): void {
     const stored = this.#stored;
     if (stored !== undefined) this.#open(stored);
   }
 
-  /** Nobody reads it, or somebody has read it. */
+  /** Frees it: it has been read, or nobody will read it. */
   drop(): void {
     const stored = this.#stored;
     if (stored === undefined || stored.isGone) return;
@@ -199,7 +199,7 @@ export class Payload {
     open?.close(taken);
   }
 
-  /** A payload that could not be read remains what it was: another try, or another worker, may need it. */
+  /** A payload that could not be read stays as it was: another try, or another worker, may need it. */
   #take<T>(stored: StoredPayload, read: (source: PayloadSource) => T): T {
     const open = this.#open(stored);
     let taken = false;
@@ -213,7 +213,7 @@ export class Payload {
   }
 }
 
-/** Stores a payload unless it is small. Returns nothing for small ones, and when there is no room. */
+/** Stores a payload unless it is small. Returns undefined for small ones, and when there is no room. */
 export function storePayload(store: PayloadStore, payload: EncodedValue): Payload | undefined {
   const { length } = payload;
   if (length <= STORE_FROM_BYTES) return undefined;

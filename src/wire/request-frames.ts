@@ -20,7 +20,7 @@ export const TaskField = {
   items: 14,
 } as const;
 
-/** Where a `Task` says where its arguments are. */
+/** The fields in which a `Task` says where its arguments are. */
 export const ARGUMENT_FIELDS = { value: TaskField.args, chunked: TaskField.chunked, file: TaskField.file } as const;
 /** Field numbers of the `Step` message. */
 export const StepField = { id: 1, kind: 2, value: 3, needs: 4, chunked: 5, file: 6, after: 7 } as const;
@@ -66,12 +66,12 @@ export const DependencyField = { number: 1, hash: 2, data: 3 } as const;
 export const SharedField = { number: 1, value: 2, chunked: 3, file: 4, missing: 5 } as const;
 /** Field number of the number in `Dropped`. */
 export const DROPPED_NUMBER = 1;
-/** The chunks of a shared value have this and its number as their id, which no task has. */
+/** Added to the number of a shared value to give the id of its chunks. No task has such an id. */
 export const SHARED_CHUNKS = 2 ** 31;
 /** Field numbers of the `PoolReference` message. */
 export const PoolReferenceField = { number: 1, description: 2, balancer: 3, needs: 4 } as const;
 
-/** What a task may say beyond its routine and arguments; most say none of it. */
+/** The optional parts of a task besides its routine and arguments. */
 export interface TaskExtras {
   readonly timeout?: number | undefined;
   readonly caller?: string | undefined;
@@ -80,11 +80,11 @@ export interface TaskExtras {
   readonly pool?: number | undefined;
   readonly needs?: readonly number[] | undefined;
   readonly key?: string | undefined;
-  /** Of a pack: how many bytes of the arguments each of its calls has. */
+  /** For a pack: the number of bytes of each call's arguments. */
   readonly items?: readonly number[] | undefined;
 }
 
-/** Writes a task that says nothing but what to run; its arguments are a part of `source`. */
+/** Writes a task without optional parts; its arguments are a part of `source`. */
 export function writePlainTask(
   writer: BatchWriter,
   id: number,
@@ -120,7 +120,7 @@ export function writePlainTask(
   writer.varint(pool);
 }
 
-/** Writes a task with everything it has to say. */
+/** Writes a task with its optional parts. */
 export function writeTask(
   writer: BatchWriter,
   id: number,
@@ -148,7 +148,7 @@ export function writeTask(
   ]);
 }
 
-/** Whole milliseconds, never less than what was asked for. A time beyond what an integer holds is as good as no limit. */
+/** Whole milliseconds, never less than `ms`. A time beyond 2^53 means no limit. */
 function timeoutOnWire(ms: number | undefined): number | undefined {
   return ms === undefined || ms > Number.MAX_SAFE_INTEGER ? undefined : Math.max(1, Math.ceil(ms));
 }
@@ -210,7 +210,7 @@ export interface RouteFrame {
   readonly streams: boolean;
   readonly method: boolean;
   readonly serializer?: Uint8Array | undefined;
-  /** Each task gets a fresh copy of the function and what it captured. */
+  /** Each task gets a fresh copy of the function and its captured values. */
   readonly fresh: boolean;
   /** The number of a route that is no longer used; 0 for none. */
   readonly replaces: number;
@@ -249,7 +249,7 @@ export function writeShared(writer: BatchWriter, number: number, place: PayloadP
   ]);
 }
 
-/** What was announced under this number is gone. */
+/** The value that was announced under this number is gone. */
 export function writeDropped(writer: BatchWriter, number: number): void {
   writeFrame(writer, RequestField.dropped, [undefined, number]);
 }
@@ -274,7 +274,7 @@ export interface Hello {
   readonly fileRealm?: string;
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind?: boolean;
-  /** The languages of functions that the caller can take. */
+  /** The languages of functions that the caller accepts. */
   readonly languages?: readonly string[];
   /** The value encodings that the caller understands. */
   readonly encodings?: readonly string[];
@@ -297,7 +297,7 @@ export function writeHello(writer: BatchWriter, hello: Hello): void {
   ]);
 }
 
-/** Tells of a task that was cancelled in an earlier message of the session, counted from 1, and has not ended. */
+/** Names a task that was cancelled in an earlier message of the session, counted from 1, and has not ended. */
 export function writeUnwanted(writer: BatchWriter, id: number, message: number): void {
   writeFrame(writer, RequestField.unwanted, [undefined, id, message]);
 }

@@ -40,12 +40,12 @@ export const PaceField = { taskUs: 1, costUs: 2 } as const;
 /** Field numbers of `ExecutorLost`. */
 export const LostField = { reason: 1, task: 2, taken: 3 } as const;
 
-/** The frames that carry what came of a task or of one of its steps. */
+/** The frames that carry the outcome of a task or of one of its steps. */
 export type OutcomeFrame = typeof ResponseField.result | typeof ResponseField.yielded | typeof ResponseField.raised;
 
 /**
- * Writes what came of a task or of one of its steps. `flag`: `control` of `Yielded`, `by_runtime` of `Raised`. `item`: which
- * call of a pack it is of, from 1.
+ * Writes the outcome of a task or of one of its steps. `flag`: `control` of `Yielded`, `by_runtime` of `Raised`.
+ * `item`: the call of a pack that it belongs to, from 1.
  */
 export function writeOutcome(
   writer: BatchWriter,
@@ -68,7 +68,7 @@ export function writeOutcome(
   ]);
 }
 
-/** Writes what came of a task, or of one call of a pack: `item`, from 1. It is small and needs nothing. */
+/** Writes the outcome of a task, or of one call of a pack: `item`, from 1. It is small and has no dependencies. */
 export function writeSmallOutcome(
   writer: BatchWriter,
   frame: OutcomeFrame,
@@ -133,11 +133,11 @@ export interface Welcome {
   readonly languages?: readonly string[];
   /** The value encodings that it understands. */
   readonly encodings?: readonly string[];
-  /** The name of the socket of the session's lane, in the directory of the worker's own; empty for none. */
+  /** The name of the socket of the session's lane, in the directory of the worker's own socket; empty for none. */
   readonly laneSocket?: string;
   /** The first message to send there. */
   readonly laneTicket?: string;
-  /** The worker takes packs. */
+  /** The worker accepts packs. */
   readonly takesPacks?: boolean;
 }
 
@@ -173,7 +173,7 @@ export function writeExecutorLost(writer: BatchWriter, reason: string, taken: nu
   writeFrame(writer, ResponseField.executorLost, [undefined, reason, task === undefined ? 0 : task + 1, taken]);
 }
 
-/** Tells how long a task keeps the thread busy, and what of that it costs itself, in microseconds. */
+/** Tells how long a task keeps the thread busy, and how much of that is the task's own cost, in microseconds. */
 export function writePace(writer: BatchWriter, taskUs: number, costUs: number): void {
   const inner = 2 + varintLength(taskUs) + varintLength(costUs);
   writer.reserve(inner + 8);

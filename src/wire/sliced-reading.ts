@@ -2,25 +2,25 @@ import type { PayloadSource, Serializer, ValueDecoder } from "../values/index.ts
 import type { OpenPayload } from "./payload.ts";
 
 /**
- * What is read without a break: 0.2 to 0.9 ms for each MB, as the memory that it goes to is new or not. With 100 MB under
- * way a small call waits for that long, and not for the 90 ms that all of it takes.
+ * Bytes read without a break. That takes 0.2 ms for each MB, or 0.9 ms if the target memory is new. While 100 MB are
+ * read, a small call waits for one slice, and not for the 90 ms of the whole.
  */
 const SLICE_BYTES = 1024 * 1024;
 
-/** Bytes that are to be read to where they stay. */
+/** Binary data that is read into its final place. */
 interface Piece {
   readonly target: Uint8Array;
   readonly at: number;
-  /** How many are still to be read: the last ones are read first. */
+  /** How many bytes are still to be read: the last ones are read first. */
   left: number;
 }
 
 /**
  * A large payload that is being read out of its store, a slice in each turn of the event loop. It is read from its end,
- * so that the store can give back the room of each slice: the payload is never in memory twice.
+ * so that the store can free the space of each slice: the payload is never in memory twice.
  */
 export class SlicedReading {
-  /** Settles when the value is there or nobody wants it; rejects when it cannot be read. */
+  /** Resolves when the value is complete or nobody wants it; rejects when it cannot be read. */
   readonly done: Promise<void>;
   readonly #source: OpenPayload;
   readonly #pieces: Piece[] = [];
@@ -28,7 +28,7 @@ export class SlicedReading {
   #finish: () => unknown;
   #settled: { resolve(): void; reject(error: unknown): void } | undefined;
 
-  /** What is not binary data is decoded at once: throws as the decoder does. */
+  /** Decodes everything but binary data at once. Throws what the decoder throws. */
   constructor(source: OpenPayload, decoder: ValueDecoder, serializer: Serializer | undefined, isWanted: () => boolean) {
     this.#source = source;
     this.#isWanted = isWanted;
@@ -47,7 +47,7 @@ export class SlicedReading {
     readings.add(this);
   }
 
-  /** The value, once it is there. Throws what a serializer throws. */
+  /** The value, once it is complete. Throws what a serializer throws. */
   value(): unknown {
     return this.#finish();
   }
@@ -75,7 +75,7 @@ export class SlicedReading {
     return true;
   }
 
-  /** Binary data is where it stays from the beginning, and filled later. */
+  /** Binary data gets its final place at once, and is filled in later. */
   #deferred(): PayloadSource {
     return {
       length: this.#source.length,
@@ -89,7 +89,7 @@ export class SlicedReading {
   }
 }
 
-/** What this thread is reading: a slice of each in turn, one in each turn of the event loop. */
+/** The payloads that this thread is reading: a slice of each in turn, one in each turn of the event loop. */
 class SlicedReadings {
   readonly #waiting: SlicedReading[] = [];
   #isScheduled = false;

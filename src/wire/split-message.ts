@@ -1,4 +1,4 @@
-/** How messages are cut for a peer. */
+/** How messages are split for a peer. */
 export interface MessageCut {
   /** Largest message, in bytes. A single frame that is larger stays whole. */
   readonly limit: number;
@@ -6,7 +6,7 @@ export interface MessageCut {
   readonly oneKind: boolean;
 }
 
-/** Cuts a message that this process wrote. Each part has `headroom` bytes free in front, as the message has. */
+/** Splits a message that this process wrote. Each part has `headroom` free bytes in front, as the message has. */
 export function splitMessage(message: Buffer, headroom: number, { limit, oneKind }: MessageCut): Buffer[] {
   const parts: Buffer[] = [];
   let [start, kind] = [headroom, message[headroom]];

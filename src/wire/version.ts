@@ -20,8 +20,8 @@ export const ENCODINGS: readonly string[] = Object.freeze([DEFAULT_ENCODING, "js
 export const PACKAGE_VERSION = "0.1.0";
 
 /**
- * Says why a worker that advertises this version of the package is not tried, or nothing when it is. Versions that differ
- * in their first number that is not zero speak different protocols; one that is no version at all may be anything.
+ * Says why a worker that advertises this version of the package is not tried; undefined when it is. Versions that
+ * differ in their first non-zero number speak different protocols. A text that is not a version is accepted.
  */
 export function versionProblem(version: string): string | undefined {
   const theirs = compatibilityOf(version);

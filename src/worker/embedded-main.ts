@@ -1,7 +1,11 @@
 /** A whole worker in one file, process and task threads, for programs that bundle the runtime. */
 import { isMainThread } from "node:worker_threads";
 import { useWorkerFile } from "./host/index.ts";
+import { startThreads, useThreadFile } from "./service/loading-thread.ts";
 
 useWorkerFile(import.meta.url);
-if (isMainThread) await import("./service/process-main.ts");
-else await import("./thread/thread-main.ts");
+useThreadFile(import.meta.url);
+if (isMainThread) {
+  startThreads(process.argv[2] ?? "");
+  await import("./service/process-service.ts");
+} else await import("./thread/thread-service.ts");

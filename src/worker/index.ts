@@ -1,7 +1,6 @@
 export {
   checkWorkerOptions,
   LocalWorker,
-  type LocalWorkerPlacement,
   type ProcessEnd,
   ResilientWorker,
   type RestartOptions,

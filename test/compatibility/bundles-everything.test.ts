@@ -1,17 +1,10 @@
 import { join } from "node:path";
 import type { BuildOptions } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BundleProject, EVERYTHING, makeBundleProject } from "../support/bundle.ts";
+import { describe, expect, test } from "vitest";
+import { EVERYTHING, useBundleProject } from "../support/bundle.ts";
 import { outputOf } from "../support/run-to-end.ts";
 
-let project: BundleProject;
-
-beforeAll(() => {
-  project = makeBundleProject();
-});
-afterAll(() => {
-  project[Symbol.dispose]();
-});
+const project = useBundleProject();
 
 const experimental = { tsconfigRaw: { compilerOptions: { experimentalDecorators: true } } };
 

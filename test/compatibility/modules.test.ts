@@ -210,7 +210,7 @@ describe("a class of the entry file with decorators of a package on its properti
     });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const refusal =
-      /SerializationError: .*User.*decorators of "class-validator".*Move the class into a module of its own/;
+      /SerializationError: .*User.*decorators of "class-validator".*Move the class into a separate module/;
     expect(JSON.parse(stdout)).toEqual([expect.stringMatching(refusal), expect.stringMatching(refusal)]);
   });
 });

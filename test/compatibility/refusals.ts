@@ -13,18 +13,18 @@ export const REFUSALS: Readonly<Record<string, Refusals>> = {
   hono: {
     instance:
       /app: has private fields of Hono.* comes from the package "hono".*perWorker\(\(\) => new (?:\w+\.)?Hono\(\)\)/,
-    argument: "has private fields of Hono, .*Make the instance inside of the routine",
+    argument: "has private fields of Hono, .*Make the instance inside the routine",
   },
   ioredis: { instance: "keeps something under Symbol" },
   kysely: {
     instance: /db: has private fields of .* comes from the package "kysely".*perWorker\(\(\) => new (?:\w+\.)?Kysely\(/,
-    argument: /has private fields of .* of "kysely".*Make the instance inside of the routine/,
+    argument: /has private fields of .* of "kysely".*Make the instance inside the routine/,
   },
   lodash: { instance: "an arguments object belongs to a running call" },
   marked: {
     instance:
       /own -> .*has private fields of .* comes from the package "marked".*perWorker\(\(\) => new (?:\w+\.)?Marked\(/,
-    argument: /has private fields of .* of "marked".*Make the instance inside of the routine/,
+    argument: /has private fields of .* of "marked".*Make the instance inside the routine/,
   },
   mathjs: {
     "own instance": /of the package "mathjs" is one of many functions .*perWorker\(\(\) => .*create\)?\(.*all/,

@@ -67,9 +67,11 @@ test("requestTimeout: a call without a message ends", async () => {
   session.destroy();
 });
 
-test("maxMetadataBytes: a call with more of it ends", async () => {
+test("maxMetadataBytes: a call with more of it ends, and its connection goes on", async () => {
   const session = sessionTo(impatient);
   expect([RESOURCE_EXHAUSTED, ENHANCE_YOUR_CALM]).toContain(await endOf(session, { "x-much": "m".repeat(2000) }));
+  // The next call on it comes to the worker.
+  expect(await endOf(session)).toBe(DEADLINE_EXCEEDED);
   session.destroy();
 });
 

@@ -11,6 +11,7 @@ import {
   type WorkerMetadata,
   type WorkerOptions,
   WorkerPool,
+  WorkerProxy,
 } from "wool-ts";
 import { connections } from "../support/connections.ts";
 import { isRunning, killProcess, runningChildren } from "../support/processes.ts";
@@ -266,13 +267,20 @@ describe("what a pool uses of what it finds", () => {
     expect(await pool.dispatch(pid)).toBe(worker.pid);
   });
 
-  test.each([true, false])("lazy %s: connects at the first call, or at the start", async (lazy) => {
+  test.each([
+    ["pool", true],
+    ["pool", false],
+    ["proxy", true],
+    ["proxy", false],
+  ])("a %s with lazy %s: connects at the first call, or at the start", async (kind, lazy) => {
     const worker = await announce({ host: "127.0.0.1" });
     const port = Number(worker.address.split(":")[1]);
-    await using pool = await WorkerPool.start({ discovery: other(), lazy });
+    const options = { discovery: other(), lazy };
+    await using carrier = kind === "pool" ? await WorkerPool.start(options) : new WorkerProxy(options);
+    if (carrier instanceof WorkerProxy) await carrier.start();
     if (!lazy) await until(() => connections(port) === 1, "it is connected to");
     expect(connections(port)).toBe(lazy ? 0 : 1);
-    await pool.dispatch(pid);
+    await carrier.dispatch(pid);
     expect(connections(port)).toBe(1);
   });
 });

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -14,6 +12,7 @@ import {
   WorkerPool,
   WorkerProxy,
 } from "wool-ts";
+import { freePort } from "../support/free-port.ts";
 import { expectNothingLeft } from "../support/nothing-left.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { makeCertificates } from "../support/registry-servers.ts";
@@ -47,7 +46,7 @@ describe("a discovery URL", () => {
     ["local", '"local" is not a discovery URL: write local:NAME'],
     ["", '"" is not a discovery URL'],
     ["local:", "it needs a name after the colon"],
-    ["local:%zz", 'has a "%" that no two hexadecimal digits follow'],
+    ["local:%zz", 'has a "%" without two hexadecimal digits after it'],
     ["local:x?pollInterval=5", 'has the unknown parameter "pollInterval"; it takes tag'],
     ["local:x?tag=", "has an empty tag"],
     ["static:", "it needs at least one address after the colon"],
@@ -162,14 +161,3 @@ describe("a static list", () => {
     await events.return?.();
   });
 });
-
-/** A port of this machine that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("it has no port");
-  return address.port;
-}

@@ -136,7 +136,7 @@ describe("a caller is not harmed by a worker that", () => {
     using _events = events.on("worker-evicted", ({ reason }) => reasons.push(String(reason)));
     expect(await reasonOf(proxy.dispatch(add, 1, 2))).toBeInstanceOf(NoWorkersAvailable);
     await until(() => reasons.length > 0, "the worker is evicted");
-    expect(reasons.join()).toContain(`says that it has ${lanes} task threads`);
+    expect(reasons.join()).toContain(`claims to have ${lanes} task threads`);
     await expectUnharmed();
   });
 

@@ -3,6 +3,7 @@ import { LocalWorker, routine, WorkerConnection, type WorkerLimits } from "wool-
 import { contentHash } from "../../src/functions/index.ts";
 import { encode } from "../../src/values/index.ts";
 import { announce, task } from "../support/announce.ts";
+import { RawLaneSession } from "../support/raw-lane.ts";
 import { RawSession } from "../support/raw-session.ts";
 import { until } from "../support/until.ts";
 import { request } from "../support/wire-requests.ts";
@@ -100,18 +101,28 @@ describe("a caller that takes more than it may loses its connection, with the re
       },
       "more than 50 tasks that have not ended",
     ],
+    ...[51, 5_000_000].map((calls): (typeof cases)[number] => [
+      `${calls} calls in a pack`,
+      COUNTS,
+      async (session) => {
+        session.send(announce(never));
+        const items = Array.from({ length: calls }, () => 0);
+        await session.pour(1, () => request({ tasks: [{ id: 1, route: 1, sequence: 1n, items }] }));
+      },
+      "more than 50 tasks that have not ended",
+    ]),
     [
       "payloads that are never finished",
       COUNTS,
       (session) => session.pour(30, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(10), total: 1_000_000n }] })),
-      "more than 20 payloads",
+      "more than 20 incomplete payloads",
     ],
     [
       "bytes of payloads that are never finished",
       BYTES,
       (session) =>
         session.pour(100, (i) => request({ chunks: [{ id: i, data: Buffer.alloc(100_000), total: 2_000_000n }] })),
-      "more than 3000000 bytes of payloads",
+      "more than 3000000 bytes of incomplete payloads",
     ],
     [
       "a payload that is too large",
@@ -169,7 +180,7 @@ describe("a caller that takes more than it may loses its connection, with the re
       { maxUnfinishedTotal: 3_000_000 },
       (session) =>
         session.pour(100, () => request({ chunks: [{ id: 1, data: Buffer.alloc(100_000), total: 900_000_000n }] })),
-      "more than 3000000 bytes of payloads of which pieces are missing, of all callers together",
+      "more than 3000000 bytes of incomplete payloads and messages of all callers together",
     ],
     [
       "time between the pieces of a payload",
@@ -177,7 +188,7 @@ describe("a caller that takes more than it may loses its connection, with the re
       async (session) => {
         session.send(request({ chunks: [{ id: 1, data: Buffer.alloc(10), total: 1_000_000n }] }));
       },
-      "no piece of a payload came for 100 ms",
+      "no piece of an incomplete payload or message came for 100 ms",
     ],
     [
       "routines",
@@ -314,6 +325,49 @@ describe("a caller that sends much of little", () => {
   });
 });
 
+describe("messages that do not come whole are limited for all callers together", () => {
+  const limits = { maxUnfinishedTotal: 3_000_000 };
+  const PART = Buffer.alloc(1_000_000);
+  const CLAIMED = 50_000_000;
+
+  test("through streams", async () => {
+    const address = await workerWith(limits);
+    const sessions = Array.from({ length: 4 }, () => new RawSession(address));
+    for (const session of sessions) {
+      session.read();
+      session.send(PART, CLAIMED);
+    }
+    const { status, message } = await Promise.race(sessions.map(({ ended }) => ended));
+    expect(status).toBe(RESOURCE_EXHAUSTED);
+    expect(message).toContain("more than 3000000 bytes of incomplete payloads and messages");
+    await expectUnharmed(address);
+    for (const session of sessions) session[Symbol.dispose]();
+    const args = Buffer.from(encode([new Uint8Array(2_500_000)]));
+    const send = async (): Promise<boolean> => {
+      using quick = new RawSession(address);
+      quick.read();
+      quick.send(announce((bytes: Uint8Array) => `got ${bytes.length} bytes`));
+      quick.send(request({ tasks: [{ id: 1, route: 1, args, sequence: 1n }] }));
+      const served = until(() => quick.received.includes("got 2500000 bytes"), "the task has run").then(() => true);
+      return await Promise.race([served, quick.ended.then(() => false)]);
+    };
+    await until(send, "there is room again");
+  });
+
+  test("through lanes", async () => {
+    const address = await workerWith(limits);
+    const sessions = await Promise.all(Array.from({ length: 4 }, () => RawLaneSession.open(address)));
+    for (const session of sessions) session.send(PART, CLAIMED);
+    await Promise.race(sessions.map(({ lane }) => lane.closed));
+    const expelled = sessions.find(({ lane }) => lane.socket.destroyed);
+    const end = await expelled?.stream.ended;
+    expect(`${end?.code}`).toBe(RESOURCE_EXHAUSTED);
+    expect(end?.details).toContain("more than 3000000 bytes of incomplete payloads and messages");
+    await expectUnharmed(address);
+    for (const session of sessions) session[Symbol.dispose]();
+  });
+});
+
 test("whoever brings a payload slowly makes room for others when there is none", async () => {
   const address = await workerWith({ maxUnfinishedTotal: 4_000_000 });
   using slow = new RawSession(address);
@@ -341,10 +395,11 @@ test("whoever brings a payload slowly makes room for others when there is none",
   });
   // Until the slow one counts as slow, those who come later are refused.
   while (!isOver) await send();
-  expect(await send()).toBe(true);
+  // The worker may still have to hear that earlier ones are gone.
+  await until(send, "there is room");
   expect(await slow.ended).toMatchObject({
     status: RESOURCE_EXHAUSTED,
-    message: expect.stringContaining("its payload came slowest"),
+    message: expect.stringContaining("its payload or message came slowest"),
   });
 });
 

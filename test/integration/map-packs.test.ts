@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ContextVar, currentTask, LocalWorker, routine, StaticDiscovery, WorkerLost, WorkerPool } from "wool-ts";
+import { collect } from "../support/collect.ts";
 import { poolOf } from "../support/pool-of.ts";
 
 const MANY = 10_000;
@@ -31,12 +32,6 @@ function* numbers(count: number): Generator<number> {
 
 async function* slowly(count: number): AsyncGenerator<number> {
   for (let i = 0; i < count; i++) yield i;
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
 }
 
 async function packed(

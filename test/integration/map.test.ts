@@ -12,6 +12,7 @@ import {
   TaskTimeout,
   WorkerPool,
 } from "wool-ts";
+import { collect } from "../support/collect.ts";
 import { poolOf } from "../support/pool-of.ts";
 import { until } from "../support/until.ts";
 import { note, notesOf, openDoor, waitAtDoor } from "../support/worker-notes.ts";
@@ -40,12 +41,6 @@ const evenOnly = routine(async (item: { key: string; value: number }) => {
   if (item.value % 2 === 1) throw new RangeError(`odd: ${item.value}`);
   return item.value;
 });
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
 
 function* numbers(to: number, read: number[] = []): Generator<number> {
   for (let i = 0; i < to; i++) {

@@ -88,7 +88,7 @@ test("a worker that advertises an incompatible version is not tried, and named w
   await using patient = new WorkerProxy({ discovery: new StaticDiscovery([worker]), quorumTimeout: 50 });
   const late = (await reasonOf(patient.dispatch(add, 1, 2))) as NoWorkersAvailable;
   expect(late.message).toMatch(
-    /within the quorumTimeout of 50 ms: others were found that cannot be used\n {2}- worker w-future was left out: .*99/,
+    /within the quorumTimeout of 50 ms: workers that cannot be used were found\n {2}- worker w-future was left out: .*99/,
   );
   expect(late.errors).toEqual([expect.any(VersionMismatch)]);
 });

@@ -1,46 +1,32 @@
 import { expect, test } from "vitest";
 import { currentTask, routine } from "wool-ts";
+import { collect } from "../support/collect.ts";
 
-// Before there is any pool in this process.
-const addSync = routine((x: number, y: number) => x + y);
-const whereabouts = routine(async () => process.pid);
-const keep = routine(async (value: object) => value);
-const failSync = routine((message: string): never => {
-  throw new RangeError(message);
-});
-const count = routine(async function* (to: number) {
-  for (let i = 0; i < to; i++) yield [i, process.pid];
-  return "end";
-});
-const countSync = routine(function* (to: number) {
-  for (let i = 0; i < to; i++) yield i;
-  return "end";
-});
-
-async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
-  const items: T[] = [];
-  for await (const item of stream) items.push(item);
-  return items;
-}
+// There is no pool in this process yet.
 
 test("functions run right here as ordinary asynchronous ones", async () => {
-  expect(await whereabouts()).toBe(process.pid);
+  expect(await routine(async () => process.pid)()).toBe(process.pid);
   const value = {};
-  expect(await keep(value)).toBe(value);
-  const pending = addSync(1, 2);
+  expect(await routine(async (given: object) => given)(value)).toBe(value);
+  const pending = routine((x: number, y: number) => x + y)(1, 2);
   expect(pending).toBeInstanceOf(Promise);
   expect(await pending).toBe(3);
-  const failed = failSync("here");
-  await expect(failed).rejects.toThrow(new RangeError("here"));
+  const fail = routine((message: string): never => {
+    throw new RangeError(message);
+  });
+  await expect(fail("here")).rejects.toThrow(new RangeError("here"));
   expect(currentTask()).toBeUndefined();
 });
 
 test("generators run right here, synchronous ones too", async () => {
-  expect(await collect(count(2))).toEqual([
-    [0, process.pid],
-    [1, process.pid],
-  ]);
-  const stream = countSync(1);
+  const pids = routine(async function* (count: number) {
+    for (let i = 0; i < count; i++) yield process.pid;
+  });
+  expect(await collect(pids(2))).toEqual([process.pid, process.pid]);
+  const stream = routine(function* () {
+    yield 0;
+    return "end";
+  })();
   expect(await stream.next()).toEqual({ done: false, value: 0 });
   expect(await stream.next()).toEqual({ done: true, value: "end" });
 });

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, SerializationError, WorkerPool } from "wool-ts";
 import { poolOf } from "../support/pool-of.ts";
+import { errorOf } from "../support/reason-of.ts";
 
 let pool: WorkerPool;
 
@@ -19,14 +20,7 @@ async function there<T>(value: T): Promise<T> {
   return (await echo(value)) as T;
 }
 
-async function refusal(call: Promise<unknown>): Promise<SerializationError> {
-  const error: unknown = await call.then(
-    () => "it was accepted",
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(SerializationError);
-  return error as SerializationError;
-}
+const refusal = (call: Promise<unknown>) => errorOf(call, SerializationError);
 
 describe("objects of Intl work the same elsewhere", () => {
   const date = new Date(Date.UTC(2024, 1, 29, 15, 4, 5, 678));
@@ -201,7 +195,7 @@ describe("promises", () => {
     const promise = Promise.resolve(late);
     await promise;
     Object.assign(late, { then: () => {} });
-    expect((await refusal(echo({ promise }))).message).toMatch(/a method called then/);
+    expect((await refusal(echo({ promise }))).message).toMatch(/a then method/);
   });
 });
 

@@ -20,6 +20,7 @@ import {
 import { isRunning } from "../support/processes.ts";
 import { runProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
+import { watch } from "../support/watch.ts";
 import { openDoor, waitAtDoor } from "../support/worker-notes.ts";
 
 let pool: WorkerPool;
@@ -162,7 +163,29 @@ describe("a WorkerProxy", () => {
     expect([...proxy.workers.keys()]).toEqual([chosen.uid]);
   });
 
-  test("is one of the scopes that routines use", async () => {
+  test("lease: uses no more workers than that", async () => {
+    await using proxy = new WorkerProxy({ poolUri: pool.uri, lease: 1 });
+    const seen = await Promise.all(Array.from({ length: 10 }, () => proxy.dispatch(pid)));
+    expect(new Set(seen).size).toBe(1);
+    expect(proxy.workers.size).toBe(1);
+  });
+
+  test("quorum: calls wait for that many workers", async () => {
+    const [first, second] = workers() as [WorkerMetadata, WorkerMetadata];
+    const discovery = new ManualDiscovery();
+    await using proxy = new WorkerProxy({ discovery, quorum: 2 });
+    const early = watch(proxy.dispatch(pid));
+    discovery.tell({ type: "worker-added", worker: first });
+    await until(() => proxy.workers.has(first.uid), "the first is known");
+    // A call that waits for nobody overtakes it.
+    await pool.broadcast(pid);
+    expect(early.settled).toBe(false);
+    discovery.tell({ type: "worker-added", worker: second });
+    expect([first.pid, second.pid]).toContain(await early.promise);
+    discovery.end();
+  });
+
+  test("is what routines use inside of its run()", async () => {
     await using proxy = new WorkerProxy({ workers: [firstWorker()] });
     expect(await pid.with({ pool: proxy })()).toBe(firstWorker().pid);
     expect(await proxy.run(() => pid())).toBe(firstWorker().pid);

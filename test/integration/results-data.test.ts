@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InvalidArgument, routine, SerializationError, share, WorkerPool, WorkerProxy } from "wool-ts";
 import { poolOf } from "../support/pool-of.ts";
+import { errorOf } from "../support/reason-of.ts";
 
 let pool: WorkerPool;
 
@@ -28,17 +29,8 @@ class OutOfRange extends RangeError {
   override name = "OutOfRange";
 }
 
-async function reasonOf(call: Promise<unknown>): Promise<unknown> {
-  return await call.then(
-    () => "it was accepted",
-    (error: unknown) => error,
-  );
-}
-
 async function expectRefused(call: Promise<unknown>, path: string, message: RegExp): Promise<void> {
-  const error = await reasonOf(call);
-  expect(error).toBeInstanceOf(SerializationError);
-  expect(error).toMatchObject({ path, message: expect.stringMatching(message) });
+  expect(await errorOf(call, SerializationError)).toMatchObject({ path, message: expect.stringMatching(message) });
 }
 
 /** A class that only the worker has, and an instance of it. */
@@ -57,7 +49,7 @@ test("data, instances of the caller's classes and its errors arrive as ever", as
   const fail = routine(async (): Promise<never> => {
     throw new OutOfRange("far");
   });
-  expect(await reasonOf(fail())).toBeInstanceOf(OutOfRange);
+  await errorOf(fail(), OutOfRange);
 });
 
 test("functions and instances of unknown classes are refused: returned, yielded and thrown", async () => {

@@ -11,6 +11,7 @@ import {
   TaskTimeout,
   WorkerPool,
 } from "wool-ts";
+import { collect } from "../support/collect.ts";
 import { poolOf } from "../support/pool-of.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
@@ -27,12 +28,6 @@ const count = routine(async function* (to: number) {
   for (let i = 0; i < to; i++) yield [i, process.pid];
   return "end";
 });
-async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
-  const items: T[] = [];
-  for await (const item of stream) items.push(item);
-  return items;
-}
-
 describe("inside a pool", () => {
   let pool: WorkerPool;
   let workerPid: number | undefined;
@@ -132,7 +127,7 @@ describe("inside a pool", () => {
     expect(await loadView()).toEqual(["view"]);
     const loadText = routine(async () => Object.keys(await import("../../README.md" as string)));
     await expect(loadText()).rejects.toThrow(
-      /^import\(".*README\.md"\) is done by Node itself.*workerOptions\.execArgv/,
+      /^import\(".*README\.md"\) runs in Node\.js itself.*workerOptions\.execArgv/,
     );
   });
 

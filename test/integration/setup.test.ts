@@ -1,25 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { LocalWorker, perWorker, routine, SerializationError, WorkerLost, WorkerPool, WorkerStartError } from "wool-ts";
+import { textOf, useNoteFiles } from "../support/note-files.ts";
 import { expectNothingLeft } from "../support/nothing-left.ts";
 import { reasonOf } from "../support/reason-of.ts";
 import { until } from "../support/until.ts";
 
-const notes = mkdtempSync(join(tmpdir(), "wool-setup-"));
-let noted = 0;
+const makeNote = useNoteFiles();
 
 expectNothingLeft();
-afterAll(() => rmSync(notes, { recursive: true }));
 
-/** A file that workers write to. */
-const makeNote = (): string => {
-  const file = join(notes, String(++noted));
-  writeFileSync(file, "");
-  return file;
-};
-const wordsIn = (file: string): string[] => readFileSync(file, "utf8").split(" ").slice(0, -1);
+const wordsIn = (file: string): string[] => textOf(file).split(" ").slice(0, -1);
 
 async function note(file: string, word: string): Promise<void> {
   const { appendFileSync } = await import("node:fs");

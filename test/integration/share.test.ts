@@ -170,7 +170,7 @@ describe.each([
         expect(result.reason).toMatchObject({
           name: "SerializationError",
           message:
-            "the value of share() cannot be used: its content is not what its hash stands for: it was changed after its " +
+            "the value of share() cannot be used: its content does not match its hash: it was changed after its " +
             "first use. Change a copy, and share that",
         });
       }

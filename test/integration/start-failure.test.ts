@@ -1,34 +1,31 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import {
   InvalidArgument,
   LocalWorker,
-  PoolClosed,
   routine,
   WorkerConnection,
   type WorkerLike,
   WorkerPool,
   WorkerStartError,
 } from "wool-ts";
-import { expectNothingLeft } from "../support/nothing-left.ts";
+import { expectNoOpenPool, expectNothingLeft } from "../support/nothing-left.ts";
 import { isRunning, runningChildren } from "../support/processes.ts";
-import { reasonOf } from "../support/reason-of.ts";
+import { errorOf } from "../support/reason-of.ts";
 import { fixture } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 
 const pid = routine(async () => process.pid);
 
-// No pool is open: a call runs right here, or is refused when there was one.
-expectNothingLeft(async () => {
-  const end = await pid().catch((error: unknown) => error);
-  expect(end instanceof PoolClosed ? process.pid : end).toBe(process.pid);
-});
+expectNothingLeft(expectNoOpenPool);
 
 async function startError(starting: Promise<unknown>): Promise<WorkerStartError> {
-  const error = await reasonOf(starting);
-  expect(error).toBeInstanceOf(WorkerStartError);
+  const error = await errorOf(starting, WorkerStartError);
   expect(error).toMatchObject({ code: "WOOL_WORKER_START", name: "WorkerStartError" });
-  return error as WorkerStartError;
+  return error;
 }
 
 describe("a pool whose workers cannot start", () => {
@@ -51,6 +48,13 @@ describe("a pool whose workers cannot start", () => {
     const options = { size: 1, workerOptions: { preload: [fixture("lifecycle/exits.mjs")] } };
     const { message } = await startError(WorkerPool.start(options));
     expect(message).toContain("7");
+  });
+
+  test("because a task thread has too little memory for its code, says so", async () => {
+    const options = { size: 1, workerOptions: { resourceLimits: { maxOldGenerationSizeMb: 2 } } };
+    const { message } = await startError(WorkerPool.start(options));
+    // An engine without the memory to start a thread at all ends the process.
+    expect(message).toMatch(/memory limit|out of memory/);
   });
 
   test("because node does not know an option, tells what node said", async () => {
@@ -164,4 +168,14 @@ describe("a LocalWorker", () => {
     await worker.stop();
     await expect(worker.start()).rejects.toBeInstanceOf(InvalidArgument);
   });
+});
+
+test("a worker process whose parent ends before it has said anything ends, too", async () => {
+  const main = fileURLToPath(new URL("../../dist/process-main.js", import.meta.url));
+  const child = spawn(process.execPath, [main, JSON.stringify({ threads: 2 })], {
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "exit");
+  child.stdio[3]?.destroy();
+  expect(await ended).toEqual([1, null]);
 });

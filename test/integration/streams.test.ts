@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routine, WorkerPool } from "wool-ts";
+import { collect } from "../support/collect.ts";
 import { poolOf } from "../support/pool-of.ts";
 import { until } from "../support/until.ts";
 import { watch } from "../support/watch.ts";
@@ -69,12 +70,6 @@ const naturals = routine(async function* (key: string) {
     note(key, "finally");
   }
 });
-
-async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
-  const items: T[] = [];
-  for await (const item of stream) items.push(item);
-  return items;
-}
 
 test.each([0, 1, 2, 50])("a generator with %i yields gives them all in order", async (yields) => {
   expect(await collect(count(yields))).toEqual(Array.from({ length: yields }, (_, i) => i));

@@ -65,7 +65,7 @@ const faults: [string, Fault][] = [
     "a worker that is not valid yet",
     { worker: ours.worker(NOT_YET_VALID), caller: ours.client(), says: "not valid yet" },
   ],
-  ["a worker of another authority", { worker: theirs.worker(), caller: ours.client(), says: "of another authority" }],
+  ["a worker of another authority", { worker: theirs.worker(), caller: ours.client(), says: "from another authority" }],
   [
     "a worker with another name",
     { worker: ours.worker({ names: ["w.example"] }), caller: ours.client(), says: "for another name" },
@@ -88,7 +88,7 @@ const faults: [string, Fault][] = [
       worker: ours.worker(),
       // It trusts the worker, but is not trusted.
       caller: theirs.clientTrusting(ours),
-      says: "the client's certificate is of another authority",
+      says: "the client's certificate is from another authority",
     },
   ],
   ["a caller without a certificate", { worker: ours.worker(), caller: ours.bare(), says: "showed no certificate" }],

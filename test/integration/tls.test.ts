@@ -100,7 +100,7 @@ describe("a worker with credentials", () => {
     });
     const reason = await reasonOf(proxy.dispatch(whereFrom));
     expect(reason).toBeInstanceOf(NoWorkersAvailable);
-    expect(String(reason)).toContain("1 with TLS was passed over, since credentials are missing here");
+    expect(String(reason)).toContain("1 with TLS was not used, because no credentials are given here");
   });
 
   test("is not used by callers with credentials when it has none itself", async () => {
@@ -113,7 +113,7 @@ describe("a worker with credentials", () => {
       credentials,
     });
     const reason = await reasonOf(proxy.dispatch(whereFrom));
-    expect(String(reason)).toContain("1 without TLS was passed over, since there are credentials here");
+    expect(String(reason)).toContain("1 without TLS was not used, because credentials are given here");
   });
 });
 

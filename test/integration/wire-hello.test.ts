@@ -46,5 +46,5 @@ test.each([
   session.send(second);
   const { code, details } = await session.ended;
   expect(code).toBe(status.INVALID_ARGUMENT);
-  expect(details).toContain("a hello is allowed in the first message of a session only");
+  expect(details).toContain("a hello is allowed only in the first message of a session");
 });

@@ -40,8 +40,8 @@ describe("a function of Node.js that workers have", () => {
     [shop, false, /exports no function "default"/],
     ["node:./no/such/file.mjs#f", false, /cannot load node:\.\/no\/such\/file\.mjs#f/],
     ["node:no-such-package#f", false, /the package "no-such-package" is not installed/],
-    [`${shop}#count`, false, /is a generator and is called as a function/],
-    [`${shop}#echo`, true, /is called as a generator and is a function/],
+    [`${shop}#count`, false, /is called as a function, but it is a generator/],
+    [`${shop}#echo`, true, /is called as a generator, but it is a function/],
   ])("that is not there is named: %s (as a generator: %s)", async (target, streams, message) => {
     await using _pool = await WorkerPool.start({ size: 1 });
     const call = streams

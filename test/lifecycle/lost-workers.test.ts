@@ -288,7 +288,7 @@ describe("the thread that takes the place of one that ended", () => {
       stderr.mockRestore();
     }
     expect(written).toContain(
-      `[${uid}] the worker ends: a task thread has ended, and no other can be started in its place: ` +
+      `[${uid}] the worker ends: a task thread has ended and cannot be replaced: ` +
         "a module to preload could not be loaded: Error: the licence has run out",
     );
   });

@@ -133,7 +133,7 @@ describe("a pool of ResilientWorkers", () => {
       await until(() => !pidsOf(pool).includes(first ?? 0), "the pool knows");
       const reason = (await reasonOf(pool.dispatch(pid))) as NoWorkersAvailable;
       expect(reason).toBeInstanceOf(NoWorkersAvailable);
-      expect(reason.message).toMatch(/none of the workers that were found or started is left.*crashed 3 times/s);
+      expect(reason.message).toMatch(/all workers that were found or started are gone.*crashed 3 times/s);
       expect(reason.errors.map(String)).toEqual([expect.stringContaining("the disk is full")]);
       await until(() => warnings.length > 0, "there is a warning");
       const [{ message } = new Error("no warning")] = warnings;

@@ -1,7 +1,5 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { appendFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import {
   currentTask,
   InvalidArgument,
@@ -14,6 +12,7 @@ import {
   WorkerPool,
   WorkerStartError,
 } from "wool-ts";
+import { textOf, useNoteFiles } from "../support/note-files.ts";
 import { expectNothingLeft, newChildren } from "../support/nothing-left.ts";
 import { freeze, isRunning } from "../support/processes.ts";
 import { reasonOf } from "../support/reason-of.ts";
@@ -21,19 +20,10 @@ import { fixture } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 import { watch } from "../support/watch.ts";
 
-const notes = mkdtempSync(join(tmpdir(), "wool-stopping-"));
-let noted = 0;
+/** Tasks write to these files when something happens. */
+const makeNote = useNoteFiles();
 
 expectNothingLeft();
-afterAll(() => rmSync(notes, { recursive: true }));
-
-/** A file that a task writes to when something happens. */
-const makeNote = (): string => {
-  const file = join(notes, String(++noted));
-  writeFileSync(file, "");
-  return file;
-};
-const textOf = (file: string): string => readFileSync(file, "utf8");
 
 const pid = routine(async () => process.pid);
 /** Ends when its file says so. */

@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)("DNS discovery", () => {
   test("refuses what makes no sense", () => {
     expect(() => new DnsDiscovery("")).toThrow(InvalidArgument);
     expect(() => new DnsDiscovery("127.0.0.1")).toThrow("for addresses use a StaticDiscovery");
-    expect(() => new DnsDiscovery("a b")).toThrow("is not a name that DNS could know");
+    expect(() => new DnsDiscovery("a b")).toThrow("is not a valid DNS name");
     expect(() => new DnsDiscovery("a", { servers: ["dns.example"] })).toThrow('the name server "dns.example"');
     expect(() => new DnsDiscovery("a", { minInterval: 50_000 })).toThrow("is longer than maxInterval");
   });

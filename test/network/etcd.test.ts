@@ -330,7 +330,7 @@ describe.skipIf(missing !== undefined)("etcd discovery", () => {
   test("refuses what makes no sense", () => {
     expect(() => new EtcdDiscovery({ endpoints: [] })).toThrow('"endpoints.length" must be a whole number, 1 or more');
     expect(() => new EtcdDiscovery({ endpoints: ["nowhere"] })).toThrow('the endpoint "nowhere" is neither');
-    expect(() => new EtcdDiscovery({ username: "ada" })).toThrow("username and password go together");
+    expect(() => new EtcdDiscovery({ username: "ada" })).toThrow("username and password must be given together");
     expect(() => new EtcdDiscovery({ ttl: -10 })).toThrow('option "ttl"');
   });
 });

@@ -209,7 +209,7 @@ describe.skipIf(missing !== undefined).concurrent("between hosts", () => {
     expect(find(`way back from worker ${first.worker.uid}`)).toMatchObject({
       verdict: "note",
       answer: expect.stringMatching(`^this machine cannot be reached at ${one?.address}: .*ENETUNREACH`),
-      fix: expect.stringContaining("let connections from there in"),
+      fix: expect.stringContaining("allow connections from there"),
     });
     expect(find(`from worker ${first.worker.uid}`)?.verdict).toBe("bad");
     expect(find(`worker ${first.worker.uid}`)?.verdict).toBe("good");

@@ -1,25 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type BundleProject, EVERYTHING, installDependencies, makeBundleProject } from "../support/bundle.ts";
+import { describe, expect, test } from "vitest";
+import { EVERYTHING, installDependencies, useBundleProject } from "../support/bundle.ts";
 import { isRunning, killProcess } from "../support/processes.ts";
 import { startProgram } from "../support/run-program.ts";
 import { outputOf, runToEnd } from "../support/run-to-end.ts";
 import { makeRuntimeFolder } from "../support/runtime-folder.ts";
 import { until } from "../support/until.ts";
 
-// Bundles are parsed as a whole, each several times in these programs.
-vi.setConfig({ testTimeout: 120_000 });
-
-let project: BundleProject;
-
-beforeAll(() => {
-  project = makeBundleProject();
-});
-afterAll(() => {
-  project[Symbol.dispose]();
-});
+const project = useBundleProject();
 
 describe("a program bundled with its packages", () => {
   // The other ways are tried with those of other bundlers, by the tests of compatibility.
@@ -127,7 +117,7 @@ describe("a package that cannot travel", () => {
     const [refusal, ownRefusal] = (await outputOf(file)) as string[];
     expect(refusal).toBe(
       "SerializationError: usesPackage -> remember -> forgotten: a FinalizationRegistry watches the memory of this " +
-        "process. Make it inside the routine. This is code of node_modules/holds-handles/index.js inside of the bundle " +
+        "process. Make it inside the routine. This is code of node_modules/holds-handles/index.js inside the bundle " +
         `${file.slice(file.lastIndexOf("/") + 1)}: leave packages out of it (esbuild: packages: "external"), and ` +
         "workers import them by themselves.",
     );
@@ -140,7 +130,7 @@ describe("a package that cannot travel", () => {
     )) as string[];
     for (const message of [refusal, ownRefusal]) {
       expect(message).toMatch(
-        /This code is in the bundle refused-\d+\.cjs: if it is that of a package, leave packages/,
+        /This code is in the bundle refused-\d+\.cjs: if it belongs to a package, leave packages/,
       );
       expect(message).toContain('packages: "external"');
     }

@@ -74,14 +74,16 @@ test("renews what there is, and only what is asked for", () => {
 });
 
 test.each([
-  [[], "what is to be done?"],
+  [[], "which action?"],
   [["shwo"], "Did you mean show?"],
   [["worker"], "make one first with `wool certs init`"],
   [["show"], "there are no certificates"],
   [["init", "extra"], "takes no name"],
   [["client", "a", "b"], "one certificate at a time"],
   [["init", "--days", "0"], "--days must be a number above 0"],
-  [["init", "--colour"], "Unknown option '--colour'"],
+  [["init", "--colour"], "there is no option --colour"],
+  [["init", "--day", "3"], "there is no option --day; did you mean --days?"],
+  [["init", "--days", "3", "--days", "4"], "--days is given more than once"],
 ])("does nothing for %j, and says why", (args, says) => {
   const { status, err } = certs(...args);
   expect([status, readdirSync(cwd)]).toEqual([2, []]);

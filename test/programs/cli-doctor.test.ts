@@ -114,7 +114,7 @@ describe("wool doctor", () => {
     const { find } = await doctor([], { XDG_RUNTIME_DIR: session, TMPDIR: folder });
     expect(find("runtime directory")).toMatchObject({
       verdict: "note",
-      answer: expect.stringContaining(`XDG_RUNTIME_DIR is ${session}, which cannot be used`),
+      answer: expect.stringContaining(`XDG_RUNTIME_DIR is ${session}, but that directory cannot be used`),
       fix: expect.stringContaining("do not find each other"),
     });
     expect(find("socket paths")?.verdict).toBe("good");
@@ -134,13 +134,13 @@ describe("wool doctor", () => {
     expect(code).toBe(1);
     expect(find("runtime directory")).toMatchObject({
       verdict: "bad",
-      fix: "set XDG_RUNTIME_DIR to a directory of yours with mode 0700",
+      fix: "set XDG_RUNTIME_DIR to a directory that you own, with mode 0700",
     });
     // Other commands say so, too, on one line.
     const listed = await runProgram(CLI, { args: ["ps"], env: { XDG_RUNTIME_DIR: "", TMPDIR: file, HOME: file } });
     expect(listed).toMatchObject({ code: 1, stdout: "" });
     expect(listed.stderr).toMatch(
-      /^wool: The runtime directory .* cannot be created \(ENOTDIR\)\. Set XDG_RUNTIME_DIR.*\n$/,
+      /^wool: the runtime directory .* cannot be created \(ENOTDIR\)\. Set XDG_RUNTIME_DIR.*\n$/,
     );
   });
 
@@ -151,7 +151,7 @@ describe("wool doctor", () => {
       ["valid for long", {}, "good", /^valid for \d+ days$/, ""],
       ["valid for some days", soon, "note", /^expires in 3 days$/, "renew it: wool certs renew"],
       ["expired", EXPIRED, "bad", /^expired on /, "renew it: wool certs renew"],
-      ["not yet valid", NOT_YET_VALID, "bad", /not yet$/, "check the clock of this machine"],
+      ["not yet valid", NOT_YET_VALID, "bad", /^not valid before /, "check the clock of this machine"],
     ] as const)("%s", async (_name, dates, verdict, answer, fix) => {
       const authority = new CertificateAuthority(CertificateAuthority.create());
       const { cert, key } = authority.issue({ role: "client", names: ["caller.example"], ...dates });

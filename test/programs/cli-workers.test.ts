@@ -194,8 +194,8 @@ describe("wool worker", () => {
     [["--name", ""], "--name must not be empty"],
     [["--tag", "a", "--tag", ""], "--tag must not be empty"],
     [["--host", ""], "--host must be a host name or address, not empty"],
-    [["--host", "::1", "--advertise", "0.0.0.0"], "an address that others can connect to, and 0.0.0.0 is none"],
-    [["--host", "::1", "--advertise", "[::]:80"], "an address that others can connect to, and [::] is none"],
+    [["--host", "::1", "--advertise", "0.0.0.0"], "an address that others can connect to, and 0.0.0.0 is not one"],
+    [["--host", "::1", "--advertise", "[::]:80"], "an address that others can connect to, and [::] is not one"],
     [["--workers", "-1"], '--workers must be a whole number from 1 to 10000, not "-1"'],
     [["--grace", "-1"], '--grace must be a number of milliseconds, 0 or more, or Infinity, not "-1"'],
     [["--grace", "soon"], '--grace must be a number of milliseconds, 0 or more, or Infinity, not "soon"'],
@@ -211,6 +211,25 @@ describe("wool worker", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
   });
+});
+
+test("TLS: certificates are read from files, and workers are known by --identity where it is not their host", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "wool-cli-tls-"));
+  for (const what of ["init", "worker --only-hosts --host w.example", "client"]) {
+    expect(await wool("certs", ...what.split(" "), "--dir", folder)).toMatchObject({ code: 0, stderr: "" });
+  }
+  const at = (name: string) => join(folder, name);
+  const of = (who: string) => ["--ca", at("ca.pem"), "--cert", at(`${who}.pem`), "--key", at(`${who}.key`)];
+  await using command = await startWorkers([...DISCOVERY, "--host", "127.0.0.1", ...of("worker")]);
+  const ask = async (...args: string[]) => {
+    const { code, stdout } = await wool("ps", ...DISCOVERY, "--json", ...args);
+    return [code, (JSON.parse(stdout) as { responds: boolean }[]).map(({ responds }) => responds)];
+  };
+  expect(await ask(...of("client"), "--identity", "w.example")).toEqual([0, [true]]);
+  expect(await ask(...of("client"))).toEqual([1, [false]]);
+  expect(await ask("--ca", at("ca.pem"), "--identity", "w.example")).toEqual([1, [false]]);
+  expect(command.workers()).toHaveLength(1);
+  rmSync(folder, { recursive: true });
 });
 
 describe("wool ps and wool stop", () => {

@@ -78,13 +78,13 @@ describe("the permission model of Node.js", () => {
 
   it("that forbids processes is a WorkerStartError", () => {
     expect(start("--allow-fs-write=*")).toMatch(
-      /WorkerStartError: a worker process cannot be started: the permission model .* with --allow-child-process, too/,
+      /WorkerStartError: a worker process cannot be started: the permission model .* with --allow-child-process too/,
     );
   });
 
   it("that forbids files is named with what to allow", () => {
     expect(start("--allow-child-process")).toMatch(
-      /WoolError: The runtime directory (\S+) cannot be created: the permission model .* with --allow-fs-read=\1 and --allow-fs-write=\1, too\./,
+      /WoolError: the runtime directory (\S+) cannot be created: the permission model .* with --allow-fs-read=\1 and --allow-fs-write=\1, too\./,
     );
   });
 });
@@ -101,7 +101,7 @@ describe("a file system that is read-only", () => {
   it.runIf(canMount)("is named with what to set", () => {
     const { status, stderr } = run("mount -o remount,bind,ro / &&", {}, NAMESPACE);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/WoolError: The runtime directory \S+ cannot be written to: its file system is read-only/);
+    expect(stderr).toMatch(/WoolError: the runtime directory \S+ cannot be written to: its file system is read-only/);
     expect(stderr).toContain("Set XDG_RUNTIME_DIR");
   });
 

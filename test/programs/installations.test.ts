@@ -1,20 +1,10 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type BundleProject, installDependencies, installRuntime, makeBundleProject } from "../support/bundle.ts";
+import { describe, expect, test } from "vitest";
+import { installDependencies, installRuntime, useBundleProject } from "../support/bundle.ts";
 import { outputOf } from "../support/run-to-end.ts";
 
-// Bundles are parsed as a whole, each several times in these programs.
-vi.setConfig({ testTimeout: 120_000 });
-
-let project: BundleProject;
-
-beforeAll(() => {
-  project = makeBundleProject();
-});
-afterAll(() => {
-  project[Symbol.dispose]();
-});
+const project = useBundleProject();
 
 const WHERE = `
 import { currentTask, routine, WorkerPool } from "wool-ts";

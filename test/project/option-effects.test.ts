@@ -63,7 +63,7 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
   "PoolOptions.filter": ["test/integration/discovered-workers.test.ts", "tags and filter: those with any of the tags"],
   "PoolOptions.lazy": [
     "test/integration/discovered-workers.test.ts",
-    "lazy %s: connects at the first call, or at the start",
+    "a %s with lazy %s: connects at the first call, or at the start",
   ],
   "PoolOptions.quorum": ["test/integration/discovered-workers.test.ts", "quorum: waits for that many"],
   "PoolOptions.quorumTimeout": [
@@ -77,13 +77,16 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
   "WorkerProxyOptions.discovery": ["test/integration/proxies.test.ts", "follows what its discovery tells"],
   "WorkerProxyOptions.workers": ["test/integration/proxies.test.ts", "passes over a worker that cannot be reached"],
   "WorkerProxyOptions.loadBalancer": ["test/integration/balancers.test.ts", "serves a proxy as well"],
-  "WorkerProxyOptions.lease": ["test/integration/discovered-workers.test.ts", "lease: no more than that many"],
+  "WorkerProxyOptions.lease": ["test/integration/proxies.test.ts", "lease: uses no more workers than that"],
   "WorkerProxyOptions.filter": [
     "test/integration/proxies.test.ts",
     "uses only the workers that its filter lets through",
   ],
-  "WorkerProxyOptions.lazy": ["test/integration/discovered-workers.test.ts", "lazy %s: connects at the first call"],
-  "WorkerProxyOptions.quorum": ["test/integration/proxies.test.ts", "says so when its discovery finds nobody in time"],
+  "WorkerProxyOptions.lazy": [
+    "test/integration/discovered-workers.test.ts",
+    "a %s with lazy %s: connects at the first call, or at the start",
+  ],
+  "WorkerProxyOptions.quorum": ["test/integration/proxies.test.ts", "quorum: calls wait for that many workers"],
   "WorkerProxyOptions.quorumTimeout": [
     "test/integration/proxies.test.ts",
     "says so when its discovery finds nobody in time",
@@ -161,12 +164,18 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "gets each task with the workers and the time left",
   ],
   "ExplainOptions.holder": ["src/routine/explanation.test.ts", "lets a method that uses private names be explained"],
-  "ExplainOptions.name": ["src/cli/find-export.test.ts", "name"],
+  "ExplainOptions.name": [
+    "src/routine/explanation.test.ts",
+    "calls a function without a name by the one that is given",
+  ],
   "LocalDiscoveryOptions.directory": [
     "src/discovery/local/local-discovery.test.ts",
     "lives in a directory of the caller's",
   ],
-  "LocalDiscoveryOptions.pollInterval": ["src/discovery/local/local-discovery-processes.test.ts", "pollInterval"],
+  "LocalDiscoveryOptions.pollInterval": [
+    "src/discovery/local/local-discovery-processes.test.ts",
+    "drops the workers of a publisher that is killed",
+  ],
   "OpenDiscoveryOptions.credentials": [
     "test/integration/discovery-urls.test.ts",
     "learns from workers with TLS, given the credentials of the pool",
@@ -175,10 +184,16 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "test/integration/discovery-urls.test.ts",
     "learns from workers with TLS, given credentials",
   ],
-  "StaticDiscoveryOptions.secure": ["src/discovery/static-discovery.test.ts", "secure"],
-  "LanDiscoveryOptions.interfaces": ["src/discovery/lan/lan-discovery.test.ts", "interfaces"],
+  "StaticDiscoveryOptions.secure": ["src/discovery/static-discovery.test.ts", "takes what the filter lets pass"],
+  "LanDiscoveryOptions.interfaces": [
+    "src/discovery/lan/lan-discovery.test.ts",
+    "says so where there is no network at all",
+  ],
   "LanDiscoveryOptions.ttl": ["src/discovery/lan/lan-discovery.test.ts", "believes them for their time only"],
-  "LanDiscoveryOptions.port": ["src/discovery/lan/lan-discovery.test.ts", "port"],
+  "LanDiscoveryOptions.port": [
+    "src/discovery/lan/lan-discovery.test.ts",
+    "asks for workers, and believes them for their time only",
+  ],
   "ProviderOptions.identity": ["test/integration/tls.test.ts", "goes to a worker by its identity"],
   "ProviderOptions.reloadable": [
     "src/security/worker-credentials-provider.test.ts",
@@ -282,14 +297,80 @@ const EFFECTS: Readonly<Record<string, readonly [file: string, title: string]>> 
     "src/security/worker-credentials.test.ts",
     "show a caller's certificate, and ask for one, only where that is mutual",
   ],
+  "TargetArguments.streams": [
+    "test/interop/node-targets.test.ts",
+    "is called by its name, and takes any value that travels",
+  ],
+  "WorkerLike.start.timeout": [
+    "test/lifecycle/custom-workers.test.ts",
+    "that is no Worker is started, used and stopped",
+  ],
+  "WorkerLike.stop.timeout": [
+    "test/lifecycle/custom-workers.test.ts",
+    "that is no Worker is started, used and stopped",
+  ],
+  "Worker.start.timeout": ["test/integration/start-failure.test.ts", "that takes too long to start is ended"],
+  "Worker.stop.timeout": ["test/lifecycle/stopping.test.ts", "with some time waits that long and then cancels"],
+  "WorkerConnection.stop.timeout": [
+    "test/lifecycle/stopping.test.ts",
+    "with some time waits that long and then cancels",
+  ],
+  "WorkerPool.stop.timeout": ["test/lifecycle/stopping.test.ts", "with some time cancels what does not end within it"],
+};
+
+const WORKERS = "test/programs/cli-workers.test.ts";
+const CERTS = "test/programs/cli-certs.test.ts";
+
+/** The same for options of the command line. */
+const COMMANDS: Readonly<Record<string, readonly [file: string, title: string]>> = {
+  "--discovery": [WORKERS, "runs workers that pools find, with what they were told to be"],
+  "--ca": [WORKERS, "TLS: certificates are read from files"],
+  "--cert": [WORKERS, "TLS: certificates are read from files"],
+  "--key": [WORKERS, "TLS: certificates are read from files"],
+  "--identity": [WORKERS, "workers are known by --identity where it is not their host"],
+  "worker --workers": [WORKERS, "runs workers that pools find, with what they were told to be"],
+  "worker --host": [WORKERS, "listens on the ports that it was given"],
+  "worker --port": [WORKERS, "listens on the ports that it was given"],
+  "worker --advertise": [WORKERS, "and advertises what it was told"],
+  "worker --name": [WORKERS, "runs workers that pools find, with what they were told to be"],
+  "worker --tag": [WORKERS, "runs workers that pools find, with what they were told to be"],
+  "worker --extra": [WORKERS, "runs workers that pools find, with what they were told to be"],
+  "worker --threads": [WORKERS, "runs workers that pools find, with what they were told to be"],
+  "worker --max-concurrency": [WORKERS, "runs workers that pools find, with what they were told to be"],
+  "worker --preload": [WORKERS, "imports what it is told to before the first task"],
+  "worker --grace": [WORKERS, "finishes running tasks after SIGTERM within --grace"],
+  "worker --json": [WORKERS, "logs text where it is told to"],
+  "worker --no-json": [WORKERS, "logs text where it is told to"],
+  "ps --tag": [WORKERS, "list workers, and say so where there are none or they do not answer"],
+  "ps --wait": [WORKERS, "wait for ever for more workers if they are told to"],
+  "ps --json": [WORKERS, "list workers, and say so where there are none or they do not answer"],
+  "stop --tag": [WORKERS, "drain one worker, some by tag, or all"],
+  "stop --all": [WORKERS, "drain one worker, some by tag, or all"],
+  "stop --timeout": [WORKERS, "drain one worker, some by tag, or all"],
+  "stop --json": [WORKERS, "drain one worker, some by tag, or all"],
+  "doctor --json": ["test/programs/cli-doctor.test.ts", "has a plain answer to every question"],
+  "explain --entry": ["test/programs/cli-explain.test.ts", "the entry file goes by value, with sizes"],
+  "explain --json": ["test/programs/cli-explain.test.ts", "prints one explanation"],
+  "certs --dir": [WORKERS, "TLS: certificates are read from files"],
+  "certs --host": [CERTS, "shows what there is, as text and as JSON"],
+  "certs --only-hosts": [WORKERS, "workers are known by --identity where it is not their host"],
+  "certs --days": [CERTS, "renews what there is, and only what is asked for"],
+  "certs --name": [CERTS, "shows what there is, as text and as JSON"],
+  "certs --force": [CERTS, "and fails for a certificate that is no good"],
+  "certs --json": [CERTS, "shows what there is, as text and as JSON"],
 };
 
 const root = new URL("../../", import.meta.url);
 
-function declaredOptions(): string[] {
+/** The declarations that the package ships. */
+function declarations(): string {
   const dist = new URL("dist/", root);
   const files = readdirSync(dist).filter((file) => /^(?:index|dns|etcd|redis|wool-.*)\.d\.ts$/.test(file));
-  const text = files.map((file) => readFileSync(new URL(file, dist), "utf8")).join("\n");
+  return files.map((file) => readFileSync(new URL(file, dist), "utf8")).join("\n");
+}
+
+/** Options in interfaces of their own. */
+function declaredOptions(text: string): string[] {
   const interfaces = text.matchAll(
     /^interface (\w*(?:Options|Limits)|RegistryTls|Credentials\w*)(?:<[^>]*>)?(?: extends [\w, ]+)? \{(.*?)^\}/gms,
   );
@@ -298,12 +379,49 @@ function declaredOptions(): string[] {
   ).flat();
 }
 
+/** Options that a method or an alias declares for itself. */
+function inlineOptions(text: string): string[] {
+  const holders = text.matchAll(/^(?:declare )?(?:abstract )?(?:class|interface) (\w+)[^\n]*\{\n(.*?)^\}/gms);
+  const ofMethods = Array.from(holders, ([, holder = "", body = ""]) =>
+    Array.from(body.matchAll(/^ {4}(\w+)\(options\?: \{\n(.*?)^ {4}\}/gms), ([, method = "", options = ""]) =>
+      Array.from(options.matchAll(/(\w+)\?:/g), ([, option = ""]) => `${holder}.${method}.${option}`),
+    ),
+  ).flat(2);
+  const aliases = text.matchAll(/^type (\w*(?:Options|Arguments))<.*?^\}\];$/gms);
+  const ofAliases = Array.from(aliases, ([body, alias = ""]) =>
+    Array.from(body.matchAll(/readonly (\w+)\??:/g), ([, option = ""]) => `${alias}.${option}`),
+  ).flat();
+  return [...ofMethods, ...new Set(ofAliases)];
+}
+
+/** Options of the command line; those of every command that looks for workers once. */
+function commandOptions(): string[] {
+  const folder = new URL("src/cli/", root);
+  const tables = readdirSync(folder).flatMap((file) => {
+    const command = /^(?:(\w+)-command|arguments)\.ts$/.exec(file);
+    const table = /const (?:DISCOVERY_)?OPTIONS = \{(.*?)\} as const;/s.exec(
+      readFileSync(new URL(file, folder), "utf8"),
+    );
+    return command === null || table === null ? [] : [[command[1], table[1]] as const];
+  });
+  return tables.flatMap(([command, table = ""]) =>
+    Array.from(table.matchAll(/"?([\w-]+)"?: \{ type/g), ([, name]) =>
+      command === undefined ? `--${name}` : `${command} --${name}`,
+    ),
+  );
+}
+
 it("every public option has a test of its effect, and no other is listed", () => {
-  expect(Object.keys(EFFECTS).sort()).toEqual(declaredOptions().sort());
+  const text = declarations();
+  expect(Object.keys(EFFECTS).sort()).toEqual([...declaredOptions(text), ...inlineOptions(text)].sort());
+});
+
+it("every option of the command line has one, too", () => {
+  expect(Object.keys(COMMANDS).sort()).toEqual(commandOptions().sort());
 });
 
 it("those tests are there", () => {
-  const missing = Object.entries(EFFECTS).filter(
+  const missing = Object.entries({ ...EFFECTS, ...COMMANDS }).filter(
     ([, [file, title]]) => !readFileSync(fileURLToPath(new URL(file, root)), "utf8").includes(title),
   );
   expect(missing.map(([option]) => option)).toEqual([]);

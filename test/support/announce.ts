@@ -19,7 +19,7 @@ export function announce(fn: (...args: never[]) => unknown, number = 1): Uint8Ar
   ]);
 }
 
-/** A message with a task of the function that was announced. */
+/** A message with a task of the announced function. */
 export function task(id: number, args: readonly unknown[], route = 1): Uint8Array {
   return request({ tasks: [{ id, route, args: Buffer.from(encode([...args])), sequence: BigInt(id + 1) }] });
 }

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
-import { expect } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 import { fixture } from "./run-program.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What the fixture `everything.ts` prints, however it is bundled. */
+/** What the fixture `everything.ts` prints, with any bundler. */
 export const EVERYTHING = {
   away: true,
   esm: [2000, 2, ["m", "km"], 2],
@@ -28,11 +28,11 @@ export const EVERYTHING = {
   alone: true,
 };
 
-/** A project far from this one, with the packages that fixtures are bundled with, and a place without any. */
-export interface BundleProject extends Disposable {
+/** A project in another folder, with the packages that fixtures are bundled with, and a folder without any packages. */
+export interface BundleProject {
   /** The project's folder: packages can be imported from here. */
   readonly folder: string;
-  /** From here there is no package in reach. */
+  /** No package can be found from here. */
   readonly elsewhere: string;
   /** Writes a file into the project and returns its path. */
   write(name: string, text: string): string;
@@ -40,10 +40,13 @@ export interface BundleProject extends Disposable {
   bundle(name: string, format: "esm" | "cjs", options?: BuildOptions): Promise<string>;
 }
 
-/** Makes such a project. */
-export function makeBundleProject(): BundleProject {
+/** Makes such a project for a test file, and removes it in the end. */
+export function useBundleProject(): BundleProject {
   const top = mkdtempSync(join(tmpdir(), "wool-bundles-"));
   const [folder, elsewhere] = [join(top, "project"), join(top, "elsewhere")];
+  // Bundles are parsed as a whole, each several times in these programs.
+  vi.setConfig({ testTimeout: 120_000 });
+  afterAll(() => rmSync(top, { recursive: true, force: true }));
   mkdirSync(elsewhere);
   cpSync(fixture("bundles"), folder, { recursive: true });
   cpSync(join(folder, "packages"), join(folder, "node_modules"), { recursive: true });
@@ -77,11 +80,10 @@ export function makeBundleProject(): BundleProject {
       if (warnings.length > 0) throw new Error(warnings.map(({ text }) => text).join("\n"));
       return options.outdir === undefined ? outfile : join(options.outdir, `${stem}.${extension}`);
     },
-    [Symbol.dispose]: () => rmSync(top, { recursive: true, force: true }),
   };
 }
 
-/** Puts the built package at `path`, as an installation does, but for what it depends on. */
+/** Puts the built package at `path`, as an installation does, without its dependencies. */
 export function installRuntime(path: string): void {
   mkdirSync(path, { recursive: true });
   writeFileSync(join(path, "package.json"), readFileSync(join(root, "package.json")));
@@ -91,7 +93,7 @@ export function installRuntime(path: string): void {
   });
 }
 
-/** Puts the packages that the runtime depends on beside it, as an installation does. */
+/** Puts the dependencies of the runtime beside it, as an installation does. */
 export function installDependencies(nodeModules: string): void {
   for (const name of ["acorn", "dns-packet", join("@leichtgewicht", "ip-codec"), join("@bufbuild", "protobuf")]) {
     cpSync(join(root, "node_modules", name), join(nodeModules, name), { recursive: true, dereference: true });

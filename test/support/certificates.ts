@@ -3,7 +3,7 @@ import { CertificateAuthority, type IssueOptions } from "../../src/security/inde
 
 const DAY_MS = 86_400_000;
 
-/** When a certificate is valid that is not valid now. */
+/** When a certificate is valid that is not valid at present. */
 export const EXPIRED = { notBefore: new Date(Date.now() - 2 * DAY_MS), notAfter: new Date(Date.now() - DAY_MS) };
 export const NOT_YET_VALID = { notBefore: new Date(Date.now() + DAY_MS) };
 
@@ -26,7 +26,7 @@ export class TestAuthority {
     return new WorkerCredentials({ ca: other.authority.cert, ...this.authority.issue({ role: "client" }) });
   }
 
-  /** Credentials of a caller that only checks whom it talks to. */
+  /** Credentials of a caller that has no certificate and only checks the worker. */
   bare(): WorkerCredentials {
     return new WorkerCredentials({ ca: this.authority.cert, mutual: false });
   }

@@ -21,7 +21,7 @@ export interface LogLine {
   readonly reason?: string;
 }
 
-/** A `wool worker` that runs. */
+/** A running `wool worker`. */
 export interface RunningCommand extends AsyncDisposable {
   readonly program: Program;
   readonly lines: () => LogLine[];

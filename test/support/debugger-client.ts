@@ -70,7 +70,7 @@ export class DebuggerClient implements Disposable {
   #write(text: string): void {
     const payload = Buffer.from(text);
     const header = Buffer.alloc(8);
-    // A whole text message, with a mask, which may be of zeros.
+    // A complete text message, with a mask, which may be zeros.
     header.writeUInt8(0x81, 0);
     header.writeUInt8(0x80 | 126, 1);
     header.writeUInt16BE(payload.length, 2);
@@ -89,7 +89,7 @@ export class DebuggerClient implements Disposable {
     }
   }
 
-  /** The size of the next message, and where it starts; more than there is while its header is incomplete. */
+  /** The size of the next message, and where it starts. The size is more than there is while the header is incomplete. */
   #nextFrame(): [size: number, start: number] {
     const bytes = this.#unread;
     if (bytes.length < 10)

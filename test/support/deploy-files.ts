@@ -7,7 +7,7 @@ export function deployFile(name: string): string {
   return readFileSync(fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url)), "utf8");
 }
 
-/** The instructions of the Dockerfile's last stage, each with what follows its name. */
+/** The instructions of the Dockerfile's last stage, each with its arguments. */
 export function dockerInstructions(): ReadonlyMap<string, string> {
   const lines = deployFile("Dockerfile").replaceAll("\\\n", " ").split("\n");
   const stage = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
@@ -25,7 +25,7 @@ export function dockerCommand(name: "ENTRYPOINT" | "CMD" | "HEALTHCHECK"): strin
   return JSON.parse(text.slice(text.indexOf("["))) as string[];
 }
 
-/** What a workload of Kubernetes is made of, as far as tests look. */
+/** The parts of a workload of Kubernetes that tests check. */
 export interface Container {
   readonly name: string;
   readonly image: string;

@@ -11,7 +11,7 @@ import type { Route } from "../../src/routine/route.ts";
 
 export const ROUTE = { name: "add" } as Route;
 
-/** A call at a fake task thread, which notes that it was cancelled. */
+/** A call at a fake task thread, which records that it was cancelled. */
 export class FakeTask implements RemoteTask {
   readonly isWritten = true;
   readonly session: FakeSession;
@@ -65,12 +65,12 @@ export class FakeSession implements MemberSession {
     return this.calls.filter((call) => this.has(call) && call.recipient === recipient);
   }
 
-  /** Whether the call is here, and somebody waits for it. */
+  /** Whether the thread has the call, and somebody waits for it. */
   has({ task }: Call): boolean {
     return task instanceof FakeTask && task.session === this;
   }
 
-  /** The worker has said its last word on a call. */
+  /** The worker has sent its final answer to a call. */
   over(call: Call): void {
     this.inFlight--;
     this.room++;
@@ -120,7 +120,7 @@ export class FakeLink implements MemberLink {
   }
 }
 
-/** A worker of a pool whose connection does what a test says. */
+/** A worker of a pool whose connection a test controls. */
 export class FakeMember extends Member {
   readonly fake: FakeLink;
 
@@ -144,10 +144,10 @@ export function makeMember(uid: string, rooms: readonly number[], state: "idle" 
   return new FakeMember(uid, fake);
 }
 
-/** What became of calls. */
+/** The outcomes of calls. */
 export const ended = new Map<Call, unknown>();
 
-/** A call that notes in `ended` what became of it. */
+/** A call that records its outcome in `ended`. */
 export function makeCall(scheduler: Scheduler, extras?: CallExtras): Call {
   const call = new Call(
     ROUTE,
@@ -164,7 +164,7 @@ export function workerOf(call: Call): string | undefined {
   return call.recipient?.uid;
 }
 
-/** A scheduler that hands out, with these workers. */
+/** An open scheduler with these workers. */
 export function makeScheduler(
   members: readonly Member[],
   options: { maxPending?: number; balancer?: Scheduler["balancer"]; returns?: (uid: string) => boolean } = {},
@@ -191,7 +191,7 @@ export function makeScheduler(
   return { scheduler, evicted, submit };
 }
 
-/** Lets everything happen that is due. */
+/** Waits until everything that is due has happened. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) await turn();
 }
@@ -208,10 +208,10 @@ export function lose({ session }: FakeMember, call: Call): void {
   call.owner?.lost(call, new WorkerLost("worker gone"));
 }
 
-/** Calls by number: shown whole they fill pages. */
+/** The numbers of calls: printed in full, calls fill pages. */
 export const numbers = (calls: readonly (Call | undefined)[]) => calls.map((call) => call?.sequence);
 
-/** The one thing that there is. */
+/** The only item of a list. Throws unless there is exactly one. */
 export function only<T>(items: readonly T[]): T {
   const [item] = items;
   if (item === undefined || items.length !== 1) throw new Error(`one was wanted, there are ${items.length}`);

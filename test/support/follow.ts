@@ -1,6 +1,6 @@
 import type { DiscoveryEvent, DiscoveryLike, WorkerMetadata } from "wool-ts";
 
-/** What a subscription has told so far. */
+/** The events of a subscription so far. */
 export interface Followed extends AsyncDisposable {
   /** Such as `added w-1`. */
   readonly events: readonly string[];

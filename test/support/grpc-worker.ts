@@ -2,13 +2,14 @@ import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufb
 import {
   Client,
   type ClientDuplexStream,
+  type ClientOptions,
   credentials,
   type ServiceError,
   type StatusObject,
   status,
 } from "@grpc/grpc-js";
 
-/** What generated code says of a method. */
+/** What generated code tells about a method. */
 export interface Method<I extends DescMessage, O extends DescMessage> {
   readonly name: string;
   readonly parent: { readonly typeName: string };
@@ -16,12 +17,12 @@ export interface Method<I extends DescMessage, O extends DescMessage> {
   readonly output: O;
 }
 
-/** A worker as a gRPC client that knows nothing but its protocol sees it. */
+/** A worker as seen by a gRPC client that knows only its protocol. */
 export class GrpcWorker implements Disposable {
   readonly #client: Client;
 
-  constructor(address: string) {
-    this.#client = new Client(address, credentials.createInsecure());
+  constructor(address: string, options: ClientOptions = {}) {
+    this.#client = new Client(address, credentials.createInsecure(), options);
   }
 
   /** Makes a unary call. Rejects with the status when it is not OK. */
@@ -38,7 +39,7 @@ export class GrpcWorker implements Disposable {
     });
   }
 
-  /** Opens a stream on which messages are sent as bytes, right or wrong. */
+  /** Opens a stream on which messages are sent as bytes, valid or not. */
   open<I extends DescMessage, O extends DescMessage>(method: Method<I, O>): GrpcStream<MessageShape<O>> {
     const stream = this.#client.makeBidiStreamRequest(pathOf(method), (bytes: Buffer) => bytes, decoder(method.output));
     return new GrpcStream(stream);
@@ -63,7 +64,7 @@ export class GrpcStream<O> {
       this.received.push(message);
       for (const wake of this.#waiting.splice(0)) wake();
     });
-    // The status tells the same.
+    // The status says the same.
     stream.on("error", () => undefined);
     this.ended = new Promise((resolve) => {
       stream.on("status", (end: StatusObject) => {
@@ -77,7 +78,7 @@ export class GrpcStream<O> {
     this.#stream.write(Buffer.from(bytes));
   }
 
-  /** The message with this index, once it is there. Rejects when the stream ends before. */
+  /** The message with this index, once it has come. Rejects when the stream ends before. */
   async message(index: number): Promise<O> {
     let end: StatusObject | undefined;
     void this.ended.then((status) => {
@@ -91,7 +92,7 @@ export class GrpcStream<O> {
     }
   }
 
-  /** Says that nothing more is sent. */
+  /** Ends the sending side. */
   halfClose(): void {
     this.#stream.end();
   }

@@ -7,7 +7,7 @@ import { makeRuntimeFolder, type RuntimeFolder } from "./runtime-folder.ts";
 
 const PREFIX = "wool-net-";
 const NAMESPACES = "/run/netns";
-/** Files here take the place of those in `/etc` for programs of a namespace. */
+/** For programs of a namespace, the files here replace those in `/etc`. */
 const SETTINGS = "/etc/netns";
 
 /** How a network of hosts is made. */
@@ -19,8 +19,8 @@ export interface NetworkOptions {
 }
 
 /**
- * Machines of their own, as far as the network goes: a network namespace for each host and one for the switches between
- * them. There is no default route anywhere, and nothing of this machine's network is touched.
+ * Separate machines as far as the network is concerned: a network namespace for each host and one for the switches
+ * between them. There is no default route, and the network of this machine is not touched.
  */
 export class Network implements AsyncDisposable {
   readonly hosts: Host[] = [];
@@ -57,7 +57,7 @@ export class Network implements AsyncDisposable {
           namespace,
         );
         ip("-n", this.#switch, "link", "set", port, "master", `br-${network}`, "up");
-        // Without waiting for the check that nobody else has the address.
+        // Skips the check that nobody else has the address.
         ip("netns", "exec", namespace, "sysctl", "-qw", `net.ipv6.conf.net-${network}.accept_dad=0`);
         const address = `10.77.${networks.indexOf(network)}.${index + 1}`;
         if (!isIpv6Only) ip("-n", namespace, "addr", "add", `${address}/24`, "dev", `net-${network}`);
@@ -68,13 +68,13 @@ export class Network implements AsyncDisposable {
     }
   }
 
-  /** Lets nothing pass between a host and a network, though its interface stays up; or lets it pass again. */
+  /** Blocks all packets between a host and a network, while the interface stays up; or lets them pass again. */
   setForwarding(host: number, network: string, state: "on" | "off"): void {
     const port = `h${host}-${network}`;
     execFileSync("bridge", ["-n", this.#switch, "link", "set", "dev", port, "state", state === "on" ? "3" : "0"]);
   }
 
-  /** Pulls the cable of a host, or puts it back. */
+  /** Disconnects the cable of a host, or connects it again. */
   setCable(host: number, network: string, state: "up" | "down"): void {
     ip("-n", this.#switch, "link", "set", `h${host}-${network}`, state);
   }
@@ -105,7 +105,7 @@ export class Host {
     return Object.values(this.addresses)[0] ?? "";
   }
 
-  /** Has its programs look names up there, and names without a dot in these domains. */
+  /** Sets the name server of its programs, and the domains for names without a dot. */
   useNameServer(address: string, ...search: string[]): void {
     const folder = join(SETTINGS, this.namespace);
     mkdirSync(folder, { recursive: true });
@@ -113,12 +113,12 @@ export class Host {
     writeFileSync(join(folder, "resolv.conf"), `nameserver ${address}\n${domains}`);
   }
 
-  /** Lets no TCP connections from there to others come to be. It serves those of others, on ports below 32768. */
+  /** Blocks new TCP connections from there to others. It still serves those of others, on ports below 32768. */
   forbidConnecting(): void {
     ip("-n", this.namespace, "rule", "add", "ipproto", "tcp", "sport", "32768-60999", "unreachable");
   }
 
-  /** Starts a program there. It is killed when the network goes. */
+  /** Starts a program there. It is killed when the network is removed. */
   spawn(
     command: string,
     args: readonly string[],
@@ -143,7 +143,7 @@ export class Host {
     return output;
   }
 
-  /** Starts a program there that does what it is told. */
+  /** Starts a program there that takes commands. */
   agent(): Agent {
     return new Agent(this.spawn(process.execPath, [fixture("network/agent.mjs")]));
   }
@@ -160,19 +160,19 @@ export class Host {
   }
 }
 
-/** What an agent says: the outcome of a command, or an event of a subscription. */
+/** A message of an agent: the result of a command, or an event of a subscription. */
 type Word =
   | { readonly id: number; readonly value?: unknown; readonly error?: string }
   | { readonly url: string; readonly event: string; readonly worker: AgentWorker };
 
-/** A worker as an agent tells of it. */
+/** A worker as an agent reports it. */
 export interface AgentWorker {
   readonly uid: string;
   readonly address: string;
   readonly tags: readonly string[];
 }
 
-/** A program on a host that does what it is told. */
+/** A program on a host that takes commands. */
 export class Agent {
   readonly child: ChildProcess;
   /** The workers that its subscriptions know, by URL and then by uid. */
@@ -192,7 +192,7 @@ export class Agent {
     });
   }
 
-  /** Has the agent do something and returns what came of it. */
+  /** Has the agent run a command and returns the result. */
   async do(command: string, ...args: readonly unknown[]): Promise<unknown> {
     const id = ++this.#lastId;
     const outcome = new Promise<{ readonly value?: unknown; readonly error?: string }>((resolve) => {
@@ -210,7 +210,7 @@ export class Agent {
     return [...(this.known.get(url)?.keys() ?? [])].sort();
   }
 
-  /** Ends it at once, without a word to others. */
+  /** Kills it, so that it cannot tell others. */
   async kill(): Promise<void> {
     if (this.child.pid === undefined) return;
     const closed = new Promise((resolve) => this.child.on("close", resolve));
@@ -236,7 +236,7 @@ function ip(...args: string[]): void {
   execFileSync("ip", args, { stdio: "pipe" });
 }
 
-/** Those of runs that were killed. */
+/** Namespaces of killed runs. */
 function removeAbandoned(): void {
   if (!existsSync(NAMESPACES)) return;
   for (const name of readdirSync(NAMESPACES)) {

@@ -19,13 +19,13 @@ export function announced(code: string): string[] {
 }
 
 /**
- * Runs a program as a user of the package would, and tells what it wrote, line by line, and its exit code. Its types are
- * taken off beforehand: to load tsx in it and in each of its workers takes longer than what these programs do.
+ * Runs a program as a user of the package would, and returns its output, line by line, and its exit code. Its types are
+ * removed beforehand: loading tsx in it and in each of its workers takes longer than these programs themselves.
  */
 export async function runPageProgram(
   code: string,
 ): Promise<{ readonly lines: string[]; readonly exit: number | null }> {
-  // Inside of the package, so that its name leads to it.
+  // Inside the package, so that its name resolves to it.
   const folder = mkdtempSync(join(root, "test", ".page-"));
   const file = join(folder, "program.mjs");
   writeFileSync(file, (await transform(code, { loader: "ts", target: "node20" })).code);
@@ -36,10 +36,10 @@ export async function runPageProgram(
   }
 }
 
-/** What the compiler says of programs; nothing when it finds no fault. */
+/** The errors of the compiler for programs; empty if there are none. */
 export async function typeErrorsOf(programs: readonly string[]): Promise<string> {
   const folder = mkdtempSync(join(root, "test", ".page-"));
-  // A pool that is only opened is in use all the same.
+  // A pool that is only opened counts as used too.
   const config = {
     extends: "../../tsconfig.json",
     compilerOptions: { noUnusedLocals: false, erasableSyntaxOnly: false },

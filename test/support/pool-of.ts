@@ -5,8 +5,8 @@ import { isRunning } from "./processes.ts";
 let atHand: LocalWorker[] = [];
 
 /**
- * A pool of so many plain workers, for tests that leave them as they are. The workers are started once for all such tests
- * of this process, since that takes longer than what most tests do with them.
+ * A pool of so many plain workers, for tests that do not change them. The workers are started once for all such tests
+ * of this process, because starting them takes longer than most of these tests.
  */
 export async function poolOf(
   size: number,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { until } from "./until.ts";
 
-/** True while a process runs; one that has ended and waits to be collected does not. */
+/** Whether a process runs. One that has ended and waits to be collected does not. */
 export function isRunning(pid: number | undefined): boolean {
   if (pid === undefined || pid <= 0) return false;
   try {
@@ -12,7 +12,7 @@ export function isRunning(pid: number | undefined): boolean {
   return readStat(pid)?.state !== "Z";
 }
 
-/** Ends a process at once. Throws for what is no process id: 0 and below stand for whole groups. */
+/** Ends a process at once. Throws unless `pid` is a process id: 0 and negative numbers mean whole groups. */
 export function killProcess(pid: number | undefined): void {
   if (pid === undefined || pid <= 0) throw new RangeError(`${pid} is not the id of a process`);
   process.kill(pid, "SIGKILL");
@@ -21,7 +21,7 @@ export function killProcess(pid: number | undefined): void {
 /** Stops all threads of a process where they are, until it is told to go on. */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, "SIGSTOP");
-  // The signal is sent at once, and a thread that runs on another core obeys a little later.
+  // The signal is sent at once, but a thread on another core obeys it a little later.
   const threads = (): string[] => readdirSync(`/proc/${pid}/task`);
   await until(() => threads().every((thread) => readStat(`${pid}/task/${thread}`)?.state === "T"), "it is frozen");
 }
@@ -34,7 +34,7 @@ export function runningChildren(of = process.pid): number[] {
     .filter((pid) => readStat(pid)?.parent === of && isRunning(pid));
 }
 
-/** What Linux says of a process or thread, or `undefined` when it is gone. */
+/** What Linux reports about a process or thread, or `undefined` when it is gone. */
 function readStat(pid: number | string): { readonly state: string; readonly parent: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

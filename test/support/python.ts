@@ -8,12 +8,12 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = join(ROOT, "test/interop/python");
-/** A machine may have another interpreter first that does not see the packages of the system. */
+/** The first interpreter on a machine may not see the packages of the system. */
 const INTERPRETERS = ["python3", "/usr/bin/python3"];
 
 let interpreter: string | undefined;
 
-/** Why Python cannot be a peer here; nothing if it can. */
+/** Why Python cannot be a peer here; undefined if it can. */
 export function pythonProblem(): string | undefined {
   interpreter ??= INTERPRETERS.find((candidate) => {
     try {
@@ -28,7 +28,7 @@ export function pythonProblem(): string | undefined {
     : undefined;
 }
 
-/** Code that Python's stock generator makes of the protocol. */
+/** Code that Python's standard generator makes from the protocol. */
 export class PythonCode implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "wool-python-"));
 

@@ -6,7 +6,7 @@ import { type Response, ResponseSchema, Worker } from "../../src/gen/wool/v1/wor
 import { type GrpcStream, GrpcWorker } from "./grpc-worker.ts";
 import { request } from "./wire-requests.ts";
 
-/** The caller's end of a lane: a connection to a task thread that sends what it likes. */
+/** The caller's end of a lane: a connection to a task thread that can send anything. */
 export class RawLane {
   readonly socket: Socket;
   readonly closed: Promise<void>;
@@ -48,7 +48,7 @@ export class RawLane {
   }
 }
 
-/** A session whose lane has been connected to, and not been shown a ticket. */
+/** A session whose lane is connected, but has not been shown a ticket. */
 export interface OpenedLane {
   readonly stream: GrpcStream<Response>;
   readonly lane: RawLane;
@@ -85,8 +85,8 @@ export class RawLaneSession implements Disposable {
     return new RawLaneSession(client, await openLane(client, address));
   }
 
-  send(message: Uint8Array): boolean {
-    return this.lane.send(message);
+  send(message: Uint8Array, claimedBytes?: number): boolean {
+    return this.lane.send(message, claimedBytes);
   }
 
   read(): void {
@@ -104,7 +104,7 @@ export class RawLaneSession implements Disposable {
   }
 }
 
-/** How many connections this machine has at a path, at the end of whoever listens there. */
+/** How many connections this machine has at a path, on the side of the listener. */
 export function connectionsAt(path: string): number {
   const lines = readFileSync("/proc/net/unix", "utf8").split("\n");
   return lines.filter((line) => line.endsWith(` ${path}`) && line.split(/\s+/)[5] === "03").length;

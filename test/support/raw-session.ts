@@ -8,20 +8,20 @@ export interface SessionEnd {
   readonly message: string;
 }
 
-/** A session with a worker on a connection of its own that reads only when it is told to, and sends what it likes. */
+/** A session with a worker on its own connection. It reads only when told to, and can send anything. */
 export class RawSession implements Disposable {
   /** Resolves when the stream or its connection is over. */
   readonly ended: Promise<SessionEnd>;
   /** Resolves when the worker has ended the stream with a status. */
   readonly refused: Promise<SessionEnd>;
   receivedBytes = 0;
-  /** The last of what was received, as text. */
+  /** The end of what was received, as text. */
   received = "";
   readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
   readonly #isShared: boolean;
 
-  /** `address`: that of the worker, on a unix socket. `shared`: the connection to use, if not one of its own. */
+  /** `address`: the address of the worker, on a unix socket. `shared`: the connection to use. Default: a new one. */
   constructor(address: string, lane = 0, shared?: ClientHttp2Session) {
     const path = address.slice("unix:".length);
     this.#isShared = shared !== undefined;
@@ -58,21 +58,21 @@ export class RawSession implements Disposable {
     return new RawSession("", 0, this.#session);
   }
 
-  /** Whether everything that was sent has been taken, or never will be. */
+  /** Whether everything that was sent has been read, or never will be. */
   get isFlushed(): boolean {
     return this.#stream.writableLength === 0 || this.#stream.destroyed;
   }
 
-  /** Sends a message. False when it has to be waited for `drained`. */
-  send(message: Uint8Array): boolean {
+  /** Sends a message, or a part of a longer one. False when it has to be waited for `drained`. */
+  send(message: Uint8Array, claimedBytes = message.length): boolean {
     if (this.#stream.destroyed || this.#stream.writableEnded) return false;
     const prefix = Buffer.alloc(5);
-    prefix.writeUInt32BE(message.length, 1);
+    prefix.writeUInt32BE(claimedBytes, 1);
     this.#stream.write(prefix);
     return this.#stream.write(message);
   }
 
-  /** Sends messages until the worker hangs up or does not take more for a moment. */
+  /** Sends messages until the worker hangs up or stops reading for a moment. */
   async pour(count: number, make: (i: number) => Uint8Array): Promise<number> {
     for (let i = 0; i < count; i++) {
       if (this.#stream.destroyed) return i;

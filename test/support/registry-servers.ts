@@ -79,7 +79,7 @@ export class TestServer implements AsyncDisposable {
 
   async start(): Promise<this> {
     const [program = "", ...args] = this.#command(this);
-    // Some are where only root looks.
+    // Some programs are in folders that only the PATH of root has.
     const env = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], cwd: this.folder, env });
     this.#child = child;
@@ -103,7 +103,7 @@ export class TestServer implements AsyncDisposable {
     await ended;
   }
 
-  /** Has the server stand still, or go on. */
+  /** Freezes the server, or lets it go on. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#child?.kill(signal);
   }
@@ -127,7 +127,7 @@ async function isListening({ port }: TestServer): Promise<boolean> {
 
 /** How an etcd server is started. */
 export interface EtcdSettings {
-  /** It speaks TLS, and asks for a certificate. */
+  /** Whether it uses TLS, and asks for a certificate. */
   readonly certificates?: (folder: string) => TestCertificates;
   /** More of its options, without the dashes. */
   readonly options?: Readonly<Record<string, string>>;
@@ -190,7 +190,7 @@ function etcdCommand(
   return ["etcd", ...Object.entries(settings).flatMap(([option, value]) => [`--${option}`, value])];
 }
 
-/** Runs etcdctl against a server and returns what it printed. */
+/** Runs etcdctl against a server and returns its output. */
 export async function etcdctl(server: TestServer, args: readonly string[], tls?: TestCertificates): Promise<string> {
   const scheme = tls === undefined ? "http" : "https";
   const secured = tls === undefined ? [] : ["--cacert", tls.ca, "--cert", tls.cert, "--key", tls.key];
@@ -200,7 +200,7 @@ export async function etcdctl(server: TestServer, args: readonly string[], tls?:
   return stdout;
 }
 
-/** A Redis server; with `certificates` it speaks TLS only. */
+/** A Redis server; with `certificates` it accepts only TLS. */
 export async function startRedis(
   options: { readonly password?: string; readonly certificates?: (folder: string) => TestCertificates } = {},
 ): Promise<TestServer> {
@@ -219,7 +219,7 @@ export async function startRedis(
   return await server.start();
 }
 
-/** Runs redis-cli against a server and returns what it printed. */
+/** Runs redis-cli against a server and returns its output. */
 export async function redisCli(server: TestServer, ...args: string[]): Promise<string> {
   const { stdout } = await run("redis-cli", ["-p", String(server.port), ...args]);
   return stdout.trim();

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A program that was started, and what it has written. */
+/** A started program, and its output so far. */
 export interface Program {
   readonly child: ChildProcess;
   readonly stdout: string;
@@ -26,13 +26,13 @@ export interface ProgramOptions {
   readonly node?: string;
   /** Options for node itself. */
   readonly execArgv?: readonly string[];
-  /** Added to the environment; undefined takes a variable out. */
+  /** Added to the environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The folder it is started in. */
   readonly cwd?: string;
-  /** Its stdin is a pipe, to be written to. */
+  /** Whether its stdin is a pipe that can be written to. */
   readonly input?: boolean;
-  /** In a process group of its own, as a terminal would start it. */
+  /** Whether it gets its own process group, as from a terminal. */
   readonly ownGroup?: boolean;
 }
 
@@ -45,7 +45,7 @@ function program(name: string): string {
   return isAbsolute(name) ? name : fixture(name);
 }
 
-/** Runs a fixture, or the file at an absolute path, with node in a process of its own. */
+/** Runs a fixture, or the file at an absolute path, with node in a separate process. */
 export function startProgram(name: string, options: ProgramOptions = {}): Program {
   const { args = [], node = process.execPath, execArgv = [], env = {}, cwd, input = false, ownGroup = false } = options;
   const child = spawn(node, [...execArgv, program(name), ...args], {

@@ -5,20 +5,20 @@ import { join } from "node:path";
 /** Where processes of one machine exchange large payloads. */
 const SHARED_MEMORY = "/dev/shm";
 
-/** A private place for everything that programs keep on disk while they run, so that what they leave is seen. */
+/** A private folder for everything that running programs keep on disk, so that leftovers are seen. */
 export interface RuntimeFolder extends Disposable {
   /** For the programs' environment. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Every file, socket and directory that is there, but for the directory that all pools share; and what these
-   * processes have in shared memory, whose place is the same for all programs.
+   * Every file, socket and directory in it, except for the directory that all pools share. Also the files of these
+   * processes in shared memory, which all programs keep in the same place.
    */
   leftovers(pids?: readonly number[]): string[];
 }
 
-/** Makes such a place. */
+/** Makes such a folder. */
 export function makeRuntimeFolder(): RuntimeFolder {
-  // Socket paths are short: the folder's own must be, too.
+  // Socket paths must be short, so the path of the folder must be short too.
   const root = mkdtempSync(join(tmpdir(), "wl-"));
   const [session, temporary] = [join(root, "x"), join(root, "t")];
   mkdirSync(session, { mode: 0o700 });
@@ -43,7 +43,7 @@ function entries(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: "utf8" });
   } catch {
-    // It is being removed, or was never made.
+    // The folder is being removed, or was never made.
     return [];
   }
 }

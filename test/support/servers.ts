@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { pythonProblem } from "./python.ts";
 
-/** What tests need of the machine besides Node.js, and what says that it is there. */
+/** What tests need on the machine besides Node.js, and how to check for it. */
 const NEEDS = {
   etcd: () => hasProgram("etcd") ?? hasProgram("etcdctl"),
   "redis-server": () => hasProgram("redis-server") ?? hasProgram("redis-cli"),
@@ -14,8 +14,8 @@ const NEEDS = {
 } as const;
 
 /**
- * Why a file's tests cannot run here; `undefined` when they can. The reason is printed. Where all servers have to be there
- * (`WOOL_REQUIRE_SERVERS=1`), it is an error.
+ * Why a file's tests cannot run here; `undefined` when they can. The reason is printed. With `WOOL_REQUIRE_SERVERS=1`,
+ * it is an error.
  */
 export function missingFor(...needs: readonly (keyof typeof NEEDS)[]): string | undefined {
   const problems = needs.flatMap((need) => NEEDS[need]() ?? []);
@@ -41,7 +41,7 @@ function canMakeNamespaces(): string | undefined {
 }
 
 function namespaceProblem(): string | undefined {
-  if (process.platform !== "linux") return "network namespaces are a thing of Linux";
+  if (process.platform !== "linux") return "network namespaces exist only on Linux";
   if (process.getuid?.() !== 0) return "network namespaces need root";
   const name = `wool-probe-${process.pid}`;
   try {

@@ -1,6 +1,6 @@
 /**
- * The timeouts that `body` starts. For tests with fake timers, which a spy on `setTimeout` would bring back later: all spies
- * are undone with `vi.restoreAllMocks()`, also in other files of the process.
+ * The timeouts that `body` starts. For tests with fake timers. A spy on `setTimeout` would restore the fake one later:
+ * `vi.restoreAllMocks()` undoes all spies, also those of other files in the process.
  */
 export function timeoutsStartedBy(body: () => void): NodeJS.Timeout[] {
   const { setTimeout: start } = globalThis;

@@ -1,6 +1,6 @@
 import { afterAll, expect, vi } from "vitest";
 
-/** What fake timers and spies replace. */
+/** Globals that fake timers and spies replace. */
 function functions(): Readonly<Record<string, unknown>> {
   const { clearImmediate, clearInterval, clearTimeout, Date, queueMicrotask, setImmediate, setInterval, setTimeout } =
     globalThis;
@@ -10,11 +10,11 @@ function functions(): Readonly<Record<string, unknown>> {
   return { ...timers, ...clocks, emitWarning, writeOut: stdout.write, writeError: stderr.write };
 }
 
-/** As the first file of this process has found them. */
+/** Their values when the first file of this process starts. */
 const originals = ((globalThis as { [key: symbol]: unknown })[Symbol.for("wool-ts.tests.originals")] ??=
   functions()) as ReturnType<typeof functions>;
 
-/** What a file may not leave changed in its process, which other files share with it. */
+/** State that a file must not leave changed in its process, which it shares with other files. */
 function state() {
   const runtime = Reflect.get(globalThis, Symbol.for("wool-ts.runtime.v2")) as
     | { readonly open: readonly unknown[]; readonly isTaskThread?: boolean }
@@ -26,12 +26,12 @@ function state() {
     stackTraceLimit: Error.stackTraceLimit,
     preparesStacks: typeof Error.prepareStackTrace,
     execArgv: [...process.execArgv],
-    // Packages may keep what they share behind symbols.
+    // Packages may keep shared state behind symbols.
     globals: Object.getOwnPropertyNames(globalThis).sort(),
     processListeners: Object.fromEntries(
       process
         .eventNames()
-        // Workers that files share are ended then.
+        // Ends the workers that files share.
         .filter((name) => name !== "exit")
         .map((name) => [String(name), process.listenerCount(name)]),
     ),
@@ -42,7 +42,7 @@ function state() {
 
 const before = state();
 
-// Files share processes, so each must leave its process as it has found it.
+// Files share processes, so each must leave its process unchanged.
 afterAll(() => {
   const after = state();
   vi.useRealTimers();

@@ -4,7 +4,7 @@ export interface Watched<T> {
   readonly settled: boolean;
 }
 
-/** Watches a promise without changing when or how it settles. */
+/** Watches a promise without affecting it. */
 export function watch<T>(promise: Promise<T>): Watched<T> {
   const watched = { promise, settled: false };
   const settle = (): void => {

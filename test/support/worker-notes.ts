@@ -1,4 +1,4 @@
-/** What tasks leave behind in their thread for the test to look at, and doors that they wait at. */
+/** Notes that tasks leave in their thread for the test to read, and doors that tasks wait at. */
 interface Notes {
   readonly lines: Map<string, unknown[]>;
   readonly doors: Map<string, { readonly opened: Promise<void>; readonly open: () => void }>;
@@ -42,7 +42,7 @@ export function waitAtDoor(key: string): Promise<void> {
   return door(key).opened;
 }
 
-/** For tasks: lets through whoever waits at the door, now or later. */
+/** For tasks: lets through every task that waits at the door, now or later. */
 export function openDoor(key: string): void {
   door(key).open();
 }

@@ -9,24 +9,24 @@ import type { DiscoveryLike, DiscoverySubscriberLike, WorkerFilter } from "../di
 import { subscribeToWorkers, type WorkerSink } from "../worker-subscription.ts";
 import { type Found, type LookupSettings, lookupAddresses, lookupServices, systemSettings } from "./dns-lookup.ts";
 
-/** The service that workers are, where a name has several. */
+/** The service name of workers, if a name has several services. */
 const SERVICE = "_wool._tcp";
 
 /** Options of `DnsDiscovery`. */
 export interface DnsDiscoveryOptions {
-  /** The port of the workers: their addresses are those of the name. Without one, SRV records tell address and port. */
+  /** The port of the workers, whose addresses are those of the name. Default: none, SRV records tell address and port. */
   readonly port?: number;
   /** Name servers as `address` or `address:port`; those of the system by default. */
   readonly servers?: readonly string[];
-  /** Shortest time between two looks, whatever the records say, in milliseconds; 1,000 by default. */
+  /** Shortest time between two looks, regardless of the records, in milliseconds; 1,000 by default. */
   readonly minInterval?: number;
   /** Longest time between two looks, in milliseconds; 30,000 by default. */
   readonly maxInterval?: number;
-  /** How long name servers have for an answer, in milliseconds; 5,000 by default. */
+  /** How long name servers have to answer, in milliseconds; 5,000 by default. */
   readonly timeout?: number;
   /** Whether the workers listen with TLS; by default if there are credentials. */
   readonly secure?: boolean;
-  /** For asking workers with TLS who they are. */
+  /** Credentials for asking workers with TLS for their description; none by default. */
   readonly credentials?: CredentialsLike;
 }
 
@@ -41,8 +41,8 @@ const CHECKS = {
 };
 
 /**
- * Workers that DNS knows, such as those of a headless service of Kubernetes: the SRV records of a name, or its addresses with
- * a port. Each is asked who it is. It looks again when the records have expired.
+ * Workers found by DNS, such as those of a headless service of Kubernetes: the SRV records of a name, or its addresses
+ * with a port. Each worker is asked for its description. The name is looked up again when the records have expired.
  */
 export class DnsDiscovery implements DiscoveryLike {
   /** The name that is looked up. */
@@ -51,13 +51,13 @@ export class DnsDiscovery implements DiscoveryLike {
   readonly #servers: LookupSettings["servers"] | undefined;
   #problem: string | undefined;
 
-  /** @throws InvalidArgument when the name is empty, or an option is out of range, or unknown. */
+  /** @throws InvalidArgument when the name is empty, or an option is out of range or unknown. */
   constructor(name: string, options: DnsDiscoveryOptions = {}) {
     checkOption(name, must.filledText, "DnsDiscovery", "name");
     checkOptions(options, CHECKS, "DnsDiscovery");
     if (!/^[\w-]+(?:\.[\w-]+)*\.?$/.test(name) || isIP(name) !== 0) {
       throw new InvalidArgument(
-        `DnsDiscovery: ${JSON.stringify(name)} is not a name that DNS could know; for addresses use a StaticDiscovery`,
+        `DnsDiscovery: ${JSON.stringify(name)} is not a valid DNS name; for addresses use a StaticDiscovery`,
       );
     }
     const { servers, port, minInterval = 1000, maxInterval = 30_000 } = options;
@@ -122,13 +122,16 @@ export class DnsDiscovery implements DiscoveryLike {
     return await lookupAddresses(this.name, port, settings, timeout);
   }
 
-  /** Says once that names cannot be looked up, until they can. */
+  /** Warns once that names cannot be looked up, until that works again. */
   #report(error: unknown): void {
     const reason = messageOf(error);
     const isNews = this.#problem === undefined || this.#problem.endsWith("has no records");
     this.#problem = reason;
     if (!isNews) return;
-    process.emitWarning(`${reason}; the workers known so far stay, and it is tried again`, "WoolWarning");
+    process.emitWarning(
+      `${reason}; the workers known so far stay in use, and the lookup is tried again`,
+      "WoolWarning",
+    );
   }
 }
 

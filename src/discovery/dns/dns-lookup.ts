@@ -7,26 +7,26 @@ import { joinAddress } from "../network-addresses.ts";
 import { askNameServer, type NameServer } from "./dns-query.ts";
 
 const MOST_ALIASES = 8;
-/** Hosts of a service that are looked up at once: each takes a socket for IPv4 and one for IPv6. */
+/** Hosts of a service that are looked up at the same time: each uses one socket for IPv4 and one for IPv6. */
 const MOST_AT_ONCE = 32;
 const SYSTEM_SETTINGS = "/etc/resolv.conf";
 
 /** How names are looked up. */
 export interface LookupSettings {
   readonly servers: readonly NameServer[];
-  /** Domains that short names may be in. */
+  /** Domains in which short names are looked up. */
   readonly search: readonly string[];
-  /** A name with at least this many dots is looked up as it is first. */
+  /** A name with at least this many dots is first looked up as it is. */
   readonly ndots: number;
-  /** Aborted when nobody wants to know any more. */
+  /** Aborted when nobody needs the answer any more. */
   readonly signal?: AbortSignal;
 }
 
-/** What a look has found. */
+/** The result of a lookup. */
 export interface Found {
   /** As `host:port`. */
   readonly addresses: readonly string[];
-  /** Seconds that this holds. */
+  /** Seconds that the result is valid. */
   readonly ttl: number;
 }
 
@@ -48,7 +48,7 @@ export function systemSettings(): LookupSettings {
   return { servers, search, ndots };
 }
 
-/** Where the workers are that SRV records of a name lead to. */
+/** The addresses of the workers that the SRV records of a name point to. */
 export async function lookupServices(name: string, settings: LookupSettings, timeout: number): Promise<Found> {
   const { records, additionals, ttl, isEmpty } = await lookup(name, "SRV", settings, timeout);
   if (isEmpty) return { addresses: [], ttl };
@@ -93,7 +93,7 @@ export async function lookupAddresses(
     port,
   );
   if (found.addresses.length > 0) return found;
-  // Some name servers refuse the one question and answer the other: without an address nobody knows, then.
+  // Some name servers refuse one question and answer the other. If the other has no address, the result is unknown.
   for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
   return { addresses: [], ttl: Math.min(...known.map(({ ttl }) => ttl)) };
 }
@@ -105,7 +105,7 @@ interface Answer {
   readonly isEmpty: boolean;
 }
 
-/** Asks for a name in each domain that it may be in. Throws when nobody knows it and one of them could not be asked. */
+/** Looks up a name in each domain that it may be in. Throws when none has it and one of them could not be asked. */
 async function lookup(
   name: string,
   type: "SRV" | "A" | "AAAA",
@@ -127,7 +127,7 @@ async function lookup(
   return empty ?? { records: [], additionals: [], ttl: 0, isEmpty: true };
 }
 
-/** Asks for exactly this name, and where an alias leads. */
+/** Asks for exactly this name, and follows aliases. */
 async function lookupExactly(
   name: string,
   type: "SRV" | "A" | "AAAA",
@@ -148,14 +148,14 @@ async function lookupExactly(
     if (alias?.type !== "CNAME") return { records, additionals, ttl: Math.min(ttl, negativeTtl), isEmpty: true };
     wanted = alias.data;
     ttl = Math.min(ttl, alias.ttl);
-    // A server may say where an alias leads in the same answer.
+    // A server may include the target of an alias in the same answer.
     const isKnown = message.answers.some((record) => nameKey(record.name) === nameKey(wanted));
     if (!isKnown) message = await askAny(settings, wanted, type, timeout);
   }
-  throw new DiscoveryError(`${name} leads through more than ${MOST_ALIASES} aliases`);
+  throw new DiscoveryError(`${name} has more than ${MOST_ALIASES} aliases in a row`);
 }
 
-/** Asks one server after the other until one has a verdict. */
+/** Asks one server after the other until one gives a final answer. */
 async function askAny(
   { servers, signal }: LookupSettings,
   name: string,

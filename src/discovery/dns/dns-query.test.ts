@@ -18,7 +18,7 @@ async function startServer(answer: (query: Buffer) => Buffer[]): Promise<{ port:
 
 const question = { name: "workers.test", type: "A" } as const;
 
-/** An answer to a query, or one that differs from it. */
+/** An answer to a query, with some differences if given. */
 function answerTo(query: Buffer, changes: { readonly id?: number; readonly name?: string } = {}): Buffer {
   const { id = 0 } = decodeMessage(query) ?? {};
   const name = changes.name ?? question.name;
@@ -61,7 +61,7 @@ describe("askNameServer", () => {
       const waiting = askNameServer({ host: "127.0.0.1", port: silent.port }, question, timeout, abort.signal);
       await asked;
       abort.abort();
-      await expect(waiting).rejects.toThrow("it is no longer asked");
+      await expect(waiting).rejects.toThrow("the lookup was aborted");
     },
   );
 

@@ -12,13 +12,13 @@ export interface NameServer {
   readonly port: number;
 }
 
-/** Times that a server is asked before it counts as silent. */
+/** How often a server is asked before it counts as silent. */
 const ATTEMPTS = 2;
 /** Longest time before a question is sent again, in milliseconds: packets are lost. */
 const REPEAT_MS = 5000;
 
 /**
- * Asks a name server, by UDP, and by TCP where the answer does not fit. Throws `DiscoveryError` when it does not answer
+ * Asks a name server by UDP, and by TCP if the answer does not fit. Throws `DiscoveryError` when it does not answer
  * within `timeout` milliseconds, or `signal` is aborted before.
  */
 export async function askNameServer(
@@ -61,7 +61,7 @@ function askByUdp(
     const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
     const timer = new Timer(timeout, () => end(() => reject(new Error(`no answer within ${timeout} ms`))));
     const repeat = setInterval(() => socket.send(query), REPEAT_MS);
-    const aborted = (): void => end(() => reject(new Error("it is no longer asked")));
+    const aborted = (): void => end(() => reject(new Error("the lookup was aborted")));
     signal?.addEventListener("abort", aborted);
     const end = (settle: () => void): void => {
       timer.clear();
@@ -77,7 +77,7 @@ function askByUdp(
       const message = read(bytes);
       if (message !== undefined) end(() => resolve(message));
     });
-    // Connected, so that it hears of a port that nobody listens on, and of nobody else.
+    // Connected, so that it learns of a port that nobody listens on, and receives from this server only.
     socket.connect(port, host, () => socket.send(query));
   });
 }
@@ -93,7 +93,7 @@ function askByTcp(
     const socket = connect({ host, port });
     let received = Buffer.alloc(0);
     const timer = new Timer(timeout, () => end(() => reject(new Error(`no answer within ${timeout} ms`))));
-    const aborted = (): void => end(() => reject(new Error("it is no longer asked")));
+    const aborted = (): void => end(() => reject(new Error("the lookup was aborted")));
     signal?.addEventListener("abort", aborted);
     const end = (settle: () => void): void => {
       timer.clear();
@@ -110,7 +110,9 @@ function askByTcp(
       received = Buffer.concat([received, bytes]);
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
       const message = read(received.subarray(2, 2 + received.readUInt16BE(0)));
-      end(() => (message === undefined ? reject(new Error("the answer makes no sense")) : resolve(message)));
+      end(() =>
+        message === undefined ? reject(new Error("the answer is not a valid DNS message")) : resolve(message),
+      );
     });
   });
 }

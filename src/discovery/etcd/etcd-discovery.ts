@@ -8,9 +8,12 @@ import { EtcdHistory, EtcdSession } from "./etcd-session.ts";
 export interface EtcdDiscoveryOptions {
   /** The server, or the servers of one cluster, as `host:port`; `127.0.0.1:2379` by default. */
   readonly endpoints?: readonly string[];
-  /** What the keys of the workers begin with: programs with the same one find each other. `wool` by default. */
+  /** The prefix of the keys of the workers: programs with the same prefix find each other. `wool` by default. */
   readonly prefix?: string;
-  /** How long an entry stays when its publisher falls silent, in milliseconds; 15,000 by default. etcd counts in seconds, from 1. */
+  /**
+   * How long an entry stays when its publisher stops responding, in milliseconds; 15,000 by default. etcd counts in
+   * seconds, from 1.
+   */
   readonly ttl?: number;
   /** Milliseconds that connecting may take, and that publishing waits for the server; 5,000 by default. */
   readonly connectTimeout?: number;
@@ -30,9 +33,9 @@ const CHECKS = {
   tls: must.object,
 };
 
-/** Workers as keys of etcd: with leases, so that the entries of a publisher that falls silent vanish, and watches. */
+/** Workers as keys of etcd. The keys have leases, so that the entries of a publisher that stops responding expire. */
 export class EtcdDiscovery extends RegistryDiscovery {
-  /** @throws InvalidArgument when an option is out of range, or unknown, or an endpoint is no `host:port`. */
+  /** @throws InvalidArgument when an option is out of range or unknown, or an endpoint is not `host:port`. */
   constructor(options: EtcdDiscoveryOptions = {}) {
     checkOptions(options, CHECKS, "EtcdDiscovery");
     const { endpoints = ["127.0.0.1:2379"], prefix = "wool", ttl = 15_000, connectTimeout = 5000 } = options;
@@ -44,11 +47,11 @@ export class EtcdDiscovery extends RegistryDiscovery {
       throw new InvalidArgument(`EtcdDiscovery: the endpoint ${JSON.stringify(endpoint)} ${problem}`);
     }
     if ((username === undefined) !== (password === undefined)) {
-      throw new InvalidArgument("EtcdDiscovery: username and password go together, and only one of them is given");
+      throw new InvalidArgument("EtcdDiscovery: username and password must be given together, and only one of them is");
     }
     const history = new EtcdHistory();
     let next = 0;
-    /** One server after the other, beginning with the one after that of the last try. */
+    /** Returns the servers one after the other, starting after the one of the last try. */
     const connect = async (events: RegistryEvents): Promise<RegistrySession> => {
       const failures: unknown[] = [];
       for (let i = 0; i < endpoints.length; i++) {
@@ -69,7 +72,7 @@ export class EtcdDiscovery extends RegistryDiscovery {
   }
 }
 
-/** A lease of etcd in seconds, which it takes from 1 on and up to this. */
+/** The time of a lease in seconds: etcd accepts values from 1 to this limit. */
 function leaseSeconds(ttl: number): number {
   return Math.min(Math.max(1, Math.ceil(ttl / 1000)), 9_000_000_000);
 }

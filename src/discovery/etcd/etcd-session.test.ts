@@ -13,22 +13,22 @@ import {
 import { frameMessage, GrpcServer, GrpcStatusError, type ServerStream, StatusCode } from "../../grpc/index.ts";
 import { EtcdHistory, EtcdSession } from "./etcd-session.ts";
 
-/** A server that answers as a test wants. */
+/** A server that answers as a test decides. */
 class FakeEtcd {
   readonly server = new GrpcServer();
-  /** What is in the store, and its revision. */
+  /** The entries in the store, and its revision. */
   entries: Record<string, string> = {};
   revision = 1n;
-  /** The revisions from which it was watched, and the streams. */
+  /** The revisions from which it was watched, and their streams. */
   readonly watched: { readonly from: bigint; readonly stream: ServerStream }[] = [];
 
-  /** The token that it takes at present, and how many it has given. */
+  /** The token that it accepts at present, and how many it has issued. */
   token = "";
   tokens = 0;
-  /** What it says of another one. */
+  /** Its error for any other token. */
   refusal = new GrpcStatusError(StatusCode.UNAUTHENTICATED, "etcdserver: invalid auth token");
 
-  /** What it says when it is asked for a lease, if it has none to give. */
+  /** Its error when it is asked for a lease, if it has none to give. */
   noLease: GrpcStatusError | undefined;
 
   constructor() {

@@ -33,26 +33,26 @@ import {
 import { LONGEST_DELAY_MS } from "../../time/index.ts";
 import type { RegistryEvents, RegistrySession, RegistryTls } from "../registry/index.ts";
 
-/** Milliseconds that the server has for an answer, and for ending the lease when the session ends. */
+/** Milliseconds that the server has to answer, and for ending the lease when the session ends. */
 const ANSWER_MS = 5000;
 const REVOKE_MS = 1000;
 
-/** A server that has lost its cluster says so, instead of standing still. */
+/** Makes a server that has lost its cluster report that, instead of blocking. */
 const NEEDS_LEADER: GrpcHeaders = { hasleader: "true" };
 
-/** What is known of the data of a cluster, for all sessions with it. */
+/** What all sessions with a cluster know about its data. */
 export class EtcdHistory {
   #revision = 0n;
   #losses = 0;
 
-  /** The data that an answer with this revision is about: revisions count up, unless everything was lost. */
+  /** Names the data that an answer with this revision belongs to: revisions only grow, unless all data was lost. */
   dataAt(revision: bigint): string {
     if (revision < this.#revision) this.#losses++;
     this.#revision = revision;
     return `data ${this.#losses}`;
   }
 
-  /** Somebody has heard of this revision. */
+  /** A session has seen this revision. */
   heard(revision: bigint): void {
     if (revision > this.#revision) this.#revision = revision;
   }
@@ -63,7 +63,7 @@ export interface EtcdSessionOptions {
   readonly endpoint: string;
   /** What all keys begin with. */
   readonly prefix: string;
-  /** The time of the lease in seconds. */
+  /** The duration of the lease, in seconds. */
   readonly ttl: number;
   readonly connectTimeout: number;
   readonly user: { readonly name: string; readonly password: string } | undefined;
@@ -71,7 +71,7 @@ export interface EtcdSessionOptions {
   readonly history: EtcdHistory;
 }
 
-/** A connection to an etcd server, a lease for what is put, and a watch. */
+/** A connection to an etcd server, a lease for the entries of this session, and a watch. */
 export class EtcdSession implements RegistrySession {
   readonly #options: EtcdSessionOptions;
   readonly #events: RegistryEvents;
@@ -99,14 +99,14 @@ export class EtcdSession implements RegistrySession {
   static async open(options: EtcdSessionOptions, events: RegistryEvents): Promise<EtcdSession> {
     const session = new EtcdSession(options, events);
     try {
-      // Whoever waits for it keeps the program alive.
+      // The caller that waits for it keeps the program alive.
       await session.#channel.connect();
       await session.#signIn();
       return session;
     } catch (error) {
       session.#state = "closed";
       void session.#channel.close();
-      // The channel speaks of workers.
+      // The error of the channel itself speaks of workers, so its cause is thrown.
       throw error instanceof ChannelError && isError(error.cause) ? error.cause : error;
     }
   }
@@ -117,14 +117,14 @@ export class EtcdSession implements RegistrySession {
 
   async put(uid: string, text: string): Promise<string | undefined> {
     this.#lease ??= this.#grantLease().catch((error: unknown) => {
-      // Whoever puts something next asks for another one.
+      // The next `put` asks for another lease.
       this.#lease = undefined;
       throw error;
     });
     const lease = await this.#lease;
     const request = { key: this.#key(uid), value: Buffer.from(text), lease, prevKv: true };
     const { prevKv } = await this.#ask("KV/Put", PutRequestSchema, request, PutResponseSchema);
-    // What this session put before is nobody else's.
+    // An entry that this session wrote before belongs to no other publisher.
     return prevKv === undefined || prevKv.lease === lease ? undefined : Buffer.from(prevKv.value).toString();
   }
 
@@ -170,7 +170,7 @@ export class EtcdSession implements RegistrySession {
         await this.#ask("Lease/LeaseRevoke", LeaseRevokeRequestSchema, { id }, LeaseRevokeResponseSchema, REVOKE_MS);
       }
     } catch {
-      // Out of reach: the lease ends by itself.
+      // The server cannot be reached: the lease expires by itself.
     }
     await this.#channel.close();
   }
@@ -222,7 +222,7 @@ export class EtcdSession implements RegistrySession {
   #watched({ header, canceled, cancelReason, compactRevision, events }: WatchResponse): void {
     this.#options.history.heard(header?.revision ?? 0n);
     if (canceled && compactRevision > 0n) {
-      // What happened in between is not there any more: look at everything, and go on from there.
+      // The changes in between are not available any more: read everything, and continue from there.
       this.follow().catch((error: unknown) => this.#lose(asError(error)));
       return;
     }
@@ -270,7 +270,7 @@ export class EtcdSession implements RegistrySession {
     try {
       return decodeURIComponent(name);
     } catch {
-      // Not of our making: its entry makes no sense either.
+      // This program did not write this key. Its entry is invalid too.
       return name;
     }
   }
@@ -285,7 +285,7 @@ function isTokenRefused(error: unknown): boolean {
 /** The first key that does not begin with `prefix`. */
 function prefixEnd(prefix: string): Buffer {
   const end = Buffer.from(prefix);
-  // A prefix ends with "/", so its last byte can be counted up.
+  // A prefix ends with "/", so its last byte can be incremented.
   end[end.length - 1] = (end.at(-1) ?? 0) + 1;
   return end;
 }

@@ -8,42 +8,42 @@ import { packQuery } from "./lan-packets.ts";
 import { decodeText, SERVICE_TYPE } from "./lan-service.ts";
 import { type CachedRecord, FIRST_RENEWAL, GOODBYE_MS, RecordCache, secondsLeft } from "./record-cache.ts";
 
-/** The first questions follow each other at these times in milliseconds; each further one takes three times as long. */
+/** When the first questions are sent, in milliseconds. Each later pause is three times as long, up to the longest. */
 const FIRST_QUERY_MS = 20;
 const SECOND_QUERY_MS = 1000;
 const LONGEST_QUERY_MS = 30_000;
-/** Questions wait this long for others to travel with, in milliseconds. */
+/** How long a question waits for others to share a packet, in milliseconds. */
 const GATHER_MS = 50;
-/** How often a service is asked for what is missing of it. */
+/** How often the missing records of a service are asked for. */
 const MOST_DETAIL_QUERIES = 5;
-/** Most records that are kept of what others say. */
+/** Most records that are kept from other programs. */
 const CACHE_LIMIT = 50_000;
 
-/** What a browser tells its owner. */
+/** Events of a browser. */
 export interface BrowserEvents {
-  /** A worker that was found in a namespace, or has changed. */
+  /** A worker was found in a namespace, or has changed. */
   found(name: string, namespace: string, worker: WorkerMetadata): void;
-  /** The service of that name is no more. */
+  /** The service of that name is gone. */
   lost(name: string): void;
-  /** A record of others made no sense. */
+  /** A record from another program is invalid. */
   ignored(reason: string): void;
 }
 
-/** Looks for workers on the network and follows what becomes of them. */
+/** Looks for workers on the network and follows their changes. */
 export class LanBrowser {
   readonly #link: LanLink;
   readonly #events: BrowserEvents;
   readonly #cache = new RecordCache(CACHE_LIMIT);
-  /** Names of services that were announced to the owner. */
+  /** Names of services that the owner was told of. */
   readonly #found = new Set<string>();
-  /** Services by the host that their address must be known of. */
+  /** Services by the host whose address they need. */
   readonly #byHost = new Map<string, Set<string>>();
   /** The host of each service. */
   readonly #hosts = new Map<string, string>();
-  /** How often each service was asked for what is missing. */
+  /** How often the missing records of each service were asked for. */
   readonly #asked = new Map<string, number>();
   readonly #questions = new Map<string, DnsQuestion>();
-  /** Texts that were told to be malformed, so that each is once. */
+  /** Texts that were reported as malformed, so that each is reported once. */
   readonly #malformed = new Map<string, string>();
   #state: "browsing" | "closed" = "browsing";
   #queryTimer: NodeJS.Timeout | undefined;
@@ -57,7 +57,7 @@ export class LanBrowser {
     this.restart();
   }
 
-  /** Asks for everybody, and again after a while: at the beginning, and when there are new interfaces. */
+  /** Asks for all workers now, and again after pauses: at the start, and when there are new interfaces. */
   restart(): void {
     this.#queryIn(FIRST_QUERY_MS, SECOND_QUERY_MS);
   }
@@ -67,7 +67,7 @@ export class LanBrowser {
     for (const timer of [this.#queryTimer, this.#gatherTimer, this.#dueTimer]) clearTimeout(timer);
   }
 
-  /** Takes an answer from the network. */
+  /** Handles an answer from the network. */
   heard(message: DnsMessage, from: RemoteInfo): void {
     const now = performance.now();
     const source = this.#link.sourceOf(from) ?? "";
@@ -82,7 +82,7 @@ export class LanBrowser {
     this.#wakeAt(now + Math.max(wait, GOODBYE_MS));
   }
 
-  /** The names of the services that a record is about. */
+  /** The names of the services that a record belongs to. */
   #concerned(record: DnsRecord): string[] {
     if (record.type === "PTR") return nameKey(record.name) === SERVICE_TYPE ? [nameKey(record.data)] : [];
     if (record.type === "SRV" || record.type === "TXT")
@@ -90,7 +90,7 @@ export class LanBrowser {
     return [...(this.#byHost.get(nameKey(record.name)) ?? [])];
   }
 
-  /** Puts together what is known of a service. */
+  /** Puts together the records of a service. */
   #look(name: string, now: number): void {
     const [service] = this.#cache.find("SRV", name);
     const [text] = this.#cache.find("TXT", name);
@@ -128,7 +128,7 @@ export class LanBrowser {
     if (this.#found.delete(name)) this.#events.lost(name);
   }
 
-  /** The address that this machine most likely reaches a host by. */
+  /** The address by which this machine most likely reaches a host. */
   #addressOf(host: string): string | undefined {
     const known = [...this.#cache.find("A", host), ...this.#cache.find("AAAA", host)];
     const ranked = known
@@ -157,7 +157,7 @@ export class LanBrowser {
     }, ms).unref();
   }
 
-  /** Asks for all workers. Those that are known well need not answer. */
+  /** Asks for all workers. Workers whose records are still fresh need not answer. */
   #queryForAll(): void {
     const now = performance.now();
     for (const name of Array.from(this.#asked.keys())) this.#look(name, now);
@@ -170,7 +170,7 @@ export class LanBrowser {
     void this.#link.send(() => packets);
   }
 
-  /** Asks for what is missing of a service, together with what is missing of others. */
+  /** Asks for the missing records of a service, together with those of others. */
   #askFor(name: string, first: DnsQuestion["type"], second: DnsQuestion["type"], of = name): void {
     const times = (this.#asked.get(name) ?? 0) + 1;
     if (times > MOST_DETAIL_QUERIES) return;
@@ -186,7 +186,7 @@ export class LanBrowser {
     }, GATHER_MS).unref();
   }
 
-  /** Looks then at the latest for records that have expired or are to be asked for again. */
+  /** Checks at that time at the latest for records that have expired or must be asked for again. */
   #wakeAt(at: number): void {
     if (at >= this.#dueAt || this.#state === "closed") return;
     clearTimeout(this.#dueTimer);
@@ -204,12 +204,12 @@ export class LanBrowser {
   }
 }
 
-/** Whether a record was taken back, and is only kept for a moment. */
+/** Whether a record was withdrawn and is only kept for a moment. */
 function isLeaving({ received, expires, record }: CachedRecord, now: number): boolean {
   return expires - now <= GOODBYE_MS && expires < received + record.ttl * 1000;
 }
 
-/** Whether a name is that of a service of our type. */
+/** Whether a name belongs to a service of our type. */
 function isInstanceName(name: string): boolean {
   return nameKey(name).endsWith(`.${SERVICE_TYPE}`);
 }

@@ -9,7 +9,7 @@ import { LanDiscovery, type LanDiscoveryOptions } from "./lan-discovery.ts";
 const GROUP = "224.0.0.251";
 const TYPE = "_wool._tcp.local";
 
-/** A host of its own on the loopback interface, which says what a test wants. */
+/** A separate host on the loopback interface that sends what a test wants. */
 class Stranger implements Disposable {
   readonly heard: DnsMessage[] = [];
   readonly #socket: Socket;
@@ -40,13 +40,13 @@ class Stranger implements Disposable {
     this.send({ kind: "response", questions: [], answers });
   }
 
-  /** The questions that were asked for a name. */
+  /** The questions for a name so far. */
   questions(name: string): number {
     return this.heard.filter(({ kind, questions }) => kind === "query" && questions.some((q) => q.name === name))
       .length;
   }
 
-  /** The names that were announced, or that a goodbye was said to. */
+  /** The names that were announced, or withdrawn with a goodbye. */
   announced(ttl: (seconds: number) => boolean = (seconds) => seconds > 0): string[] {
     const records = this.heard.flatMap(({ kind, answers }) => (kind === "response" ? answers : []));
     return records.flatMap((record) => (record.type === "PTR" && ttl(record.ttl) ? [record.data] : []));
@@ -88,7 +88,7 @@ function open(options: LanDiscoveryOptions = {}, namespace = "test"): LanDiscove
   return discovery;
 }
 
-/** Follows a discovery: what it has told so far. */
+/** Follows a discovery, and records its events. */
 function follow(discovery: LanDiscovery): string[] {
   const events: string[] = [];
   void (async () => {
@@ -129,7 +129,7 @@ describe("LanDiscovery", () => {
     await eventually(() => expect(events).toEqual(["added w-9"]));
     const before = stranger.questions(TYPE);
     await eventually(() => expect(events).toEqual(["added w-9", "dropped w-9"]));
-    // Before it was given up, it was asked for again.
+    // It was asked for again before it was given up.
     expect(stranger.questions(TYPE)).toBeGreaterThan(before);
   });
 
@@ -219,7 +219,7 @@ describe("LanDiscovery", () => {
     const ask = (known: DnsRecord[]) =>
       stranger.send({ kind: "query", questions: [{ name: TYPE, type: "PTR" }], answers: known });
     const known = (uid: string, ttl: number): DnsRecord => ({ type: "PTR", name: TYPE, ttl, data: `${uid}.${TYPE}` });
-    // Both are announced a second time after a second; what comes then are answers.
+    // Both are announced a second time after a second. Later packets are answers.
     await eventually(() => expect(stranger.announced().filter((name) => name.startsWith("w-2"))).toHaveLength(2));
     stranger.heard.length = 0;
     ask([known("w-1", 55), known("w-2", 5)]);
@@ -265,7 +265,7 @@ describe("LanDiscovery", () => {
       expect.stringContaining("worker w-1 listens on 127.0.0.1, where no other machine can reach it"),
       expect.stringContaining("worker w-2 is not announced on the network: it listens on a unix socket"),
     ]);
-    // Whoever published it can use it.
+    // The program that published it can use it.
     await eventually(() => expect(events).toEqual(["added w-1", "updated w-1", "added w-2"]));
     await eventually(() => expect(stranger.announced()).toContain(`w-1.${TYPE}`));
     expect(stranger.announced()).not.toContain(`w-2.${TYPE}`);
@@ -278,9 +278,7 @@ describe("LanDiscovery", () => {
     await eventually(() => expect(events).toEqual(["added w-1"]));
     const problem = expect.stringMatching(/^there is no network interface none that is up; there are: .*\blo\b/);
     expect(discovery.problem).toEqual(problem);
-    expect(warnings).toEqual([
-      `workers cannot be looked for on the network, and are not announced there: ${discovery.problem}`,
-    ]);
+    expect(warnings).toEqual([`cannot look for workers on the network or announce them there: ${discovery.problem}`]);
   });
 
   it("refuses what makes no sense", async () => {

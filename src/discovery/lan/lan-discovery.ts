@@ -22,9 +22,12 @@ const MDNS_PORT = 5353;
 export interface LanDiscoveryOptions {
   /** Names of the network interfaces to use, such as `eth0`; all of them by default. */
   readonly interfaces?: readonly string[];
-  /** How long others believe in a worker that falls silent without a goodbye, in milliseconds; 60,000 by default. Records have whole seconds, from 1; nobody believes for more than a day. */
+  /**
+   * How long others keep a worker that stops responding without a goodbye, in milliseconds; 60,000 by default. It is
+   * sent in whole seconds, from 1 second to one day.
+   */
   readonly ttl?: number;
-  /** The UDP port; by default 5353, which multicast DNS has. */
+  /** The UDP port; 5353 by default, the port of multicast DNS. */
   readonly port?: number;
 }
 
@@ -42,11 +45,11 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly namespace: string;
   readonly publisher: DiscoveryPublisherLike;
   readonly #options: LanDiscoveryOptions;
-  /** Announced by this object: told to its subscribers directly, and to the network. */
+  /** Announced by this object, to its subscribers directly and to the network. */
   readonly #own = new Map<string, WorkerMetadata>();
   /** Found on the network, by the name of their service. */
   readonly #found = new Map<string, WorkerMetadata>();
-  /** The services that have a uid; the first one counts. */
+  /** The services with each uid; the first one counts. */
   readonly #byUid = new Map<string, Set<string>>();
   readonly #sinks = new Set<WorkerSink>();
   readonly #warned = new Set<string>();
@@ -55,7 +58,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
   #ignored = 0;
   #state: "open" | "disposed" = "open";
 
-  /** @throws InvalidArgument when the namespace is empty, or an option is out of range, or unknown. */
+  /** @throws InvalidArgument when the namespace is empty, or an option is out of range or unknown. */
   constructor(namespace: string = DEFAULT_NAMESPACE, options: LanDiscoveryOptions = {}) {
     checkOption(namespace, must.filledText, "LanDiscovery", "namespace");
     checkOptions(options, CHECKS, "LanDiscovery");
@@ -64,17 +67,17 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     this.publisher = { publish: (type, worker) => this.#publish(type, worker) };
   }
 
-  /** How many packets and records of others made no sense, and were ignored. */
+  /** How many packets and records from other programs were invalid, and were ignored. */
   get ignored(): number {
     return this.#ignored;
   }
 
-  /** Why nobody can be found or told at the moment; `undefined` while that works, or nobody has tried. */
+  /** Why the network cannot be used at the moment; `undefined` while it can, or before the first try. */
   get problem(): string | undefined {
     return this.#opened?.problem;
   }
 
-  /** Changes of the workers in the namespace, beginning with those that are known. */
+  /** Changes of the workers in the namespace, starting with the known ones. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
     if (this.#state === "disposed") throw disposedError(this.#what());
     return subscribeToWorkers((sink) => {
@@ -97,7 +100,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     }, filter);
   }
 
-  /** Ends the subscriptions and takes back what was published here. */
+  /** Ends the subscriptions and withdraws the workers that were published here. */
   async dispose(): Promise<void> {
     this.#state = "disposed";
     this.#own.clear();
@@ -133,7 +136,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     return `LanDiscovery(${JSON.stringify(this.namespace)})`;
   }
 
-  /** Whether anybody but this process can use the worker. Warns where other machines cannot. */
+  /** Whether other processes can use the worker. Warns if other machines cannot. */
   #isForOthers({ uid, address }: WorkerMetadata): boolean {
     const parts = splitAddress(address);
     if (parts === undefined) {
@@ -161,7 +164,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
 
   async #openNode(): Promise<LanNode> {
     const { ttl = TTL_MS, port = MDNS_PORT, interfaces } = this.#options;
-    // Loaded when it is needed: most programs do not look around on the network.
+    // Loaded on demand: most programs do not use the network for discovery.
     const { LanNode } = await import("./lan-node.ts");
     const node = await LanNode.open(
       { namespace: this.namespace, ttl: Math.min(Math.max(1, Math.ceil(ttl / 1000)), LONGEST_TTL), port, interfaces },
@@ -175,7 +178,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     );
     const { problem } = node;
     if (problem !== undefined) {
-      this.#warnOnce("", `workers cannot be looked for on the network, and are not announced there: ${problem}`);
+      this.#warnOnce("", `cannot look for workers on the network or announce them there: ${problem}`);
     }
     return node;
   }
@@ -221,7 +224,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     for (const sink of this.#sinks) this.#tell(sink, worker.uid);
   }
 
-  /** Tells a subscriber what is known of a uid now. */
+  /** Tells a subscriber the current state of a uid. */
   #tell(sink: WorkerSink, uid: string): void {
     const own = this.#own.get(uid);
     const worker = own === undefined ? this.#first(uid) : advertisedWorker(own);
@@ -244,7 +247,7 @@ export class LanDiscovery implements DiscoveryLike, AsyncDisposable {
     if (new Set(addresses).size < 2) return;
     this.#warnOnce(
       `twins ${uid}`,
-      `workers at ${addresses.join(" and ")} share the uid ${uid}: only the first one is used. Give each worker a uid of its own`,
+      `workers at ${addresses.join(" and ")} share the uid ${uid}: only the first one is used. Give each worker its own uid`,
     );
   }
 

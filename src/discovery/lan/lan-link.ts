@@ -3,36 +3,34 @@ import { asError, errorCode } from "../../checks/index.ts";
 import { isBehind, type MachineInterface, machineInterfaces } from "../network-addresses.ts";
 
 const GROUPS = { IPv4: "224.0.0.251", IPv6: "ff02::fb" } as const;
-/** The port of multicast DNS. */
-export const MDNS_PORT = 5353;
-/** How often it is looked whether interfaces have come or gone, in milliseconds. No system event tells. */
+/** How often to check for new or removed interfaces, in milliseconds. There is no system event for that. */
 const LOOK_MS = 3000;
-/** Multicast DNS packets have this time to live, which shows that they come from the same link. */
+/** The time to live of multicast DNS packets. It shows that they come from the same link. */
 const TTL = 255;
 
 type Family = keyof typeof GROUPS;
 
-/** What a link tells its owner. */
+/** Events of a link. */
 export interface LinkEvents {
   /** A packet has arrived. */
   packet(bytes: Buffer, from: RemoteInfo): void;
-  /** There are interfaces that were not there before. */
+  /** There are new interfaces. */
   interfacesAdded(): void;
 }
 
 /** How a link is made. */
-export interface LinkOptions {
+export interface LanLinkOptions {
   readonly port: number;
-  /** Names of the interfaces to use; all by default. */
+  /** Names of the interfaces to use. Default: all. */
   readonly interfaces?: readonly string[] | undefined;
 }
 
 /**
- * Multicast DNS on every interface: a socket for each one to send from, and one for each IP version that receives.
- * Keeps no program alive.
+ * Multicast DNS on every interface: a socket for each one to send from, and one for each IP version that receives. Does
+ * not keep the program alive.
  */
 export class LanLink {
-  readonly #options: LinkOptions;
+  readonly #options: LanLinkOptions;
   readonly #events: LinkEvents;
   readonly #receivers = new Map<Family, Socket>();
   /** By interface and family. */
@@ -45,7 +43,7 @@ export class LanLink {
   /** Why an interface cannot be used, by interface and family. */
   readonly #problems = new Map<string, Error>();
 
-  constructor(options: LinkOptions, events: LinkEvents) {
+  constructor(options: LanLinkOptions, events: LinkEvents) {
     this.#options = options;
     this.#events = events;
   }
@@ -66,7 +64,7 @@ export class LanLink {
     return Array.from(new Map(Array.from(this.#senders.values(), ({ where }) => [where.name, where])).values());
   }
 
-  /** Why no packet can be sent, if that is so. */
+  /** Why no packet can be sent; undefined if packets can be sent. */
   get problem(): string | undefined {
     if (this.#senders.size > 0) return undefined;
     if (this.#problems.size > 0)
@@ -77,13 +75,13 @@ export class LanLink {
     return `there is no network interface ${wanted.join(" or ")} that is up; there are: ${there.join(", ") || "none"}`;
   }
 
-  /** The name of the interface that a packet has come in by, as far as its sender's address tells. */
+  /** The name of the interface through which a packet came, as far as its sender's address shows. */
   sourceOf({ address }: RemoteInfo): string | undefined {
     const [, scope] = address.split("%");
     return scope ?? this.interfaces.find((each) => isBehind(each, address))?.name;
   }
 
-  /** Sends packets to everybody, those that `packetsFor` gives for each interface. */
+  /** Sends packets to everybody: those that `packetsFor` returns for each interface. */
   send(packetsFor: (where: MachineInterface) => readonly Buffer[]): Promise<void> {
     const packets = new Map(this.interfaces.map((where) => [where.name, packetsFor(where)]));
     const sent = Array.from(this.#senders.entries(), ([key, { socket, where }]) =>
@@ -94,7 +92,7 @@ export class LanLink {
     return Promise.all(sent.flat()).then(() => undefined);
   }
 
-  /** Sends a packet to the one who asked. */
+  /** Sends a packet to the sender of a question. */
   reply(packet: Buffer, { address, port, family }: RemoteInfo): void {
     const receiver = this.#receivers.get(family);
     if (receiver !== undefined) void sendTo(receiver, packet, port, address);
@@ -109,7 +107,7 @@ export class LanLink {
     this.#senders.clear();
   }
 
-  /** Takes in interfaces that have come, or changed their address, and leaves out those that have gone. */
+  /** Adds interfaces that are new or have a new address, and removes those that are gone. */
   async #refresh(): Promise<void> {
     const wanted = new Map<string, { readonly where: MachineInterface; readonly address: string }>();
     const { interfaces: names } = this.#options;
@@ -139,7 +137,7 @@ export class LanLink {
       try {
         receiver.addMembership(GROUPS[family], scope);
       } catch (error) {
-        // It was joined before, when the interface had been here for the first time.
+        // The group was joined when the interface was up before.
         if (!isCode(error, "EADDRINUSE")) throw error;
       }
       const socket = await this.#bound(family, address);
@@ -173,7 +171,7 @@ export class LanLink {
     return socket;
   }
 
-  /** A socket of this family at this address, whose packets are taken in. */
+  /** A socket of this family at this address. Its packets are received. */
   async #bound(family: Family, address: string): Promise<Socket> {
     const socket = createSocket({
       type: family === "IPv4" ? "udp4" : "udp6",
@@ -188,7 +186,7 @@ export class LanLink {
       socket.bind({ port: this.#options.port, address, exclusive: true }, resolve);
     });
     socket.removeAllListeners("error");
-    // Such as a network that is down: what could not be sent is sent again by and by.
+    // For example a network that is down. Lost packets are sent again later.
     socket.on("error", () => undefined);
     socket.on("message", (bytes, from) => {
       if (this.#isOpen()) this.#events.packet(bytes, from);
@@ -210,7 +208,7 @@ function isCode(error: unknown, code: string): boolean {
   return errorCode(error) === code;
 }
 
-/** Never rejects: multicast promises nothing. */
+/** Never rejects: multicast gives no guarantee anyway. */
 function sendTo(socket: Socket, packet: Buffer, port: number, address: string): Promise<void> {
   return new Promise((resolve) => {
     try {

@@ -1,26 +1,26 @@
 import { decodeMessage } from "../dns-message.ts";
 import type { WorkerMetadata } from "../worker-metadata.ts";
 import { LanBrowser } from "./lan-browser.ts";
-import { LanLink, type LinkOptions } from "./lan-link.ts";
+import { LanLink, type LanLinkOptions } from "./lan-link.ts";
 import { LanResponder } from "./lan-responder.ts";
 
-/** What a node tells its owner about the workers of others. */
+/** Events about the workers of other processes. */
 export interface NodeEvents {
-  /** A worker that was found, or has changed; `name` is that of its service. */
+  /** A worker was found, or has changed; `name` is the name of its service. */
   found(name: string, worker: WorkerMetadata): void;
   lost(name: string): void;
-  /** Something on the network made no sense. */
+  /** Something on the network was invalid. */
   ignored(reason: string): void;
 }
 
 /** How a node is made. */
-export interface NodeOptions extends LinkOptions {
+export interface NodeOptions extends LanLinkOptions {
   readonly namespace: string;
-  /** Seconds that others may keep what they are told. */
+  /** Seconds that others may keep the records of this process. */
   readonly ttl: number;
 }
 
-/** This process on the network: announces its workers of one namespace and looks for those of others. */
+/** This process on the network: announces its workers of one namespace and looks for the workers of others. */
 export class LanNode {
   readonly #link: LanLink;
   readonly #responder: LanResponder;
@@ -34,7 +34,7 @@ export class LanNode {
     this.#link = new LanLink(options, {
       packet: (bytes, from) => {
         const message = decodeMessage(bytes);
-        if (message === undefined) events.ignored(`a packet from ${from.address} is no DNS message`);
+        if (message === undefined) events.ignored(`a packet from ${from.address} is not a DNS message`);
         else if (message.kind === "query") this.#responder.asked(message, from);
         else {
           this.#responder.heard(message);
@@ -55,12 +55,12 @@ export class LanNode {
     return node;
   }
 
-  /** Why nobody can be reached, if that is so. */
+  /** Why no other program can be reached; undefined if that works. */
   get problem(): string | undefined {
     return this.#link.problem;
   }
 
-  /** Begins to look for workers, unless that has begun. */
+  /** Starts to look for workers, unless it has started. */
   browse(): void {
     this.#browser ??= new LanBrowser(this.#link, {
       found: (name, namespace, worker) => {
@@ -72,7 +72,7 @@ export class LanNode {
     });
   }
 
-  /** Looks for workers no longer. */
+  /** Stops looking for workers. */
   rest(): void {
     this.#browser?.close();
     this.#browser = undefined;
@@ -86,7 +86,7 @@ export class LanNode {
     await this.#responder.withdraw(uid);
   }
 
-  /** Takes all workers back and frees the sockets. */
+  /** Withdraws all workers and frees the sockets. */
   async close(): Promise<void> {
     this.rest();
     await this.#responder.close();

@@ -1,10 +1,10 @@
 import { type DnsMessage, type DnsQuestion, type DnsRecord, encodeMessage, messageLength } from "../dns-message.ts";
 import type { ServiceRecords } from "./lan-service.ts";
 
-/** Largest packet, so that no network on the way cuts it. */
+/** Largest packet, small enough not to be split by networks. */
 const MAX_PACKET_BYTES = 1400;
 
-/** Responses with the records of these services, as few packets as they fit into. */
+/** Responses with the records of these services, in as few packets as possible. */
 export function packResponses(services: readonly ServiceRecords[]): Buffer[] {
   const packets: Buffer[] = [];
   let [answers, additionals]: [DnsRecord[], DnsRecord[]] = [[], []];
@@ -24,9 +24,9 @@ export function packResponses(services: readonly ServiceRecords[]): Buffer[] {
   return packets;
 }
 
-/** One packet for whoever asked from a port of its own, with as many of these services as it holds. */
+/** One packet for a sender that asked from another port, with as many of these services as fit. */
 export function packReply({ id = 0, questions }: DnsMessage, services: readonly ServiceRecords[]): Buffer {
-  // Its kind of program keeps no cache that a record could flush.
+  // Such a sender has no cache that a record could flush.
   const plain = (records: readonly DnsRecord[]) => records.map((record) => ({ ...record, flush: false }));
   let message: DnsMessage = { kind: "response", id, questions, answers: [], isTruncated: true };
   let [answers, additionals]: [DnsRecord[], DnsRecord[]] = [[], []];
@@ -41,7 +41,7 @@ export function packReply({ id = 0, questions }: DnsMessage, services: readonly 
   return encodeMessage(message);
 }
 
-/** A query with the answers that are known already, in more packets where they do not fit into one. */
+/** A query with the answers that are already known, in several packets if they do not fit into one. */
 export function packQuery(questions: readonly DnsQuestion[], known: readonly DnsRecord[]): Buffer[] {
   const messages: DnsMessage[] = [];
   let answers: DnsRecord[] = [];
@@ -61,7 +61,7 @@ export function packQuery(questions: readonly DnsQuestion[], known: readonly Dns
   return messages.map(encodeMessage);
 }
 
-/** Probes for names: questions with the records that are meant for them, as few packets as they fit into. */
+/** Probes for names: questions with the intended records, in as few packets as possible. */
 export function packProbes(
   probes: readonly { readonly name: string; readonly records: readonly DnsRecord[] }[],
 ): Buffer[] {

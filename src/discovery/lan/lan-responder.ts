@@ -18,17 +18,20 @@ import {
 
 const PROBES = 3;
 const PROBE_WAIT_MS = 250;
-/** How long whoever loses a simultaneous probe waits before the next try, in milliseconds. */
+/** How long the loser of a simultaneous probe waits before the next try, in milliseconds. */
 const LOST_PROBE_WAIT_MS = 1000;
 const SECOND_ANNOUNCEMENT_MS = 1000;
-/** Answers wait this long for others to travel with, so that responders do not all answer at once. */
+/**
+ * How long answers wait for others to share a packet, in milliseconds. Random, so that responders do not all answer at
+ * once.
+ */
 const [SHORTEST_JITTER_MS, LONGEST_JITTER_MS] = [20, 120];
-/** A query with more known answers to come is answered after this long. */
+/** When a query with more known answers to come is answered, in milliseconds. */
 const [SHORTEST_TRUNCATED_MS, LONGEST_TRUNCATED_MS] = [400, 500];
-/** No record is sent more often than this, in milliseconds; to one who probes for its name, this. */
+/** Shortest time between two sendings of a record, in milliseconds; and if another program probes for its name. */
 const RATE_MS = 1000;
 const DEFENCE_RATE_MS = 250;
-/** An answer to one who asks from another port than multicast DNS uses, who has no cache to keep right, in seconds. */
+/** How long an answer to a sender with another port is valid, in seconds. Such a sender has no cache. */
 const LEGACY_TTL = 10;
 
 /** `probing` for its name, `announced`, or `gone`. */
@@ -47,13 +50,13 @@ interface Announced {
 /** Announces the services of this process on the network, and answers those who ask for them. */
 export class LanResponder {
   readonly #link: LanLink;
-  /** Seconds that others may keep what they are told. */
+  /** Seconds that others may keep the records of this process. */
   readonly #ttl: number;
   readonly #services = new Map<string, Announced>();
-  /** By the name of the service and by that of its host. */
+  /** By the name of the service and by the name of its host. */
   readonly #names = new Map<string, Announced>();
   readonly #due = new Set<Announced>();
-  /** Answers that somebody who asks knows already, from the first packet of a query to the last. */
+  /** Answers that the sender of a query already knows, from the first packet of the query to the last. */
   readonly #knownBy = new Map<string, DnsRecord[]>();
   readonly #waits = new Set<NodeJS.Timeout>();
   #flushing: NodeJS.Timeout | undefined;
@@ -63,7 +66,7 @@ export class LanResponder {
     this.#ttl = ttl;
   }
 
-  /** The services that have their names, by uid. */
+  /** The services whose names are claimed, by uid. */
   get size(): number {
     return this.#services.size;
   }
@@ -73,7 +76,7 @@ export class LanResponder {
     return this.#names.has(nameKey(name));
   }
 
-  /** Announces a service, or that it has changed. Resolves when others were told. */
+  /** Announces a service, or its change. Resolves when others were told. */
   async publish(namespace: string, worker: LanService["worker"]): Promise<void> {
     const known = this.#services.get(worker.uid);
     if (known !== undefined) {
@@ -98,7 +101,7 @@ export class LanResponder {
     await this.#claimed(announced);
   }
 
-  /** Takes a service back. Resolves when others were told. */
+  /** Withdraws a service. Resolves when others were told. */
   async withdraw(uid: string): Promise<void> {
     const announced = this.#services.get(uid);
     if (announced === undefined) return;
@@ -107,7 +110,7 @@ export class LanResponder {
     announced.state = "gone";
   }
 
-  /** Takes all services back. */
+  /** Withdraws all services. */
   async close(): Promise<void> {
     const all = [...this.#services.values()];
     for (const announced of all) this.#forget(announced);
@@ -119,13 +122,13 @@ export class LanResponder {
     );
   }
 
-  /** Tells everybody of all services, since some may hear it for the first time. */
+  /** Announces all services again, because some programs may hear of them for the first time. */
   announceAll(): void {
     const all = [...this.#services.values()].filter(({ state }) => state === "announced");
     if (all.length > 0) void this.#tell(all, this.#ttl);
   }
 
-  /** Takes a question from the network. */
+  /** Handles a question from the network. */
   asked(message: DnsMessage, from: RemoteInfo): void {
     this.#defer(message);
     const key = `${from.address}:${from.port}`;
@@ -152,7 +155,7 @@ export class LanResponder {
     this.#waits.add(wait);
   }
 
-  /** Takes an answer of others from the network: somebody may have a name that is meant to be ours. */
+  /** Handles an answer of another program: it may use a name that should be ours. */
   heard(message: DnsMessage): void {
     for (const record of message.answers) {
       if (record.type !== "SRV" || record.ttl === 0) continue;
@@ -163,7 +166,7 @@ export class LanResponder {
     }
   }
 
-  /** Of two who probe for one name at the same time, the one whose record is smaller waits and asks again. */
+  /** If two programs probe for one name at the same time, the one with the smaller record waits and tries again. */
   #defer({ authorities = [] }: DnsMessage): void {
     for (const record of authorities) {
       if (record.type !== "SRV") continue;
@@ -176,7 +179,7 @@ export class LanResponder {
     }
   }
 
-  /** Somebody probes for names that are ours: it takes them unless it hears of us before its last probe. */
+  /** Another program probes for names that are ours. It takes them unless it hears of us before its last probe. */
   #defend(services: readonly Announced[]): void {
     const now = performance.now();
     const silent = services.filter(({ lastSent }) => lastSent + DEFENCE_RATE_MS <= now);
@@ -205,7 +208,7 @@ export class LanResponder {
     if (this.#due.size > 0) this.#flushing = setTimeout(() => this.#flush(), RATE_MS).unref();
   }
 
-  /** Whoever asks from another port is no multicast DNS program and gets an answer of its own, as much as one packet holds. */
+  /** A sender with another port is not a multicast DNS program. It gets its own answer, as much as one packet holds. */
   #answerDirectly(query: DnsMessage, services: readonly Announced[], types: boolean, from: RemoteInfo): void {
     const source = this.#link.sourceOf(from);
     const interfaces = this.#link.interfaces.filter(({ name }) => source === undefined || name === source);
@@ -241,7 +244,7 @@ export class LanResponder {
     await this.#link.send((where) => packResponses(recordsOf(announced, where, ttl)));
   }
 
-  /** What is said once may be lost. */
+  /** Announces a service a second time: a single packet may be lost. */
   #repeat(announced: Announced): void {
     clearTimeout(announced.timer);
     announced.timer = setTimeout(() => void this.#tell([announced], this.#ttl), SECOND_ANNOUNCEMENT_MS).unref();
@@ -249,7 +252,7 @@ export class LanResponder {
 
   #probeIn(announced: Announced, ms: number): void {
     clearTimeout(announced.timer);
-    // Somebody waits for it, so the program goes on until then.
+    // Somebody waits for it, so this timer keeps the program alive.
     announced.timer = setTimeout(() => this.#probe(announced), ms);
   }
 
@@ -261,7 +264,7 @@ export class LanResponder {
     this.#probeIn(announced, PROBE_WAIT_MS);
   }
 
-  /** Nobody objected: the name is ours. */
+  /** Nobody objected, so the name is ours. */
   #claim(announced: Announced): void {
     announced.state = "announced";
     void this.#tell([announced], this.#ttl).then(() => {

@@ -8,10 +8,10 @@ import { type ParsedWorker, type WorkerMetadata, workerFromJson, workerToJson } 
 /** The service type of workers. */
 export const SERVICE_TYPE = "_wool._tcp.local";
 
-/** Where responders are asked which service types there are. */
+/** The name under which responders are asked for the service types that exist. */
 export const SERVICE_TYPES = "_services._dns-sd._udp.local";
 
-/** Nobody is believed to know for longer than this, in seconds. */
+/** Longest time that a record counts, in seconds. */
 export const LONGEST_TTL = 24 * 3600;
 
 /** Largest text record, so that a worker and its address fit into one packet. */
@@ -20,7 +20,7 @@ const MAX_TEXT_BYTES = 900;
 const MAX_STRING_BYTES = 255;
 const MAX_LABEL_BYTES = 63;
 
-/** The fields of a worker that are JSON in its text record, since their values may hold anything. */
+/** The fields of a worker that are JSON in its text record, because their values may contain anything. */
 const JSON_FIELDS = ["tags", "extra", "channel", "languages"] as const;
 
 /** A worker as a service of the network. */
@@ -33,7 +33,7 @@ export interface LanService {
   readonly host: string;
 }
 
-/** The label for a worker's names. `attempt` counts up when others have taken the ones before. */
+/** The label for a worker's names. `attempt` grows when others have taken the earlier names. */
 export function labelFor(uid: string, attempt: number): string {
   const plain = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i.test(uid) && uid.length <= MAX_LABEL_BYTES - 4;
   const base = plain ? uid : `w-${createHash("sha256").update(uid).digest("hex").slice(0, 20)}`;
@@ -51,15 +51,15 @@ export function hostName({ host, worker }: LanService): string {
   return hostReach(bound) === "name" ? bound : `${host}.local`;
 }
 
-/** What a service tells of itself, each in its section of a response. */
+/** The records of a service, by their section of a response. */
 export interface ServiceRecords {
   readonly answers: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
 }
 
 /**
- * The records of a service for those behind an interface; `undefined` when they cannot reach it. `ttl` in seconds, 0 to
- * take them back.
+ * The records of a service for the network of an interface; `undefined` when that network cannot reach it. `ttl` in
+ * seconds; 0 withdraws the records.
  */
 export function recordsFor(service: LanService, where: MachineInterface, ttl: number): ServiceRecords | undefined {
   const addresses = addressesFor(service.worker, where);
@@ -82,7 +82,10 @@ export function recordsFor(service: LanService, where: MachineInterface, ttl: nu
   };
 }
 
-/** The addresses by which those behind an interface reach a worker; none where its host has a name of its own. */
+/**
+ * The addresses by which the network of an interface reaches a worker; none if the worker is announced with a host
+ * name.
+ */
 function addressesFor(worker: WorkerMetadata, where: MachineInterface): string[] | undefined {
   const parts = splitAddress(worker.address);
   if (parts === undefined) return undefined;
@@ -101,8 +104,8 @@ function addressesFor(worker: WorkerMetadata, where: MachineInterface): string[]
 }
 
 /**
- * The text record of a service: a version, the namespace, and what is known of the worker.
- * @throws InvalidArgument when it does not fit into one.
+ * The text record of a service: a version, the namespace, and the metadata of the worker.
+ * @throws InvalidArgument when it does not fit into one record.
  */
 export function encodeText({ namespace, worker }: Pick<LanService, "namespace" | "worker">): Buffer[] {
   const json = workerToJson(worker);
@@ -141,10 +144,10 @@ function pieces(key: string, value: string): Buffer[] {
   return found;
 }
 
-/** What a text record says: a worker at `address`, and its namespace. */
+/** The content of a text record: a worker at `address`, and its namespace. */
 export type ReadText = ParsedWorker & { readonly namespace: string };
 
-/** Reads a text record. Never throws: what is malformed comes back as a reason. */
+/** Reads a text record. Never throws: for a malformed record it returns the reason. */
 export function decodeText(strings: readonly Buffer[], address: string): ReadText {
   const values = joinPieces(strings);
   const text = (key: string): string | undefined => values.get(key)?.toString("utf8");
@@ -174,7 +177,7 @@ function joinPieces(strings: readonly Buffer[]): Map<string, Buffer> {
   for (const string of strings) {
     const at = string.indexOf("=");
     const key = string.subarray(0, Math.max(at, 0)).toString("latin1").toLowerCase();
-    // Of a key that comes twice the first counts, as DNS-SD asks.
+    // If a key comes twice, the first one counts, as DNS-SD requires.
     if (at > 0 && !found.has(key)) found.set(key, string.subarray(at + 1));
   }
   for (const key of Array.from(found.keys())) {

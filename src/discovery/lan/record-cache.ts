@@ -2,33 +2,33 @@ import { isDeepStrictEqual } from "node:util";
 import { type DnsRecord, nameKey } from "../dns-message.ts";
 import { LONGEST_TTL } from "./lan-service.ts";
 
-/** A record that is gone is kept for a moment, since another who shares it may say otherwise. In milliseconds. */
+/** How long a withdrawn record is kept, in milliseconds: another program that shares it may contradict. */
 export const GOODBYE_MS = 1000;
 /** Records that came within this time of each other belong together, in milliseconds. */
 const FLUSH_MS = 1000;
-/** At these parts of its time a record is asked for again. */
+/** The parts of its lifetime after which a record is asked for again. */
 export const FIRST_RENEWAL = 0.8;
 const RENEWALS = [FIRST_RENEWAL, 0.85, 0.9, 0.95];
 
-/** What was heard, with how long it holds. */
+/** A record from the network, with its lifetime. */
 export interface CachedRecord {
   readonly record: DnsRecord;
-  /** Where it was heard; the same record may be true behind one interface and not behind another. */
+  /** The interface it came from: a record may be true for one interface and not for another. */
   readonly source: string;
   /** On the clock of `performance.now`. */
   received: number;
   expires: number;
-  /** How often it was asked for again. */
+  /** How often it has been asked for again. */
   renewals: number;
 }
 
-/** The records that were heard on the network and have not expired. */
+/** The records from the network that have not expired. */
 export class RecordCache {
   readonly #records = new Map<string, CachedRecord[]>();
   #size = 0;
   readonly #limit: number;
 
-  /** `limit`: how many records it holds; beyond it takes no new ones. */
+  /** `limit`: how many records it holds; when it is full, it takes no new ones. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -37,7 +37,10 @@ export class RecordCache {
     return this.#size;
   }
 
-  /** Takes a record in; true when that may have changed something, false when it is known or there is no room. */
+  /**
+   * Adds a record. Returns true when that may have changed something, false when the record is known or there is no
+   * room.
+   */
   add(record: DnsRecord, source: string, now: number): boolean {
     const key = keyOf(record);
     const records = this.#records.get(key) ?? [];
@@ -64,7 +67,7 @@ export class RecordCache {
     return true;
   }
 
-  /** The records of a name and type, the newest first. Of the pointers of a name, those that lead to `data`. */
+  /** The records of a name and type, the newest first. For pointers, those that lead to `data`. */
   find(type: DnsRecord["type"], name: string, data = ""): CachedRecord[] {
     const records = this.#records.get(cacheKey(type, name, data)) ?? [];
     return records.toSorted((a, b) => b.received - a.received);
@@ -76,7 +79,7 @@ export class RecordCache {
     return [...this.#records].flatMap(([key, records]) => (key.startsWith(prefix) ? records : []));
   }
 
-  /** Removes what has expired and returns it. */
+  /** Removes the expired records and returns them. */
   expire(now: number): DnsRecord[] {
     const gone: DnsRecord[] = [];
     for (const [key, records] of this.#records) {
@@ -90,7 +93,7 @@ export class RecordCache {
     return gone;
   }
 
-  /** Records of a type that are to be asked for again now, since their time is nearly over. */
+  /** Records of a type that must be asked for again now, because their time is nearly over. */
   renewals(type: DnsRecord["type"], now: number): DnsRecord[] {
     const due: DnsRecord[] = [];
     for (const records of this.#records.values()) {
@@ -103,7 +106,7 @@ export class RecordCache {
     return due;
   }
 
-  /** When something is to be done next, for a type that is renewed; `undefined` when nothing is known. */
+  /** When the next record expires or, for the given type, must be renewed; `undefined` when there are no records. */
   nextDue(type: DnsRecord["type"]): number | undefined {
     let due: number | undefined;
     for (const records of this.#records.values()) {
@@ -116,14 +119,14 @@ export class RecordCache {
   }
 }
 
-/** The seconds for which a record still holds. */
+/** The seconds for which a record is still valid. */
 export function secondsLeft({ expires }: CachedRecord, now: number): number {
   return Math.max(0, Math.floor((expires - now) / 1000));
 }
 
 function renewalAt({ received, expires, record, renewals }: CachedRecord): number {
   const part = RENEWALS[renewals];
-  // One that is on its way out is not asked for.
+  // A withdrawn record is not asked for again.
   if (part === undefined || expires < received + lifetime(record)) return Number.POSITIVE_INFINITY;
   return received + part * lifetime(record);
 }
@@ -140,7 +143,7 @@ function keyOf(record: DnsRecord): string {
   return cacheKey(record.type, record.name, record.type === "PTR" ? record.data : "");
 }
 
-/** A name has one entry for each of its pointers, since it may have very many. */
+/** Each pointer of a name has its own entry, because a name may have very many. */
 function cacheKey(type: string, name: string, data: string): string {
   return `${type} ${nameKey(name)} ${nameKey(data)}`;
 }

@@ -6,12 +6,12 @@ import { type LocalEntry, parseEntry } from "./local-entry.ts";
 
 const UNFINISHED = /^\.(\d+)\.[0-9a-z]+$/;
 
-/** A name for an entry that is still being written; it tells by whom. */
+/** The name of an entry that is still being written; it contains the process id of its writer. */
 export function unfinishedName(): string {
   return `.${process.pid}.${uniqueName()}`;
 }
 
-/** What a look at a folder has found. */
+/** The changes since the last look at a folder. */
 export interface EntryChanges {
   readonly added: readonly LocalEntry[];
   readonly removed: readonly LocalEntry[];
@@ -20,17 +20,17 @@ export interface EntryChanges {
 /**
  * The entries in a folder, as they were at the last look. Each file is read once: its content never changes.
  *
- * The files are few and tiny and lie on a local disk or in memory: reading one at once costs less than going through the
- * thread pool.
+ * The files are few and tiny, on a local disk or in memory. Reading one synchronously costs less than using the thread
+ * pool.
  */
 export class EntryFolder {
-  /** By file name; `undefined` for a file that is no entry. */
+  /** By file name; `undefined` for a file that is not an entry. */
   #entries = new Map<string, LocalEntry | undefined>();
 
   /**
-   * Looks for new and missing files; none are there when the folder does not exist. Files of dead processes are removed:
-   * of those that are new, and with `all` of all.
-   * @throws what the file system throws, unless it is just that a file or the folder is gone.
+   * Looks for new and missing files; there are none when the folder does not exist. Removes files of dead processes:
+   * among the new files, or with `all` among all files.
+   * @throws the error of the file system, unless a file or the folder is just gone.
    */
   look(directory: string, all: boolean): EntryChanges {
     const files = listFiles(directory);
@@ -55,14 +55,14 @@ export class EntryFolder {
   }
 
   /**
-   * Looks at these files alone, which may have come or gone: costs the same however many others there are.
-   * @throws what `look` throws.
+   * Looks only at these files, which may have come or gone. The cost does not depend on the number of other files.
+   * @throws the same as `look`.
    */
   lookAt(directory: string, files: Iterable<string>): EntryChanges {
     const reported = Array.from(files).filter((file) => file.endsWith(".json"));
     const fresh = reported.filter((file) => !this.#entries.has(file));
     const gone = reported.filter((file) => this.#entries.has(file) && !existsSync(join(directory, file)));
-    // What throws comes before anything is changed: the next look must see the same.
+    // Everything that can throw comes before the changes, so that the next look sees the same state.
     const found = new Map<string, LocalEntry | undefined>();
     readEntries(directory, fresh, found);
     removeDead(directory, found, Array.from(found.keys()));
@@ -78,7 +78,7 @@ export function listFiles(directory: string): string[] {
   return unlessMissing(() => readdirSync(directory)) ?? [];
 }
 
-/** Removes a file unless it is gone already. */
+/** Removes a file, unless it is already gone. */
 export function removeFile(path: string): void {
   unlessMissing(() => unlinkSync(path));
 }
@@ -93,7 +93,7 @@ export function removeEmptyDirectory(directory: string): void {
   }
 }
 
-/** Reads files that are new. */
+/** Reads new files. */
 function readEntries(directory: string, files: readonly string[], into: Map<string, LocalEntry | undefined>): void {
   for (const file of files) {
     const text = unlessMissing(() => readFileSync(join(directory, file), "utf8"));
@@ -101,7 +101,7 @@ function readEntries(directory: string, files: readonly string[], into: Map<stri
   }
 }
 
-/** Removes those of these files whose processes are dead. */
+/** Removes the files among these whose processes are dead. */
 function removeDead(directory: string, entries: Map<string, LocalEntry | undefined>, files: Iterable<string>): void {
   for (const file of deadEntries(entries, files)) {
     entries.delete(file);
@@ -109,13 +109,13 @@ function removeDead(directory: string, entries: Map<string, LocalEntry | undefin
   }
 }
 
-/** Those of these files whose publisher or worker does not run any more. */
+/** The files among these whose publisher or worker does not run any more. */
 function deadEntries(entries: ReadonlyMap<string, LocalEntry | undefined>, files: Iterable<string>): string[] {
   const checked = Array.from(files, (file) => ({ file, processes: entries.get(file)?.processes ?? [] }));
   const alive = areProcessesAlive(checked.flatMap(({ processes }) => processes)).values();
   return checked
     .filter(({ processes }) => {
-      // No short circuit: each process takes its answer off the iterator.
+      // No short circuit: the iterator has one answer for each process.
       const dead = processes.filter(() => alive.next().value !== true);
       return dead.length > 0;
     })

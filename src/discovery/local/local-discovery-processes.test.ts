@@ -22,7 +22,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   for (const child of children.splice(0)) await end(child);
-  // Reading a namespace removes what killed publishers left.
+  // Reading a namespace removes the files of killed publishers.
   for (const discovery of opened.splice(0)) {
     await discovery.snapshot();
     await discovery.dispose();
@@ -57,7 +57,7 @@ async function end(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** A process that publishes these workers, then what it is sent as `[type, uid, ...tags]`. */
+/** A process that publishes these workers, then each publication that it is sent as `[type, uid, ...tags]`. */
 async function startPublisher(namespace: string, ...uids: string[]): Promise<ChildProcess> {
   const child = run(
     namespace,

@@ -9,7 +9,7 @@ import type { WorkerMetadata } from "../worker-metadata.ts";
 import { LocalDiscovery, type LocalDiscoveryOptions } from "./local-discovery.ts";
 import { formatEntry, namespaceFolder } from "./local-entry.ts";
 
-/** So long that whatever a test sees was reported by the file system. */
+/** So long that everything a test sees was reported by the file system. */
 const NEVER = 2 ** 31 - 1;
 const OFTEN = 10;
 

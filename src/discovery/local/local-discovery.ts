@@ -21,7 +21,10 @@ import { LocalSubscription } from "./local-subscription.ts";
 export interface LocalDiscoveryOptions {
   /** An existing private directory that holds the namespace; default: the runtime directory of the user. */
   readonly directory?: string;
-  /** Milliseconds between looks for workers whose process died, and for changes where the system reports none; default 1000, `Infinity` for never. */
+  /**
+   * Milliseconds between checks for workers whose process died, and for changes that the system did not report;
+   * default: 1,000. `Infinity` for never.
+   */
   readonly pollInterval?: number;
 }
 
@@ -31,8 +34,8 @@ const CHECKS = {
 };
 
 /**
- * Workers of this user on this machine that share a namespace, announced as files in a private directory.
- * An entry vanishes with the process that published it, and with the worker's own.
+ * Workers of this user on this machine that share a namespace, announced as files in a private directory. An entry is
+ * removed when the process that published it ends, or the process of the worker.
  */
 export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly namespace: string;
@@ -45,7 +48,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
   #cancelExitCleanup: (() => void) | undefined;
   #state: "open" | "disposed" = "open";
 
-  /** @throws InvalidArgument when the namespace is empty, or an option is out of range, or unknown. */
+  /** @throws InvalidArgument when the namespace is empty, or an option is out of range or unknown. */
   constructor(namespace: string, options: LocalDiscoveryOptions = {}) {
     checkOption(namespace, must.filledText, "LocalDiscovery", "namespace");
     checkOptions(options, CHECKS, "LocalDiscovery");
@@ -57,7 +60,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
     this.#pollInterval = pollInterval;
   }
 
-  /** Changes of the workers in the namespace, beginning with those that exist. */
+  /** Changes of the workers in the namespace, starting with the existing ones. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
     if (this.#state === "disposed") throw disposedError(this.#what());
     return subscribeToWorkers((sink) => {
@@ -81,7 +84,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
     return [...workers].filter((worker) => worker !== undefined);
   }
 
-  /** Ends the subscriptions and removes the entries published here, and the namespace's directory if it is empty then. */
+  /** Ends the subscriptions and removes the entries published here, and then the namespace's directory if it is empty. */
   async dispose(): Promise<void> {
     this.#state = "disposed";
     this.#cancelExitCleanup?.();
@@ -118,7 +121,7 @@ export class LocalDiscovery implements DiscoveryLike, AsyncDisposable {
 
 let sweptRoot: string | undefined;
 
-/** Removes what dead processes left in the local namespaces of this user: once per process, and never fails. */
+/** Removes the files of dead processes in the local namespaces of this user. Runs once per process, and never fails. */
 function sweepOnce(): void {
   try {
     const root = runtimeDirectory();
@@ -129,6 +132,6 @@ function sweepOnce(): void {
       removeEmptyDirectory(join(root, folder));
     }
   } catch {
-    // Tidying up is a courtesy: whoever needs the directory learns what is wrong with it.
+    // Cleaning up is optional: code that needs the directory reports what is wrong with it.
   }
 }

@@ -5,14 +5,14 @@ import { type WorkerMetadata, workerFromJson, workerToJson } from "../worker-met
 /** A worker as a file of a local namespace. */
 export interface LocalEntry {
   readonly namespace: string;
-  /** Counts up with each entry that a process writes, from the time it was written in milliseconds. */
+  /** Grows with each entry that a process writes. It starts at the time in milliseconds. */
   readonly revision: number;
   readonly worker: WorkerMetadata;
-  /** The processes that must live for the entry to count: its publisher and, where it could be found, the worker. */
+  /** The processes that must live for the entry to count: its publisher and, if it could be found, the worker. */
   readonly processes: readonly ProcessIdentity[];
 }
 
-/** The processes that an entry for `worker`, published by `publisher`, stands and falls with. */
+/** The processes that must live for an entry for `worker`, published by `publisher`, to count. */
 export function processesOf(worker: WorkerMetadata, publisher: ProcessIdentity): ProcessIdentity[] {
   const own = worker.pid === publisher.pid ? undefined : identifyProcess(worker.pid);
   return own === undefined ? [publisher] : [publisher, own];
@@ -42,22 +42,22 @@ export function parseEntry(text: string): LocalEntry | undefined {
   return { namespace: value.namespace, revision: value.revision, worker, processes };
 }
 
-/** The folder name of a namespace, whatever characters the namespace holds. */
+/** The folder name of a namespace. The namespace may contain any characters. */
 export function namespaceFolder(namespace: string): string {
   return `n${digest(namespace)}`;
 }
 
-/** Tells whether a file name is that of a namespace's folder. */
+/** Whether a file name is the name of a namespace's folder. */
 export function isNamespaceFolder(name: string): boolean {
   return /^n[0-9a-f]{24}$/.test(name);
 }
 
-/** The file name of an entry. No two entries ever share one, so a file that was read once need not be read again. */
+/** The file name of an entry. No two entries ever share one, so no file needs to be read twice. */
 export function entryFile(uid: string, publisher: string, revision: number): string {
   return `${entryPrefix(uid)}${publisher}.${revision.toString(36)}.json`;
 }
 
-/** What the names of all entries of the worker begin with. */
+/** The prefix of the names of all entries of the worker. */
 export function entryPrefix(uid: string): string {
   return `${digest(uid)}.`;
 }

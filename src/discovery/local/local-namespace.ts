@@ -14,12 +14,12 @@ import type { WorkerMetadata } from "../worker-metadata.ts";
 import { EntryFolder, listFiles, removeEmptyDirectory, removeFile, unfinishedName } from "./entry-folder.ts";
 import { entryFile, entryPrefix, formatEntry, type LocalEntry, namespaceFolder, processesOf } from "./local-entry.ts";
 
-/** Writing is tried again this often when another process removes the empty directory at the same moment. */
+/** How often writing is tried again when another process removes the empty directory at the same moment. */
 const WRITE_ATTEMPTS = 20;
 
 /**
- * The directory of one namespace: a file for each worker and publisher, `<worker>.<publisher>.<revision>.json`.
- * No two publishers write the same file, so removing the file of a dead one cannot hit that of a live one.
+ * The directory of one namespace: a file for each worker and publisher, `<worker>.<publisher>.<revision>.json`. No two
+ * publishers write the same file, so removing the file of a dead publisher cannot affect a live one.
  */
 export class LocalNamespace {
   readonly name: string;
@@ -28,7 +28,7 @@ export class LocalNamespace {
   readonly #written = new Map<string, string>();
   #revision = 0;
 
-  /** `root` is the directory around the namespace's own, which must exist; default: the runtime directory. */
+  /** `root` is the parent directory, which must exist; default: the runtime directory. */
   constructor(name: string, root: string | undefined) {
     this.name = name;
     this.#root = root;
@@ -59,7 +59,7 @@ export class LocalNamespace {
     if (before !== undefined) removeFile(before);
   }
 
-  /** Removes the entries of the worker, whoever published them. */
+  /** Removes all entries of the worker, of any publisher. */
   remove(uid: string): void {
     this.#written.delete(uid);
     const directory = this.#path();
@@ -75,24 +75,24 @@ export class LocalNamespace {
     this.removeIfEmpty();
   }
 
-  /** Removes the directory if nothing is in it. */
+  /** Removes the directory if it is empty. */
   removeIfEmpty(): void {
     let path: string;
     try {
       path = this.#path();
     } catch {
-      // There is no place for a runtime directory, and so nothing in it.
+      // There is no runtime directory on this machine, so there is nothing to remove.
       return;
     }
     removeEmptyDirectory(path);
   }
 
-  /** A reader that tells what has changed since it last looked. */
+  /** A reader that reports the changes since its last look. */
   reader(): NamespaceReader {
     return new NamespaceReader(this.name, () => this.#path());
   }
 
-  /** Writes beside and renames into place, and returns where that is. */
+  /** Writes a temporary file and renames it. Returns its path. */
   #place(uid: string, name: string, text: string): string {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -117,7 +117,7 @@ export class LocalNamespace {
   }
 }
 
-/** What one subscriber has read of a namespace. */
+/** What one subscriber has read from a namespace. */
 export class NamespaceReader {
   readonly #namespace: string;
   readonly #path: () => string;
@@ -132,12 +132,13 @@ export class NamespaceReader {
 
   /**
    * The workers that may have changed since the last look, each as it is now; `undefined` for one that is gone. With
-   * `all` it also looks whether the processes of those that are known still live; with names of files at no others.
+   * `all` it also checks whether the processes of the known workers still live. With names of files it looks only at
+   * those.
    * @throws WoolError when others could enter the directory.
    */
   changes(which: "all" | "new" | ReadonlySet<string>): Map<string, WorkerMetadata | undefined> {
     const directory = this.#path();
-    // One that is missing is read as empty.
+    // A missing directory is read as empty.
     checkPrivateDirectory(directory);
     const { added, removed } =
       typeof which === "string" ? this.#folder.look(directory, which === "all") : this.#folder.lookAt(directory, which);

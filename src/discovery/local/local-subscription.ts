@@ -7,8 +7,8 @@ import type { WorkerSink } from "../worker-subscription.ts";
 import type { LocalNamespace, NamespaceReader } from "./local-namespace.ts";
 
 /**
- * Follows a local namespace on behalf of one subscriber: looks at once, whenever the file system reports a change, and
- * every `pollInterval` milliseconds, since a process that dies changes no file. Keeps no program alive.
+ * Follows a local namespace for one subscriber: looks at once, whenever the file system reports a change, and every
+ * `pollInterval` milliseconds, because a process that dies changes no file. Does not keep the program alive.
  */
 export class LocalSubscription {
   #state: "following" | "failing" | "closed" = "following";
@@ -19,7 +19,7 @@ export class LocalSubscription {
   #timer: Timer | undefined;
   #watched: { readonly watcher: FSWatcher; readonly directory: string } | undefined;
   #scheduled: NodeJS.Immediate | undefined;
-  /** Files that were reported since the last look; `undefined` when it is not known which. */
+  /** Files that were reported since the last look; `undefined` when the names are not known. */
   #reported: Set<string> | undefined = new Set();
 
   constructor(namespace: LocalNamespace, sink: WorkerSink, pollInterval: number) {
@@ -46,13 +46,16 @@ export class LocalSubscription {
     this.#look("all");
   }
 
-  /** `all`: looks for dead processes, too. `new`: for what was reported, or at every file where that is not known. */
+  /**
+   * `all`: also looks for dead processes. `new`: looks at the reported files, or at every file if the names are not
+   * known.
+   */
   #look(which: "all" | "new"): void {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     if (this.#state === "closed") return;
     try {
-      // Watching comes first: what changes after the look is then reported.
+      // Watching starts first, so that every change after the look is reported.
       this.#watch();
       const reported = this.#reported;
       this.#reported = new Set();
@@ -61,15 +64,15 @@ export class LocalSubscription {
       for (const [uid, worker] of changes) if (worker === undefined) this.#sink.drop(uid);
       for (const worker of changes.values()) if (worker !== undefined) this.#sink.change(worker);
     } catch (error) {
-      // The directory is not private: no later look is going to like it better.
+      // The directory is not private. That will not change by itself.
       if (error instanceof WoolError) this.#sink.fail(error);
       else this.#reportOnce(error);
-      // What was reported has not been seen.
+      // The reported files have not been read.
       this.#reported = undefined;
     }
   }
 
-  /** Watches the namespace's directory, again when another process removed it and it had to be made anew. */
+  /** Watches the namespace's directory, and watches it again after another process removed it and it was made anew. */
   #watch(): void {
     const path = this.#makeDirectory();
     if (path === undefined) {
@@ -85,7 +88,7 @@ export class LocalSubscription {
     const directory = `${stats.ino}/${stats.birthtimeMs}`;
     if (this.#watched?.directory === directory) return;
     this.#unwatch();
-    // It is another folder than the one that was looked at, or the first.
+    // This is the first folder, or another one than before.
     this.#reported = undefined;
     try {
       const watcher = watch(path, { persistent: false }, (_type, file) => {
@@ -95,7 +98,7 @@ export class LocalSubscription {
         else this.#reported?.add(file);
         this.#lookSoon();
       });
-      // Most often the system's limit of watches is reached: polling goes on.
+      // The most frequent cause is the system's limit of watches. Polling continues.
       watcher.on("error", () => this.#unwatch());
       this.#watched = { watcher, directory };
     } catch {
@@ -103,7 +106,7 @@ export class LocalSubscription {
     }
   }
 
-  /** The path of the directory, or `undefined` when what surrounds it is gone: then no worker is announced. */
+  /** The path of the directory, or `undefined` when its parent is gone: then no worker is announced. */
   #makeDirectory(): string | undefined {
     try {
       return this.#namespace.ensureDirectory();
@@ -126,7 +129,7 @@ export class LocalSubscription {
     if (this.#state === "failing") return;
     this.#state = "failing";
     process.emitWarning(
-      `the local namespace ${JSON.stringify(this.#namespace.name)} cannot be read, and the workers known so far are kept: ${String(error)}`,
+      `the local namespace ${JSON.stringify(this.#namespace.name)} cannot be read, and the workers known so far stay in use: ${String(error)}`,
       "WoolWarning",
     );
   }

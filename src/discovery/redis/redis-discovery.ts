@@ -9,11 +9,14 @@ import { RedisSession } from "./redis-session.ts";
 export interface RedisDiscoveryOptions {
   /** The server as `host:port`; `127.0.0.1:6379` by default. */
   readonly address?: string;
-  /** What the keys of the workers begin with: programs with the same one find each other. `wool` by default. */
+  /** The prefix of the keys of the workers: programs with the same prefix find each other. `wool` by default. */
   readonly prefix?: string;
   /** The number of the database; 0 by default. */
   readonly database?: number;
-  /** How long an entry stays when its publisher falls silent, in milliseconds; 15,000 by default, and no less than 100. */
+  /**
+   * How long an entry stays when its publisher stops responding, in milliseconds; 15,000 by default, and no less than
+   * 100.
+   */
   readonly ttl?: number;
   /** Milliseconds that connecting may take, and that publishing waits for the server; 5,000 by default. */
   readonly connectTimeout?: number;
@@ -35,11 +38,11 @@ const CHECKS = {
 };
 
 /**
- * Workers as keys of Redis that expire with their publishers. Changes are told by a channel, which needs no setting of the
- * server. Needs the package `@redis/client`.
+ * Workers as keys of Redis that expire with their publishers. Changes are published on a channel, which needs no
+ * configuration of the server. Needs the package `@redis/client`.
  */
 export class RedisDiscovery extends RegistryDiscovery {
-  /** @throws InvalidArgument when an option is out of range, or unknown, or the address is no `host:port`. */
+  /** @throws InvalidArgument when an option is out of range or unknown, or the address is not `host:port`. */
   constructor(options: RedisDiscoveryOptions = {}) {
     checkOptions(options, CHECKS, "RedisDiscovery");
     const { address = "127.0.0.1:6379", prefix = "wool", ttl = 15_000, connectTimeout = 5000 } = options;
@@ -61,7 +64,10 @@ export class RedisDiscovery extends RegistryDiscovery {
   }
 }
 
-/** How long Redis keeps a key, in whole milliseconds: often enough renewed, and within what it can add to its clock. */
+/**
+ * How long Redis keeps a key, in whole milliseconds: long enough to be renewed in time, and within the range of its
+ * clock.
+ */
 function keptFor(ttl: number): number {
   return Math.min(Math.max(100, Math.ceil(ttl)), 1e15);
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { RedisSession } from "./redis-session.ts";
 
-/** A server whose answers a test lets through one by one. */
+/** A server whose answers a test releases one by one. */
 class FakeRedis {
   readonly keys = new Map<string, string>();
   readonly index = new Set<string>();
@@ -28,7 +28,7 @@ class FakeRedis {
     this.listener(uid);
   }
 
-  /** A connection to it. */
+  /** A client that is connected to it. */
   client(): object {
     return {
       connect: async () => undefined,
@@ -84,7 +84,7 @@ it("a worker that comes while everything is read is not lost", async () => {
   server.isHolding = true;
   const following = session.follow();
   await vi.waitFor(() => expect(server.held).toHaveLength(1));
-  // The server has told of everything there was; now there is more.
+  // The server has reported everything; now there is more.
   server.put("b", "2");
   let isRead = false;
   const read = following.then(() => {

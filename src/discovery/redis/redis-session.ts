@@ -4,25 +4,25 @@ import { uniqueName } from "../../host/index.ts";
 import { LONGEST_DELAY_MS } from "../../time/index.ts";
 import type { RegistryEvents, RegistrySession, RegistryTls } from "../registry/index.ts";
 
-/** Milliseconds that the server has for an answer. */
+/** Milliseconds that the server has to answer. */
 const ANSWER_MS = 5000;
-/** Entries that are asked for at once. */
+/** Entries that are read in one request. */
 const BATCH = 500;
 
-/** Writes an entry, and tells of it if it is another one than before. Returns what was there. */
+/** Writes an entry, and publishes its uid if it has changed. Returns the earlier entry. */
 const PUT = `local before = redis.call("GET", KEYS[1])
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 redis.call("SADD", KEYS[2], ARGV[3])
 if before ~= ARGV[1] then redis.call("PUBLISH", KEYS[3], ARGV[3]) end
 return before`;
 
-/** Removes an entry and tells of it. */
+/** Removes an entry, and publishes its uid. */
 const REMOVE = `redis.call("DEL", KEYS[1])
 redis.call("SREM", KEYS[2], ARGV[1])
 redis.call("PUBLISH", KEYS[3], ARGV[1])
 return 1`;
 
-/** Takes an expired entry out of the index, unless it is back. */
+/** Removes an expired entry from the index, unless it is back. */
 const TIDY = `if redis.call("EXISTS", KEYS[1]) == 0 then redis.call("SREM", KEYS[2], ARGV[1]) end
 return 1`;
 
@@ -39,7 +39,7 @@ export interface RedisSessionOptions {
   readonly tls: RegistryTls | undefined;
 }
 
-/** What is used of a client of `@redis/client`. */
+/** The part of the client of `@redis/client` that is used here. */
 interface Client {
   connect(): Promise<unknown>;
   sendCommand(command: string[]): Promise<unknown>;
@@ -50,15 +50,15 @@ interface Client {
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
 }
 
-/** A connection to a Redis server, with a second one for the channel of changes. */
+/** A connection to a Redis server, and a second one for the channel of changes. */
 export class RedisSession implements RegistrySession {
   readonly #options: RedisSessionOptions;
   readonly #events: RegistryEvents;
   readonly #client: Client;
   #subscriber: Client | undefined;
-  /** What was put, by uid. */
+  /** The entries of this session, by uid. */
   readonly #own = new Map<string, string>();
-  /** Entries that have changed and are to be read, or all of them. */
+  /** Uids of entries that have changed and must be read again, or all of them. */
   readonly #dirty = new Set<string>();
   #isAllDirty = false;
   #reading: Promise<void> | undefined;
@@ -113,7 +113,7 @@ export class RedisSession implements RegistrySession {
       await this.#within(this.#subscriber.subscribe(this.#channel, (uid) => this.#changed(uid)));
     }
     await this.#refreshAll();
-    // An entry that expires is not told of.
+    // Redis does not publish that an entry expired.
     const refreshIn = Math.min(this.#options.ttl / 3, LONGEST_DELAY_MS);
     this.#refresh ??= setInterval(() => this.#guard(this.#refreshAll()), refreshIn).unref();
   }
@@ -124,7 +124,7 @@ export class RedisSession implements RegistrySession {
     try {
       await Promise.all(Array.from(this.#own.keys(), (uid) => this.#run(REMOVE, uid, uid)));
     } catch {
-      // Out of reach: the entries expire by themselves.
+      // The server cannot be reached: the entries expire by themselves.
     }
     this.#destroy();
   }
@@ -142,29 +142,29 @@ export class RedisSession implements RegistrySession {
     client.unref();
   }
 
-  /** The address of this machine that the server sees, where it tells. */
+  /** The address of this machine that the server sees, if the server reports it. */
   async #addressSeen(): Promise<string | undefined> {
     try {
       const info = String(await this.#ask("CLIENT", "INFO"));
       return /\baddr=\[?([^\s\]]+?)\]?:\d+\s/.exec(info)?.[1];
     } catch {
-      // Older than Redis 6.2, or not allowed to ask.
+      // Redis is older than 6.2, or this user may not ask.
       return undefined;
     }
   }
 
-  /** The run of the server: another one may have lost its data. */
+  /** The run id of the server: a server with another one may have lost its data. */
   async #serverRun(): Promise<string> {
     try {
       const [, run] = /^run_id:(\w+)/m.exec(String(await this.#ask("INFO", "server"))) ?? [];
       return run ?? uniqueName();
     } catch {
-      // Not allowed to ask: it may be another one each time.
+      // This user may not ask: the server may be another one each time.
       return uniqueName();
     }
   }
 
-  /** Lets what was put live on, and writes again what is gone. */
+  /** Renews the entries of this session, and writes those again that are gone. */
   async #beat(): Promise<void> {
     const { ttl } = this.#options;
     await Promise.all(
@@ -177,7 +177,7 @@ export class RedisSession implements RegistrySession {
 
   async #readAll(): Promise<void> {
     const uids = await this.#ask("SMEMBERS", this.#index);
-    if (!Array.isArray(uids)) throw new DiscoveryError(`${this.#index} is no set of workers`);
+    if (!Array.isArray(uids)) throw new DiscoveryError(`${this.#index} is not a set of workers: use another prefix`);
     const entries = await this.#read(uids.map(String));
     if (this.#state === "closed") return;
     this.#events.entries(entries, this.#data);
@@ -191,7 +191,7 @@ export class RedisSession implements RegistrySession {
     for (let start = 0; start < uids.length; start += BATCH) {
       const batch = uids.slice(start, start + BATCH);
       const texts = await this.#ask("MGET", ...batch.map((uid) => this.#key(uid)));
-      if (!Array.isArray(texts)) throw new DiscoveryError("the server answers MGET with no list");
+      if (!Array.isArray(texts)) throw new DiscoveryError("the server did not answer MGET with a list");
       for (const [index, uid] of batch.entries()) {
         const text: unknown = texts[index];
         if (typeof text === "string") entries.set(uid, text);
@@ -200,7 +200,7 @@ export class RedisSession implements RegistrySession {
     return entries;
   }
 
-  /** Reads an entry that was told to have changed, together with others. */
+  /** Reads an entry that was reported as changed, together with others. */
   #changed(uid: string): void {
     this.#dirty.add(uid);
     this.#guard(this.#catchUp());
@@ -211,7 +211,10 @@ export class RedisSession implements RegistrySession {
     return this.#catchUp();
   }
 
-  /** One after the other: what was told while everything was read is read after that, since that may have missed it. */
+  /**
+   * One read at a time. A change that is reported during a read of everything is read after that, because that read may
+   * have missed it.
+   */
   #catchUp(): Promise<void> {
     this.#reading ??= this.#readDirty().finally(() => {
       this.#reading = undefined;
@@ -245,7 +248,7 @@ export class RedisSession implements RegistrySession {
     return await this.#within(this.#client.sendCommand(command));
   }
 
-  /** A server that stands still counts as gone. */
+  /** A server that does not answer in time counts as gone. */
   async #within<T>(operation: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<never>((_, reject) => {
@@ -275,12 +278,12 @@ export class RedisSession implements RegistrySession {
       try {
         client?.destroy();
       } catch {
-        // It has ended by itself.
+        // The connection has already ended.
       }
     }
   }
 
-  // The braces keep all keys of a prefix at one server of a cluster.
+  // The braces keep all keys of a prefix on one server of a cluster.
   #key(uid: string): string {
     return `{${this.#options.prefix}}:worker:${uid}`;
   }
@@ -296,12 +299,12 @@ export class RedisSession implements RegistrySession {
 
 async function makeClient(options: RedisSessionOptions): Promise<Client> {
   const { host, port, database, username, password, tls, connectTimeout } = options;
-  // The client takes 0 for no limit.
+  // The client takes 0 to mean no limit.
   const limit = Math.min(Math.max(1, Math.ceil(connectTimeout)), LONGEST_DELAY_MS);
   const socket = { host, port, connectTimeout: limit, reconnectStrategy: false as const };
   const { createClient } = await loadPackage();
   return createClient({
-    // The newer version of the protocol changes what answers look like.
+    // Version 3 of the protocol changes the form of answers.
     RESP: 2,
     socket: tls === undefined ? socket : { ...socket, ...tls, tls: true as const },
     disableOfflineQueue: true,
@@ -316,7 +319,7 @@ async function loadPackage(): Promise<typeof import("@redis/client")> {
     return await import("@redis/client");
   } catch (cause) {
     throw new DiscoveryError(
-      "RedisDiscovery needs the package @redis/client, which cannot be loaded: run `npm install @redis/client`",
+      "RedisDiscovery needs the package @redis/client, and it cannot be loaded: run `npm install @redis/client`",
       { cause },
     );
   }

@@ -16,10 +16,10 @@ function worker(uid: string, ...tags: string[]): WorkerMetadata {
   };
 }
 
-/** A registry whose every step a test decides about. */
+/** A registry whose every step is decided by a test. */
 class FakeRegistry {
   readonly entries = new Map<string, string>();
-  /** Writes that wait for the test to let them through, by what they write. */
+  /** Writes that the test has not released yet, by what they write. */
   readonly held: (() => void)[] = [];
   isHolding = false;
   /** How many writes fail. */
@@ -80,7 +80,7 @@ describe("RegistryDiscovery", () => {
     registry.events?.lost(new Error("gone"));
     await vi.waitFor(() => expect(registry.held).toHaveLength(1));
     const updated = discovery.publisher.publish("worker-updated", worker("a", "new"));
-    // The first write is still under way: whatever order a server served two in, the newest must be the last.
+    // The first write is still under way. A server may handle two writes in any order, but the newest must win.
     registry.isHolding = false;
     for (const release of registry.held.splice(0).toReversed()) release();
     await updated;
@@ -128,7 +128,7 @@ describe("RegistryDiscovery", () => {
     registry.isUp = false;
     const hasty = new FakeDiscovery(registry, 50);
     await expect(hasty.publisher.publish("worker-added", worker("a"))).rejects.toThrow(DiscoveryError);
-    // It is not announced behind the caller's back later.
+    // It must not be announced later without the caller's knowledge.
     const { sessions } = registry;
     registry.isUp = true;
     await hasty.dispose();

@@ -16,11 +16,11 @@ import { type WorkerMetadata, workerToJson } from "../worker-metadata.ts";
 import { subscribeToWorkers, type WorkerSink } from "../worker-subscription.ts";
 import { RegistryEntries } from "./registry-entries.ts";
 
-/** What a session tells the discovery that it belongs to. */
+/** Events of a session, for its discovery. */
 export interface RegistryEvents {
   /**
-   * These are all entries: the text of each by its uid. `data` names the data of the registry: as long as it has lost nothing,
-   * that is the same in all sessions.
+   * These are all entries: the text of each by its uid. `data` names the data of the registry. It is the same in all
+   * sessions, unless the registry loses its data.
    */
   entries(all: ReadonlyMap<string, string>, data: string): void;
   /** One entry has changed; `undefined` when it is gone. */
@@ -29,41 +29,42 @@ export interface RegistryEvents {
   lost(error: Error): void;
 }
 
-/** A connection to a registry. What is put through it vanishes some time after it has ended. */
+/** A connection to a registry. Its entries expire some time after it has ended. */
 export interface RegistrySession {
-  /** The address by which the registry sees this machine, where that is known. */
+  /** The address by which the registry sees this machine, if that is known. */
   readonly localAddress: string | undefined;
-  /** Writes an entry and returns what was there before, if anything was. */
+  /** Writes an entry. Returns the earlier entry of another publisher, if there was one. */
   put(uid: string, text: string): Promise<string | undefined>;
   remove(uid: string): Promise<void>;
-  /** Tells of all entries and then of each change. */
+  /** Reports all entries, and then each change. */
   follow(): Promise<void>;
-  /** Takes back what was put and ends the session. Never rejects. */
+  /** Withdraws the entries of this session and ends it. Never rejects. */
   close(): Promise<void>;
-  /** Ends the session, and leaves what was put for the one that comes after it, or until its time is over. */
+  /** Ends the session. Its entries stay for the next session, or until they expire. */
   leave(): void;
 }
 
 /** How a registry is used. */
 export interface RegistryOptions {
-  /** The registry in messages, such as `etcd at 10.0.0.1:2379`. */
+  /** The name of the registry in messages, such as `etcd at 10.0.0.1:2379`. */
   readonly what: string;
   /** Milliseconds that connecting may take. */
   readonly connectTimeout: number;
   readonly connect: (events: RegistryEvents) => Promise<RegistrySession>;
 }
 
-/** The longest pause between tries while somebody waits for a session to write with, in milliseconds. */
+/** The longest pause between tries while somebody waits to write, in milliseconds. */
 const LONGEST_PAUSE_MS = 400;
 
 /**
- * A discovery whose workers are entries of a registry: a server that many programs share.
- * `idle`: nobody needs it. `connecting`. `connected`. `waiting`: out of reach, until the next try. `disposed`.
+ * A discovery whose workers are entries of a registry: a server that many programs share. `idle`: nobody needs it.
+ * `connecting`: a session is being opened. `connected`: there is a session. `waiting`: cannot be reached, until the
+ * next try. `disposed`: closed for good.
  */
 export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   readonly publisher: DiscoveryPublisherLike;
   readonly #options: RegistryOptions;
-  /** Published here, as given. */
+  /** The workers published here, as given. */
   readonly #own = new Map<string, WorkerMetadata>();
   readonly #found: RegistryEntries;
   readonly #sinks = new Set<WorkerSink>();
@@ -86,19 +87,19 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     this.publisher = { publish: (type, worker) => awaited(this.#publish(type, worker)) };
   }
 
-  /** How many entries made no sense, and were ignored. */
+  /** How many entries were invalid, and were ignored. */
   get ignored(): number {
     return this.#found.ignored;
   }
 
-  /** Why the registry cannot be used at the moment; `undefined` while it can, or nobody has tried. */
+  /** Why the registry cannot be used at the moment; `undefined` while it can, or before the first try. */
   get problem(): string | undefined {
     return this.#failure === undefined
       ? undefined
       : `${this.#options.what} cannot be reached: ${this.#failure.message}`;
   }
 
-  /** Changes of the workers in the registry. While it is out of reach the workers known so far stay. */
+  /** Changes of the workers in the registry. While the registry cannot be reached, the workers known so far stay. */
   subscribe(filter?: WorkerFilter): DiscoverySubscriberLike {
     if (this.#state === "disposed") throw disposedError(`discovery in ${this.#options.what}`);
     return subscribeToWorkers((sink) => {
@@ -118,7 +119,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     }, filter);
   }
 
-  /** Ends the subscriptions and takes back what was published here. */
+  /** Ends the subscriptions and withdraws the workers that were published here. */
   async dispose(): Promise<void> {
     const session = this.#session;
     this.#state = "disposed";
@@ -147,7 +148,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     try {
       if (this.#isForOthers(worker)) await this.#write(worker);
     } catch (error) {
-      // One that was announced before is announced again when the registry is back.
+      // A worker that was announced before is announced again when the registry is back.
       if (before === undefined && this.#own.get(uid) === worker) {
         this.#own.delete(uid);
         for (const sink of this.#sinks) this.#tell(sink, uid);
@@ -166,13 +167,13 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
         await this.#put(session, worker.uid);
         return;
       } catch (error) {
-        // It failed with the session: the next one writes all entries.
+        // The write failed because the session was lost: the next session writes all entries.
         if (this.#session === session) throw this.#error(worker, "refuses it", error);
       }
     }
   }
 
-  /** Writes what is published of a worker by the time that it has its turn. */
+  /** Writes the worker as it is published when its turn comes. */
   async #put(session: RegistrySession, uid: string): Promise<void> {
     await this.#inTurn(uid, async () => {
       const worker = this.#own.get(uid);
@@ -183,7 +184,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     });
   }
 
-  /** Writes of one entry follow each other: a server may serve two that are under way in any order. */
+  /** Writes of one entry wait for each other: a server may handle two writes in any order. */
   #inTurn(uid: string, operation: () => Promise<void>): Promise<void> {
     const turn = (this.#turns.get(uid) ?? Promise.resolve()).then(operation);
     const over = turn
@@ -198,13 +199,13 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   async #withdraw(uid: string): Promise<void> {
     this.#own.delete(uid);
     for (const sink of this.#sinks) this.#tell(sink, uid);
-    // Out of reach, the entry ends by itself.
+    // If the registry cannot be reached, the entry expires by itself.
     const session = this.#session;
     await this.#inTurn(uid, async () => await session?.remove(uid)).catch(() => undefined);
     await this.#rest();
   }
 
-  /** Waits for a session until the deadline. Somebody who waits is worth a try at once, and then short pauses. */
+  /** Waits for a session until the deadline. While somebody waits, it tries at once, and then after short pauses. */
   async #connected(deadline: number, worker: WorkerMetadata): Promise<RegistrySession> {
     if (this.#state === "waiting") {
       clearTimeout(this.#retry);
@@ -275,7 +276,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     }
   }
 
-  /** Has the session tell of all entries, if somebody wants to know. */
+  /** Makes the session report all entries, if there are subscribers. */
   async #follow(): Promise<void> {
     const session = this.#session;
     if (session === undefined || this.#isFollowing || this.#sinks.size === 0) return;
@@ -287,25 +288,26 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     }
   }
 
-  /** The registry is out of reach: says so once, and tries again later. */
+  /** The registry cannot be reached: warns once, and tries again later. */
   #lose(error: Error): void {
     const session = this.#session;
     this.#session = undefined;
     this.#state = "waiting";
     if (this.#failure === undefined) {
       process.emitWarning(
-        `${this.#options.what} cannot be reached (${error.message}); the ${this.#found.size} workers known so far stay, and it is tried again`,
+        `${this.#options.what} cannot be reached (${error.message}); the ${this.#found.size} workers known so far stay in use, and connecting is tried again`,
         "WoolWarning",
       );
     }
     this.#failure = error;
     this.#found.pause();
-    // Its workers are there: were they taken back, others would lose them until they are written again.
+    // The published workers still run. If their entries were withdrawn, others would lose them until they are written
+    // again.
     session?.leave();
     const pause = this.#backoff.next();
     const wait = this.#waiters.size > 0 ? Math.min(pause, LONGEST_PAUSE_MS) : pause;
     this.#retry = setTimeout(() => void this.#tryToConnect(), wait);
-    // Whoever waits for it keeps the program alive.
+    // Only a caller that waits for it keeps the program alive.
     this.#retry.unref();
   }
 
@@ -321,7 +323,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     if (session !== undefined) await awaited(session.close());
   }
 
-  /** Tells a subscriber what is known of a uid now. */
+  /** Tells a subscriber the current state of a uid. */
   #tell(sink: WorkerSink, uid: string): void {
     const own = this.#own.get(uid);
     const worker = own === undefined ? this.#found.worker(uid) : this.#advertised(own);
@@ -333,7 +335,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     return advertisedWorker(worker, this.#session?.localAddress);
   }
 
-  /** Whether anybody but this process can use the worker. Warns where other machines cannot. */
+  /** Whether other processes can use the worker. Warns if other machines cannot. */
   #isForOthers({ uid, address }: WorkerMetadata): boolean {
     const { host } = splitAddress(address) ?? {};
     if (host === undefined) {
@@ -356,7 +358,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
     if (other === undefined || other.address === address) return;
     this.#warnOnce(
       `twin ${worker.uid}`,
-      `worker ${worker.uid} was announced at ${other.address} in ${this.#options.what} and is now at ${address}: if these are two workers, give each a uid of its own`,
+      `worker ${worker.uid} was announced at ${other.address} in ${this.#options.what} and is now at ${address}: if these are two workers, give each its own uid`,
     );
   }
 
@@ -387,7 +389,7 @@ export class RegistryDiscovery implements DiscoveryLike, AsyncDisposable {
   }
 }
 
-/** Sessions keep no program alive; whoever waits for one does. */
+/** Sessions do not keep the program alive. A caller that waits for one does. */
 async function awaited<T>(operation: Promise<T>): Promise<T> {
   const timer = new Timer(Number.POSITIVE_INFINITY, () => undefined);
   try {

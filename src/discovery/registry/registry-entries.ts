@@ -1,24 +1,24 @@
 import { type WorkerMetadata, workerFromJson } from "../worker-metadata.ts";
 
 /**
- * How long workers stay that a registry does not know any more because it has lost its data, in milliseconds: their publishers
- * come back within the longest pause between tries, and write them again.
+ * How long workers stay after the registry lost its data, in milliseconds. Their publishers come back within the
+ * longest pause between tries, and write them again.
  */
 const HOLD_MS = 15_000;
 
-/** What was read from a registry: the entry of each worker. */
+/** The entries of a registry, by worker. */
 export class RegistryEntries {
-  /** Entries that make no sense have no worker. */
+  /** Invalid entries have no worker. */
   readonly #entries = new Map<string, { readonly text: string; readonly worker: WorkerMetadata | undefined }>();
   readonly #changed: (uid: string) => void;
-  /** Which data they were read from last. */
+  /** The data that they were last read from. */
   #data: string | undefined;
-  /** Those that the registry has lost, and that may come back. */
+  /** Entries that the registry has lost and that may come back. */
   readonly #held = new Set<string>();
   #release: NodeJS.Timeout | undefined;
   #ignored = 0;
 
-  /** `changed` hears of each uid whose entry has come, changed or gone. */
+  /** `changed` is called with each uid whose entry has come, changed or gone. */
   constructor(changed: (uid: string) => void) {
     this.#changed = changed;
   }
@@ -27,12 +27,12 @@ export class RegistryEntries {
     return this.#entries.size;
   }
 
-  /** How many entries made no sense. */
+  /** How many entries are invalid. */
   get ignored(): number {
     return this.#ignored;
   }
 
-  /** The worker of a uid, if there is an entry that makes sense. */
+  /** The worker of a uid, if it has a valid entry. */
   worker(uid: string): WorkerMetadata | undefined {
     return this.#entries.get(uid)?.worker;
   }
@@ -41,7 +41,10 @@ export class RegistryEntries {
     return Array.from(this.#entries.values(), ({ worker }) => worker).filter((worker) => worker !== undefined);
   }
 
-  /** These are all entries of the registry, the text of each by its uid. `data` is another one when it has lost its data. */
+  /**
+   * These are all entries of the registry, the text of each by its uid. `data` differs from the last one when the
+   * registry has lost its data.
+   */
   replace(all: ReadonlyMap<string, string>, data: string): void {
     const isOther = this.#data !== undefined && this.#data !== data;
     this.#data = data;
@@ -53,7 +56,7 @@ export class RegistryEntries {
     if (this.#held.size > 0) this.#release ??= setTimeout(() => this.#releaseHeld(), HOLD_MS).unref();
   }
 
-  /** The registry is out of reach: what it has lost nobody can write again until it is back. */
+  /** The registry cannot be reached: lost entries cannot be written again until it is back. */
   pause(): void {
     clearTimeout(this.#release);
     this.#release = undefined;
@@ -68,19 +71,19 @@ export class RegistryEntries {
     this.#changed(uid);
   }
 
-  /** Reads an entry; counts one that makes no sense. */
+  /** Reads an entry. Counts it if it is invalid. */
   parse(uid: string, text: string): WorkerMetadata | undefined {
     try {
       const { worker } = workerFromJson(JSON.parse(text));
       if (worker?.uid === uid) return worker;
     } catch {
-      // Somebody else's data under our prefix.
+      // Data of another program under the same prefix.
     }
     this.#ignored++;
     return undefined;
   }
 
-  /** Forgets everything, and tells nobody. */
+  /** Drops everything without calling `changed`. */
   clear(): void {
     this.pause();
     this.#entries.clear();

@@ -6,11 +6,11 @@ export interface RegistryTls {
   readonly ca?: string | Buffer;
   readonly key?: string | Buffer;
   readonly cert?: string | Buffer;
-  /** The name that the server's certificate must carry; its host by default. */
+  /** The name that the server's certificate must have; its host by default. */
   readonly servername?: string;
 }
 
-/** TLS whose parts are in these files. Throws `InvalidArgument` that names the file that cannot be read. */
+/** Reads the TLS options from files. Throws `InvalidArgument` that names the file that cannot be read. */
 export function readRegistryTls(paths: {
   readonly ca?: string;
   readonly key?: string;

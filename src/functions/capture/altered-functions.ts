@@ -2,7 +2,7 @@ import type { AnyNode } from "acorn";
 import type { CodeSite, SourceFile } from "../engine/index.ts";
 import { type Binding, type ClassNode, childrenOf, isClassNode } from "../syntax/index.ts";
 
-/** What some code of a file does more with than call it: `fn.cache = ...`, `Shape.prototype.area = ...`. */
+/** Functions and classes of a file whose properties some code changes: `fn.cache = ...`, `Shape.prototype.area = ...`. */
 interface Altered {
   readonly bindings: ReadonlySet<Binding>;
   /** Classes whose static members assign to `this`. */
@@ -20,8 +20,8 @@ const ALTERING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True when code in the file of a function changes properties of the function itself, or of something that it captured:
- * a function or class is then not what it was when it was defined.
+ * True when code in the file of a function changes properties of the function itself, or of something that it captured.
+ * Then a function or class differs from its definition.
  *
  * @param isData - true for the names of captured variables that hold data, not functions
  */
@@ -65,7 +65,7 @@ function collect(node: AnyNode, self: ClassNode | undefined, roots: Set<AnyNode>
     for (const member of node.body.body) {
       const isStatic = member.type !== "StaticBlock" && member.static;
       for (const child of childrenOf(member)) {
-        // The body of a method is a function, which would have a `this` of its own.
+        // The body of a method is a function, which normally has its own `this`.
         for (const inner of child.type === "FunctionExpression" ? childrenOf(child) : [child]) {
           collect(inner, isStatic ? node : undefined, roots, classes);
         }
@@ -77,7 +77,7 @@ function collect(node: AnyNode, self: ClassNode | undefined, roots: Set<AnyNode>
   for (const child of childrenOf(node)) collect(child, hasOwnThis ? undefined : self, roots, classes);
 }
 
-/** What a piece of syntax changes a property of. */
+/** The nodes whose properties a piece of syntax changes. */
 function* targetsOf(node: AnyNode): Generator<AnyNode> {
   if (node.type === "AssignmentExpression" || node.type === "ForInStatement" || node.type === "ForOfStatement") {
     yield* membersIn(node.left);

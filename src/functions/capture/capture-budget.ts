@@ -2,17 +2,17 @@ import { usesOuterThis } from "../emit/index.ts";
 import { type CodeSite, captureNumber, isQuicklyEntered } from "../engine/index.ts";
 import { overrideFor, ShippingError, type ShippingPolicy, titleOfFunction } from "../shipment/index.ts";
 
-/** Taking this many functions apart holds up the process for seconds. */
+/** Taking this many functions apart blocks the process for seconds. */
 const MOST_FUNCTIONS = 10_000;
-/** A package is not written to be taken apart: when that takes nearly a second, it should be made where it is used. */
+/** Packages are not written to be taken apart. When that takes nearly a second, the object should be made in the worker. */
 const MOST_OF_PACKAGES = 2500;
 /** A whole package travels when the receiver does not have it, or when the user asks for that. */
 const MOST_ON_REQUEST = 20_000;
-/** How long a function takes, where a bound one is 1, and how much longer when it has to be entered to find its `this`. */
+/** Cost of a function, relative to a bound one, and the extra cost when it has to be entered to find its `this`. */
 const WRITTEN = 2;
 const ENTERED = 4;
 const STOPPED = 80;
-/** Every function has a few properties; so many more take as long as a bound function. */
+/** Every function has a few properties; this many more cost as much as a bound function. */
 const USUAL_PROPERTIES = 3;
 const PROPERTIES = 4;
 
@@ -25,7 +25,7 @@ let isOnRequest = false;
 
 /**
  * Counts a function that travels by value in the capture that is under way. Throws `ShippingError` when there are too
- * many of them: how the user gets there is found among those that were taken before.
+ * many of them. The path to this one leads through the functions that were counted before.
  *
  * @param site - where it was written; undefined for a bound function
  * @param file - the url or path of the file that it was written in
@@ -53,21 +53,21 @@ export function countFunction(
   if ((policy.unavailable?.size ?? 0) > 0 || (name !== undefined && overrideFor(name) === "value")) isOnRequest = true;
   if (taken <= MOST_FUNCTIONS && ofPackages <= (isOnRequest ? MOST_ON_REQUEST : MOST_OF_PACKAGES)) return;
   isRefused = true;
-  throw refusalOf(fn, name);
+  throw overBudget(fn, name);
 }
 
-/** Throws for a function that the capture under way has no room for, before anything is found out about it. */
+/** Throws for a function beyond the budget of the capture under way, before it is examined. */
 export function refuseBeyondBudget(fn: object): void {
-  if (isRefused && captureNumber() === counted) throw refusalOf(fn, undefined);
+  if (isRefused && captureNumber() === counted) throw overBudget(fn, undefined);
 }
 
-function refusalOf(fn: object, name: string | undefined): ShippingError {
+function overBudget(fn: object, name: string | undefined): ShippingError {
   const origin = name === undefined ? "" : ` of the package "${name}"`;
   return new ShippingError(
     `${titleOfFunction(fn)}${origin} is one of ${origin === "" ? `more than ${MOST_FUNCTIONS.toLocaleString("en")}` : "many"} functions ` +
-      "that would have to travel along, which would hold up this process for seconds",
+      "that would have to travel, which would block this process for seconds",
     [],
-    "make what holds them in each worker instead, with `perWorker(() => ...)`, or in a module that workers load",
+    "make the object that holds them in each worker instead, with `perWorker(() => ...)` or in a module that workers load",
   );
 }
 

@@ -21,13 +21,13 @@ import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts
 import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
 import { Borrowed, isAllowed, isBeyondReach, referenceOf, SharedExport } from "./references.ts";
 
-/** A captured variable, and what stands for it on its way. */
+/** A captured variable, and the value that travels for it. */
 export interface CapturedValue {
   readonly name: string;
   /** `cell` for a variable that some code assigns to. */
   readonly kind: "slot" | "cell";
   readonly value: unknown;
-  /** True when neither the variable nor what stands for it can be another one later. */
+  /** True when neither the variable nor the value that travels for it can change later. */
   readonly isFixed: boolean;
 }
 
@@ -48,7 +48,7 @@ export function captureValue(
   if (binding !== undefined && isReassigned(binding, site.file)) {
     if (isUsedInWith(site, free)) {
       throw new ShippingError(
-        `"${name}" is assigned to, and used inside of \`with\``,
+        `"${name}" is assigned to, and used inside \`with\``,
         [name],
         "remove the `with` statement",
       );
@@ -83,8 +83,8 @@ export function captureValue(
 }
 
 /**
- * A variable of the module that the code itself belongs to, where the receiver runs functions of that module by itself:
- * it is the receiver's own, as it is theirs.
+ * A variable of the module that the code belongs to, when the receiver runs functions of that module by itself: then
+ * the code uses the receiver's variable, as those functions do.
  */
 function ownVariable(
   site: CodeSite,
@@ -107,9 +107,8 @@ function ownVariable(
 }
 
 /**
- * Data that was imported by its name from a module of the user's. It is what it is now, unless code of the module is used
- * too: then it is the receiver's own, as the module's variables are that the code uses. What the module assigns to is
- * read each time.
+ * Data that was imported by name from a user's module. Its current value travels. If code of the module is used too,
+ * the receiver's own data is used instead, as that code does. A variable that the module assigns to is read each time.
  */
 function exportedData(
   site: CodeSite,
@@ -135,7 +134,7 @@ function exportedData(
   return live === undefined ? undefined : { kind: "cell", value: moduleCell(live, value), isFixed: false };
 }
 
-/** A number or string that was imported from one of Node's modules is the receiver's own there: its pid, its platform. */
+/** A number or string that was imported from a module of Node.js has the receiver's value there: its pid, its platform. */
 function builtinExport(binding: Binding | undefined, value: unknown): Borrowed | undefined {
   const imported = binding?.imported;
   if (imported === undefined || (typeof value === "object" && value !== null) || typeof value === "function") {
@@ -145,7 +144,7 @@ function builtinExport(binding: Binding | undefined, value: unknown): Borrowed |
   return module === undefined ? undefined : Borrowed.exportOf(module, imported.imported);
 }
 
-/** False for what may be another value later although nothing assigns to it here. */
+/** False for a value that may change later although nothing assigns to it here. */
 function isSettled(site: CodeSite, binding: Binding | undefined, value: unknown): boolean {
   const imported = binding?.imported;
   if (imported !== undefined) {
@@ -156,14 +155,14 @@ function isSettled(site: CodeSite, binding: Binding | undefined, value: unknown)
   return binding?.kind !== "var" || value !== undefined;
 }
 
-/** An imported function or namespace is mostly there to stay; an imported number may be counted up. */
+/** An imported function or namespace rarely changes; an imported number may be a counter. */
 function isImmutable(value: unknown): boolean {
   return typeof value === "function" || (typeof value === "object" && types.isModuleNamespaceObject(value));
 }
 
 const standIns = new WeakMap<object, object>();
 
-/** Of the `module` of CommonJS only its exports mean something elsewhere. */
+/** Only the exports of a CommonJS `module` have a meaning in another process. */
 function moduleStandIn(module: unknown): unknown {
   if (typeof module !== "object" || module === null) return module;
   const standIn = standIns.get(module) ?? {};
@@ -173,8 +172,8 @@ function moduleStandIn(module: unknown): unknown {
 }
 
 /**
- * What a CommonJS module exports, as a whole. What a package exports is its own affair; data of a module of the user's is
- * what it is now, unless its code is used.
+ * The exports of a CommonJS module as a whole. Those of a package are always the receiver's own. Those of a user's
+ * module are, too, if its code is used; otherwise their current values travel.
  */
 function requiredValue(
   site: CodeSite,
@@ -196,7 +195,7 @@ function requiredValue(
   return new SharedExport(required.whole, value, isItself ? "itself" : "interop", required.exports);
 }
 
-/** True for what a transpiler makes of what a CommonJS module exports. */
+/** True for the object that a transpiler makes from the exports of a CommonJS module. */
 function isInterop(value: object | null, exports: object): boolean {
   if (value === null || types.isProxy(value) || types.isProxy(exports)) return false;
   if (Reflect.getOwnPropertyDescriptor(value, "default")?.value === exports) return true;
@@ -204,7 +203,7 @@ function isInterop(value: object | null, exports: object): boolean {
   return isCompiled && Object.keys(value).every((key) => Object.hasOwn(exports, key));
 }
 
-/** True for the namespace of a module of the user's of which only data is used: it is what it is now. */
+/** True for the namespace of a user's module when only data of it is used: then current values travel. */
 function isOnlyData(site: CodeSite, { scopes }: CapturedVariable, specifier: string, namespace: object): boolean {
   const reference = importedAs(namespace);
   const importer = pathOf(site.file.script.url);

@@ -14,7 +14,7 @@ export interface MemberPlace {
 const places = new WeakMap<object, MemberPlace>();
 const ROLES = ["value", "get", "set"] as const;
 
-/** Remembers what the body of a class defined, as it was defined. */
+/** Remembers the members that the body of a class defined, in their original state. */
 export function noteMembers(
   owner: object,
   isStatic: boolean,
@@ -32,17 +32,17 @@ function isFunctionObject(value: unknown): value is AnyFunction {
   return typeof value === "function";
 }
 
-/** The place of something that `noteMembers` was told of. */
+/** The place of a function that `noteMembers` has recorded. */
 export function notedPlace(fn: object): MemberPlace | undefined {
   return places.get(fn);
 }
 
-/** True for a method that says `super`. */
+/** True for a method that uses `super`. */
 export function usesOwnSuper(site: CodeSite): boolean {
   return site.contextual.some(({ type, scope }) => type === "super" && scope.receiverScope().node === site.unit.node);
 }
 
-/** The class member that a method is; undefined when its class is not within reach. */
+/** The place of a method in its class; undefined when its class cannot be found. */
 export function memberPlaceOf(
   fn: object,
   site: CodeSite,
@@ -81,7 +81,7 @@ function* candidateClasses(
   for (const holder of recentHolders()) yield* classesOf(holder);
 }
 
-/** The classes that an object is an instance of, or that a class is and extends. */
+/** The classes of an instance, or a class and the classes that it extends. */
 function* classesOf(holder: object): Generator<object> {
   for (let current: object | null = holder; current !== null; current = Reflect.getPrototypeOf(current)) {
     if (isFunction(current)) yield current;
@@ -102,7 +102,7 @@ function findIn(cls: object, fn: object, isStatic: boolean): MemberPlace | undef
   return undefined;
 }
 
-/** A decorator may have put something else in the place of a method: then the class is known by where it is defined. */
+/** A decorator may have replaced a method: then the class is recognised by its place in the source. */
 function declaredPlace(cls: object, site: CodeSite, member: MethodDefinition): MemberPlace | undefined {
   if (member.computed || member.key.type !== "Identifier") return undefined;
   if (site.unit.owner === undefined || classSite(cls, site, site.unit.owner) === undefined) return undefined;
@@ -118,7 +118,7 @@ function classSite(cls: object, site: CodeSite, node: ClassNode): CodeSite | und
   return found?.unit.node === node ? found : undefined;
 }
 
-/** The live class that a node around a piece of code defines; undefined when it is not within reach. */
+/** The live class that a node around a piece of code defines; undefined when it cannot be found. */
 export function classAround(
   site: CodeSite,
   node: ClassNode,
@@ -133,8 +133,8 @@ export function classAround(
 }
 
 /**
- * The object that a method of an object literal was defined on, so that `super` can be resolved: the holder that was
- * seen last, provided that it looks like what the literal makes.
+ * The object that a method of an object literal was defined on, so that `super` can be resolved: the last holder seen
+ * whose members match the literal.
  */
 export function homeOf(fn: object, site: CodeSite, policy: ShippingPolicy): object | undefined {
   for (const holder of [...(policy.holder === undefined ? [] : [policy.holder]), ...recentHolders()]) {
@@ -167,8 +167,8 @@ const MAX_HOLDERS = 64;
 const holders: WeakRef<object>[] = [];
 
 /**
- * Remembers an object whose members are about to be taken apart. A method does not tell on which object it was defined,
- * so the last few are searched when a method needs to know.
+ * Remembers an object whose members are about to be taken apart. A method does not know the object that it was defined
+ * on, so the last few objects are searched when that is needed.
  */
 export function noteHolder(object: object): void {
   holders.push(new WeakRef(object));

@@ -1,5 +1,5 @@
 import { type ComputedMember, computedMembers } from "../emit/index.ts";
-import { type CodeSite, viewFunction } from "../engine/index.ts";
+import { type CodeSite, readVariable, UNINITIALISED, viewFunction } from "../engine/index.ts";
 import {
   describeProperties,
   integrityOf,
@@ -10,7 +10,6 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import { isClassNode } from "../syntax/index.ts";
-import { readVariable } from "../variables/index.ts";
 import { notedPlace } from "./class-members.ts";
 import { describeInPlace, describeNameAndLength } from "./describe-function.ts";
 
@@ -26,7 +25,7 @@ export interface ClassBody {
 
 const STANDARD_KEYS: ReadonlySet<Key> = new Set(["length", "name", "prototype"]);
 
-/** Everything about a class that its code does not say; live values go into `parts`, and into `early` by the caller. */
+/** Everything about a class that its code does not tell. Live values go into `parts`; the caller adds others to `early`. */
 export function describeClass(cls: object, body: ClassBody, parts: PartsList): Facts {
   const facts: Record<string, PlainData> = { ...describeNameAndLength(cls) };
   const prototype = prototypeOf(cls);
@@ -67,7 +66,7 @@ export function describePrivateStatics(
   return { privateStatics: fields.map(({ name, value }) => parts.add(value, name)) };
 }
 
-/** A static member may be called `name` or `length`. */
+/** True when a static member redefines `name` or `length`. */
 function isRedefined(facts: Facts, key: Key): boolean {
   return (key === "name" || key === "length") && !(key in facts);
 }
@@ -90,7 +89,7 @@ function removedKeys(object: object, keys: Iterable<Key>): string[] {
   return removed;
 }
 
-/** The superclass, when the class names one, and the keys of its computed members: what its definition needs. */
+/** The values that the definition of a class needs: its superclass, if it has one, and the keys of its computed members. */
 export function definitionValues(cls: object, site: CodeSite): unknown[] {
   const { node } = site.unit;
   const early: unknown[] = [];
@@ -125,7 +124,7 @@ function computedKey(cls: object, site: CodeSite, member: ComputedMember): Key {
   );
 }
 
-/** The key that a constant around a class holds, if the engine kept that. */
+/** The key that a constant around a class holds, if the engine kept the constant. */
 function constantKey(cls: object, { unit }: CodeSite, name: string): Key | undefined {
   const binding = unit.scope.lookup(name);
   if (binding === undefined || (binding.kind !== "const" && binding.imported === undefined)) return undefined;
@@ -147,7 +146,7 @@ function textOf(fn: unknown): string {
   return typeof fn === "function" ? Function.prototype.toString.call(fn) : "";
 }
 
-/** What the body of a class at a site defines, recognised by its source text. */
+/** The members that the body of a class at a site defines, recognised by their source text. */
 export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): ClassBody {
   const texts = { true: new Map<Key, Set<string>>(), false: new Map<Key, Set<string>>() };
   const { node } = site.unit;
@@ -179,8 +178,8 @@ export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): 
 }
 
 /**
- * A class that is made more than once makes methods with the same text; one that was taken over from another such class
- * is told by what it captured.
+ * A class that is made more than once makes methods with the same text. A method copied from another such class is
+ * recognised by its captured variables.
  */
 function hasSameSurroundings(fn: unknown, cls: object, site: CodeSite): boolean {
   if (site.unit.scope.kind === "top" || site.free.size === 0 || typeof fn !== "function") return true;
@@ -191,12 +190,13 @@ function hasSameSurroundings(fn: unknown, cls: object, site: CodeSite): boolean 
     if (other === undefined || scope.description.startsWith("Global")) return true;
     return Object.keys(scope.variables).every(
       (name) =>
-        !Object.hasOwn(other.variables, name) || Object.is(readVariable(scope, name), readVariable(other, name)),
+        !Object.hasOwn(other.variables, name) ||
+        Object.is(readVariable(scope, name, UNINITIALISED), readVariable(other, name, UNINITIALISED)),
     );
   });
 }
 
-/** The properties of a class, or of its prototype, that are still what its body defined. */
+/** The properties of a class, or of its prototype, that are still as its body defined them. */
 export function definedBy(cls: object, body: ClassBody, isStatic: boolean): Map<Key, PropertyDescriptor> {
   const holder = isStatic ? cls : prototypeOf(cls);
   const defined = new Map<Key, PropertyDescriptor>();
@@ -212,7 +212,7 @@ function plainKey({ key }: ComputedMember): string | undefined {
   return key.type === "Literal" ? String(key.value) : undefined;
 }
 
-/** What the body of a revived class defined, as it was right after its definition. */
+/** The members of a revived class, as they were right after its definition. */
 export function pristineBody({ statics, members }: PristineClass): ClassBody {
   return {
     isDefined(isStatic, key, descriptor) {

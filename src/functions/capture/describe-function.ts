@@ -5,7 +5,14 @@ import { describeProperties, integrityOf, type PartsList, type PlainData } from 
 
 type Facts = { readonly [key: string]: PlainData };
 
-const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set(["length", "name", "prototype", "arguments", "caller"]);
+/** What every function has of itself. */
+export const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set([
+  "length",
+  "name",
+  "prototype",
+  "arguments",
+  "caller",
+]);
 const DEFAULT_PROTOTYPES: ReadonlySet<string> = new Set([
   "Function.prototype",
   "%AsyncFunction.prototype%",
@@ -15,12 +22,12 @@ const DEFAULT_PROTOTYPES: ReadonlySet<string> = new Set([
 
 const constructors = new WeakSet<object>();
 
-/** Remembers that a function has made an instance that travels: its receivers make it once, as they do with classes. */
+/** Remembers that an instance of this function has travelled: receivers revive such a function once, like a class. */
 export function noteConstructor(fn: object): void {
   constructors.add(fn);
 }
 
-/** Everything about a function object that its code does not say; live values go into `parts`. */
+/** Everything about a function object that its code does not tell. Live values go into `parts`. */
 export function describeFunction(fn: object, parts: PartsList): Facts {
   const facts: Record<string, PlainData> = { ...describeNameAndLength(fn) };
   const properties = describeProperties(fn, (key) => isOwnAddition(fn, key), parts);
@@ -52,7 +59,7 @@ function isStandardLabel(fn: object, key: "name" | "length"): boolean {
   );
 }
 
-/** The name and length of a function; null when it has none of its own. */
+/** The name and length of a function: null when it has none, absent when it is an ordinary property. */
 export function describeNameAndLength(fn: object): { name?: string | null; length?: number | null } {
   const facts: { name?: string | null; length?: number | null } = {};
   if (isStandardLabel(fn, "name")) {
@@ -67,8 +74,8 @@ export function describeNameAndLength(fn: object): { name?: string | null; lengt
 }
 
 /**
- * The object that `new` gives to instances. When it is the function's own it is filled in place, so that whoever refers
- * to it finds the same object; one that was put there from elsewhere is a value like any other.
+ * The object that `new` gives to instances. The function's original prototype is filled in place, so that all
+ * references lead to the same object. An object that was assigned as prototype is an ordinary value.
  */
 function describePrototype(fn: object, parts: PartsList): PlainData | undefined {
   const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
@@ -85,12 +92,15 @@ function describePrototype(fn: object, parts: PartsList): PlainData | undefined 
   return describeInPlace(prototype, isAddedToPrototype, parts, parent === Object.prototype);
 }
 
-/** The functions whose own prototypes stand for the objects that a program put in their place. */
+/**
+ * Objects that a program assigned as a prototype, and their functions. The receiver uses the function's original
+ * prototype for them.
+ */
 const replaced = new WeakMap<object, object>();
 
 /**
- * True for an object that a program put in the place of a function's own prototype, and of no other one's before: the
- * function's own stands for it elsewhere.
+ * True for an object that a program assigned as the prototype of this function first. The receiver uses the function's
+ * original prototype for it.
  */
 function takesPlace(fn: object, prototype: object): boolean {
   const owner = replaced.get(prototype);
@@ -104,25 +114,25 @@ function takesPlace(fn: object, prototype: object): boolean {
   return true;
 }
 
-/** The function whose own prototype stands elsewhere for an object; undefined for other objects. */
+/** The function whose original prototype the receiver uses for an object; undefined for other objects. */
 export function replacedPrototypeOf(prototype: object): object | undefined {
   const owner = replaced.get(prototype);
   return owner !== undefined && Reflect.get(owner, "prototype") === prototype ? owner : undefined;
 }
 
-/** True for the object that came with the function. */
+/** True for the original prototype of a function. */
 export function isOwnPrototype(fn: object, prototype: object): boolean {
   if (Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value !== prototype) return false;
   if (Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value !== fn) return false;
   return hasNoInternalState(prototype);
 }
 
-/** Everything but the `constructor` as the engine defines it. */
+/** True for every property but the engine's own `constructor`. */
 function isAddedToPrototype(key: string | symbol, { enumerable, writable, configurable }: PropertyDescriptor): boolean {
   return key !== "constructor" || enumerable === true || writable !== true || configurable !== true;
 }
 
-/** False for an array, an error, a map and so on. A `Symbol.toStringTag` of the user's hides none of them. */
+/** False for an array, an error, a map and so on. A user's `Symbol.toStringTag` does not hide them. */
 function hasNoInternalState(object: object): boolean {
   if (Array.isArray(object) || INTERNAL_STATES.some((has) => has(object))) return false;
   for (let holder: object | null = object; holder !== null; holder = Reflect.getPrototypeOf(holder)) {
@@ -148,7 +158,7 @@ const INTERNAL_STATES: readonly ((object: object) => boolean)[] = [
   types.isAnyArrayBuffer,
 ];
 
-/** What was done to a prototype after its function or class was defined; undefined when nothing was. */
+/** The changes to a prototype since its function or class was defined; undefined when there are none. */
 export function describeInPlace(
   prototype: object,
   isAddition: (key: string | symbol, descriptor: PropertyDescriptor) => boolean,

@@ -46,32 +46,32 @@ import { takeByValue } from "./take-by-value.ts";
 
 const AUTO: ShippingPolicy = {};
 
-/** A function taken apart, and what led to it. */
+/** A function taken apart, and why it travels that way. */
 export interface DismantledWithReason {
   readonly shipment: Dismantled;
   readonly way: "reference" | "value";
   /** Why it travels that way. */
   readonly reason: string;
-  /** What it captured, when it travels by value and was made in this process. */
+  /** Its captured variables, when it travels by value and was made in this process. */
   readonly captured: readonly CapturedValue[];
 }
 
 /**
- * Takes a function or class apart so that it can travel: by reference when the receiver can have the same one by
+ * Takes a function or class apart so that it can travel: by reference when the receiver can get the same function by
  * itself, by value otherwise. Throws `ShippingError` when it can travel neither way.
  */
 export function dismantle(fn: object, policy: ShippingPolicy = AUTO): Dismantled {
   return dismantleWithReason(fn, policy).shipment;
 }
 
-function byReference(shipment: Dismantled, reason: string): DismantledWithReason {
+function sentByReference(shipment: Dismantled, reason: string): DismantledWithReason {
   return { shipment, way: "reference", reason, captured: [] };
 }
 
-/** What the capture that is under way has taken apart: none of it changes before its end. */
+/** The functions that the capture under way has taken apart: they do not change before its end. */
 const takenApart = new Map<object, { readonly policy: ShippingPolicy; readonly result: DismantledWithReason }>();
 
-/** Does what `dismantle` does, and says why. */
+/** Like `dismantle`, and tells the reason. */
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   return asOneCapture(() => {
     const known = takenApart.get(fn);
@@ -86,7 +86,7 @@ export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): 
   });
 }
 
-/** True when what was taken apart with one policy is what another one asks for. */
+/** True when the result for one policy is also right for another one. */
 function isAsGood(made: ShippingPolicy, wanted: ShippingPolicy): boolean {
   if (made === wanted) return true;
   return (
@@ -102,21 +102,22 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
     throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
   }
   if (types.isProxy(fn)) {
-    throw new ShippingError("is a Proxy, which does not show what it wraps", [], "capture the target instead");
+    throw new ShippingError("is a Proxy, which does not show its target", [], "capture the target instead");
   }
   const universal = universalReference(fn);
-  if (universal !== undefined) return byReference(universal, "every process has it");
+  if (universal !== undefined) return sentByReference(universal, "every process has it");
   const id = identityOf(fn);
   if (id !== undefined && policy.destination !== undefined && policy.destination !== processId) {
-    if (id.startsWith(policy.destination)) return byReference(byName({ kind: "returning", id }), "it came from there");
+    if (id.startsWith(policy.destination))
+      return sentByReference(byName({ kind: "returning", id }), "it came from there");
   }
   const isByValue = policy.ship === "value";
   const imported = isByValue ? undefined : importReference(fn, policy);
-  if (imported !== undefined) return byReference(byModule(fn, imported, ancestry(fn)), exportReason(imported));
+  if (imported !== undefined) return sentByReference(byModule(fn, imported, ancestry(fn)), exportReason(imported));
   const revived = revivedSource(fn);
-  if (revived !== undefined) return { ...byReference(takeRevived(fn, revived), "it was sent here"), way: "value" };
+  if (revived !== undefined) return { ...sentByReference(takeRevived(fn, revived), "it was sent here"), way: "value" };
   const directory = requireDirectory(fn);
-  if (directory !== undefined) return byReference(byName({ kind: "require", directory }), "every process has it");
+  if (directory !== undefined) return sentByReference(byName({ kind: "require", directory }), "every process has it");
   try {
     return takeOwn(fn, policy, isByValue);
   } catch (error) {
@@ -125,11 +126,11 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
   }
 }
 
-/** Without the engine's help only a name or self-contained code is left. */
+/** Without the inspector, a function can travel only by name or as self-contained code. */
 function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): DismantledWithReason {
   const exported = policy.ship === "value" ? undefined : requiredExport(fn);
   if (exported !== undefined && isAllowed(exported, policy)) {
-    return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
+    return sentByReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   const site = selfContainedSite(fn);
   if (site === undefined) {
@@ -143,7 +144,7 @@ function takeUnseen(fn: AnyFunction, policy: ShippingPolicy): DismantledWithReas
   return { ...takeByValue(fn, site, source, policy), way: "value", reason: "it uses nothing from outside" };
 }
 
-/** What a function is bound to never changes. */
+/** The target and arguments of bound functions. They never change. */
 const boundViews = new WeakMap<object, NonNullable<FunctionView["bound"]>>();
 
 function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {
@@ -161,7 +162,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
   }
   const { exported, site } = factsOf(fn, source);
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
-    return byReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
+    return sentByReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   if (policy.ship === "reference") throw notByReference(fn, exported, policy);
   countFunction(fn, site, site.file.script.url, policy);
@@ -190,7 +191,7 @@ function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, 
   return new ShippingError(
     `${travels}, which the worker cannot use (${why})`,
     [],
-    'give the worker the same file and what that imports, or leave out `ship: "reference"`',
+    'give the worker the same file and its imports, or leave out `ship: "reference"`',
   );
 }
 
@@ -233,7 +234,7 @@ function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): 
   return { head, dependencies: [], early: [], parts: parts.values, labels: parts.labels };
 }
 
-/** What was revived here travels on with the code it came with and the values it holds now. */
+/** A function that was revived here travels on with its original code and its current values. */
 function takeRevived(fn: AnyFunction, revived: RevivedSource): Dismantled {
   const { code, early, pristine, kind, labels } = revived;
   const parts = new PartsList();

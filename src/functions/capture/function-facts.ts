@@ -20,10 +20,10 @@ import {
 } from "../shipment/index.ts";
 import { analyzeScopes, isFunctionNode, parseSource, usesOwnReceiver } from "../syntax/index.ts";
 
-/** What is known of a function without asking the engine again. */
+/** The facts of a function, known without asking the engine again. */
 export interface FunctionFacts {
   readonly site: CodeSite;
-  /** The export that it is, or that it is wrapped in. */
+  /** The export that is this function, or that wraps it. */
   readonly exported: ModuleReference | undefined;
 }
 
@@ -33,7 +33,7 @@ const known = new WeakMap<object, FunctionFacts & { readonly version: number }>(
  * Where a function that is not bound was written, and where it is exported. Throws `ShippingError` when its source is
  * not available.
  *
- * @param view - what the engine says of it; asked for unless the facts are known already
+ * @param view - asks the engine; called only if the facts are not known yet
  */
 export function factsOf(fn: AnyFunction, view: () => FunctionView = () => viewFunction(fn)): FunctionFacts {
   const version = overridesVersion();
@@ -58,16 +58,16 @@ function locate(fn: AnyFunction, view: FunctionView): { site: CodeSite; script: 
     throw new ShippingError(
       `${titleOfFunction(fn)} is native code and not an export of a module`,
       [],
-      "make it inside of the routine",
+      "make it inside the routine",
     );
   }
   if (script.source === undefined) {
     throw new ShippingError(
-      `${titleOfFunction(fn)} was made inside of Node (${script.url}) and is not one of its exports`,
+      `${titleOfFunction(fn)} was made inside Node.js (${script.url}) and is not one of its exports`,
       [],
       isClass(fn)
-        ? "make the instance inside of the routine, from data that is passed"
-        : "make it inside of the routine, such as by calling util.promisify there",
+        ? "make the instance inside the routine, from data that is passed"
+        : "make it inside the routine, such as by calling util.promisify there",
     );
   }
   const site = readSite(fn, view.location, script);
@@ -89,14 +89,14 @@ function readSite(fn: AnyFunction, location: FunctionLocation, { url }: Script):
     throw new ShippingError(
       `${titleOfFunction(fn)} at ${url}:${location.line + 1} is in a file with syntax that cannot be read: ${error.message}`,
       [],
-      "move the function into a module of its own",
+      "move the function into a separate module",
     );
   }
 }
 
 /**
- * The code of a function that uses nothing but its parameters and what every process has, read from its own text;
- * undefined when it uses anything else.
+ * The code of a function that uses only its parameters and standard globals, read from its own text; undefined when it
+ * uses anything else.
  */
 export function selfContainedSite(fn: object): CodeSite | undefined {
   const source = `(${sourceTextOf(fn)}\n)`;
@@ -110,12 +110,12 @@ export function selfContainedSite(fn: object): CodeSite | undefined {
     const isClosed = [...site.free.keys()].every((name) => isStandardGlobal(name)) && site.outward.length === 0;
     return isClosed ? site : undefined;
   } catch {
-    // A method, a class member, or code that only makes sense where it is.
+    // A method, a class member, or code that cannot be parsed by itself.
     return undefined;
   }
 }
 
-/** True for a function that uses its own `this` or `super`: what it does depends on what it is called on. */
+/** True for a function that uses its own `this` or `super`: its result depends on the object that it is called on. */
 export function usesReceiver(fn: object): boolean {
   return usesOwnReceiver(sourceTextOf(fn));
 }

@@ -15,5 +15,5 @@ export {
   universalReference,
 } from "./references.ts";
 export { makingOf, ownNameCalled } from "./source-notes.ts";
-export { type FunctionState, functionState, type Stability, stability } from "./stability.ts";
+export { functionState, type Stability, stability } from "./stability.ts";
 export { writtenName } from "./written-name.ts";

@@ -2,31 +2,31 @@ import { type CodeSite, captureNumber, type FunctionView, liveVariables, type Sc
 import type { CapturedVariable } from "../variables/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
 
-/** What was found in the scopes of a function that has to be read again for each call. */
+/** The variables of a function whose scopes have to be read again for each call. */
 interface ReadBefore {
   times: number;
-  /** The variables that may hold another value by now. */
+  /** The variables whose values may have changed. */
   readonly changing: readonly string[];
-  /** The others, which do not change any more. */
+  /** The other variables, which do not change any more. */
   readonly settled: Readonly<Record<string, unknown>>;
 }
 
 const readBefore = new WeakMap<object, ReadBefore>();
 
 /**
- * Accessors need the debugger, which takes tens of milliseconds and makes each `await` a little slower for good. A
- * function that is sent now and then is not worth that.
+ * Accessors need the debugger, which takes tens of milliseconds and makes each `await` a little slower for good. For a
+ * function that is sent only sometimes that is not worthwhile.
  */
 const TIMES_BEFORE_ACCESSORS = 50;
 
 let hurried: number | undefined;
 
-/** Has variables read by accessors from now on in the capture that is under way: one that takes long is worth them at once. */
+/** Makes the rest of the capture under way read variables with accessors: a slow capture is worth them at once. */
 export function hurryAccessors(): void {
   hurried = captureNumber();
 }
 
-/** Remembers what the scopes of a function hold, for the next time. */
+/** Remembers the variables in the scopes of a function, for the next time. */
 export function noteRead(
   fn: object,
   variables: readonly CapturedVariable[],
@@ -37,7 +37,7 @@ export function noteRead(
     known.times += 1;
     return;
   }
-  // What is not in a scope of the user's is found without the engine, or cannot be read by an accessor.
+  // Variables outside of the user's scopes are found without the engine, or cannot be read with an accessor.
   const inScopes = variables.filter(({ scope }) => scope !== undefined);
   if (inScopes.some(({ name, scope }) => scope?.description === "Script" || name === "arguments")) return;
   const changing = inScopes.filter(({ name }) => captured.get(name)?.isFixed !== true).map(({ name }) => name);

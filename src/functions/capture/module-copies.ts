@@ -41,19 +41,19 @@ function literalOf(node: AnyNode | undefined): string | undefined {
   return node?.type === "Literal" && typeof node.value === "string" ? node.value : undefined;
 }
 
-/** True for what a module loader or a transpiler makes to stand for a module, and for the usual `exports`. */
+/** True for an object that a module loader or a transpiler makes for a module, and for ordinary `exports`. */
 export function isModuleObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   // Test runners make a Proxy.
   if (types.isModuleNamespaceObject(value) || types.isProxy(value)) return true;
   const prototype = Reflect.getPrototypeOf(value);
-  // The last is that of what a transpiler makes of exports that are a function.
+  // Transpilers make objects with the last prototype from exports that are a function.
   return prototype === null || prototype === Object.prototype || prototype === Function.prototype;
 }
 
 /**
- * An object with those exports of a module that a piece of code uses, for a module that cannot be named to the
- * receiver as a whole. All of them when the code does more than read members.
+ * An object with the exports of a module that a piece of code uses, for a module that cannot travel by name. It has all
+ * exports when the code does more than read members.
  */
 export function copyOfModule(module: object, free: FreeName, specifier: string, importer: string): object {
   const members = usedMembers(free) ?? Object.keys(module);

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
+import { type CodeSite, readVariable, type ScopeView, scriptFrom } from "../engine/index.ts";
 import { isReader, isWholeModule, liveImport, moduleFactsOf, pathOf, resolveUserModule } from "../modules/index.ts";
 import { isFunction } from "../shipment/index.ts";
 import { type Binding, isModuleLevel, type Reference } from "../syntax/index.ts";
@@ -9,13 +9,13 @@ import { factsOf } from "./function-facts.ts";
 import { loadedSpecifier, moduleObjectOf } from "./module-copies.ts";
 import { isReceiversOwn } from "./references.ts";
 
-/** What a variable holds of another module: one of its exports, or `*`, an object with all of them. */
+/** An export of another module that a variable holds, or `*` for an object with all of them. */
 export interface ModuleVariable {
   readonly source: string;
   readonly imported: string;
 }
 
-/** What a variable holds of another module according to its declaration: `import`, or `require` in its forms. */
+/** The export of another module that a variable holds according to its declaration: `import`, or a form of `require`. */
 export function moduleVariable(binding: Binding | undefined): ModuleVariable | undefined {
   if (binding?.imported !== undefined) return binding.imported;
   const source = moduleObjectOf(binding);
@@ -34,8 +34,9 @@ export function moduleVariable(binding: Binding | undefined): ModuleVariable | u
 }
 
 /**
- * True when a piece of code, or what it uses in the same file, calls on code of a module of the user's, or of one that
- * imports it: the module's own variables change where that code runs, so its data has to be taken from there too.
+ * True when a piece of code, or other code of its file that it uses, uses code of a user's module, or of a module that
+ * imports that one. Such code changes the variables of the receiver's module, so data of the module has to come from
+ * there too.
  */
 export function usesCodeOf(target: string, site: CodeSite, scopes: readonly ScopeView[]): boolean {
   const known = decided.get(site) ?? new Map<string, boolean>();
@@ -48,8 +49,8 @@ export function usesCodeOf(target: string, site: CodeSite, scopes: readonly Scop
 const decided = new WeakMap<CodeSite, Map<string, boolean>>();
 
 /**
- * True when a piece of code that travels, or what it uses in its file, calls on functions that its own module exports, or
- * on a module that imports it: those run in the receiver's own module, so its other variables have to be those, too.
+ * True when code that travels, or other code of its file that it uses, uses exported functions of its own module, or of
+ * a module that imports it. Those run in the receiver's module, so other variables have to come from there too.
  */
 export function usesOwnModule(site: CodeSite, scopes: readonly ScopeView[]): boolean {
   const own = pathOf(site.file.script.url);
@@ -59,7 +60,7 @@ export function usesOwnModule(site: CodeSite, scopes: readonly ScopeView[]): boo
   const { entered } = reachedFrom(site);
   const result =
     entered.some(
-      ({ scope, name }) => isModuleLevel(scope, site.file.program) && isExportedCode(readVariable(scopes, name)),
+      ({ scope, name }) => isModuleLevel(scope, site.file.program) && isExportedCode(valueIn(scopes, name)),
     ) || usesCodeOf(own, site, scopes);
   ownUse.set(site, result);
   return result;
@@ -97,8 +98,8 @@ function leadsTo(target: string, reference: Reference, site: CodeSite, scopes: r
   const importer = pathOf(script.url);
   if (variable === undefined || importer === undefined) return false;
   const path = resolveUserModule(variable.source, importer);
-  if (path === undefined || !isCode(readVariable(scopes, reference.node.name), variable, reference)) return false;
-  // Such a function is not certain to be the one of the module itself.
+  if (path === undefined || !isCode(valueIn(scopes, reference.node.name), variable, reference)) return false;
+  // The variable is reassigned, so the function may not be the module's own.
   if (variable.imported !== "*" && liveImport(script, variable.source, variable.imported) !== undefined) return false;
   return isOrImports(path, target);
 }
@@ -114,7 +115,7 @@ function isCode(value: unknown, { imported }: ModuleVariable, { position }: Refe
   });
 }
 
-/** True for a namespace that a module exports, also as what a transpiler makes of one. */
+/** True for a namespace that a module exports, also in the form that a transpiler makes. */
 function isOtherModule(value: object): boolean {
   if (types.isModuleNamespaceObject(value) || isWholeModule(value)) return true;
   if (types.isProxy(value)) return false;
@@ -124,30 +125,25 @@ function isOtherModule(value: object): boolean {
 function readMember(object: object, member: string): unknown {
   if (types.isProxy(object)) return undefined;
   const descriptor = Reflect.getOwnPropertyDescriptor(object, member);
-  // What a getter gives, the module makes, unless a transpiler made the getter of an export.
+  // A getter is code of the module, unless a transpiler made it for an export.
   return isReader(descriptor?.get) ? Reflect.get(object, member) : (descriptor?.get ?? descriptor?.value);
 }
 
-function readVariable(scopes: readonly ScopeView[], name: string): unknown {
+function valueIn(scopes: readonly ScopeView[], name: string): unknown {
   const scope = scopes.find(({ variables }) => Object.hasOwn(variables, name));
-  try {
-    return scope?.variables[name];
-  } catch {
-    // Not initialised yet.
-    return undefined;
-  }
+  return scope === undefined ? undefined : readVariable(scope, name);
 }
 
 interface Reached {
-  /** Uses of variables that hold something of another module. */
+  /** Uses of variables that hold exports of another module. */
   readonly references: readonly Reference[];
-  /** What is loaded by `import()` or `require` when the code runs. */
+  /** Modules that are loaded by `import()` or `require` when the code runs. */
   readonly loaded: readonly string[];
   /** The variables of the same file that are used. */
   readonly entered: readonly Binding[];
 }
 
-/** What a piece of code uses of other modules, itself or by way of what it uses in the same file. */
+/** The parts of other modules that a piece of code uses, itself or through other code of its file. */
 function reachedFrom({ file, unit }: CodeSite): Reached {
   const { references, contextual } = file.analysis;
   const reached: Reference[] = [];

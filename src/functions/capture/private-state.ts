@@ -25,7 +25,7 @@ import {
 import { dismantleWithReason } from "./dismantle.ts";
 import { isWeakName, restoreWeakState, weakStateOf } from "./weak-state.ts";
 
-/** What a class declares privately for its instances. */
+/** The private members that a class declares for its instances. */
 interface PrivateDeclarations {
   readonly owner: object;
   /** Fields without `#`, in declaration order. */
@@ -84,8 +84,8 @@ function privateChain(object: object): PrivateDeclarations[] {
 
 /**
  * The private state of an object: an entry for each class of its chain that declares private members, the base class
- * first, and one for what modules hold for it in weak collections; empty for the common object that has none. Throws
- * `ShippingError` when private fields cannot be told apart, or not be set where they go.
+ * first, and one for the entries in weak collections of modules; empty for most objects. Throws `ShippingError` when
+ * private fields cannot be told apart, or cannot be set at the receiver.
  */
 export function privatesOf(object: object, policy: ShippingPolicy = {}): PrivateState[] {
   const fields = privateFieldsOf(object, policy);
@@ -121,7 +121,7 @@ function privateFieldsOf(object: object, policy: ShippingPolicy): PrivateState[]
 
 const travellingByValue = new WeakMap<object, number>();
 
-/** Private state can be set only in a class that was revived, which one that the receiver has by itself is not. */
+/** Private state can be set only in a revived class, not in one that the receiver has by itself. */
 function refuseIfReference(owner: object): void {
   const version = overridesVersion();
   if (travellingByValue.get(owner) === version) return;
@@ -133,17 +133,17 @@ function refuseIfReference(owner: object): void {
   const runtimeName = runtimeNameOf(owner);
   if (runtimeName !== undefined) {
     const name = runtimeName.slice(runtimeName.indexOf("#") + 1);
-    throw new ShippingError(`is a ${name}, which belongs to this process`, [], "make it inside of the routine");
+    throw new ShippingError(`is a ${name}, which belongs to this process`, [], "make it inside the routine");
   }
   const title = isFunction(owner) ? owner.name : "its class";
   throw new ShippingError(
     `has private fields of ${title}, which travels by reference: ${reason}`,
     [],
-    `make the instance inside of the routine, or let the module travel as code with \`shipping.byValue\``,
+    `make the instance inside the routine, or let the module travel as code with \`shipping.byValue\``,
   );
 }
 
-/** At its origin a class is what it was before, and only its constructor gives an object its private names. */
+/** At its origin a class is the original, and only its constructor gives an object its private names. */
 function refuseIfReturning(owner: object, { destination }: ShippingPolicy): void {
   if (destination === undefined || destination === processId) return;
   if (identityOf(owner)?.startsWith(destination) !== true) return;

@@ -34,7 +34,7 @@ import { noteHolder } from "./class-members.ts";
 import { isOwnPrototype, replacedPrototypeOf } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
 
-/** A property by which an object says that it travels by the name of its export, wherever it has one. */
+/** A property that makes an object travel by the name of its export, if it has one. */
 export const byReference: unique symbol = Symbol.for("wool-ts.by-reference");
 
 /** A shipment that is only a name. */
@@ -53,19 +53,19 @@ export function byModule(
   const kind = isVariable ? "variable" : wrapper === undefined ? "module" : "wrapped";
   const isByInstance = isOfInstance(path);
   const hasShape =
-    (typeof value === "function" || isByInstance) && typeof value !== "symbol" && isOfPackage(module.data);
+    (typeof value === "function" || isByInstance) && typeof value !== "symbol" && namesPackage(module.data);
   const shape = hasShape ? shapeOf(value, isByInstance) : "";
   const head = { kind, module: module.hash, path: [...path], ...facts, ...(shape === "" ? {} : { shape }) };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
 }
 
-function isOfPackage(data: PlainData): boolean {
+function namesPackage(data: PlainData): boolean {
   if (!isRecord(data) || isUserModule(data)) return false;
   const { specifier } = data;
   return typeof specifier !== "string" || !specifier.startsWith("node:");
 }
 
-/** What a class extends, nearest first, as far as every process knows it: for a receiver that does not know the class. */
+/** The standard classes that a class extends, nearest first: for a receiver that does not know the class. */
 export function ancestorsOf(cls: object): string[] {
   const ancestors: string[] = [];
   for (let parent = Reflect.getPrototypeOf(cls); parent !== null; parent = Reflect.getPrototypeOf(parent)) {
@@ -75,7 +75,7 @@ export function ancestorsOf(cls: object): string[] {
   return ancestors;
 }
 
-/** What every process has: an export of the runtime, an intrinsic, a member of one of Node's modules. */
+/** A reference to a value that every process has: an export of the runtime, an intrinsic, a member of a module of Node.js. */
 export function universalReference(value: object): Dismantled | undefined {
   const runtime = runtimeNameOf(value);
   if (runtime !== undefined) return byName({ kind: "runtime", name: runtime });
@@ -102,12 +102,12 @@ export class Borrowed {
 
   static readonly #known = new WeakMap<object, Borrowed>();
 
-  /** Stands for what a module of Node exports under a name, whatever that is on the other side. */
+  /** Stands for an export of a module of Node.js, which may have another value at the receiver. */
   static exportOf(module: object, name: string): Borrowed {
     return new Borrowed(module, name);
   }
 
-  /** The same one each time for the same object. */
+  /** Returns the same one each time for the same object. */
   static of(value: object): Borrowed {
     const borrowed = Borrowed.#known.get(value) ?? new Borrowed(value);
     Borrowed.#known.set(value, borrowed);
@@ -116,16 +116,16 @@ export class Borrowed {
 }
 
 /**
- * Stands for an export that is the receiver's own, as the code of its module is: itself, a variable that the module
- * assigns to (which stands for a `Cell`), or what a transpiler made of a CommonJS module. A variable need not be exported:
- * then the path is its name.
+ * Stands for an export of which the receiver uses its own, like the code of its module: the export itself, a variable
+ * that the module assigns to (instead of a `Cell`), or the object that a transpiler made from a CommonJS module. A
+ * variable need not be exported: then the path is its name.
  */
 export class SharedExport {
   readonly reference: ModuleReference;
-  /** What it is here. */
+  /** Its value here. */
   readonly value: unknown;
   readonly form: "itself" | "variable" | "live-variable" | StandInSource["form"];
-  /** What the module exports as a whole, of the last form. */
+  /** For the last form: the exports of the module as a whole. */
   readonly #exports: unknown;
 
   constructor(reference: ModuleReference, value: unknown, form: SharedExport["form"], exports?: object) {
@@ -135,7 +135,7 @@ export class SharedExport {
     this.#exports = exports;
   }
 
-  /** How to name it to the receiver; undefined for what has no identity. */
+  /** Its name for the receiver; undefined for a value without identity. */
   named(): Dismantled | undefined {
     const { reference, value, form } = this;
     if (form === "itself") return isObject(value) ? byModule(value, reference) : undefined;
@@ -155,7 +155,7 @@ function standInReference({ form, module, path, hasDefault, hasMembers }: StandI
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
 }
 
-/** The import by which a value is known, unless the receiver cannot load that module. */
+/** The import that names a value, unless the receiver cannot load that module. */
 export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleReference | undefined {
   const reference = importedAs(value);
   return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
@@ -166,16 +166,16 @@ export function isAllowed(reference: ModuleReference, policy: ShippingPolicy): b
   return whyUnavailable(reference, policy) === undefined && overrideFor(reference.title) !== "value";
 }
 
-/** What the receiver said of a module that it cannot load, or of an export that it does not have. */
+/** The receiver's reason for a module that it cannot load, or an export that it does not have. */
 export function whyUnavailable({ module, path }: ModuleReference, { unavailable }: ShippingPolicy): string | undefined {
   if (unavailable === undefined) return undefined;
   return unavailable.get(module.hash) ?? unavailable.get(exportName(module.hash, path));
 }
 
 /**
- * An object that travels by its name instead of by what it holds: an intrinsic, a namespace or member of one of Node's
- * modules or of a package, an export of the runtime, the prototype that came with a function or class, a wrapper that
- * a module exports. The same for a symbol that was imported. Undefined for everything else.
+ * An object that travels by its name instead of its content: an intrinsic, a namespace or member of one of Node's
+ * modules or of a package, an export of the runtime, the prototype that came with a function or class, a wrapper that a
+ * module exports. Also for an imported symbol. Undefined for everything else.
  */
 export function referenceOf(value: object | symbol, policy: ShippingPolicy = {}): Dismantled | undefined {
   if (typeof value === "symbol") {
@@ -211,8 +211,8 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
 const looked = new WeakSet<object>();
 
 /**
- * Says that an object travels which inherits from another one that is no class's own prototype: if that is part of a
- * package, and what its files export leads to it, it has a name from now on.
+ * Says that an object travels whose prototype does not belong to a class. If the prototype is part of a package and can
+ * be reached from its exports, it gets a name.
  */
 export function notePrototype(prototype: object): void {
   if (looked.has(prototype) || importedAs(prototype) !== undefined) return;
@@ -251,7 +251,7 @@ function findFile(fn: object): string | undefined {
   }
 }
 
-/** The export that a wrapper is, according to who imported it or to where the function inside was written. */
+/** The export of a wrapper, found by its import or by the source of the function inside. */
 function wrapperReference(
   wrapper: object,
   { fn, policy: own }: Wrapped,
@@ -284,14 +284,14 @@ function borrowedReference({ value, member }: Borrowed, policy: ShippingPolicy):
 }
 
 /**
- * True for an object that is the receiver's own where a module of the user's exports it: its insides are those of a
- * package or of Node itself. Other data of such a module travels as it is now, unless asked otherwise.
+ * True for an object of a user's module of which the receiver uses its own, because its class is from a package or from
+ * Node.js. Other data of the module travels with its current value, unless configured otherwise.
  */
 export function isReceiversOwn(value: object): boolean {
   return !types.isProxy(value) && (hasForeignClass(value) || byReference in value);
 }
 
-/** The first class of an instance's chain that is that of a package, or of a module that goes by name on request. */
+/** The first class of an instance that is from a package, or from a module that `shipping.byReference` covers. */
 function foreignClassOf(instance: object, policy: ShippingPolicy): ModuleReference | undefined {
   for (let prototype = Reflect.getPrototypeOf(instance); prototype !== null; ) {
     const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
@@ -310,12 +310,12 @@ function ownReference(fn: object, policy: ShippingPolicy): ModuleReference | und
   return exported !== undefined && isAllowed(exported, policy) ? exported : undefined;
 }
 
-/** True for what is the receiver's own on any account: an export of a package, or of a module that goes by name on request. */
+/** True for an export of a package, or of a module that `shipping.byReference` covers: the receiver always uses its own. */
 export function isBeyondReach({ module, title }: ModuleReference): boolean {
   return !isUserModule(module.data) || overrideFor(title) === "reference";
 }
 
-/** Its class, or one that it extends, comes from a package or from Node itself: its insides are not ours to copy. */
+/** True when its class, or one that it extends, is from a package or from Node.js: its internals must not be copied. */
 function hasForeignClass(value: object): boolean {
   for (let prototype = Reflect.getPrototypeOf(value); prototype !== null; ) {
     const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
@@ -330,8 +330,8 @@ function hasForeignClass(value: object): boolean {
 }
 
 /**
- * Throws `ShippingError` for an instance of a class that the receiver loads by itself, if it has something under a unique
- * symbol: the class that is there has a symbol of its own, and would find nothing.
+ * Throws `ShippingError` for an instance of a class that the receiver loads by itself, if it has a property under a
+ * unique symbol: the receiver's class has another symbol, and would not find the property.
  */
 export function refuseSymbol(instance: object, symbol: symbol, policy: ShippingPolicy = {}): void {
   const cls = foreignClassOf(instance, policy);

@@ -10,11 +10,11 @@ import { moduleVariable } from "./module-use.ts";
 const MAX_EXPRESSION = 160;
 
 /**
- * The name by which a function literal calls itself, as `crawl` in `routine(async function crawl() { crawl() })`: that is
- * the function, not what was made of it. Undefined for any other function, or when its source is not available.
+ * The name by which a function literal calls itself, as `crawl` in `routine(async function crawl() { crawl() })`: that
+ * name is the function, not the routine. Undefined for any other function, or when its source is not available.
  */
 export function ownNameCalled(fn: object): string | undefined {
-  const site = siteOf(fn);
+  const site = siteIfKnown(fn);
   const node = site?.unit.node;
   if (site === undefined || node?.type !== "FunctionExpression" || node.id == null) return undefined;
   const isCalled = site.file.analysis.references.some(
@@ -24,9 +24,12 @@ export function ownNameCalled(fn: object): string | undefined {
   return isCalled ? node.id.name : undefined;
 }
 
-/** How the user made what a function captured. */
+/** How the user made the value of a captured variable. */
 export interface Making {
-  /** The expression that the variable is initialised with, on one line; `...` when it is long, or makes sense only there. */
+  /**
+   * The expression that the variable is initialised with, on one line; `...` when it is long, or cannot be used
+   * elsewhere.
+   */
   readonly expression: string;
   /** True when the expression awaits something. */
   readonly isAwaited: boolean;
@@ -35,11 +38,11 @@ export interface Making {
 }
 
 /**
- * How a variable that a function captured came to its value, where code of the user's declares it and nothing else assigns
- * to it; undefined for any other variable.
+ * How a captured variable got its value, if the user's code declares it and nothing else assigns to it; undefined for
+ * any other variable.
  */
 export function makingOf(fn: object, name: string): Making | undefined {
-  const site = siteOf(fn);
+  const site = siteIfKnown(fn);
   const binding = site?.free.get(name)?.binding;
   if (site === undefined || binding === undefined || binding.writes.length > 0) return undefined;
   const { declaration } = binding;
@@ -67,12 +70,12 @@ function awaits(node: AnyNode): boolean {
   return node.type === "AwaitExpression" || [...childrenOf(node)].some(awaits);
 }
 
-/** What the helper of a compiler that decorates a property says of it: TypeScript passes nothing, esbuild a kind. */
+/** The kind that a compiler's helper passes for a decorated property: TypeScript passes none, esbuild this. */
 const PROPERTY_KIND = 2;
 
 /**
- * The package whose decorators a class has on its properties. All that these can do is to note something about the class,
- * in the package's own state, which is not that of another process. Undefined for any other class.
+ * The package whose decorators a class has on its properties. Such decorators can only record something about the class
+ * in the package's state, and another process has another state. Undefined for any other class.
  */
 export function decoratingPackage({ file, unit }: CodeSite): string | undefined {
   const name = "id" in unit.node ? unit.node.id?.name : undefined;
@@ -95,12 +98,12 @@ export function decoratingPackage({ file, unit }: CodeSite): string | undefined 
   return undefined;
 }
 
-function siteOf(fn: object): CodeSite | undefined {
+function siteIfKnown(fn: object): CodeSite | undefined {
   if (!isFunction(fn)) return undefined;
   try {
     return factsOf(fn).site;
   } catch {
-    // A note is a convenience. The error is thrown again when the function itself has to travel.
+    // A note is optional. The error is thrown again when the function itself has to travel.
     return undefined;
   }
 }

@@ -4,21 +4,20 @@ import { Cell, type Dismantled, isFunction, isRecord, type PlainData, type Shipp
 import { onlyReads } from "../variables/index.ts";
 import { usesAltered } from "./altered-functions.ts";
 import type { CapturedValue } from "./captured-values.ts";
+import { STANDARD_KEYS } from "./describe-function.ts";
 import { dismantleWithReason } from "./dismantle.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
 import { Borrowed, SharedExport } from "./references.ts";
 
 /**
- * What a cached shipment of a function depends on. `constant`: nothing that can change. `compare`: data that may have
- * been changed in place. `reread`: a variable that some code assigns to, so that the function must be taken apart again.
+ * How a cached shipment of a function may become outdated. `constant`: never. `compare`: data that may have been
+ * changed in place. `reread`: a variable that some code assigns to, so that the function must be taken apart again.
  */
 export type Stability = "constant" | "compare" | "reread";
 
-const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set(["length", "name", "prototype", "arguments", "caller"]);
-
 /**
- * How the shipment of a function may be another one at its next call, as far as the function itself is concerned: what
- * it captured has a stability of its own. Throws `ShippingError` when the function cannot travel.
+ * How the shipment of a function may change before its next call. Only for the function itself: captured values have
+ * their own stability. Throws `ShippingError` when the function cannot travel.
  */
 export function stability(fn: object, policy: ShippingPolicy = {}): Stability {
   const { way, captured, shipment } = dismantleWithReason(fn, policy);
@@ -29,7 +28,7 @@ export function stability(fn: object, policy: ShippingPolicy = {}): Stability {
   return "constant";
 }
 
-/** Only a class itself shows what they are, each time that it is taken apart. */
+/** Private static fields can be read only by taking the class apart again. */
 function hasPrivateStatics(head: PlainData): boolean {
   return isRecord(head) && "privateStatics" in head;
 }
@@ -38,7 +37,7 @@ function mayBeAltered(fn: object, isData?: (name: string) => boolean): boolean {
   return isFunction(fn) && hasFacts(fn) && usesAltered(factsOf(fn).site, isData);
 }
 
-/** Static fields, properties of a function: what may be assigned to on the function object itself. */
+/** True for a function with properties, such as static fields, that may be assigned to. */
 function hasOwnState(fn: object): boolean {
   return Reflect.ownKeys(fn).some((key) => {
     if (STANDARD_KEYS.has(key)) return false;
@@ -62,29 +61,32 @@ function isFixedValue(value: unknown, depth: number): boolean {
   });
 }
 
-/** A captured variable that some code assigns to, and what it held when the function was taken apart. */
+/** A captured variable that some code assigns to, and its value when the function was taken apart. */
 export interface VariableReading {
-  /** What it holds now. */
+  /** Its current value. */
   read(): unknown;
   readonly value: unknown;
 }
 
-/** What the shipment of a function was made of, as far as it may be another one later. */
+/** The parts of a function's shipment that may change later. */
 export interface FunctionState extends Pick<Dismantled, "early" | "parts"> {
   readonly way: "reference" | "value";
-  /** What stands in its parts for the variables that functions share. */
+  /** The cells in its parts, for variables that functions share. */
   readonly cells: readonly Cell[];
-  /** Undefined when only taking it apart again tells what they hold. */
+  /** Undefined when the values are known only after taking it apart again. */
   readonly variables: readonly VariableReading[] | undefined;
   /** Its code assigns to a variable that it captured. */
   readonly assigns: boolean;
   /** The places of the parts that are data, or variables with data, which its code only reads. */
   readonly readOnly: ReadonlySet<number>;
-  /** It has properties, or code near it changes what it consists of. */
+  /** It has properties, or code in its file changes its properties. */
   readonly mayBeAltered: boolean;
 }
 
-/** Takes a function apart and tells how to find out whether that would give the same again. Throws `ShippingError`. */
+/**
+ * Takes a function apart, and returns what is needed to check later whether the result would be the same. Throws
+ * `ShippingError`.
+ */
 export function functionState(fn: object, policy: ShippingPolicy = {}): FunctionState {
   const { way, captured, shipment } = dismantleWithReason(fn, policy);
   const { early, parts, head } = shipment;
@@ -127,7 +129,7 @@ function readOnlyParts(
   return new Set(places.filter((place) => place >= 0));
 }
 
-/** Undefined for a variable that cannot be read where it is, or for which something else travels. */
+/** Undefined for a variable that cannot be read in place, or for which another value travels. */
 function readingOf(fn: object, { name, value }: CapturedValue): VariableReading | undefined {
   const cell = value instanceof Cell ? value : undefined;
   const access = knownLiveVariables(fn)?.get(name);

@@ -31,16 +31,16 @@ import { noteRead, scopesOf } from "./live-scopes.ts";
 import { ancestorsOf } from "./references.ts";
 import { decoratingPackage } from "./source-notes.ts";
 
-/** A function taken apart by value, and what it captured. */
+/** A function taken apart by value, and its captured variables. */
 export interface TakenByValue {
   readonly shipment: Dismantled;
   readonly captured: readonly CapturedValue[];
 }
 
-/** Where the captured variables of a function are read: in the engine, or from what is known to be still so. */
+/** Where the captured variables of a function are read: in the engine, or from values that are known to be unchanged. */
 export type CaptureSource = () => FunctionView;
 
-/** Takes a function or class apart into its code and what it captured. Throws `ShippingError` when it cannot travel. */
+/** Takes a function or class apart into its code and its captured variables. Throws `ShippingError` when it cannot travel. */
 export function takeByValue(
   fn: AnyFunction,
   site: CodeSite,
@@ -75,7 +75,10 @@ function shipmentOf(
 
 type Captured = ReadonlyMap<string, CapturedValue>;
 
-/** What a receiver lacks may travel otherwise, so that is kept apart, and found anew when it lacks more. */
+/**
+ * Captured variables that cannot change. Modules that a receiver lacks travel in another way, so there is one for each
+ * set of lacking modules.
+ */
 interface FixedCapture {
   readonly captured: Captured;
   readonly version: number;
@@ -92,7 +95,7 @@ function fixedFor({ unavailable }: ShippingPolicy): WeakMap<object, FixedCapture
   return known;
 }
 
-/** What cannot change is looked up once. */
+/** The captured variables. Those that cannot change are looked up once. */
 function captureAll(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): Captured {
   const version = overridesVersion();
   const lacking = policy.unavailable?.size ?? 0;
@@ -114,7 +117,7 @@ function planFor(captured: Captured, site: CodeSite): EmissionPlan {
   return { slots: named("slot"), cells: named("cell"), capturesThis: usesOuterThis(site) };
 }
 
-/** What fills the slots of a plan, in its order. */
+/** The values for the slots of a plan, in its order. */
 function partsFor(fn: AnyFunction, site: CodeSite, plan: EmissionPlan, captured: Captured): PartsList {
   const parts = new PartsList();
   for (const name of [...plan.slots, ...plan.cells]) parts.add(captured.get(name)?.value, name);
@@ -155,7 +158,7 @@ function takeFromInside(
 function privateRefusal(fn: AnyFunction, site: CodeSite): ShippingError {
   const name = site.outward.find(({ type }) => type === "private")?.name ?? "";
   return new ShippingError(
-    `${titleOfFunction(fn)} uses the private name #${name}, and the class that declares it is not within reach`,
+    `${titleOfFunction(fn)} uses the private name #${name}, and the class that declares it cannot be found`,
     [],
     "capture the instance or the class and call a method of it",
   );
@@ -187,9 +190,9 @@ function finishClass(
 
 function registeredRefusal(cls: AnyFunction, source: string): ShippingError {
   return new ShippingError(
-    `${titleOfFunction(cls)} has properties with decorators of "${source}", which keeps what they say in this process`,
+    `${titleOfFunction(cls)} has properties with decorators of "${source}", which keeps their metadata in this process`,
     [],
-    "move the class into a module of its own, which workers load by themselves",
+    "move the class into a separate module, which workers load by themselves",
   );
 }
 
@@ -210,13 +213,13 @@ function privateStaticsOf(cls: AnyFunction, site: CodeSite): PrivateField[] {
   });
 }
 
-/** A method that says `super` or a private name travels as a member of its class. */
+/** A method that uses `super` or a private name travels as a member of its class. */
 function takeAsMember(fn: AnyFunction, site: CodeSite, source: CaptureSource, policy: ShippingPolicy): Dismantled {
   const place = memberPlaceOf(fn, site, source().scopes, policy);
   if (place === undefined) {
     if (!usesOwnSuper(site)) throw privateRefusal(fn, site);
     throw new ShippingError(
-      `${titleOfFunction(fn)} uses \`super\`, and the class that it belongs to is not within reach`,
+      `${titleOfFunction(fn)} uses \`super\`, and the class that it belongs to cannot be found`,
       [],
       "capture the instance or the class and call the method on it",
     );
@@ -231,7 +234,7 @@ function superOf(fn: AnyFunction, site: CodeSite, policy: ShippingPolicy): objec
   const home = homeOf(fn, site, policy);
   if (home !== undefined) return Reflect.getPrototypeOf(home);
   throw new ShippingError(
-    `${titleOfFunction(fn)} uses \`super\`, and the object that it belongs to is not within reach`,
+    `${titleOfFunction(fn)} uses \`super\`, and the object that it belongs to cannot be found`,
     [],
     "capture that object and call the method on it",
   );
@@ -239,7 +242,10 @@ function superOf(fn: AnyFunction, site: CodeSite, policy: ShippingPolicy): objec
 
 const receivers = new WeakMap<object, { readonly value: unknown }>();
 
-/** The engine does not list it among the captured variables, but shows it to code that stops in the function. */
+/**
+ * The `this` of an arrow function. The engine does not list it among the captured variables, but shows it when
+ * execution stops in the function.
+ */
 function outerThis(fn: AnyFunction, site: CodeSite): unknown {
   const found = receivers.get(fn) ?? outerReceiver(fn, site);
   if (found !== undefined) {
@@ -248,10 +254,10 @@ function outerThis(fn: AnyFunction, site: CodeSite): unknown {
   }
   throw new ShippingError(
     isDebuggerAttached()
-      ? "uses the lexical `this` of the code around it, which cannot be read while a debugger is attached"
-      : "uses the lexical `this` of the code around it, which the engine does not show here",
+      ? "uses `this` of the code around it, which cannot be read while a debugger is attached"
+      : "uses `this` of the code around it, which the engine does not show here",
     [],
-    "say `const self = this` outside of the function and use `self` in it",
+    "write `const self = this` outside of the function and use `self` in it",
   );
 }
 
@@ -273,7 +279,7 @@ function refuseWhatCannotTravel(site: CodeSite): void {
   }
   for (let scope = site.unit.scope; ; ) {
     if (scope.kind === "with") {
-      throw new ShippingError("is defined inside of `with`", [], "move the function out of the `with` statement");
+      throw new ShippingError("is defined inside `with`", [], "move the function out of the `with` statement");
     }
     if (scope.parent === undefined) break;
     scope = scope.parent;

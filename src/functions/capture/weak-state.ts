@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { EngineClosed, intrinsicPathOf, viewFunction } from "../engine/index.ts";
+import { EngineClosed, intrinsicPathOf, readVariable, UNINITIALISED, viewFunction } from "../engine/index.ts";
 import { builtinPlaceOf } from "../modules/index.ts";
 import {
   isFunction,
@@ -12,8 +12,8 @@ import {
 import { dismantleWithReason } from "./dismantle.ts";
 
 /*
- * A module may keep the state of its instances in a `WeakMap` of its own. Where the class travels by reference, the
- * receiver's module has another one, so what it holds for an instance travels along with the instance.
+ * A module may keep the state of its instances in its own `WeakMap`. If the class travels by reference, the receiver's
+ * module has another `WeakMap`, so the entry for an instance travels with the instance.
  */
 
 type Weak = WeakMap<object, unknown> | WeakSet<object>;
@@ -21,10 +21,10 @@ type Collections = ReadonlyMap<string, Weak>;
 
 const NONE: Collections = new Map();
 const beside = new WeakMap<object, Collections>();
-/** Prototypes of objects of which no class has a weak collection beside it: nearly all. */
+/** Prototypes of objects without a weak collection beside their classes: nearly all. */
 const plain = new WeakSet<object>();
 
-/** The weak collections in variables around a class, which its code may keep state of instances in. */
+/** The weak collections in variables around a class. Its code may keep state of instances there. */
 function collectionsBeside(cls: object): Collections {
   const known = beside.get(cls);
   if (known !== undefined) return known;
@@ -35,12 +35,11 @@ function collectionsBeside(cls: object): Collections {
 
 interface Found {
   readonly collections: Collections;
-  /** False while a variable is not initialised: it may come to hold a collection. */
+  /** False while a variable is not initialised: it may get a collection later. */
   readonly isFinal: boolean;
 }
 
 const NOTHING: Found = { collections: NONE, isFinal: true };
-const UNINITIALISED = Symbol("not initialised");
 
 function findCollections(cls: object): Found {
   if (intrinsicPathOf(cls) !== undefined || builtinPlaceOf(cls) !== undefined) return NOTHING;
@@ -48,10 +47,10 @@ function findCollections(cls: object): Found {
   if (sourceTextOf(cls).endsWith("{ [native code] }")) return NOTHING;
   const found = new Map<string, Weak>();
   let isFinal = true;
-  for (const { description, variables } of scopesOf(cls)) {
-    if (description.startsWith("Global")) continue;
-    for (const name of Object.keys(variables)) {
-      const value = readVariable(variables, name);
+  for (const scope of scopesOfClass(cls)) {
+    if (scope.description.startsWith("Global")) continue;
+    for (const name of Object.keys(scope.variables)) {
+      const value = readVariable(scope, name, UNINITIALISED);
       if (value === UNINITIALISED) isFinal = false;
       if (isWeak(value) && !found.has(name)) found.set(name, value);
     }
@@ -59,7 +58,7 @@ function findCollections(cls: object): Found {
   return { collections: found, isFinal };
 }
 
-function scopesOf(cls: object): ReturnType<typeof viewFunction>["scopes"] {
+function scopesOfClass(cls: object): ReturnType<typeof viewFunction>["scopes"] {
   try {
     return viewFunction(cls).scopes;
   } catch (error) {
@@ -68,19 +67,11 @@ function scopesOf(cls: object): ReturnType<typeof viewFunction>["scopes"] {
   }
 }
 
-function readVariable(variables: Readonly<Record<string, unknown>>, name: string): unknown {
-  try {
-    return variables[name];
-  } catch {
-    return UNINITIALISED;
-  }
-}
-
 function isWeak(value: unknown): value is Weak {
   return types.isWeakMap(value) || types.isWeakSet(value);
 }
 
-/** What marks the name of a collection: the steps from the owner's prototype to that of its class, then the variable. */
+/** The name of a collection: the number of steps from the owner's prototype to that of its class, then the variable. */
 const NAME = /^@(\d+) (.+)$/;
 
 /** True for the name of a collection beside a class; other names of private state are those of private fields. */
@@ -89,8 +80,8 @@ export function isWeakName(name: string): boolean {
 }
 
 /**
- * What modules hold for an object in collections beside its classes, as far as the receiver loads these classes by
- * itself; undefined for the common object that has none. The first of these classes is the owner.
+ * The entries for an object in collections beside those of its classes that the receiver loads by itself; undefined for
+ * most objects. The first of these classes is the owner.
  */
 export function weakStateOf(object: object, policy: ShippingPolicy): PrivateState | undefined {
   const prototype = Reflect.getPrototypeOf(object);
@@ -129,7 +120,7 @@ function heldFor(collection: Weak, object: object): unknown {
   return types.isWeakMap(collection) ? Reflect.apply(WeakMap.prototype.get, collection, [object]) : undefined;
 }
 
-/** The constructor that each prototype of an object names, from its own up. */
+/** The constructors of the prototypes of an object, nearest first. */
 function* constructorsOf(object: object): Generator<object | undefined> {
   for (let prototype = Reflect.getPrototypeOf(object); prototype !== null; ) {
     const constructor: unknown = Reflect.getOwnPropertyDescriptor(prototype, "constructor")?.value;
@@ -153,9 +144,9 @@ function anchorOf(
   return undefined;
 }
 
-/** Puts what was held for an object into the collections beside its classes here. */
+/** Puts the entries for an object into the collections beside its classes here. */
 export function restoreWeakState(object: object, { owner, names, values }: PrivateState): void {
-  // A class that was taken along has brought its collections.
+  // A class that travelled has brought its collections.
   if (revivedSource(owner) !== undefined) return;
   const prototype: unknown = Reflect.get(owner, "prototype");
   const start: object = Object.create(typeof prototype === "object" ? prototype : null);
@@ -173,7 +164,7 @@ export function restoreWeakState(object: object, { owner, names, values }: Priva
 function missing(owner: object, name: string): Error {
   const title = isFunction(owner) ? owner.name : "a class";
   return new TypeError(
-    `the state of an instance of ${title} is in the variable "${name}" where it comes from, and the module of ${title} ` +
-      "has no WeakMap or WeakSet of that name here. Install the same version of it, or send plain data.",
+    `the sender keeps the state of an instance of ${title} in the variable "${name}", and the module of ${title} ` +
+      "here has no WeakMap or WeakSet of that name. Install the same version of it, or send plain data.",
   );
 }

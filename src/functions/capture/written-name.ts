@@ -3,14 +3,15 @@ import type { AnyNode, MemberExpression } from "acorn";
 import { type SourceFile, siteAt, viewFunction } from "../engine/index.ts";
 import { pathOf } from "../modules/index.ts";
 import { isClass, revivedSource } from "../shipment/index.ts";
-import { childrenOf } from "../syntax/index.ts";
+import { nodesAround } from "../syntax/index.ts";
 
 const names = new WeakMap<object, string | undefined>();
 
 /**
- * What the source calls the result of the call that a function literal is an argument of, as `add` in
- * `const add = routine(async () => 1)`; `default` for a default export. Where the function is, as `anonymous at app.ts:12`,
- * when it has no name. Undefined when the source is not available. Reads the source of the function's module, as `dismantle` does.
+ * The name in the source for the result of the call that a function literal is an argument of, as `add` in `const add =
+ * routine(async () => 1)`; `default` for a default export. Without a name, the place of the function, as `anonymous at
+ * app.ts:12`. Undefined when the source is not available. Reads the source of the function's module, as `dismantle`
+ * does.
  */
 export function writtenName(fn: object): string | undefined {
   if (names.has(fn)) return names.get(fn);
@@ -26,7 +27,7 @@ function findName(fn: object): string | undefined {
     if (location === undefined || site === undefined) return undefined;
     return nameInSource(site.file, site.unit.node) ?? placeName(site.file, location.line + 1);
   } catch {
-    // A name is a convenience. The error is thrown again when the function itself has to travel.
+    // A name is optional. The error is thrown again when the function itself has to travel.
     return undefined;
   }
 }
@@ -36,27 +37,13 @@ function placeName({ script }: SourceFile, line: number): string | undefined {
   return path === undefined ? undefined : `anonymous at ${basename(path)}:${line}`;
 }
 
-/** The name for what is made of the function at a node. */
+/** The name for the result that is made from the function at a node. */
 export function nameInSource(file: SourceFile, node: AnyNode): string | undefined {
-  const around = pathTo(file.program, node);
+  const around = nodesAround(file.program, node);
   const call = around.at(-1);
   if (call?.type !== "CallExpression" || !call.arguments.some((argument) => argument === node)) return undefined;
   const name = nameFrom(around.slice(0, -1), call);
   return name === undefined ? undefined : asDefault(file, name);
-}
-
-/** The nodes around a node, the outermost first. */
-function pathTo(program: AnyNode, node: AnyNode): AnyNode[] {
-  const path: AnyNode[] = [];
-  for (let current: AnyNode | undefined = program; current !== undefined && current !== node; ) {
-    path.push(current);
-    let next: AnyNode | undefined;
-    for (const child of childrenOf(current)) {
-      if (child.start <= node.start && child.end >= node.end) next = child;
-    }
-    current = next;
-  }
-  return path;
 }
 
 function nameFrom(around: readonly AnyNode[], value: AnyNode): string | undefined {
@@ -110,7 +97,7 @@ function definedName([, key, value]: readonly AnyNode[], wanted: AnyNode): strin
   return value === wanted && key?.type === "Literal" && typeof key.value === "string" ? key.value : undefined;
 }
 
-/** Transpilers keep a default export in a variable of their own: esbuild calls it after the file. */
+/** Transpilers keep a default export in a variable that they add: esbuild names it after the file. */
 function asDefault(file: SourceFile, name: string): string {
   if (/^__(?:vi|vite_ssr)_export_default__$/.test(name)) return "default";
   const path = pathOf(file.script.url.replace(/[?#].*$/, "")) ?? "";

@@ -6,7 +6,7 @@ const PARAMETER = /^\$w\$*[skimrfpq]$/;
 const REWRITTEN_META = /^__(?:vi|vite_ssr)_import_meta__$/;
 const REWRITTEN_IMPORT = /^__(?:vi|vite_ssr)_dynamic_import__$/;
 
-/** True for the scope that compiled code that came from another process puts around the user's text. */
+/** True for the scope around the user's text in code that was revived here. */
 function isFactoryScope({ node }: Scope): boolean {
   if (node.type !== "FunctionExpression" || node.params.length !== 8) return false;
   return node.params.every((parameter) => parameter.type === "Identifier" && PARAMETER.test(parameter.name));
@@ -18,8 +18,8 @@ export function isRevivedSlot({ scope, kind }: Binding): boolean {
 }
 
 /**
- * The letter of what the receiver of a piece of code provides under this name: `import()` or `import.meta`, as test
- * runners call them, or as they were called when the code was revived here. Undefined for every other name.
+ * The letter for a name that the receiver provides: `import()` or `import.meta`, under the names of test runners or of
+ * code that was revived here. Undefined for every other name.
  */
 export function ambientLetter({ name, binding }: FreeName): string | undefined {
   if (binding?.kind !== "parameter") return undefined;

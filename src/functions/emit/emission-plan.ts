@@ -2,9 +2,9 @@ import type { CodeSite, FreeName, SourceFile } from "../engine/index.ts";
 import type { Binding, Reference, Scope } from "../syntax/index.ts";
 import { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
 
-/** How the free names of a piece of code are provided for. Names in neither list are left to the receiver's globals. */
+/** How the free names of a piece of code are provided. Names in neither list are the receiver's globals. */
 export interface EmissionPlan {
-  /** Captured variables that nobody assigns to. */
+  /** Captured variables that no function assigns to. */
   readonly slots: readonly string[];
   /** Captured variables that some function assigns to. */
   readonly cells: readonly string[];
@@ -13,9 +13,9 @@ export interface EmissionPlan {
 }
 
 /**
- * How a variable may come to hold another value after its declaration. `never`: nothing assigns to it. `outside`: only
- * the code that declares it does, and none that captured it, so that a copy keeps its value. `inside`: functions that
- * captured it assign to it and share it.
+ * How a variable may change after its declaration. `never`: nothing assigns to it. `outside`: only the code that
+ * declares it does, and none that captured it, so that a copy keeps its value. `inside`: functions that captured it
+ * assign to it and share it.
  */
 export type Reassignment = "never" | "outside" | "inside";
 
@@ -32,7 +32,7 @@ function findReassignment(binding: Binding, { source, analysis }: SourceFile): R
   const { kind, scope } = binding;
   if (kind === "const" || kind === "import" || kind === "class-name" || kind === "function-name") return "never";
   if (isRevivedSlot(binding)) return "never";
-  // Direct eval may assign to whatever is around it.
+  // Direct eval may assign to any variable around it.
   const { start, end } = scope.node;
   if (analysis.contextual.some(({ type, node }) => type === "eval" && node.start >= start && node.end <= end))
     return "inside";
@@ -42,13 +42,13 @@ function findReassignment(binding: Binding, { source, analysis }: SourceFile): R
   return writes.every((write) => codeScope(write.scope) === declaring) ? "outside" : "inside";
 }
 
-/** The scope of the function, class or module whose code something belongs to. */
+/** The scope of the function, class or module that contains a scope. */
 function codeScope(scope: Scope): Scope {
   const isOfSameCode = scope.kind === "block" || scope.kind === "catch" || scope.kind === "with";
   return isOfSameCode && scope.parent !== undefined ? codeScope(scope.parent) : scope;
 }
 
-/** True for a variable that the functions which captured it assign to. */
+/** True for a variable that is assigned to by functions that captured it. */
 export function isReassigned(binding: Binding, file: SourceFile): boolean {
   return reassignmentOf(binding, file) === "inside";
 }
@@ -62,7 +62,7 @@ function isInitialOnly({ node }: Reference, source: string): boolean {
   return condition.endsWith("||") && condition.slice(0, -2).trimEnd().endsWith(node.name);
 }
 
-/** True for an arrow function that uses the `this` around it, and there is one. */
+/** True for an arrow function that uses the `this` of the code around it. The top level of an ES module has none. */
 export function usesOuterThis(site: CodeSite): boolean {
   return site.outward.some(({ type, scope }) => {
     if (type !== "this") return false;
@@ -76,7 +76,7 @@ export function isOwnName({ unit }: CodeSite, { name, binding }: FreeName): bool
   return node.type === "FunctionDeclaration" && node.id?.name === name && binding?.declaration === node;
 }
 
-/** The plan for code whose captured variables are all declared in its source, as far as the source alone tells. */
+/** The plan for code whose captured variables are all declared in its source. */
 export function staticPlan(site: CodeSite, isProvided: (free: FreeName) => boolean): EmissionPlan {
   const slots: string[] = [];
   const cells: string[] = [];
@@ -89,7 +89,7 @@ export function staticPlan(site: CodeSite, isProvided: (free: FreeName) => boole
   return { slots, cells, capturesThis: usesOuterThis(site) };
 }
 
-/** True when a variable is used inside of a `with` of the code itself, where its name may mean a property. */
+/** True when a variable is used inside a `with` of the code itself, where its name may be a property. */
 export function isUsedInWith({ unit }: CodeSite, { references }: FreeName): boolean {
   return references.some((reference) => {
     for (let scope: Scope | undefined = reference.scope; scope !== undefined; scope = scope.parent) {

@@ -10,7 +10,7 @@ import { SourceEdits } from "./source-edits.ts";
 /** A member of a class whose key was computed when the class was defined. */
 export type ComputedMember = MethodDefinition | PropertyDefinition;
 
-/** The members whose computed keys the live class has to tell, in source order. */
+/** The members whose computed keys have to be read from the live class, in source order. */
 export function computedMembers(site: CodeSite): ComputedMember[] {
   const { node } = site.unit;
   if (!isClassNode(node)) return [];
@@ -24,8 +24,8 @@ export function computedMembers(site: CodeSite): ComputedMember[] {
 }
 
 /**
- * Takes out of a class what ran when it was defined: the superclass and computed keys come from the live class, and
- * so do static fields, which are therefore not initialized again; static blocks are gone.
+ * Removes the code of a class that ran when it was defined. The superclass, computed keys and static fields come from
+ * the live class, so static fields are not initialized again. Static blocks are removed.
  */
 export function emitClass(edits: SourceEdits, site: CodeSite, base: string): void {
   const { node } = site.unit;
@@ -45,7 +45,7 @@ export function emitClass(edits: SourceEdits, site: CodeSite, base: string): voi
   emitInner(edits, site, base);
 }
 
-/** What makes functions that can only be made inside of the class. */
+/** Adds code that makes the functions that can only be made inside the class. */
 function emitInner(edits: SourceEdits, site: CodeSite, base: string): void {
   const { node } = site.unit;
   for (const inner of innerSites(site)) {
@@ -67,9 +67,9 @@ function keyAt(base: string, index: number): string {
 
 /**
  * A private name can be given to an object only by constructing the class that declares it, and constructing runs the
- * user's code. So the names are declared by a class around the user's one, which does nothing else and can be
- * constructed on any object. A private method is defined under a symbol, so that `super` in it keeps its meaning, and
- * becomes a private field of the class around.
+ * user's code. So a class around the user's class declares the names. It does nothing else and can be constructed on
+ * any object. A private method is defined under a symbol, so that `super` in it keeps its meaning, and becomes a
+ * private field of the class around.
  */
 function emitInstancePrivates(
   edits: SourceEdits,

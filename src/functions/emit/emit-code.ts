@@ -15,7 +15,7 @@ function freshBase(text: string): string {
   return base;
 }
 
-/** Turns the code at a site into a piece of code that can be made into functions elsewhere. */
+/** Turns the code at a site into code data, from which a receiver can make functions. */
 export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
   const { file, range } = site;
   const { url } = file.script;
@@ -34,12 +34,12 @@ export function emitCode(site: CodeSite, plan: EmissionPlan): CodeData {
     url,
     file: rootRelativeFile(url),
     ...(originalPosition(file, range.start) ?? positionOf(file, range.start)),
-    ...privatesOf(site),
+    ...privateMembersOf(site),
     inner: innerSites(site).map((inner) => slotsOf(innerPlan(inner), base)),
   };
 }
 
-function privatesOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMethods" | "privateStatics"> {
+function privateMembersOf(site: CodeSite): Pick<CodeData, "privateFields" | "privateMethods" | "privateStatics"> {
   const members = privateMembersAt(site);
   const instance = members.filter(({ isStatic }) => !isStatic);
   return {

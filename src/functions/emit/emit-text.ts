@@ -5,7 +5,7 @@ import { ambientLetter } from "./ambient-names.ts";
 import type { EmissionPlan } from "./emission-plan.ts";
 import type { SourceEdits } from "./source-edits.ts";
 
-/** The names of the slots that a plan leads to, in the order of the parts that fill them. */
+/** The names of a plan's slots, in the order of the parts that fill them. */
 export function slotsOf(plan: EmissionPlan, base: string): string[] {
   const slots = [...plan.slots, ...plan.cells].map((name) => (name === "arguments" ? base + INSERTED.arguments : name));
   return plan.capturesThis ? [...slots, base + INSERTED.receiver] : slots;
@@ -13,7 +13,7 @@ export function slotsOf(plan: EmissionPlan, base: string): string[] {
 
 /**
  * Rewrites the code at a site so that it stands on its own: variables that are assigned to become `name.v` of a shared
- * cell, and what only makes sense in a module is routed to the receiver.
+ * cell, and syntax that needs a module, such as `import()`, uses functions of the receiver.
  */
 export function emitText(edits: SourceEdits, site: CodeSite, plan: EmissionPlan, base: string): void {
   const { unit } = site;
@@ -30,7 +30,7 @@ export function emitText(edits: SourceEdits, site: CodeSite, plan: EmissionPlan,
   }
 }
 
-/** What the receiver provides under another name than the source has for it. */
+/** Renames what the receiver provides under another name. */
 function renameInserted(edits: SourceEdits, site: CodeSite, base: string): void {
   for (const free of site.free.values()) {
     const letter = ambientLetter(free);

@@ -1,6 +1,7 @@
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { parse, type Token } from "acorn";
-import { positionOf, type Range, type SourceFile } from "../engine/index.ts";
+import { positionOf, type SourceFile } from "../engine/index.ts";
+import type { Range } from "../syntax/index.ts";
 import type { SourceEdits } from "./source-edits.ts";
 
 /** A transpiled source and where its pieces come from. */
@@ -13,7 +14,7 @@ interface MappedSource {
 const mapped = new WeakMap<SourceFile, MappedSource | "none">();
 const INLINE = /^data:application\/json[^,]*;base64,/;
 
-// After these tokens no semicolon is ever inserted, and no name is turned into a field of its own.
+// A line break after these tokens never inserts a semicolon or starts a new field.
 const BREAKABLE: ReadonlySet<string> = new Set(["{", "(", "[", ",", ";", "}", ")", "]", ":", "?", "=", "${", "=>"]);
 const ATTACHED: ReadonlySet<string> = new Set(["template", "`", "++/--", "=>", "invalidTemplate"]);
 
@@ -25,7 +26,7 @@ function mappedSourceOf(file: SourceFile): MappedSource | undefined {
   return found;
 }
 
-/** Only a map inside of the source counts: then what runs is not what is in the file. */
+/** Only an inline source map counts: then the running code differs from the file. */
 function readMap(file: SourceFile): MappedSource | undefined {
   const { sourceMapUrl } = file.script;
   const inline = INLINE.exec(sourceMapUrl);

@@ -3,8 +3,8 @@ import { type ClassNode, isClassNode, type Scope } from "../syntax/index.ts";
 import { type EmissionPlan, staticPlan } from "./emission-plan.ts";
 
 /**
- * Functions that are made inside of a class and use its private names, without being members of it: the value of a
- * field, a callback in a method. They can be made again only inside of the class, so the code of the class makes them.
+ * Functions inside a class that use its private names without being its members: the value of a field, a callback in a
+ * method. They can be made again only inside the class, so the code of the class makes them.
  */
 export function innerSites(site: CodeSite): CodeSite[] {
   const { node } = site.unit;
@@ -29,7 +29,7 @@ export function privateOwner(site: CodeSite): ClassNode | undefined {
   return undefined;
 }
 
-/** How what such a function captured is provided for. The class's own name needs no providing. */
+/** The plan for the captured variables of such a function. The class provides its own name. */
 export function innerPlan(site: CodeSite): EmissionPlan {
   const owner = privateOwner(site);
   return staticPlan(site, ({ binding }) => binding?.kind === "class-name" && binding.scope.node === owner);

@@ -1,4 +1,4 @@
-import type { Range } from "../engine/index.ts";
+import type { Range } from "../syntax/index.ts";
 
 interface Edit extends Range {
   readonly text: string;
@@ -33,7 +33,7 @@ export class SourceEdits {
   }
 }
 
-/** What is inserted at a place comes before what replaces the text from there on, and the wider replacement wins. */
+/** An insertion comes before a replacement that starts at the same place, and the wider replacement wins. */
 function byExtent(a: Edit, b: Edit): number {
   const isInsertion = Number(b.start === b.end) - Number(a.start === a.end);
   return isInsertion === 0 ? b.end - a.end : isInsertion;

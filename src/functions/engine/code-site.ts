@@ -4,17 +4,13 @@ import {
   type CodeUnit,
   type ContextualSyntax,
   isClassNode,
+  isWithin,
+  type Range,
   type Reference,
   type Scope,
 } from "../syntax/index.ts";
 import type { FunctionLocation } from "./inspector-session.ts";
 import { type SourceFile, sourceFileOf, textRangeOf, unitAt } from "./source-file.ts";
-
-/** A range of the source, by offsets. */
-export interface Range {
-  readonly start: number;
-  readonly end: number;
-}
 
 /** A name that a piece of code uses and does not declare. */
 export interface FreeName {
@@ -28,22 +24,22 @@ export interface FreeName {
 export interface CodeSite {
   readonly file: SourceFile;
   readonly unit: CodeUnit;
-  /** What `toString()` shows. */
+  /** The text that `toString()` shows. */
   readonly range: Range;
   readonly form: "expression" | "method" | "class";
   readonly isStrict: boolean;
   readonly free: ReadonlyMap<string, FreeName>;
-  /** `this`, `super` and so on that get their meaning from outside of this code. */
+  /** Uses of `this`, `super` and so on whose meaning comes from outside of this code. */
   readonly outward: readonly ContextualSyntax[];
-  /** `import()`, `import.meta`, direct `eval` and the like, wherever they are in this code. */
+  /** Uses of `import()`, `import.meta`, direct `eval` and so on, anywhere in this code. */
   readonly contextual: readonly ContextualSyntax[];
-  /** What does not travel because it ran when the class was defined: heritage, computed keys, static initializers. */
+  /** Code that does not travel because it ran when the class was defined: heritage, computed keys, static initializers. */
   readonly omitted: readonly Range[];
 }
 
 const sites = new BoundedMap<string, CodeSite | undefined>(4096);
 
-/** The code at a location; undefined when its source is not available. Throws a `SyntaxError` for what acorn cannot read. */
+/** The code at a location; undefined when its source is not available. Throws a `SyntaxError` when acorn cannot parse it. */
 export function siteAt(location: FunctionLocation, isClass: boolean): CodeSite | undefined {
   const key = `${location.scriptId}:${location.line}:${location.column}:${isClass}`;
   if (sites.has(key)) return sites.get(key);
@@ -95,10 +91,6 @@ function describe(file: SourceFile, unit: CodeUnit): CodeSite {
 
 function isMethod({ member }: CodeUnit): boolean {
   return member !== undefined && member.type !== "PropertyDefinition";
-}
-
-function isWithin(inner: Range, outer: Range): boolean {
-  return inner.start >= outer.start && inner.end <= outer.end;
 }
 
 /** The entries of a list in source order that lie in a range. */

@@ -1,11 +1,12 @@
-export { type CodeSite, type FreeName, type Range, siteAt, siteOf } from "./code-site.ts";
+export { type CodeSite, type FreeName, siteAt, siteOf } from "./code-site.ts";
 export {
   EngineClosed,
   type FunctionLocation,
   type FunctionView,
   type PrivateField,
-  type PromiseView,
+  readVariable,
   type ScopeView,
+  UNINITIALISED,
   viewFunction,
   viewPrivates,
   viewPromise,

@@ -8,25 +8,37 @@ export interface ScopeView {
   /** `Module`, `Closure (name)`, `Block`, `Catch`, `Script`, `Global`, ... */
   readonly description: string;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** The owner of the mark that one of the variables holds. */
+  /** The owner of the mark in one of the variables, if there is one. */
   readonly mark?: object | undefined;
 }
 
-/** Where V8 says a function starts: lines and columns count from 0. */
+/** Tells a variable that is not initialised from one that holds `undefined`. */
+export const UNINITIALISED = Symbol("uninitialised");
+
+/** What a variable of a scope holds; `uninitialised` where it is not initialised yet. */
+export function readVariable({ variables }: ScopeView, name: string, uninitialised?: unknown): unknown {
+  try {
+    return variables[name];
+  } catch {
+    return uninitialised;
+  }
+}
+
+/** Where a function starts according to V8: lines and columns count from 0. */
 export interface FunctionLocation {
   readonly scriptId: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** What a bound function was bound to. */
+/** The target, `this` and arguments of a bound function. */
 export interface BoundView {
   readonly target: object;
   readonly self: unknown;
   readonly args: readonly unknown[];
 }
 
-/** What V8 knows about one function object. */
+/** The facts that V8 has about one function object. */
 export interface FunctionView {
   readonly location: FunctionLocation | undefined;
   /** Innermost first. */
@@ -44,7 +56,7 @@ export interface PrivateField {
 const KEEP_GROUP = "wool-keep";
 const HANDOVER = Symbol.for("wool-ts.functions.handover");
 
-// The objects go through this one, which V8 knows by a remote object id; nothing is put on globalThis.
+// Objects are passed through this one, which V8 knows by a remote object id. Nothing is put on globalThis.
 const handedOver: { subject: unknown } = { subject: undefined };
 const exchange: { handedOver: typeof handedOver; taken: unknown } = { handedOver, taken: undefined };
 const GIVE = "function(){return this.handedOver}";
@@ -73,7 +85,7 @@ function describeFailure(failure: unknown): string {
   return isError(failure) ? failure.message : JSON.stringify(failure);
 }
 
-/** Thrown when the engine does not tell anything about functions, as under Node's permission model. */
+/** Thrown when the inspector is not available, as under the permission model of Node.js. */
 export class EngineClosed extends Error {
   override readonly name = "EngineClosed";
 }
@@ -95,7 +107,7 @@ function connect(): Connection {
   if (connection !== undefined) return connection;
   const session = openSession();
   // With this flag a variable in its temporal dead zone throws when read; without, it shows as undefined. Later versions
-  // of the engine do not know the flag, and tell of it by themselves.
+  // of the engine do not have the flag, and report such a variable by themselves.
   if (Number.parseInt(process.versions.v8, 10) < FIRST_WITHOUT_FLAG) {
     setFlagsFromString("--experimental-value-unavailable");
   }
@@ -139,8 +151,8 @@ let isDebuggerOn = false;
 let debuggerPeriods = 0;
 
 /**
- * Runs `body` with the debugger on. It makes every `await` several times slower, so it does not stay on longer than the
- * code that runs now; turning it on again for each of several uses would cost more than they do.
+ * Runs `body` with the debugger on. It makes every `await` several times slower, so it is turned off when the current
+ * code has run. Turning it on again for each use would cost more than the uses.
  */
 export function withDebugger<T>(body: () => T): T {
   debuggerUsers += 1;
@@ -157,7 +169,7 @@ export function withDebugger<T>(body: () => T): T {
   }
 }
 
-/** How often the debugger has been turned on. What was set in one period, such as a breakpoint, is gone in the next. */
+/** How often the debugger has been turned on. Settings of one period, such as a breakpoint, are gone in the next. */
 export function debuggerPeriod(): number {
   return debuggerPeriods;
 }
@@ -177,7 +189,7 @@ function turnDebuggerOff(): void {
 const CAPTURE_GROUP = "wool-capture";
 let handedOverId: string | undefined;
 
-/** What the inspector is told of in a capture is released at its end: without that it would be kept alive for good. */
+/** Objects that the inspector knows are released at the end of a capture. Otherwise they would stay alive for good. */
 function connectForCapture(): string {
   if (handedOverId !== undefined) return handedOverId;
   const { result } = inspect<inspector.Runtime.CallFunctionOnReturnType>("Runtime.callFunctionOn", {
@@ -195,12 +207,12 @@ function connectForCapture(): string {
   return handedOverId;
 }
 
-/** Gives the inspector a hold on `subject` for as long as `body` runs. */
+/** Gives the inspector a reference to `subject` while `body` runs. */
 export function withRemoteObject<T>(subject: object, body: (objectId: string) => T): T {
   return asOneCapture(() => {
     const objectId = connectForCapture();
     handedOver.subject = subject;
-    // Asking for a property compiles nothing, which a call would.
+    // Reading a property compiles nothing; a call would.
     const { result } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
       objectId,
       ownProperties: true,
@@ -224,7 +236,7 @@ function take(objectId: string): unknown {
   return taken;
 }
 
-/** The value itself that a remote object stands for. */
+/** The actual value of a remote object. */
 export function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
   if (remote.objectId !== undefined) return take(remote.objectId);
   if (remote.unserializableValue === undefined) return remote.value;
@@ -233,7 +245,7 @@ export function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
     : Number(remote.unserializableValue);
 }
 
-/** The same for many at once, in their order. */
+/** The actual values of many remote objects, in their order. */
 function liveValues(remotes: readonly inspector.Runtime.RemoteObject[]): unknown[] {
   const held = remotes.filter(({ objectId }) => objectId !== undefined);
   if (held.length < 2) return remotes.map((remote) => liveValue(remote));
@@ -270,7 +282,7 @@ function readIfInitialised({ variables }: ScopeView, name: string): unknown {
   }
 }
 
-/** The scope with the values that its variables have, and the owner of the mark that was in one of them. */
+/** The scope with the real values of its variables, and the owner of the mark that was in one of them. */
 function withoutMarks(scope: ScopeView): ScopeView {
   let mark: object | undefined;
   if (/^(?:Global|Module|Script)/.test(scope.description)) return scope;
@@ -322,7 +334,7 @@ export interface PromiseView {
   readonly result: unknown;
 }
 
-/** Looks into a promise without waiting for it. Throws when the inspector does not say. */
+/** Reads the state of a promise without waiting for it. Throws when the inspector does not show it. */
 export function viewPromise(promise: object): PromiseView {
   return withRemoteObject(promise, (objectId) => {
     const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {

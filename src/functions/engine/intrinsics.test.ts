@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 test("a class that was loaded only because another one extends it goes by its own name", () => {
-  // As Node.js has them when only File has been used.
+  // The state of Node.js when only File has been used.
   Object.defineProperty(globalThis, "Blob", { get: () => Blob, configurable: true });
   Object.defineProperty(globalThis, "File", { value: File, configurable: true, writable: true });
   expect(intrinsicPathOf(File)).toBe("File");

@@ -3,14 +3,14 @@ import { Script } from "node:vm";
 import { isObject } from "../../checks/index.ts";
 
 /**
- * Some test runners give each test file a realm of its own, and load modules into that themselves. Functions of Node.js are
- * of the main realm.
+ * False in a test runner that gives each test file a separate realm and loads modules into it. Functions of Node.js
+ * belong to the main realm.
  */
 export const IS_MAIN_REALM: boolean = inspect instanceof Function;
 
 /**
- * The names that every Node process has. A free variable of one of these names is left to the receiver's own global;
- * any other property of globalThis was put there by the user and travels like a captured variable.
+ * The names that every Node process has. A free variable of one of these names means the receiver's own global. Any
+ * other property of globalThis is the user's and travels like a captured variable.
  */
 const STANDARD_GLOBALS: ReadonlySet<string> = new Set(
   (
@@ -34,12 +34,12 @@ const STANDARD_GLOBALS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-// Reading these loads a subsystem, prints a warning, or answers differently in each process.
+// Reading these loads a subsystem, prints a warning, or gives another value in each process.
 const NOT_WALKED: ReadonlySet<string> = new Set(
   "Infinity NaN undefined globalThis global localStorage sessionStorage navigator EventSource Storage".split(" "),
 );
 
-// What hangs on these is the process's own state, not part of the language: only what they are and what they do.
+// The properties of these are state of the process, not part of the language: only the objects and their methods count.
 const SHALLOW: ReadonlySet<string> = new Set(["process", "console", "crypto", "performance"]);
 
 interface Intrinsics {
@@ -63,7 +63,7 @@ function buildTable(): Intrinsics {
     if (!isObject(value)) return false;
     const known = paths.get(value);
     if (known === undefined) paths.set(value, path);
-    // One that both realms have, or that is met first.
+    // A value that both realms have, or that is found first.
     if (!isAddingTwins && (known ?? path) === path && !values.has(path)) values.set(path, value);
     return true;
   };
@@ -82,7 +82,7 @@ function buildTable(): Intrinsics {
   };
   const addAll = (loaded: readonly NamedIntrinsic[]): void => {
     const named = isAddingTwins ? loaded : [...loaded, ...takeParents(loaded)];
-    // What has a name of its own goes by it, not by the way on which it was met first.
+    // A value that is a global itself is named by that, not by the path on which it was found first.
     for (const { name, value } of named) {
       add(value, name);
       add(Reflect.getOwnPropertyDescriptor(value, "prototype")?.value, `${name}.prototype`);
@@ -108,7 +108,7 @@ interface NamedIntrinsic {
   readonly value: object;
 }
 
-/** What the main realm has under the names of this one's globals: what Node.js makes is made with these. */
+/** The main realm's values of this realm's globals: objects that Node.js makes use these. */
 function mainRealmGlobals(): NamedIntrinsic[] {
   const realm: unknown = new Script("globalThis").runInThisContext();
   if (!isObject(realm)) return [];
@@ -118,10 +118,10 @@ function mainRealmGlobals(): NamedIntrinsic[] {
   });
 }
 
-/** Globals that Node loads when they are used first: whoever has one of them has loaded it. */
+/** Globals that Node.js loads at their first use: a program that has one of them has loaded it. */
 const unloaded = new Set([...STANDARD_GLOBALS].filter((name) => !NOT_WALKED.has(name)));
 
-// These stay accessors, so what they load tells whether they were used.
+// These stay accessors. The module that they load tells whether they were used.
 const LOADED_BY: ReadonlyMap<string, string> = new Map([
   ["process", "NativeModule events"],
   ["DOMException", "NativeModule events"],
@@ -130,7 +130,7 @@ const LOADED_BY: ReadonlyMap<string, string> = new Map([
   ["crypto", "NativeModule internal/crypto/webcrypto"],
 ]);
 
-/** Takes from a set of names those that are loaded. */
+/** Removes the loaded globals from a set of names, and returns them. */
 function takeLoaded(names: Set<string>): NamedIntrinsic[] {
   const modules: unknown = Reflect.get(process, "moduleLoadList");
   const loaded: NamedIntrinsic[] = [];
@@ -152,7 +152,7 @@ function originals(name: string, value: object): NamedIntrinsic[] {
   return typeof parent === "function" && parent.name === name ? [{ name, value: parent }] : [];
 }
 
-/** Takes the globals that others inherit from: these are loaded with them, although nobody has asked for them by name. */
+/** Finds globals that others inherit from: these are loaded with them, even if nobody used them by name. */
 function takeParents(loaded: readonly NamedIntrinsic[]): NamedIntrinsic[] {
   const parents: NamedIntrinsic[] = [];
   for (const { value } of loaded) {
@@ -165,7 +165,7 @@ function takeParents(loaded: readonly NamedIntrinsic[]): NamedIntrinsic[] {
   return parents.length === 0 ? parents : [...parents, ...takeParents(parents)];
 }
 
-/** The methods of an object, without what it holds. */
+/** Adds the methods of an object, without its data. */
 function addMethods(object: object, path: string, add: (value: unknown, path: string) => boolean): void {
   for (const key of Reflect.ownKeys(object)) {
     const value: unknown = Reflect.getOwnPropertyDescriptor(object, key)?.value;
@@ -206,7 +206,7 @@ export function intrinsicPathOf(value: object): string | undefined {
   return paths.get(value);
 }
 
-/** What this process has at an intrinsic's path; undefined when it has no such thing. */
+/** The value at an intrinsic's path in this process; undefined when there is none. */
 export function intrinsicAt(path: string): object | undefined {
   const { values, addAll } = intrinsics();
   const value = values.get(path);

@@ -7,15 +7,15 @@ import { afterCapture, unmarked, type VariableAccess } from "./variable-marks.ts
 
 type Accessors = ReadonlyMap<string, VariableAccess>;
 
-// An accessor keeps the variables alive that it reads, so it lives no longer than the function it was made for.
+// An accessor keeps its variables alive, so it lives no longer than the function it was made for.
 const known = new WeakMap<object, Accessors>();
 
-/** Names that mean something else where the engine evaluates code, or cannot be written there. */
+/** Names that have another meaning where the engine evaluates code, or cannot be used there. */
 const UNSAFE_NAME = /^(?:arguments|async|await|eval|get|let|of|set|static|this|yield)$|[^\w$]/;
 
 /**
  * Accessors of variables around a function; undefined when the function cannot be entered. The engine makes them inside
- * of the function, before its first statement; none of its code runs. Turns the debugger on.
+ * the function, before its first statement; none of its code runs. Turns the debugger on.
  */
 export function liveVariables(fn: object, site: CodeSite, names: readonly string[]): Accessors | undefined {
   const existing = known.get(fn);
@@ -33,7 +33,7 @@ export function knownLiveVariables(fn: object): Accessors | undefined {
   return known.get(fn);
 }
 
-/** What `this` means in a function that has none of its own; undefined when the function cannot be entered. */
+/** The `this` of an arrow function; undefined when the function cannot be entered. */
 export function outerReceiver(fn: object, site: CodeSite): { readonly value: unknown } | undefined {
   if (isDebuggerAttached()) return undefined;
   if (isQuicklyEntered(site) && worksQuickly()) {
@@ -71,8 +71,8 @@ function enterSlowly(fn: object, site: CodeSite, names: readonly string[]): Acce
 }
 
 /**
- * True when the first place of a function where the engine can stop comes first at run time, too. A call in the default of
- * a parameter would come before it, and a generator does not start with its call.
+ * True when the first place in a function where the engine can stop is also reached first at run time. A call in the
+ * default of a parameter would run before it, and a generator does not start when it is called.
  */
 export function isQuicklyEntered({ unit, form }: CodeSite): boolean {
   const { node } = unit;
@@ -84,7 +84,7 @@ export function isQuicklyEntered({ unit, form }: CodeSite): boolean {
   });
 }
 
-/** True for an expression in which there is no place where the engine can stop. */
+/** True for an expression in which the engine cannot stop. */
 function isWithoutStop(node: AnyNode): boolean {
   switch (node.type) {
     case "Identifier":
@@ -107,8 +107,8 @@ const ENTER = Symbol.for("wool-ts.functions.enter");
 
 /**
  * Stopping at each function and describing the whole stack costs milliseconds. A breakpoint with a condition costs a
- * tenth: the condition is evaluated inside of the function, hands what is wanted over and ends the call. When anything
- * goes wrong in it, the breakpoint stops the function instead.
+ * tenth: the condition is evaluated inside the function, passes the wanted value on and ends the call. If the condition
+ * fails, the breakpoint stops the function instead.
  */
 function takeQuickly(fn: object, expression: string, site: CodeSite | undefined): unknown {
   if (!isFunction(fn)) return undefined;
@@ -123,7 +123,8 @@ function takeQuickly(fn: object, expression: string, site: CodeSite | undefined)
   };
   withDebugger(() => {
     if (!isArmed(expression, site)) arm(fn, expression, site);
-    // The condition sees the user's names, so it needs one that no program has. It is gone before anything else runs.
+    // The condition sees the user's names, so it needs a name that no program has. It is removed before anything else
+    // runs.
     Object.defineProperty(globalThis, TAKER, { value: take, configurable: true });
     Object.defineProperty(inspector, ENTER, { value: () => fn(...fill), configurable: true });
     try {
@@ -148,10 +149,10 @@ interface Breakpoint {
   readonly period: number;
 }
 
-/** The functions made at one place have their breakpoint in common, so it stays until another one is needed. */
+/** Functions made at the same place share their breakpoint, so it stays until another one is needed. */
 let armed: Breakpoint | undefined;
 
-/** Without its breakpoint a function would run, so nothing is left to chance here. */
+/** Whether the breakpoint is certainly set: without it the user's function would run. */
 function isArmed(expression: string, site: CodeSite | undefined): boolean {
   if (site === undefined || armed === undefined || armed.period !== debuggerPeriod()) return false;
   return armed.site === site && armed.expression === expression;
@@ -174,7 +175,7 @@ function disarm(): void {
   withDebugger(() => inspect("Debugger.removeBreakpoint", { breakpointId }));
 }
 
-/** An evaluation is where a termination ends. */
+/** Runs the call as an evaluation: a termination ends there. */
 function enter(): void {
   try {
     inspect("Runtime.evaluate", {
@@ -188,7 +189,7 @@ function enter(): void {
 
 let isQuickWay: boolean | undefined;
 
-/** Whether this version of the engine ends a call from inside of a condition, tried once with a function of ours. */
+/** Whether this version of the engine ends a call from inside a condition. Tried once with our own function. */
 function worksQuickly(): boolean {
   if (isQuickWay !== undefined) return isQuickWay;
   let runs = 0;

@@ -15,13 +15,13 @@ import {
 
 /** A function that was entered and stopped before its first statement. */
 export interface PausedFunction {
-  /** What `this` means in it. */
+  /** The value of `this` in it. */
   receiver(): unknown;
-  /** The value of an expression there. */
+  /** The value of an expression in it. */
   evaluate(expression: string): unknown;
 }
 
-/** Whatever a parameter pattern does to this finds more of the same, so that no default value is evaluated. */
+/** A value for all parameters: whatever a pattern reads from it is this value again, so no default value is evaluated. */
 export const stuffing: unknown = new Proxy(() => {}, {
   get: (_target, key) =>
     key === Symbol.iterator
@@ -34,7 +34,10 @@ export const stuffing: unknown = new Proxy(() => {}, {
 const PAUSED_GROUP = "wool-paused";
 const ENTER = Symbol.for("wool-ts.functions.enter");
 
-/** True while a debugger may be attached: stopping would stop it there too. A thread does not know of the inspector's url. */
+/**
+ * True while a debugger may be attached: stopping a function would stop there for the user too. A thread does not know
+ * the inspector's URL.
+ */
 export function isDebuggerAttached(): boolean {
   if (inspector.url() !== undefined) return true;
   if (isMainThread) return false;
@@ -42,10 +45,10 @@ export function isDebuggerAttached(): boolean {
   return options.includes("--inspect") || process.env["VSCODE_INSPECTOR_OPTIONS"] !== undefined;
 }
 
-// From the call in `enter` it takes two steps into the function, and one more for each thing that was not foreseen.
+// From the call in `enter` it takes two steps into the function. The rest is a reserve for unexpected steps.
 const MAX_STEPS = 8;
 
-/** How a function is to be entered. */
+/** How to enter a function. */
 export interface Entry {
   readonly parameterCount: number;
   /** A generator runs its first statement when it is asked for its first value. */
@@ -53,9 +56,9 @@ export interface Entry {
 }
 
 /**
- * Enters a function far enough to see what is around it, and leaves it again before any of its statements has run:
- * V8 steps into it and stops at once, and what is under way is then terminated. Undefined when it does not stop in the
- * function. Only for functions whose parameters have no computed keys.
+ * Enters a function far enough to see its surroundings, and leaves it before any of its statements has run: V8 steps
+ * into it, stops at once, and the call is then terminated. Undefined when V8 does not stop in the function. Only for
+ * functions whose parameters have no computed keys.
  */
 export function pauseIn<T>(fn: object, entry: Entry, body: (paused: PausedFunction) => T): T | undefined {
   if (!isCallable(fn) || isDebuggerAttached()) return undefined;
@@ -131,7 +134,7 @@ function isSameFunction(a: inspector.Debugger.CallFrame, b: inspector.Debugger.C
   );
 }
 
-/** An evaluation with a time limit is where a termination ends. */
+/** Runs the call as an evaluation with a time limit: a termination ends there. */
 function run(): void {
   try {
     inspect("Runtime.evaluate", {
@@ -159,7 +162,7 @@ function describe({ callFrameId }: inspector.Debugger.CallFrame): PausedFunction
   return { receiver: () => evaluate("this"), evaluate };
 }
 
-/** How the function at a site can be entered without running anything of the user's; undefined when it cannot. */
+/** How to enter the function at a site without running the user's code; undefined when that is not possible. */
 export function entryTo({ unit }: CodeSite): Entry | undefined {
   const { node } = unit;
   const fn = isFunctionNode(node) ? node : constructorOf(node);

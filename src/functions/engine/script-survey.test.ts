@@ -20,7 +20,7 @@ function surveyed(path: string, ...functions: [name: string, start: number, end:
   };
 }
 
-/** A file that is older than this process, as far as that can be told. */
+/** A file that seems older than this process. */
 function file(name: string, source: string): string {
   const path = join(directory, name);
   writeFileSync(path, source);

@@ -10,9 +10,9 @@ import { inspect } from "./inspector-session.ts";
 import type { Script } from "./scripts.ts";
 
 /*
- * Once the debugger has been on, V8 no longer optimises `await` as before, for as long as the process lives: a quarter of
- * the speed of a loop of awaits. So scripts are looked up without it where possible: the profiler lists scripts with their
- * urls and where in them functions are, and the source is in the file. It is believed only when all of that agrees.
+ * Once the debugger has been on, V8 optimises `await` less for the rest of the process: a loop of awaits runs at a
+ * quarter of its speed. So scripts are looked up without it where possible: the profiler lists the URLs of scripts and
+ * the places of their functions, and the source is in the file. The source is used only when all of that agrees.
  */
 
 /** A script as the profiler lists it. */
@@ -24,9 +24,9 @@ export interface SurveyedScript {
 
 let isProfilerOn = false;
 
-/** The scripts that V8 has, as far as it tells; none when someone else is debugging or measuring this process. */
+/** The scripts that V8 lists; none while another tool debugs or profiles this process. */
 export function surveyScripts(): SurveyedScript[] {
-  // Turning the profiler off again, as closing a session does, would end the measuring of others.
+  // Turning the profiler off, as closing a session does, would also end the measurements of other tools.
   if (inspector.url() !== undefined || process.env["NODE_V8_COVERAGE"] !== undefined) return [];
   if (!isProfilerOn) inspect("Profiler.enable");
   isProfilerOn = true;
@@ -40,7 +40,7 @@ export function surveyScripts(): SurveyedScript[] {
   }));
 }
 
-/** The script with its source from its file; undefined unless that is certainly what V8 has. */
+/** The script with its source from its file; undefined unless V8 certainly has the same source. */
 export function readSurveyed({ id, url, functions }: SurveyedScript): (Script & { program: Program }) | undefined {
   if (!url.startsWith("file:")) return undefined;
   const path = fileURLToPath(url);
@@ -61,7 +61,7 @@ export function readSurveyed({ id, url, functions }: SurveyedScript): (Script & 
   }
 }
 
-/** Whether a file was loaded as a module or as a CommonJS script; undefined when that is not sure. */
+/** Whether a file was loaded as a module or as a CommonJS script; undefined when that is uncertain. */
 function loadedAsModule(path: string): boolean | undefined {
   switch (extname(path)) {
     case ".mjs":
@@ -83,7 +83,7 @@ function inspectable(exports: unknown): unknown {
   return typeof exports === "object" && exports !== null ? Reflect.get(exports, Symbol.toStringTag) : undefined;
 }
 
-/** Empty when there is none; undefined when V8 may see it differently. */
+/** The URL of the source map. Empty when there is none; undefined when V8 may find another one. */
 function sourceMapOf(source: string): string | undefined {
   if (source.includes("sourceURL=") || source.startsWith("\u{feff}")) return undefined;
   const mentioned = source.split("sourceMappingURL=").length - 1;
@@ -127,7 +127,7 @@ function afterStatic(source: string, start: number): number {
 
 const packageTypes = new Map<string, string>();
 
-/** What the nearest package.json above a file says that its `.js` files are: `module` or `commonjs`. */
+/** The type of `.js` files according to the nearest package.json above a file: `module` or `commonjs`. */
 function packageTypeOf(path: string): string {
   const directory = dirname(path);
   const known = packageTypes.get(directory);

@@ -14,7 +14,7 @@ export interface Script {
   readonly startLine: number;
   readonly startColumn: number;
   readonly sourceMapUrl: string;
-  /** As V8 has it, after all transforms; undefined for Node's own. */
+  /** The source in V8, after all transforms; undefined for scripts of Node.js. */
   readonly source: string | undefined;
   /** Set when it had to be parsed already. */
   readonly program?: Program;
@@ -53,8 +53,8 @@ function remember(parameters: inspector.Debugger.ScriptParsedEventDataType): voi
 let announced: number | undefined;
 
 /**
- * Has V8 announce every script, which takes a hundred milliseconds where thousands are loaded, and reads the source of
- * one. The sources of the user's own files are read along, since the next function will most likely come from one of them.
+ * Makes V8 announce every script, which takes 100 ms when thousands are loaded, and reads the source of one. It also
+ * reads the sources of the user's files, since the next function will most likely come from one of them.
  */
 function readScripts(wanted: string | undefined, maxReadAlong = MAX_READ_ALONG): void {
   announced = captureNumber();
@@ -79,7 +79,7 @@ function readAnnounced(script: KnownScript | undefined): boolean {
   return script?.source !== undefined;
 }
 
-/** Nothing of the user's is compiled while a capture is under way. */
+/** True while the announced scripts are complete: no user code is compiled during a capture. */
 function isStillAnnounced(): boolean {
   return announced !== undefined && announced === captureNumber();
 }
@@ -92,18 +92,18 @@ function readSource(scriptId: string): string | undefined {
   try {
     return inspect<inspector.Debugger.GetScriptSourceReturnType>("Debugger.getScriptSource", { scriptId }).scriptSource;
   } catch {
-    // Collected meanwhile: nobody asks for it again.
+    // Garbage-collected meanwhile: it is not needed any more.
     return undefined;
   }
 }
 
 let lastSurvey: number | undefined;
 
-/** Finds a script without turning the debugger on; false where that cannot be done. */
+/** Finds a script without turning the debugger on; false when that is not possible. */
 function findQuietly(isWanted: (script: SurveyedScript) => boolean): boolean {
   let found = [...surveyed.values()].findLast(isWanted);
   const capture = captureNumber();
-  // Nothing of the user's is compiled while a capture is under way.
+  // No user code is compiled during a capture.
   if (found === undefined && (capture === undefined || lastSurvey !== capture)) {
     lastSurvey = capture;
     for (const script of surveyScripts()) if (!known.has(script.id)) surveyed.set(script.id, script);
@@ -130,17 +130,17 @@ export function scriptOf(id: string): Script | undefined {
   return known.get(id);
 }
 
-/** The script that was compiled from this url; looks again when it is not known yet. Of several the newest. */
+/** The script that was compiled from this url; looks again when it is not known yet. The newest if there are several. */
 export function scriptFrom(url: string): Script | undefined {
   const script = newest.get(url);
   if (script !== undefined && (script.source !== undefined || isOwnToNode(url))) return script;
   if (readAnnounced(script) || findQuietly((candidate) => candidate.url === url)) return newest.get(url);
-  // Who asks for a module by its url goes on to ask for what it imports.
+  // After a module, its imports are usually needed too.
   if (!isStillAnnounced()) readScripts(script?.id, Number.POSITIVE_INFINITY);
   return newest.get(url);
 }
 
-/** The urls of all scripts that this process has loaded, as far as V8 tells without the debugger. */
+/** The URLs of all scripts that this process has loaded, as far as V8 lists them without the debugger. */
 export function loadedUrls(): Set<string> {
   for (const script of surveyScripts()) if (!known.has(script.id)) surveyed.set(script.id, script);
   return new Set([...known.values(), ...surveyed.values()].map(({ url }) => url));

@@ -29,7 +29,7 @@ export function sourceFileOf(scriptId: string): SourceFile | undefined {
   return file;
 }
 
-/** Lines end where the engine says they do, which is not only at a newline. */
+/** Lines end where the engine ends them, not only at a newline. */
 function lineStartsOf(source: string): number[] {
   const starts = [0];
   for (const { index, 0: end } of source.matchAll(/\r\n|[\n\r\u2028\u2029]/g)) starts.push(index + end.length);
@@ -58,7 +58,7 @@ export function positionOf(file: SourceFile, offset: number): { line: number; co
 
 /**
  * The function or class at a position. V8 points at the parameters of a function, at the start of an arrow, and for a
- * class at its constructor or, without one, at its start: the innermost unit around that is the one.
+ * class at its constructor or, without one, at its start. The result is the innermost unit around that position.
  */
 export function unitAt(file: SourceFile, location: FunctionLocation, isClass: boolean): CodeUnit | undefined {
   const offset = offsetOf(file, location);
@@ -71,7 +71,7 @@ export function unitAt(file: SourceFile, location: FunctionLocation, isClass: bo
   return best;
 }
 
-/** The range of the text that `toString()` shows for a unit: of a method it includes the name but not `static`. */
+/** The range of the text that `toString()` shows for a unit: for a method with its name but without `static`. */
 export function textRangeOf(file: SourceFile, unit: CodeUnit): { start: number; end: number } {
   const { member, node } = unit;
   if (member === undefined || member.type === "PropertyDefinition") return { start: node.start, end: node.end };

@@ -1,10 +1,10 @@
-/** Access to a variable around a function as it is at any time. */
+/** Reads and writes a variable around a function. */
 export interface VariableAccess {
   get(): unknown;
   set(value: unknown): void;
 }
 
-/** Stands in a variable in place of its value, for as long as one capture takes. */
+/** Replaces the value of a variable during one capture. */
 class Mark {
   readonly owner: object;
   readonly value: unknown;
@@ -21,8 +21,8 @@ let captures = 0;
 let lastCapture = 0;
 
 /**
- * Puts a mark into a variable, so that every function that shares the variable shows the same owner. Nothing of the
- * user's runs before the mark is gone again. False when the variable cannot be assigned to.
+ * Puts a mark into a variable, so that every function that shares the variable shows the same owner. No user code runs
+ * before the mark is removed. False when the variable cannot be assigned to.
  */
 export function markVariable(variable: VariableAccess, owner: object): boolean {
   try {
@@ -44,14 +44,14 @@ function removeMarks(): void {
 
 /**
  * Begins a capture, which may take many functions apart: the marks that they need are removed when it ends, not after
- * each of them. Every call needs one of `endCapture`. A capture inside of another is part of it.
+ * each of them. Every call needs one of `endCapture`. A capture inside another is part of it.
  */
 export function beginCapture(): void {
   if (captures === 0) lastCapture += 1;
   captures += 1;
 }
 
-/** Ends what `beginCapture` began. */
+/** Ends the capture that `beginCapture` began. */
 export function endCapture(): void {
   captures -= 1;
   if (captures === 0 && (marked.length > 0 || atEnd.length > 0)) cleanUp();

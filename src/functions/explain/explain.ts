@@ -28,15 +28,15 @@ import { refusalOf, valueScale, type Weighed } from "./value-scale.ts";
 const MAX_DEPTH = 6;
 const MAX_PARTS = 300;
 
-/** What is known of the call that an explanation is for. */
+/** Options of an explanation. */
 export interface ExplainOptions {
   /** For a method: an object that has or inherits it, or its class. Needed when the method uses `super` or private names. */
   readonly holder?: object;
-  /** What to call a function that has no name of its own, "anonymous" by default. */
+  /** Name for a function without a name, "anonymous" by default. */
   readonly name?: string;
 }
 
-/** One thing that something leads to, before it is explained. */
+/** One thing that another refers to, before it is explained. */
 interface Lead {
   readonly name: string;
   readonly kind: ExplainedPart["kind"];
@@ -52,7 +52,7 @@ interface Explained {
 
 const NOTHING: Explained = { parts: [], omitted: 0 };
 
-/** What would travel with a function, a class or a wrapper such as a routine. */
+/** Explains what would travel with a function, a class or a wrapper such as a routine. */
 export function explain(subject: object, { holder, name: given }: ExplainOptions = {}): Explanation {
   const wrapper = wrappedBy(subject);
   const fn = wrapper?.fn ?? subject;
@@ -84,7 +84,7 @@ export function explain(subject: object, { holder, name: given }: ExplainOptions
   };
 }
 
-/** What the source of a wrapped function probably does not mean as it is written. */
+/** Notes on the source of a wrapped function where it probably does not do what was meant. */
 export function notesOn(fn: object): string[] {
   const name = ownNameCalled(fn);
   return name === undefined ? [] : [recursionNote(name)];
@@ -105,7 +105,7 @@ function weighOption(name: string, key: string, value: unknown): Weighed {
   return valueScale().weigh(value, { path: `${name}.${key}`, isCaptured: false, policy: {} });
 }
 
-/** Explains what a function leads to, each thing once. */
+/** Explains everything that a function refers to, each thing once. */
 class Walk {
   readonly #paths = new Map<object, string>();
   #left = MAX_PARTS;
@@ -121,7 +121,7 @@ class Walk {
       path: `${path} -> ${lead.name.replace(/^\./, "")}`,
     }));
     this.#left -= shown.length;
-    // What is near is explained there, and not where something else leads to it.
+    // Things near the root are explained there, not at a deeper reference to them.
     for (const { lead, path } of shown)
       if (isObject(lead.value) && !this.#paths.has(lead.value)) this.note(lead.value, path);
     return {
@@ -164,7 +164,7 @@ function repeated(sameAs: string): Omit<ExplainedPart, "name" | "kind" | "value"
   return { by: "value", reason, bytes: 0, codeBytes: 0, refusal: undefined, sameAs, ...NOTHING };
 }
 
-/** How one value travels by itself, and what it leads to. */
+/** How one value travels by itself, and what it refers to. */
 interface Description {
   readonly by: "reference" | "value";
   readonly reason: string;
@@ -175,7 +175,7 @@ function describe(value: unknown, policy: ShippingPolicy, kind: ExplainedPart["k
   if (!isObject(value)) return { by: "value", reason: copyReason(kind, "a copy of its value"), leads: [] };
   const wrapper = wrappedBy(value);
   if (wrapper !== undefined) return describeWrapper(wrapper);
-  if (isFunction(value)) return describeFunction(value, policy);
+  if (isFunction(value)) return explainFunction(value, policy);
   const reference = referenceOf(value);
   if (reference !== undefined) return { by: "reference", reason: referenceReason(value, reference), leads: [] };
   const own = valueScale().wayOf(value);
@@ -184,16 +184,16 @@ function describe(value: unknown, policy: ShippingPolicy, kind: ExplainedPart["k
 }
 
 function copyReason(kind: ExplainedPart["kind"], usual: string): string {
-  return kind === "assigned variable" ? "some code assigns to it: what it is at the time of the call" : usual;
+  return kind === "assigned variable" ? "some code assigns to it: its value at the time of the call" : usual;
 }
 
 function describeWrapper({ fn, options }: Wrapped): Description {
-  const { by, reason, leads } = describeFunction(fn, {});
+  const { by, reason, leads } = explainFunction(fn, {});
   const settings = Object.entries(options).map(([name, value]): Lead => ({ name, kind: "option", value }));
   return { by, reason: `a routine, and ${reason}`, leads: [...leads, ...settings] };
 }
 
-function describeFunction(fn: object, policy: ShippingPolicy): Description {
+function explainFunction(fn: object, policy: ShippingPolicy): Description {
   const taken = tryDismantle(fn, policy);
   if (taken instanceof ShippingError) return { by: "value", reason: taken.message, leads: [] };
   return { by: taken.way, reason: taken.reason, leads: leadsOf(taken) };
@@ -236,7 +236,7 @@ function kindOfPart(name: string, captured: ReadonlySet<string>): ExplainedPart[
   return name.startsWith("bound ") ? "bound" : "property";
 }
 
-/** The functions that an object holds, and its class: what of it is code. */
+/** The code of an object: the functions that it holds, and its class. */
 function leadsOfObject(object: object): Lead[] {
   // A large array of bytes has as many keys.
   if (types.isProxy(object) || types.isArrayBufferView(object)) return [];
@@ -298,7 +298,7 @@ function nameOf(fn: object): string {
 
 const MAX_SHOWN = 80;
 
-/** What a value is, on one line of at most 80 characters. Runs no code of the user's. */
+/** A value on one line of at most 80 characters. Does not run the user's code. */
 function shortValue(value: unknown): string {
   const text = inspect(value, {
     depth: 0,

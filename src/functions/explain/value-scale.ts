@@ -2,29 +2,29 @@ import { dismantle } from "../capture/index.ts";
 import { type Dependency, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
 import type { Refusal } from "./explanation.ts";
 
-/** What a value would be as a payload, or why it cannot be one. */
+/** The size of a value as a payload, or why it cannot travel. */
 export type Weighed =
   | { readonly bytes: number | undefined; readonly dependencies: readonly Dependency[]; readonly refusal?: undefined }
   | { readonly refusal: Refusal };
 
-/** How a value is to be weighed. */
+/** How to weigh a value. */
 export interface WeighOptions {
-  /** What leads to the value, as in the path of an error. */
+  /** The path to the value, as in an error. */
   readonly path: string;
   /** True when a function captured it. */
   readonly isCaptured: boolean;
-  /** For a function: how it travels; what it captured goes by the rules. */
+  /** For a function: how it travels; its captured values follow the rules. */
   readonly policy: ShippingPolicy;
 }
 
-/** What explanations need of the code that encodes values. */
+/** What explanations need from the code that encodes values. */
 export interface ValueScale {
   weigh(value: unknown, options: WeighOptions): Weighed;
-  /** How an object with its own way to travel does that, in words; undefined for any other object. */
+  /** Describes how an object that travels in its own way does so; undefined for any other object. */
   wayOf(value: object): string | undefined;
 }
 
-/** What a `ShippingError` says, of something that `path` leads to. */
+/** A `ShippingError` as a refusal of the value at `path`. */
 export function refusalOf({ path: steps, message, fix }: ShippingError, path: string): Refusal {
   return { path: [path, ...steps].join(" -> "), reason: message, fix };
 }
@@ -45,7 +45,7 @@ const functionsOnly: ValueScale = {
 
 let scale = functionsOnly;
 
-/** Says who knows sizes and refusals of values. A later registration replaces an earlier one. */
+/** Registers the code that knows sizes and refusals of values. A later registration replaces an earlier one. */
 export function registerValueScale(how: ValueScale): void {
   scale = how;
 }

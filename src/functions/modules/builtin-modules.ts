@@ -1,7 +1,7 @@
 import { builtinModules, isBuiltin } from "node:module";
 import { isObject } from "../../checks/index.ts";
 
-/** A place in a module of Node's own. */
+/** A place in a module of Node.js. */
 export interface BuiltinPlace {
   /** Without `node:`. */
   readonly module: string;
@@ -16,7 +16,7 @@ let indexedLength = 0;
 const NOT_TOUCHED: ReadonlySet<string> = new Set(["punycode", "sys", "wasi", "sqlite", "node:sqlite"]);
 const MODULE_ENTRY = /^NativeModule (?!internal\/)(.+)$/;
 
-/** The exports of a module of Node's own, as `require` gives them; undefined when there is none of that name. */
+/** The exports of a module of Node.js, as `require` returns them; undefined when there is none of that name. */
 export function builtinExports(module: string): object | undefined {
   if (!isBuiltin(module)) return undefined;
   const exports: unknown = process.getBuiltinModule(module);
@@ -29,12 +29,12 @@ function add(value: unknown, module: string, path: readonly string[]): value is 
   return true;
 }
 
-// Other objects among the exports hold the process's state: sockets, caches, loaded modules.
+// Other objects among the exports hold state of the process: sockets, caches, loaded modules.
 const NAMESPACES: ReadonlySet<string> = new Set(
   "posix win32 promises types strict webcrypto subtle web utils".split(" "),
 );
 
-/** Exports that Node makes when they are first read, in some of its versions. */
+/** Exports that some versions of Node.js create when they are first read. */
 const LAZY: ReadonlySet<string> = new Set(
   "AsyncLocalStorage EventEmitterAsyncResource BlockList SocketAddress ReadStream WriteStream MIMEType parseArgs aborted".split(
     " ",
@@ -62,10 +62,10 @@ function addMembers(object: object, module: string, path: readonly string[], dep
   }
 }
 
-/** What a user holds of Node's own comes from a module that is loaded, so only those are looked at. */
+/** Indexes loaded modules only: values of Node.js that a user has come from those. */
 function indexLoadedModules(): void {
   if (loadList().length === indexedLength) return;
-  // Plain names first, so that what several modules export is found in the one it is known by.
+  // Plain names first, so that an export of several modules is found in the best-known one.
   const names = loadedModules()
     .filter((name) => !indexed.has(name))
     .toSorted((a, b) => a.length - b.length);
@@ -76,7 +76,7 @@ function indexLoadedModules(): void {
     add(exports, name, []);
     addMembers(exports, name, [], 3);
   }
-  // Looking at them may have loaded more.
+  // Indexing may have loaded more.
   indexedLength = loadList().length;
 }
 
@@ -91,7 +91,7 @@ function loadedModules(): string[] {
   return loadList().flatMap((entry) => MODULE_ENTRY.exec(String(entry))?.[1] ?? []);
 }
 
-/** Where in Node's own modules a value is exported; undefined when it is not. */
+/** Where a module of Node.js exports a value; undefined when none does. */
 export function builtinPlaceOf(value: object): BuiltinPlace | undefined {
   const place = places.get(value);
   if (place !== undefined) return place;
@@ -99,7 +99,7 @@ export function builtinPlaceOf(value: object): BuiltinPlace | undefined {
   return places.get(value);
 }
 
-/** What is at a place in this process's own modules of Node; undefined when there is no such thing. */
+/** The value at a place in this process's modules of Node.js; undefined when there is none. */
 export function builtinAt(place: BuiltinPlace): object | undefined {
   let current: unknown = builtinExports(place.module);
   for (const step of place.path) {

@@ -8,17 +8,17 @@ import { pathOf } from "./root.ts";
 export interface BundledOrigin {
   /** Name of the bundle's file. */
   readonly bundle: string;
-  /** Path of the module, as the bundler notes it; undefined when it does not, as in minified code. */
+  /** Path of the module in the bundler's comments; undefined without such comments, as in minified code. */
   readonly module: string | undefined;
 }
 
-/** What esbuild writes before the code of each module: its path. */
+/** The comment of esbuild before the code of each module: its path. */
 const SECTION = /^[ \t]*\/\/ ((?:\S.*[\\/])?\S+\.\w+)$/;
 const PACKAGE_SECTION = /^[ \t]*\/\/ (?:\S.*[\\/])?node_modules[\\/]\S+\.\w+$/m;
 
 /**
- * Where a function or class comes from that was made in a bundle: in a file that the bundler has put modules of
- * packages into, by its own notes, or that has this very code inside. Undefined for any other.
+ * The origin of a function or class in a bundle: a file that contains modules of packages according to the bundler's
+ * comments, or that contains the code of this runtime. Undefined for any other.
  */
 export function bundledOrigin(fn: object): BundledOrigin | undefined {
   if (!isFunction(fn) || types.isProxy(fn)) return undefined;

@@ -2,27 +2,27 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
 import { isObject } from "../../checks/index.ts";
-import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
+import { readVariable, type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
 import { type Dependency, isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
 import { type CodeUnit, isClassNode, isModuleLevel } from "../syntax/index.ts";
 import { moduleFactsOf } from "./module-facts.ts";
 import { resolveUserModule } from "./resolve-module.ts";
 import { pathOf } from "./root.ts";
 
-/** Where a module offers a value. */
+/** Where a module exports a value. */
 export interface ExportPlace {
-  /** From the module's namespace on, of CommonJS from `module.exports` on; empty for these themselves. */
+  /** The path from the module's namespace, or from `module.exports` of CommonJS; empty for these themselves. */
   readonly path: readonly string[];
-  /** Set when the value is inside of a wrapper that is exported: that wrapper, where it can be seen. */
+  /** Set when the value is inside an exported wrapper: that wrapper, or "unseen" if it cannot be read. */
   readonly wrapper: object | "unseen" | undefined;
-  /** Set for what the module does not export: the path is the name of a variable of the module. */
+  /** Set for a value that the module does not export: the path is the name of a variable of the module. */
   readonly isVariable?: boolean;
 }
 
 /** An export of a module that the receiver can load by itself. */
 export interface ModuleReference extends ExportPlace {
   readonly module: Dependency;
-  /** What a person calls the module: a specifier, or a path relative to the root. */
+  /** The name of the module in messages: a specifier, or a path relative to the root. */
   readonly title: string;
 }
 
@@ -50,7 +50,7 @@ export function exportedAs(
   return wrapped;
 }
 
-/** What a module exports of its own variables, as far as nothing assigns to them later. */
+/** The variables that a module exports, except those that are assigned to later. */
 export function exportedValues(script: Script, scopes: readonly ScopeView[]): object {
   const values: Record<string, unknown> = {};
   const moduleScope = scopes.find(({ description }) => description === "Module");
@@ -64,8 +64,8 @@ export function exportedValues(script: Script, scopes: readonly ScopeView[]): ob
 }
 
 /**
- * The variable in which a module keeps a class that it does not export; undefined for every other function. Code of the
- * module that the receiver runs by itself knows its instances.
+ * The variable in which a module keeps a class that it does not export; undefined for every other function. So code of
+ * the module that the receiver runs by itself recognises its instances.
  */
 export function keptClass(
   value: object,
@@ -86,7 +86,7 @@ export function keptClass(
   return undefined;
 }
 
-/** True for a wrapper with that function inside, unless it is said to travel by value. */
+/** True for a wrapper with that function inside, unless it has to travel by value. */
 function holds(wrapper: unknown, value: WeakKey): wrapper is object {
   const inside = wrappedBy(wrapper);
   return inside?.fn === value && inside.policy.ship !== "value";
@@ -94,7 +94,7 @@ function holds(wrapper: unknown, value: WeakKey): wrapper is object {
 
 /**
  * True when an expression wraps the function or class at a unit, as that of `export default routine(async () => 1)`: the
- * engine does not show what became of it.
+ * engine does not show the result.
  */
 function isWrapCall(node: AnyNode, unit: CodeUnit, script: Script, moduleScope: ScopeView | undefined): boolean {
   if (node.type !== "CallExpression" || moduleScope === undefined) return false;
@@ -121,7 +121,7 @@ function isNameOf(node: AnyNode, unit: CodeUnit, script: Script): boolean {
   return declaration === unit.node || (declaration.type === "VariableDeclarator" && declaration.init === unit.node);
 }
 
-/** What is called, as far as it is a variable of the module or an export of the runtime. */
+/** The called function, if it is a variable of the module or an export of the runtime. */
 function calleeValue(callee: AnyNode, script: Script, scope: ScopeView): unknown {
   const [variable, member] = callee.type === "MemberExpression" ? [callee.object, callee.property] : [callee];
   if (variable.type !== "Identifier") return undefined;
@@ -136,18 +136,9 @@ function calleeValue(callee: AnyNode, script: Script, scope: ScopeView): unknown
     : value;
 }
 
-/** Such an export may be another value elsewhere. */
+/** True when the module assigns to an exported variable: it may have another value elsewhere. */
 function isAssignedLater(script: Script, local: string): boolean {
   return (sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.writes.length ?? 0) > 0;
-}
-
-function readVariable(scope: ScopeView, name: string): unknown {
-  try {
-    return scope.variables[name];
-  } catch {
-    // Not initialised yet.
-    return undefined;
-  }
 }
 
 /** The place of a value among the exports of a CommonJS module; undefined when it has none. */
@@ -166,20 +157,20 @@ export function placeInExports(value: WeakKey, exports: unknown): ExportPlace | 
 
 const READER = /^(?:\(\)\s*=>\s*|function\s*\(\)\s*\{\s*return\s+)[\w$]+(?:\.[\w$]+|\[[\w$]+\])?;?\s*\}?$/;
 
-/** True for the getter that a transpiler makes of an export: `() => name`. Others are not run. */
+/** True for the getter that a transpiler makes for an export: `() => name`. Other getters are not run. */
 export function isReader(get: unknown): boolean {
   return typeof get === "function" && READER.test(Function.prototype.toString.call(get));
 }
 
-/** A variable of a module of the user's that some code of that module assigns to. */
+/** A variable of a user's module that some code of that module assigns to. */
 export interface LiveVariable {
   readonly script: Script;
   readonly local: string;
 }
 
 /**
- * The variable behind an export that some code of its module assigns to: what it is here need not be what it is elsewhere.
- * Looks through modules that export it again. Undefined for every other export.
+ * The variable behind an export that some code of its module assigns to: its value may differ between processes.
+ * Follows re-exports. Undefined for every other export.
  */
 export function liveExport(script: Script, name: string, visited: Set<string> = new Set()): LiveVariable | undefined {
   const key = `${script.id}:${name}`;
@@ -202,7 +193,7 @@ export function liveExport(script: Script, name: string, visited: Set<string> = 
   return undefined;
 }
 
-/** The variable behind what a script imports of a module of the user's that assigns to it; undefined otherwise. */
+/** The variable behind an import from a user's module that assigns to it; undefined otherwise. */
 export function liveImport(
   script: Script,
   specifier: string,

@@ -1,6 +1,7 @@
 import { contentHash, sourceTextOf } from "../shipment/index.ts";
 
-const OF_EVERY_FUNCTION: ReadonlySet<string> = new Set([
+/** Properties that every function has, and every prototype. */
+export const OF_EVERY_FUNCTION: ReadonlySet<string> = new Set([
   "prototype",
   "constructor",
   "arguments",
@@ -18,11 +19,11 @@ const ofNames = new WeakMap<object, KnownShape>();
 const ofCode = new WeakMap<object, KnownShape>();
 
 /**
- * What functions a function or prototype of a package has as members, itself and for its instances, as a short hash; empty
- * when none. A program that adds to them, as with a plugin, has another function than a process that only loads the
- * package.
+ * A short hash of the functions that a function or prototype of a package has as members, static and for instances;
+ * empty when there are none. A program that adds members, as with a plugin, gets another hash than a process that only
+ * loads the package.
  *
- * @param withCode - their code counts, too: what only an instance leads to may be that of another class elsewhere
+ * @param withCode - include their code: a class that is found only through an instance may be another class elsewhere
  */
 export function shapeOf(value: object, withCode = false): string {
   if (fillsItself(value)) return "";
@@ -45,7 +46,7 @@ function codeOf(object: object, name: string): string {
   return [value, get, set].map((each) => (typeof each === "function" ? sourceTextOf(each) : "")).join();
 }
 
-/** True for a class of zod 4: it gets its members when its first instance is made, here as there. */
+/** True for a class of zod 4: it gets its members when its first instance is made, in every process. */
 function fillsItself(fn: object): boolean {
   return Object.hasOwn(fn, Symbol.hasInstance) && Object.hasOwn(fn, "init");
 }

@@ -2,18 +2,18 @@ import { isObject } from "../../checks/index.ts";
 import type { Dependency } from "../shipment/index.ts";
 
 /**
- * What a function that came from elsewhere has in place of an export. `live`: an object whose `v` is what the module
- * exports under a name, whenever it is read. `interop`: an object such as transpilers make of a CommonJS module, with its
- * exports as properties, with all of them as `default`, or both.
+ * The object that a function from another process uses for an export. `live`: its `v` is the current value of an
+ * export. `interop`: like the object that transpilers make from a CommonJS module, with its exports as properties, with
+ * all of them as `default`, or both.
  */
 export type StandInForm = "live" | "interop";
 
-/** Which export something stands for. */
+/** The export that a stand-in represents. */
 export interface StandInSource {
   readonly form: StandInForm;
   readonly module: Dependency;
   readonly path: readonly string[];
-  /** Of `interop`. */
+  /** For `interop`. */
   readonly hasDefault: boolean;
   readonly hasMembers: boolean;
 }
@@ -21,7 +21,7 @@ export interface StandInSource {
 const sources = new WeakMap<object, StandInSource>();
 const interops = new WeakMap<object, Map<string, object>>();
 
-/** The object that stands for an export of a module that has been loaded here. */
+/** The stand-in for an export of a module that has been loaded here. */
 export function openStandIn(exports: object, source: StandInSource): object {
   if (source.form === "interop") return interopOf(exports, source);
   const cell = Object.defineProperty({}, "v", {
@@ -35,7 +35,7 @@ export function openStandIn(exports: object, source: StandInSource): object {
   return cell;
 }
 
-/** The same one each time, as there is one in each file. */
+/** Returns the same one each time, as each file has one. */
 function interopOf(exports: object, source: StandInSource): object {
   const { hasDefault, hasMembers } = source;
   const key = `${hasDefault} ${hasMembers}`;
@@ -55,7 +55,7 @@ function interopOf(exports: object, source: StandInSource): object {
   return interop;
 }
 
-/** What such an object stands for; undefined for every other object. */
+/** The export that a stand-in represents; undefined for every other object. */
 export function standInSource(standIn: object): StandInSource | undefined {
   return sources.get(standIn);
 }

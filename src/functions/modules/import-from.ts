@@ -23,7 +23,7 @@ function importerAt(url: string): Importer {
   return importer;
 }
 
-/** Runs `body` without the notice that a script's own `import()` is experimental; other warnings come through. */
+/** Runs `body` without the warning that a script's own `import()` is experimental; other warnings are kept. */
 function withoutNotice<T>(body: () => T): T {
   const { emitWarning } = process;
   const quiet = (...args: unknown[]): void => {
@@ -37,7 +37,7 @@ function withoutNotice<T>(body: () => T): T {
   }
 }
 
-/** `import(specifier)` as it would be in the file at `url`, whether or not there is such a file. */
+/** `import(specifier)` as in the file at `url`, whether or not that file exists. */
 export function importFrom(url: string, specifier: string, options?: object): Promise<object> {
   const importer = importerAt(url);
   return withoutNotice(() => importer(specifier, options));

@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from "node:fs";
 
 /**
- * True when a file still is what this process loaded from it. One that was not touched since the process began is;
- * otherwise what the engine has of it must be what is in the file, which is not so for what was transpiled.
+ * True when a file still has the content that this process loaded. That is certain if the file was not touched since
+ * the process began. Otherwise the file must equal the engine's source, which a transpiled file does not.
  *
- * @param source - what the engine has of it, asked for only then; undefined when it has not been loaded
+ * @param source - returns the engine's source, called only if needed; undefined when it has not been loaded
  */
 export function isAsLoaded(path: string, source: () => string | undefined): boolean {
-  // Unlike the time of its content, this one is not kept when a file is unpacked or copied.
+  // Unlike `mtime`, this time is not preserved when a file is unpacked or copied.
   if (statSync(path).ctimeMs < performance.timeOrigin) return true;
   const loaded = source();
   return loaded === undefined || readFileSync(path, "utf8").replace(/^\uFEFF/, "") === loaded;

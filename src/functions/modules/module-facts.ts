@@ -22,17 +22,17 @@ export interface Reexport {
   readonly exported: string;
 }
 
-/** What is known of a module from its source. */
+/** The facts about a module from its source. */
 export interface ModuleFacts {
   /** Local name, or the node itself for an anonymous default, of each export. */
   readonly exports: ReadonlyMap<string, string | AnyNode>;
-  /** What it exports of other modules; `exported` is `*` for all there is, `imported` for a namespace. */
+  /** Its re-exports. `exported` is `*` for all exports of a module; `imported` is `*` for a namespace. */
   readonly reexports: readonly Reexport[];
-  /** It is what this process was started with, which no worker ever runs. */
+  /** It is the file that this process was started with. No worker ever runs it. */
   readonly isEntry: boolean;
   /** Why a worker must not load it by itself; undefined when it may. */
   readonly hindrance: string | undefined;
-  /** Paths of the files of the user's that it imports, and of what those import. */
+  /** Paths of the user's files that it imports, and of the files that those import. */
   readonly imports: readonly string[];
 }
 
@@ -42,14 +42,14 @@ const TEST_FILE = /[._-](?:test|spec)\.[cm]?[jt]sx?$/;
 const REWRITTEN = /^[^\n]{0,100}\(__(?:vi|vite_ssr)_/;
 const PRIVATE_NAME = /#[\w$]+/;
 /**
- * What TypeScript and esbuild call for private members that they have put into `WeakMap`s. esbuild defines its functions for
- * that beside every decorated class: only a call tells that there are such members.
+ * Calls of TypeScript and esbuild for private members that they have put into `WeakMap`s. esbuild defines its helpers
+ * beside every decorated class, so only a call proves that there are such members.
  */
 const LOWERED_PRIVATE = /\b__(?:privateAdd|classPrivateField(?:Get|Set|In))\s*\(/;
 const MAKES_SYMBOL = /\bSymbol\s*\(/;
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 
-/** What the source of a script says about it as a module. */
+/** The facts about a script as a module. */
 export function moduleFactsOf(script: Script): ModuleFacts {
   const cached = facts.get(script.id);
   if (cached !== undefined) return cached;
@@ -120,10 +120,11 @@ function exportedName(node: AnyNode): string {
 }
 
 /**
- * A worker never runs the entry file, also not because another module imports it. And what has private members must
- * travel as code, since private state can be restored only in a class that was revived: then so must whatever shares
- * the class, or there would be two of it. The same goes for what makes a symbol, and for the runtime inside of a
- * bundle. Nor does it load what starts a pool. A file that was imported with a query may be several modules.
+ * Why a worker must not load a module by itself; undefined when it may. A worker never runs the entry file, even if
+ * another module imports it. A class with private members must travel as code, because private state can be restored
+ * only in a revived class. Then all code that shares the class must travel too, or there would be two classes. The same
+ * applies to a module that makes a symbol, and to the runtime inside a bundle. A worker does not load a module that
+ * starts a pool. A file that was imported with a query may be several modules.
  */
 function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   const path = pathOf(script.url);
@@ -140,15 +141,15 @@ function hindranceOf(script: Script, visited: Set<string>): string | undefined {
   if (!existsSync(path) || !isAsLoaded(path, () => source))
     return "its file, or one that it imports, has changed since it was loaded";
   if (REWRITTEN.test(source)) return "a test runner rewrote it";
-  // What Node.js loads of the same file is another instance, in the main realm.
-  if (!IS_MAIN_REALM) return "a test runner loaded it into a realm of its own";
+  // Node.js would load the same file as another instance, in the main realm.
+  if (!IS_MAIN_REALM) return "a test runner loaded it into a separate realm";
   if (PRIVATE_NAME.test(source) && declaresPrivateMembers(script)) {
     return "it has, or imports, a class with private members";
   }
   if (keepsPrivatesApart(source)) return "it has, or imports, a class with private members";
-  if (MAKES_SYMBOL.test(source) && makesSymbol(script)) return "it has, or imports, a symbol of its own";
+  if (MAKES_SYMBOL.test(source) && makesSymbol(script)) return "it has, or imports, a unique symbol";
   if (source.includes("WorkerPool") && startsPool(script))
-    return "it, or what it imports, starts a pool when it is loaded";
+    return "it, or a module that it imports, starts a pool when it is loaded";
   for (const specifier of importedSpecifiers(source)) {
     const target = resolveUserModule(specifier, path);
     if (target === undefined) continue;
@@ -168,11 +169,11 @@ export function keepsPrivatesApart(source: string): boolean {
 
 function declaresPrivateMembers(script: Script): boolean {
   const units = parsedOrUndefined(script.id)?.analysis.units;
-  // What cannot be read is taken to have some.
+  // A source that cannot be parsed counts as having some.
   return units?.some(({ node }) => isClassNode(node) && privateMembers(node).some(({ isStatic }) => !isStatic)) ?? true;
 }
 
-/** A worker that loaded such a module would start workers of its own. */
+/** True for a module that starts a pool: a worker that loads it would start more workers. */
 function startsPool(script: Script): boolean {
   return callsWhenLoaded(script, (callee) => {
     if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return false;
@@ -180,12 +181,15 @@ function startsPool(script: Script): boolean {
   });
 }
 
-/** A worker that loaded such a module would have another symbol, and find nothing under it in what comes from here. */
+/**
+ * True for a module that makes a symbol: a worker that loads it has another symbol, and finds no property under it in
+ * objects from here.
+ */
 function makesSymbol(script: Script): boolean {
   return callsWhenLoaded(script, (callee) => callee.type === "Identifier" && callee.name === "Symbol");
 }
 
-/** True when a module calls something as it is loaded; what cannot be read is taken to do so. */
+/** True when a module makes such a call as it is loaded, or cannot be parsed. */
 function callsWhenLoaded(script: Script, isMeant: (callee: AnyNode) => boolean): boolean {
   const program = parsedOrUndefined(script.id)?.program;
   return program === undefined || hasCallWhenLoaded(program, isMeant);
@@ -196,7 +200,7 @@ function lastName(node: AnyNode): string | undefined {
   return named.type === "Identifier" ? named.name : undefined;
 }
 
-/** Takes what looks like an import for one: that a module is looked at without need does no harm. */
+/** The specifiers of everything that looks like an import: one too many does no harm. */
 function* importedSpecifiers(source: string): Generator<string> {
   for (const [, , specifier] of source.matchAll(IMPORTS)) if (specifier !== undefined) yield specifier;
 }

@@ -5,9 +5,9 @@ import { types } from "node:util";
 import type { Script } from "../engine/index.ts";
 import {
   contentHash,
-  contentOf,
   type Dependency,
   dependencyOf,
+  hashOfFiles,
   isRecord,
   OWN_URL,
   overrideFor,
@@ -17,9 +17,9 @@ import { moduleFactsOf } from "./module-facts.ts";
 import { isInPackage, pathOf, toRootRelative } from "./root.ts";
 
 /*
- * How modules are called on the wire. A module of the user's is a file with a certain content. One of a package is what
- * a specifier leads to, or a file of the package. What was loaded as CommonJS is required there too, and what it
- * exports is counted from `module.exports` on; of other modules from the namespace on.
+ * The names of modules on the wire. A user's module is a file with a certain content. A module of a package is a
+ * specifier, or a file of the package. A module that was loaded as CommonJS is required at the receiver too, and the
+ * paths of its exports start at `module.exports`; those of other modules start at the namespace.
  */
 
 const modules = new Map<string, Dependency | undefined>();
@@ -36,7 +36,7 @@ export function moduleOf(script: Script): Dependency | undefined {
 
 const received = new Map<string, Dependency>();
 
-/** Remembers that this process has loaded a file because another one named it so: it is called the same from then on. */
+/** Remembers that this process has loaded a file under a name from another process: it keeps that name. */
 export function noteLoaded(path: string, module: Dependency): void {
   if (!received.has(path)) received.set(path, module);
 }
@@ -54,20 +54,20 @@ function describeModule(script: Script): Dependency | undefined {
   return userModule(path, imports);
 }
 
-/** A file of the user's. Its own content, and that of the files that it imports, must be the same at the receiver. */
+/** A user's file. Its content, and that of the files that it imports, must be the same at the receiver. */
 export function userModule(path: string, imports: readonly string[]): Dependency | undefined {
   const file = toRootRelative(path);
   const files = imports.map(toRootRelative).filter((imported) => imported !== undefined);
   if (file === undefined || files.length < imports.length) return undefined;
   try {
     const data = { kind: "module", file, content: contentHash(readFileSync(path)), ...formatOf(path) };
-    return dependencyOf(files.length === 0 ? data : { ...data, imports: files, importsContent: contentOf(imports) });
+    return dependencyOf(files.length === 0 ? data : { ...data, imports: files, importsContent: hashOfFiles(imports) });
   } catch {
     return undefined;
   }
 }
 
-/** What a specifier of a package, or of Node itself, leads to from the folder of a file. */
+/** The module that a specifier of a package or of Node.js names in the folder of a file. */
 export function specifierModule(specifier: string, importer: string | undefined, isRequired: boolean): Dependency {
   const from = importer === undefined ? undefined : toRootRelative(dirname(importer));
   return dependencyOf({
@@ -97,7 +97,7 @@ export function packageFile(path: string): Dependency {
 
 const entries = new Map<string, Dependency[]>();
 
-/** Remembers what the program imports of a package. A worker does so first, before it loads another file of the package. */
+/** Remembers a module that the program imports from a package. A worker loads it before any other file of the package. */
 export function noteEntry(packageName: string, module: Dependency): void {
   const known = entries.get(packageName) ?? [];
   if (known.every(({ hash }) => hash !== module.hash)) entries.set(packageName, [...known, module]);
@@ -110,7 +110,7 @@ export function packageNameOf(path: string): string {
   return parts.slice(at, at + (parts[at]?.startsWith("@") === true ? 2 : 1)).join("/");
 }
 
-/** The same module as `import` would give it: of CommonJS a namespace. */
+/** The same module as `import` would return it: a namespace for CommonJS. */
 export function asNamespace(module: Dependency): Dependency {
   if (!isRecord(module.data) || !("format" in module.data)) return module;
   const { format: _, ...data } = module.data;
@@ -121,7 +121,7 @@ function formatOf(path: string): { readonly format?: string } {
   return requiredExports(path) === undefined ? {} : { format: "commonjs" };
 }
 
-/** What a file exports that was loaded as CommonJS; undefined for every other one. */
+/** The exports of a file that was loaded as CommonJS; undefined for any other file. */
 export function requiredExports(path: string): { readonly exports: unknown } | undefined {
   const module = cache[path];
   if (module === undefined || !module.loaded || path.endsWith(".json")) return undefined;
@@ -129,18 +129,18 @@ export function requiredExports(path: string): { readonly exports: unknown } | u
   return types.isModuleNamespaceObject(exports) ? undefined : { exports };
 }
 
-/** The paths of what has been loaded as CommonJS. */
+/** The paths of the files that were loaded as CommonJS. */
 export function requiredPaths(): string[] {
   return Object.keys(cache);
 }
 
-/** What a person calls a script: its path relative to the root, else its url. */
+/** The name of a script in messages: its path relative to the root, else its URL. */
 export function titleOf(script: Script): string {
   const path = pathOf(script.url);
   return path === undefined ? script.url : titleOfPath(path);
 }
 
-/** What a person calls a file: the package that it belongs to, or its path relative to the root. */
+/** The name of a file in messages: its package, or its path relative to the root. */
 export function titleOfPath(path: string): string {
   return isInPackage(path) ? packageNameOf(path) : (toRootRelative(path) ?? path);
 }

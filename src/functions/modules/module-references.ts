@@ -26,10 +26,10 @@ import { indexExports, indexedExport, indexPrototypesOf } from "./package-index.
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, isInPackage, pathOf } from "./root.ts";
 
-// What an import declaration said of a value, for values whose own code does not tell where they are exported.
+// References from import declarations, for values whose own code does not tell where they are exported.
 const imported = new WeakMap<WeakKey, ModuleReference>();
 
-/** Other values are the same everywhere. */
+/** True for a value with identity. Other values are the same in every process. */
 function hasIdentity(value: unknown): value is WeakKey {
   if (typeof value === "symbol") return Symbol.keyFor(value) === undefined;
   return (typeof value === "object" && value !== null) || typeof value === "function";
@@ -42,7 +42,7 @@ export function noteImport(value: unknown, specifier: string, name: string, impo
   if (reference !== undefined) imported.set(value, reference);
 }
 
-/** Remembers where `value` is in what `specifier` leads to as CommonJS from the file at `importer`, if it is in there. */
+/** Remembers the place of `value` in the CommonJS module that `specifier` names in the file at `importer`, if it is there. */
 export function noteRequired(value: unknown, specifier: string, importer: string): void {
   const path = pathOf(importer);
   if (!hasIdentity(value) || path === undefined || imported.has(value)) return;
@@ -73,7 +73,7 @@ function importedReference(
   return exportFrom(target, name, value);
 }
 
-/** What a file exports under a name (`*` for all of it); undefined when only its code may travel, or it exports no such thing. */
+/** The export of a file with a name (`*` for all); undefined when only its code may travel, or there is no such export. */
 export function exportFrom(path: string, name: string, value: unknown): ModuleReference | undefined {
   const whole = wholeModule(path);
   if (whole === undefined) return undefined;
@@ -92,8 +92,8 @@ function wholeModule(path: string): ModuleReference | undefined {
 }
 
 /**
- * The place of a value in what a specifier leads to as CommonJS; undefined when it is not in there. What a transpiler made
- * of such a module is not looked through.
+ * The place of a value in the CommonJS module that a specifier names; undefined when it is not there. Objects that a
+ * transpiler made from such a module are not searched.
  */
 function requiredFrom(value: WeakKey, specifier: string, importer: string): ModuleReference | undefined {
   const path = requireResolve(specifier, importer);
@@ -105,7 +105,7 @@ function requiredFrom(value: WeakKey, specifier: string, importer: string): Modu
   return { module: specifierModule(specifier, importer, true), ...place, title: specifier };
 }
 
-/** What a specifier leads to as CommonJS, and what that exports; undefined when it has not been loaded so. */
+/** The CommonJS module that a specifier names, and its exports; undefined when it was not loaded as CommonJS. */
 export function requiredModule(
   specifier: string,
   importer: string,
@@ -119,14 +119,14 @@ export function requiredModule(
   return whole === undefined ? undefined : { whole, exports };
 }
 
-/** True for all that a CommonJS module exports. */
+/** True for the exports of a CommonJS module as a whole. */
 export function isWholeModule(value: object): boolean {
   return requiredPaths().some((path) => requiredExports(path)?.exports === value);
 }
 
 const shipped = new Map<string, Map<string, WeakRef<WeakKey>>>();
 
-/** Remembers what this process sent as an export, so that it is recognised when it comes back. */
+/** Remembers a value that this process sent as an export, so that it is recognised when it comes back. */
 export function noteShipped(value: WeakKey, { module, path, wrapper }: ModuleReference): void {
   const exports = shipped.get(module.hash) ?? new Map<string, WeakRef<WeakKey>>();
   shipped.set(module.hash, exports);
@@ -138,17 +138,17 @@ function shippedKey(path: readonly string[], isWrapped: boolean): string {
   return JSON.stringify([path, isWrapped]);
 }
 
-/** What this process sent as that export, or as what is wrapped in it; undefined when it did not. */
+/** The value that this process sent as that export, or as wrapped in it; undefined if there is none. */
 export function shippedExport(moduleHash: string, path: readonly string[], isWrapped: boolean): WeakKey | undefined {
   return shipped.get(moduleHash)?.get(shippedKey(path, isWrapped))?.deref();
 }
 
-/** What an import declaration, or the package that exports it, told about this value; undefined when none did. */
+/** The reference to a value from an import declaration or from the package that exports it; undefined without one. */
 export function importedAs(value: WeakKey): ModuleReference | undefined {
   return imported.get(value) ?? indexedExport(value);
 }
 
-/** The export under which the module that defines a function offers it, itself or wrapped; undefined when it does not. */
+/** The export of a function in the module that defines it, itself or wrapped; undefined when there is none. */
 export function exportOf(
   value: object,
   script: Script,
@@ -171,7 +171,7 @@ export function exportOf(
 
 const indexedScripts = new Set<string>();
 
-/** Takes down what an ES module of a package exports, down to the members of objects, as one of its functions sees it. */
+/** Indexes the exports of an ES module of a package, including members of objects, as one of its functions sees them. */
 function indexScript(script: Script, scopes: readonly ScopeView[]): void {
   const module = indexedScripts.has(script.id) ? undefined : moduleOf(script);
   indexedScripts.add(script.id);
@@ -183,7 +183,7 @@ function requiredPlace(value: object, script: Script): ExportPlace | undefined {
   return path === undefined ? undefined : placeInExports(value, requiredExports(path)?.exports);
 }
 
-/** The export of a CommonJS module that a value is, found without the engine's help. */
+/** The export of a CommonJS module that is this value, found without the engine. */
 export function requiredExport(value: object): ModuleReference | undefined {
   for (const path of requiredPaths()) {
     const place = placeInExports(value, requiredExports(path)?.exports);

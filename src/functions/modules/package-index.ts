@@ -14,6 +14,7 @@ import {
 import type { Dependency } from "../shipment/index.ts";
 import { builtinPlaceOf } from "./builtin-modules.ts";
 import { isReader, type ModuleReference } from "./export-places.ts";
+import { OF_EVERY_FUNCTION } from "./export-shape.ts";
 import { importFrom } from "./import-from.ts";
 import {
   noteEntry,
@@ -27,23 +28,23 @@ import { importResolve, isBareSpecifier, RUNTIME, requireResolve, resolveUserMod
 import { entryPath, isInPackage, pathOf } from "./root.ts";
 
 /*
- * What the program imported of packages, by identity. The file in which a function was written does not tell where it is
- * exported: a package re-exports from its entry what it makes in other files, or makes its classes with a factory.
+ * Exports of packages that the program imported, by identity. The file of a function does not tell where it is
+ * exported: a package may re-export values of other files from its entry, or make its classes with a factory.
  */
 
 const indexed = new WeakMap<WeakKey, ModuleReference>();
 const MAX_DEPTH = 3;
 const MAX_MEMBERS = 10_000;
 
-/** Where a package offers a function, its prototype, a namespace or a symbol; undefined for what has not been seen in one. */
+/** Where a package exports a function, its prototype, a namespace or a symbol; undefined for values that are not indexed. */
 export function indexedExport(value: WeakKey): ModuleReference | undefined {
   return indexed.get(value);
 }
 
 /**
- * Takes down what a module exports that this process has loaded.
+ * Indexes the exports of a module that this process has loaded.
  *
- * @param only - `prototypes`: only of the classes and other objects that what it exports inherits from
+ * @param only - `prototypes`: only the classes and other objects that its exports inherit from
  */
 export function indexExports(exports: unknown, module: Dependency, title: string, only?: "prototypes"): void {
   const instances: [object, readonly string[]][] = [];
@@ -64,7 +65,7 @@ export function indexExports(exports: unknown, module: Dependency, title: string
         enter(value, path);
         if (only !== undefined) return;
         const prototype = memberOf(value, "prototype");
-        // One that was put in the place of its own does not lead back to it.
+        // An assigned prototype does not lead back to its function.
         if (typeof prototype === "object" && prototype !== null) note(prototype, [...path, "prototype"]);
       }
     } else if (typeof value === "object" && value !== null) {
@@ -76,24 +77,24 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   const enter = (holder: object, path: readonly string[]): void => {
     if (path.length >= MAX_DEPTH || types.isProxy(holder)) return;
     for (const key of Object.getOwnPropertyNames(holder)) {
-      if (typeof holder !== "function" || !OF_FUNCTIONS.has(key)) visit(memberOf(holder, key), [...path, key]);
+      if (typeof holder !== "function" || !OF_EVERY_FUNCTION.has(key)) visit(memberOf(holder, key), [...path, key]);
     }
   };
   visit(exports, []);
   if (typeof exports === "object" && exports !== null && !types.isModuleNamespaceObject(exports)) enter(exports, []);
-  // A class that is exported itself is called by that name.
+  // After the exports: an exported class is named by its export.
   for (const [instance, path] of instances) notePrototypes(instance, path, note);
 }
 
-/** The last step of the path to what an object inherits from. */
+/** The step of a path from an object to its prototype. */
 const INHERITED = "__proto__";
 
-/** True for a path to an object, or to its class, that only an instance of it leads to. */
+/** True for a path to a prototype, or to its class, through an instance. */
 export function isByInstance(path: readonly string[]): boolean {
   return path.includes(INHERITED);
 }
 
-/** The unique symbols under which an object keeps something, by what they are called in a path: those with a name of their own. */
+/** The unique symbols that are keys of an object, by their name in a path. Symbols that share a description are left out. */
 function symbolsOf(holder: object): Map<string, symbol> {
   const found = new Map<string, symbol>();
   const twice = new Set<string>();
@@ -110,13 +111,13 @@ const WELL_KNOWN: ReadonlySet<unknown> = new Set(
   Object.getOwnPropertyNames(Symbol).map((name) => Reflect.get(Symbol, name)),
 );
 
-/** What a step of a path leads to from an object: a property, or the symbol of that name that it keeps something under. */
+/** The result of one step of a path from an object: a property, or the symbol of that name among its keys. */
 export function stepFrom(holder: object, step: string): unknown {
   const isOfSymbol = step.startsWith("Symbol(") && !(step in holder);
   return isOfSymbol ? symbolsOf(holder).get(step) : Reflect.get(holder, step);
 }
 
-/** What an exported object inherits from is code of the package, whether its class is exported or not. */
+/** Notes the prototypes of an exported object: they are code of the package, whether its class is exported or not. */
 function notePrototypes(
   instance: object,
   path: readonly string[],
@@ -134,11 +135,11 @@ function notePrototypes(
   notePrototypes(prototype, steps, note);
 }
 
-/** The files of packages whose prototypes have been taken down, and how many files there were at that time. */
+/** The files of packages whose prototypes have been indexed, and how many files were loaded at that time. */
 const withPrototypes = new Set<string>();
 const filesSeen = new Map<string, number>();
 
-/** Takes down what the objects inherit from that the loaded CommonJS files of a package export, of the one that a file belongs to. */
+/** Indexes the prototypes of exported objects, in the loaded CommonJS files of the package that a file belongs to. */
 export function indexPrototypesOf(path: string): void {
   const name = packageNameOf(path);
   const folder = path.slice(0, path.lastIndexOf(`node_modules${sep}${name}${sep}`)) + `node_modules${sep}${name}${sep}`;
@@ -155,15 +156,6 @@ export function indexPrototypesOf(path: string): void {
 }
 
 const NESTED = `${sep}node_modules${sep}`;
-
-const OF_FUNCTIONS: ReadonlySet<string> = new Set([
-  "prototype",
-  "constructor",
-  "arguments",
-  "caller",
-  "length",
-  "name",
-]);
 
 function isPlain(value: object): boolean {
   if (types.isProxy(value)) return false;
@@ -182,15 +174,15 @@ function memberOf(holder: object, key: string): unknown {
 }
 
 const seen = new Set<string>();
-/** The files of which all has been taken down that packages export which they import. */
+/** The files whose imports from packages have all been indexed. */
 const prepared = new Set<string>();
-/** Import declarations, and what they share with nothing else: they start a line. */
+/** Import declarations. Unlike other code with these words, they start a line. */
 const DECLARATIONS = /^[ \t]*(?:import|export)\b(?!\s+type\b)(?:[^"'`();]*\bfrom)?\s*(["'])([^"'\n]+)\1/gm;
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 
 /**
- * Takes down what a file of the user's imports of packages, as far as that can be seen without waiting: what its imports
- * hold, and what CommonJS modules export.
+ * Indexes the imports of a user's file from packages, as far as that is possible without waiting: the values of its
+ * imports, and the exports of CommonJS modules.
  */
 export function indexImportsOf(script: Script, scopes: readonly ScopeView[]): void {
   const importer = pathOf(script.url);
@@ -206,7 +198,7 @@ export function indexImportsOf(script: Script, scopes: readonly ScopeView[]): vo
   }
 }
 
-/** True for a specifier that leads from a file to a package, other than the runtime. */
+/** True for a specifier that names a package in a file, except for the runtime. */
 export function isOfPackage(specifier: string, importer: string): boolean {
   if (!isBareSpecifier(specifier) || isBuiltin(specifier) || RUNTIME.test(specifier)) return false;
   return resolveUserModule(specifier, importer) === undefined;
@@ -233,8 +225,8 @@ function indexRequired(specifier: string, importer: string): void {
 }
 
 /**
- * Takes down all that the ES modules of packages export which files of the user's import. That takes an `import()` of
- * each. That loads nothing: what a declaration imports is there when its file has been loaded.
+ * Indexes all exports of the ES modules of packages that the user's files import. That takes an `import()` of each,
+ * which loads nothing new: the imports of a loaded file are loaded.
  */
 export async function indexImports(): Promise<void> {
   let urls: ReadonlySet<string>;
@@ -244,7 +236,7 @@ export async function indexImports(): Promise<void> {
     if (error instanceof EngineClosed) return;
     throw error;
   }
-  // The file that the process was started with is not listed before one of its functions was made.
+  // The entry file is not listed before one of its functions was made.
   const paths = new Set([entryPath(), ...[...urls].map(pathOf)]);
   for (const importer of paths) {
     if (importer === undefined || isInPackage(importer) || prepared.has(importer)) continue;
@@ -267,7 +259,7 @@ function textOf(path: string): string {
   }
 }
 
-/** A file that only exports others again is not listed by itself. */
+/** Whether any file of the package is loaded: V8 does not list a file that only has re-exports. */
 function isAnyLoaded(path: string, urls: ReadonlySet<string>): boolean {
   const name = packageNameOf(path);
   const folder = pathToFileURL(path.slice(0, path.lastIndexOf(`node_modules${sep}${name}`))).href;

@@ -7,24 +7,24 @@ import { isInPackage, pathOf, projectRoot } from "./root.ts";
 const EXTENSIONS = ["", ".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx", ".json"];
 const RELATIVE = /^\.{0,2}\/|^file:/;
 const OTHER_SCHEME = /^(?:data|https?|node):/;
-/** What names this package itself. */
+/** The specifiers of this package. */
 export const RUNTIME = /^wool-ts(?:\/|$)/;
 const CONDITIONS: ReadonlySet<string> = new Set(["node", "import", "module-sync", "default"]);
 
 /**
- * The file that a specifier in a file of the user's names: also that of a package of the same workspace, or one that
- * `paths` of tsconfig.json leads to. Undefined for packages and for Node's own modules.
+ * The file that a specifier in a user's file names. It may be in a package of the same workspace, or come from `paths`
+ * of tsconfig.json. Undefined for other packages and for modules of Node.js.
  */
 export function resolveUserModule(specifier: string, importer: string): string | undefined {
   if (RELATIVE.test(specifier)) return resolveFile(specifier, importer);
   if (OTHER_SCHEME.test(specifier) || isBuiltin(specifier)) return undefined;
-  // The runtime is the receiver's own, also where it is linked to.
+  // The receiver has its own runtime, even if the runtime is linked here.
   if (RUNTIME.test(specifier)) return undefined;
   const path = specifier.startsWith("#") ? requireResolve(specifier, importer) : resolveLinked(specifier, importer);
   return path === undefined || isInPackage(path) ? undefined : path;
 }
 
-/** True for what names a package, or what looks like it. */
+/** True for the name of a package, or a specifier that looks like one. */
 export function isBareSpecifier(specifier: string): boolean {
   return !RELATIVE.test(specifier) && !OTHER_SCHEME.test(specifier) && !specifier.startsWith("#");
 }
@@ -55,7 +55,7 @@ function isFile(path: string): boolean {
 
 const linked = new BoundedMap<string, { readonly path: string | undefined }>(4096);
 
-/** The file that `require` finds. A TypeScript loader makes it see what that sees itself. */
+/** The file that `require` finds, with the help of a TypeScript loader if there is one. */
 export function requireResolve(specifier: string, importer: string): string | undefined {
   try {
     return createRequire(importer).resolve(specifier);
@@ -85,7 +85,7 @@ function findLinked(specifier: string, importer: string): string | undefined {
   }
 }
 
-/** The file that `import` finds of a package; undefined when there is none. */
+/** The file that `import` finds in a package; undefined when there is none. */
 export function importResolve(specifier: string, importer: string): string | undefined {
   if (!isBareSpecifier(specifier) || isBuiltin(specifier)) return undefined;
   const [, name = specifier, rest = ""] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(specifier) ?? [];

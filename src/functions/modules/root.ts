@@ -14,8 +14,8 @@ export function configureRoot(directory: string): void {
 }
 
 /**
- * Sets the file that counts as the one this process was started with: for a tool that loads a program to look at it.
- * To be done before anything is taken apart.
+ * Sets the file that counts as the entry file of this process: for a tool that loads a program to examine it. Call it
+ * before anything is taken apart.
  */
 export function configureEntry(path: string): void {
   entry = { path: realpathSync(path) };
@@ -63,7 +63,7 @@ export function isInPackage(path: string): boolean {
   return path.split(sep).includes("node_modules");
 }
 
-/** The path of a `file:` url, or of what is a path already; undefined for anything else. */
+/** The path of a `file:` URL, or the path itself; undefined for anything else. */
 export function pathOf(url: string): string | undefined {
   if (url.startsWith("file:")) {
     try {
@@ -76,8 +76,8 @@ export function pathOf(url: string): string | undefined {
 }
 
 /**
- * A file's path as it is named on the wire: relative to the root, with forward slashes. That leads out of the root for a
- * package of the same workspace. Undefined for the root itself, and for a file on another drive.
+ * A file's path on the wire: relative to the root, with forward slashes. It leads out of the root for a package of the
+ * same workspace. Undefined for the root itself, and for a file on another drive.
  */
 export function toRootRelative(path: string): string | undefined {
   const within = relative(projectRoot(), path);
@@ -86,12 +86,12 @@ export function toRootRelative(path: string): string | undefined {
 
 const foreignFiles = new BoundedMap<string, string>(10_000);
 
-/** Remembers what code that came from another process calls its file. */
+/** Remembers the name of a file in code from another process. */
 export function noteForeignFile(url: string, file: string): void {
   if (file !== "" && url !== "") foreignFiles.set(url, file);
 }
 
-/** A file's url as it is named on the wire; empty for what is not a file. */
+/** A file's name on the wire, from its URL; empty for anything but files. */
 export function rootRelativeFile(url: string): string {
   const foreign = foreignFiles.get(url);
   if (foreign !== undefined) return foreign;

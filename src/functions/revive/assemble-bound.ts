@@ -8,8 +8,8 @@ function isCallable(value: unknown): value is Callable {
 }
 
 /**
- * Puts a bound function together. What it is bound to may refer back to it, so it is bound to a stand-in that finds
- * target, receiver and arguments once they are there.
+ * Makes a bound function. Its target and arguments may refer back to it, so it is bound to a stand-in that finds
+ * target, receiver and arguments once they exist.
  */
 export function assembleBound(head: { readonly [key: string]: PlainData }, isCall: boolean): Assembled {
   const original = isCall ? undefined : returning(head);

@@ -23,23 +23,23 @@ type Head = { readonly [key: string]: PlainData };
 
 const DONE = (): void => {};
 
-/** What this process sent out itself, when it comes back and still exists. */
+/** The original of a function that this process sent out, if it still exists. */
 export function returning(head: Head): Assembled | undefined {
   const id = String(head["id"]);
   const original = isOwnId(id) ? identified(id) : undefined;
   return original === undefined ? undefined : { value: original, complete: DONE };
 }
 
-/** The id of a function at its origin. A copy of one that was made here is another one. */
+/** The id of a function at its origin; undefined for a copy of a function of this process, which is another function. */
 export function foreignId(head: Head): string | undefined {
   const id = String(head["id"]);
   return isOwnId(id) ? undefined : id;
 }
 
 /**
- * Puts a function together from its code.
+ * Makes a function from its code.
  *
- * @param isCall - what a call brings along is a copy, also in the process that made it
+ * @param isCall - functions in a call are copies, also in the process that made them
  */
 export function assembleFunction(head: Head, isCall: boolean): Assembled {
   const original = isCall ? undefined : returning(head);
@@ -54,7 +54,7 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
   const { value, holder } = instance;
   if (head["constructs"] === true) constructors.add(value);
   const id = foreignId(head);
-  // Only what may turn out to make instances is looked for later.
+  // Only functions that may make instances are looked up later.
   if (id !== undefined && Object.hasOwn(value, "prototype")) adopt(value, id);
   applyNameAndLength(value, head);
   const usesSuper = typeof head["home"] === "number" && holder !== undefined;
@@ -77,10 +77,13 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
 
 const NO_DEFINITION: Definition = { superclass: undefined, keys: [] };
 
-/** Functions that make instances. As classes are, they are revived once, so that `instanceof` holds for all of these. */
+/**
+ * Functions that make instances. Like classes, they are revived once, so that `instanceof` works for all of their
+ * instances.
+ */
 const constructors = new WeakSet<object>();
 
-/** What a function that makes instances was revived as before, from the same code. */
+/** The earlier instance of a function that makes instances, revived from the same code. */
 function existingConstructor(head: Head): CodeInstance | undefined {
   const id = foreignId(head);
   const existing = id === undefined ? undefined : identified(id);
@@ -98,7 +101,7 @@ function fillFunction(instance: CodeInstance, head: Head, parts: readonly unknow
   if (constructors.has(value)) {
     const { prototype } = head;
     takeBack(value, undefined, head["properties"], parts);
-    // One that was put there from elsewhere is another function's, or a value by itself.
+    // An assigned prototype belongs to another function, or is a separate value.
     const isOwn = !isRecord(prototype) || prototype["value"] === undefined;
     const properties = isRecord(prototype) ? prototype["properties"] : [];
     if (isOwn) takeBack(prototypeOf(value), undefined, properties, parts);
@@ -145,8 +148,8 @@ function setPrototype(value: object, parent: unknown): void {
 }
 
 /**
- * Puts a class together from its code. Each class is revived once in a process: when it is here already only its
- * static state is brought up to date, and at its origin not even that.
+ * Makes a class from its code. Each class is revived once in a process. If it exists already, only its static state is
+ * updated, and at its origin not even that.
  */
 export function assembleClass(head: Head, early: readonly unknown[]): Assembled {
   const original = returning(head);
@@ -186,7 +189,7 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
 
 const described = new WeakMap<object, ReadonlySet<string | symbol>>();
 
-/** Takes back what an earlier description said of a class or its prototype and this one does not. */
+/** Removes the properties of a class or its prototype that an earlier description had and this one does not. */
 function takeBack(
   holder: object,
   pristine: PristineClass["members"] | undefined,
@@ -224,11 +227,11 @@ function completeClass(instance: CodeInstance, head: Head, parts: readonly unkno
   }
 }
 
-/** A function that can only be made inside of a class that was revived here. */
+/** A function that can only be made inside a class that was revived here. */
 export function assembleInner(head: Head, early: readonly unknown[], isCall: boolean): Assembled {
   const [cls] = early;
   const instance = typeof cls === "function" ? revivedSource(cls)?.instance : undefined;
-  // Where its class is defined nothing but the class itself could make another one.
+  // Where its class was defined, only the class itself could make another one.
   const original = isCall && instance !== undefined ? undefined : returning(head);
   if (original !== undefined) return original;
   const index = typeof head["index"] === "number" ? head["index"] : -1;
@@ -300,7 +303,7 @@ function descriptorsOf(object: object): Map<string | symbol, PropertyDescriptor>
 
 const fallbacks = new BoundedMap<string, object>(1024);
 
-/** Stands for a class that this process has not loaded: its nearest ancestor that is known here, under its own name. */
+/** A substitute for a class that this process has not loaded: it extends the nearest known ancestor and has the same name. */
 export function fallbackClass(key: string, head: Head): object | undefined {
   const known = fallbacks.get(key);
   if (known !== undefined) return known;

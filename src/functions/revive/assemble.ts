@@ -27,7 +27,7 @@ import {
 import { assembleBound } from "./assemble-bound.ts";
 import { assembleClass, assembleFunction, assembleInner, assembleMember, fallbackClass } from "./assemble-code.ts";
 import { ModuleUnavailable, storedModule } from "./code-store.ts";
-import { moduleVariable } from "./module-variables.ts";
+import { findModuleVariable } from "./module-variables.ts";
 
 type Head = { readonly [key: string]: PlainData };
 
@@ -37,8 +37,9 @@ function found(value: WeakKey | undefined, what: string): Assembled {
 }
 
 /**
- * Puts a function or class together from what `dismantle` said of it. Its dependencies must have been accepted before.
- * What this process itself sent out comes back as the original, but for functions that come with a call. Throws when something it names is not here.
+ * Makes a function or class from the result of `dismantle`. Its dependencies must have been accepted before. A function
+ * that this process sent out comes back as the original, except in a call. Throws when something that it names does not
+ * exist here.
  */
 export function assemble(
   head: PlainData,
@@ -94,7 +95,7 @@ export function assemble(
   }
 }
 
-/** Names of things that a process has by itself. */
+/** Kinds of things that a process has by itself. */
 const NAMES: ReadonlySet<PlainData | undefined> = new Set([
   "runtime",
   "intrinsic",
@@ -104,8 +105,8 @@ const NAMES: ReadonlySet<PlainData | undefined> = new Set([
 ]);
 
 /**
- * What `assemble` would return, if this process has it already: nothing is compiled, loaded or changed for that. A class
- * or function that was made elsewhere is not known, nor is an export of a module that this process has not loaded.
+ * The result of `assemble`, if this process has it already. Compiles, loads and changes nothing. Undefined for a class
+ * or function that was made elsewhere, and for an export of a module that this process has not loaded.
  */
 export function findKnown(head: PlainData, early: readonly unknown[]): unknown {
   if (!isRecord(head)) return undefined;
@@ -166,16 +167,16 @@ function assembleStandIn(head: Head, form: StandInSource["form"]): Assembled {
   return found(openStandIn(module.namespace, source), "");
 }
 
-/** A variable of a module that is loaded here, whether it exports it or not. */
+/** A variable of a module that is loaded here, exported or not. */
 function assembleVariable(head: Head, isLive: boolean): Assembled {
   const module = storedModule(String(head["module"]));
   const [name = ""] = isStringList(head["path"]) ? head["path"] : [];
   if (module.state === "unknown" && isStringList(head["ancestors"]) && head["ancestors"].length > 0) {
     return found(fallbackClass(`${String(head["module"])}:variable ${name}`, head), "");
   }
-  const value = module.state === "unknown" ? undefined : moduleVariable(module, name, isLive);
+  const value = module.state === "unknown" ? undefined : findModuleVariable(module, name, isLive);
   if (value !== undefined) return found(value, "");
-  throw new ModuleUnavailable(`the variable "${name}" of a module is not within reach here`, module.dependency);
+  throw new ModuleUnavailable(`the variable "${name}" of a module cannot be found here`, module.dependency);
 }
 
 function assembleExport(head: Head, isWrapped: boolean): Assembled {
@@ -193,7 +194,7 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
   let current: unknown = module.namespace;
   for (const step of path) current = isObject(current) ? stepFrom(current, step) : undefined;
   const title = `the export "${path.join(".")}" of a module`;
-  if (isWrapped) return found(wrappedBy(current)?.fn, `what is wrapped in ${title}`);
+  if (isWrapped) return found(wrappedBy(current)?.fn, `the function inside ${title}`);
   if (!isObject(current) && typeof current !== "symbol") {
     throw new ModuleUnavailable(`${title} does not exist here`, module.dependency, { path });
   }

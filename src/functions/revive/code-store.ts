@@ -20,9 +20,9 @@ import {
   BoundedMap,
   type CodeData,
   contentHash,
-  contentOf,
   type Dependency,
   exportName,
+  hashOfFiles,
   isRecord,
   isStringList,
   isUserModule,
@@ -36,7 +36,7 @@ import { type CodeFactory, compileCode } from "./compile-code.ts";
 /** Thrown when a module that code refers to cannot be loaded here, or is not the same one. */
 export class ModuleUnavailable extends Error {
   override readonly name = "ModuleUnavailable";
-  /** Names the module, or the one export of a package that is missing, to whoever sends code instead. */
+  /** Names the missing module, or the missing export of a package, to the sender, which sends code instead. */
   readonly missing: string;
 
   constructor(
@@ -50,44 +50,44 @@ export class ModuleUnavailable extends Error {
   }
 }
 
-// The cause of errors that travel.
+// It is the cause of errors that travel.
 registerRuntimeExports("wool-ts/functions", { ModuleUnavailable });
 
 interface StoredCode {
   readonly dependency: Dependency;
   readonly data: CodeData;
-  /** Characters that it takes. */
+  /** Its size in characters. */
   readonly size: number;
   factory: CodeFactory | undefined;
 }
 
-/** A module that was asked for: its namespace, or what it exports as CommonJS, or why there is none. */
+/** A requested module: its namespace, or its exports as CommonJS, or why it is not available. */
 export type StoredModule = { readonly dependency: Dependency; readonly size: number } & (
   | { readonly state: "loaded"; readonly namespace: object }
   | { readonly state: "unknown" }
 );
 
-/** Peers decide how much there is of it. */
+/** Limits the text: peers decide how much there is. */
 const MAX_CHARACTERS = { most: 64_000_000, weigh: ({ size }: { readonly size: number }): number => size };
 const codes = new BoundedMap<string, StoredCode>(8192, MAX_CHARACTERS);
 const modules = new BoundedMap<string, StoredModule>(10_000, MAX_CHARACTERS);
 const loading = new Map<string, Promise<void>>();
 
-/** True when the receiver side has what a hash stands for, so that it need not be sent again. */
+/** True when this process has the dependency with that hash, so that it need not be sent again. */
 export function hasDependency(hash: string): boolean {
   return codes.has(hash) || modules.get(hash)?.state === "loaded";
 }
 
-/** What was accepted under that hash, so that it can be passed on. */
+/** The accepted dependency with that hash, so that it can be passed on. */
 export function findDependency(hash: string): Dependency | undefined {
   return codes.get(hash)?.dependency ?? modules.get(hash)?.dependency;
 }
 
 /**
- * Takes in what a function needs: keeps the text of code (the 8192 pieces used last, of at most 64 million characters together), loads a module unless it is loaded
- * already, in which case the result is a promise. With `importing: false` nothing is loaded because a peer said so: a
- * module counts only when this process has loaded it for itself. Rejects with `ModuleUnavailable` when a module
- * cannot be loaded or its content is not the same.
+ * Accepts a dependency of a function. Keeps the text of code: the 8192 pieces used last, of at most 64 million
+ * characters together. Loads a module unless it is loaded already; the result is then a promise. With `importing:
+ * false` a peer cannot make this process load anything: a module counts only if this process has loaded it for itself.
+ * Rejects with `ModuleUnavailable` when a module cannot be loaded or its content is not the same.
  */
 export function acceptDependency(dependency: Dependency, options: { importing?: boolean } = {}): void | Promise<void> {
   const { hash, data } = dependency;
@@ -129,12 +129,12 @@ export function storedModule(hash: string): StoredModule {
   return module;
 }
 
-/** The file of a module of the user's. Throws when it is not here. */
+/** The file of a user's module. Throws when it does not exist here. */
 export function moduleFile({ data }: Dependency): string {
-  return fileOf(moduleData(data));
+  return pathOfModule(moduleData(data));
 }
 
-/** What a module dependency says, checked. */
+/** The checked data of a module dependency. */
 interface ModuleData {
   readonly specifier: string | undefined;
   readonly from: string | undefined;
@@ -144,7 +144,7 @@ interface ModuleData {
   readonly importsContent: string | undefined;
   readonly packageName: string | undefined;
   readonly subpath: string | undefined;
-  /** What the sender's program imported of the package. */
+  /** The modules that the sender's program imported from the package. */
   readonly entries: readonly ModuleData[];
   /** It was required at the sender, not imported. */
   readonly isCommonJs: boolean;
@@ -169,20 +169,20 @@ function moduleData(data: PlainData): ModuleData {
   };
 }
 
-function titleOf({ specifier, file, packageName, subpath }: ModuleData): string {
+function titleOfModule({ specifier, file, packageName, subpath }: ModuleData): string {
   return specifier ?? (packageName === undefined ? (file ?? "?") : `${packageName}/${subpath ?? ""}`);
 }
 
 async function load(dependency: Dependency): Promise<void> {
   const data = moduleData(dependency.data);
   try {
-    const namespace = await importModule(data);
+    const namespace = await importData(data);
     if (data.content === undefined) indexExports(namespace, dependency, data.specifier ?? data.packageName ?? "");
     modules.set(dependency.hash, { state: "loaded", namespace, dependency, size: sizeOf(dependency) });
   } catch (error) {
     if (error instanceof ModuleUnavailable) throw error;
     const reason = messageOf(error);
-    throw new ModuleUnavailable(`the module "${titleOf(data)}" cannot be loaded here: ${reason}`, dependency, {
+    throw new ModuleUnavailable(`the module "${titleOfModule(data)}" cannot be loaded here: ${reason}`, dependency, {
       cause: error,
     });
   }
@@ -191,20 +191,20 @@ async function load(dependency: Dependency): Promise<void> {
 async function loadAsNamed(dependency: Dependency): Promise<void> {
   await load(dependency);
   const data = moduleData(dependency.data);
-  if (data.specifier === undefined) noteLoaded(fileOf(data), dependency);
+  if (data.specifier === undefined) noteLoaded(pathOfModule(data), dependency);
 }
 
-async function importModule(data: ModuleData): Promise<object> {
+async function importData(data: ModuleData): Promise<object> {
   if (data.specifier !== undefined) return loadFrom(importerOf(data), data.specifier, data);
-  const path = fileOf(data);
+  const path = pathOfModule(data);
   if (data.content !== undefined) {
     checkContent(path, data.content, data);
     for (const file of [path, ...data.imports.map(fromRootRelative)]) {
       await prepareForTypeScript(pathToFileURL(file).href);
     }
   }
-  // What an entry sets up must be set up. Without it the file may do as well.
-  for (const entry of data.entries) await importModule(entry).catch(() => undefined);
+  // The set-up of an entry must run first. If that fails, the file may still work.
+  for (const entry of data.entries) await importData(entry).catch(() => undefined);
   return loadFrom(importerOf(data), data.isCommonJs ? path : pathToFileURL(path).href, data);
 }
 
@@ -217,12 +217,12 @@ async function loadFrom(importer: string, specifier: string, { isCommonJs }: Mod
   return exports;
 }
 
-/** What is loaded must be what the sender has: also where it was loaded before, and the file replaced since. */
+/** Throws unless the loaded content is the sender's, also when the file was replaced after it was loaded. */
 function checkContent(path: string, content: string, { imports, importsContent }: ModuleData): void {
-  if (contentHash(readFileSync(path)) !== content) throw new Error("the file here has another content");
+  if (contentHash(readFileSync(path)) !== content) throw new Error("the file here has different content");
   const files = imports.map(fromRootRelative);
-  if (importsContent !== undefined && contentOf(files) !== importsContent) {
-    throw new Error("a file that it imports has another content here");
+  if (importsContent !== undefined && hashOfFiles(files) !== importsContent) {
+    throw new Error("a file that it imports has different content here");
   }
   for (const file of [path, ...files]) {
     if (isAsLoaded(file, () => scriptFrom(pathToFileURL(file).href)?.source)) continue;
@@ -230,7 +230,7 @@ function checkContent(path: string, content: string, { imports, importsContent }
   }
 }
 
-/** The file from which a specifier is resolved: the directory that imported it at the caller, when it is here too. */
+/** The file from which a specifier is resolved: in the directory that imported it at the caller, if that exists here. */
 function importerOf({ from }: ModuleData): string {
   const directory = from === undefined ? undefined : fromRootRelative(from);
   return pathToFileURL(
@@ -238,7 +238,7 @@ function importerOf({ from }: ModuleData): string {
   ).href;
 }
 
-function fileOf({ file, packageName, subpath }: ModuleData): string {
+function pathOfModule({ file, packageName, subpath }: ModuleData): string {
   const inRoot = file === undefined ? undefined : fromRootRelative(file);
   if (inRoot !== undefined && (packageName === undefined || existsSync(inRoot))) return inRoot;
   for (let directory = projectRoot(); packageName !== undefined; directory = dirname(directory)) {
@@ -258,7 +258,7 @@ async function recognise(dependency: Dependency): Promise<void> {
   } catch {
     isKnown = false;
   }
-  // What this process sent itself is recognised also when the file has changed since.
+  // A module that this process sent is recognised even if its file has changed since.
   if (isKnown) {
     isKnown = await load(dependency).then(
       () => true,
@@ -269,7 +269,7 @@ async function recognise(dependency: Dependency): Promise<void> {
 }
 
 function isLoadedFile(data: ModuleData): boolean {
-  const path = data.specifier === undefined ? fileOf(data) : specifiedFile(data, data.specifier);
+  const path = data.specifier === undefined ? pathOfModule(data) : specifiedFile(data, data.specifier);
   if (createRequire(OWN_URL).cache[path] !== undefined) return true;
   return !data.isCommonJs && scriptFrom(pathToFileURL(path).href) !== undefined;
 }
@@ -280,7 +280,7 @@ function specifiedFile(data: ModuleData, specifier: string): string {
   return imported ?? createRequire(importer).resolve(specifier);
 }
 
-/** The url under which code from another process looks for its neighbours here. */
+/** The URL from which code of another process resolves its imports here. */
 function localUrl({ file, url }: CodeData): string {
   if (file !== "") return urlInRoot(file);
   return pathOf(url) === undefined ? pathToFileURL(join(projectRoot(), "shipped.mjs")).href : url;

@@ -7,7 +7,7 @@ import { noteForeignFile, pathOf } from "../modules/index.ts";
 import { type CodeData, type CodeInstance, INSERTED, type PrivateAccess, type RawInstance } from "../shipment/index.ts";
 import { importForCode } from "./import-for-code.ts";
 
-/** What a class needs when it is defined. */
+/** The values that a class needs when it is defined. */
 export interface Definition {
   readonly superclass: unknown;
   readonly keys: readonly unknown[];
@@ -84,7 +84,7 @@ function functionInstance([fill, read, made]: RawInstance, form: "expression" | 
   return { value, fill, read, holder, privates: undefined, inner: NONE };
 }
 
-/** What a class extends so that it gives its private names to an object that exists already. */
+/** A superclass that returns an existing object, so that a class adds its private names to that object. */
 const Returner = class {
   constructor(object: object) {
     // oxlint-disable-next-line no-constructor-return -- that is its purpose
@@ -132,7 +132,7 @@ function objectAt(holder: object, key: string): object {
   return value;
 }
 
-/** Takes a private method away from the prototype that it was defined on. */
+/** Removes a private method from the prototype that it was defined on, and returns it. */
 function extractMethod(cls: object, symbol: symbol, role: "value" | "get" | "set" | undefined): unknown {
   const prototype = objectAtPrototype(cls);
   const descriptor = Reflect.getOwnPropertyDescriptor(prototype, symbol);

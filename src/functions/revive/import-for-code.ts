@@ -5,13 +5,13 @@ import { errorCode, isError } from "../../checks/index.ts";
 import { importFrom, pathOf, prepareForTypeScript, projectRoot, resolveUserModule } from "../modules/index.ts";
 
 /**
- * What `import()` means in code that came from another process: as in its file, which is at `importer` here. Rejects
- * with what Node says; for a file that Node has no loader for, also with what to do.
+ * `import()` in code from another process: works as in its file, which is at `importer` here. Rejects with the error of
+ * Node.js; for a file that Node.js cannot load, with a fix.
  */
 export async function importForCode(importer: string, specifier: unknown, options?: object): Promise<object> {
   const local = locally(String(specifier));
   try {
-    // What TypeScript calls "./near.js" may be near.ts, and what looks like a package may be a file.
+    // "./near.js" in TypeScript may be near.ts, and a specifier that looks like a package may be a file.
     await prepareForTypeScript(importer);
     const target = resolveUserModule(local, pathOf(importer) ?? projectRoot());
     if (target !== undefined) await prepareForTypeScript(pathToFileURL(target).href);
@@ -30,7 +30,7 @@ function locally(specifier: string): string {
 }
 
 function* candidates(path: string): Generator<string> {
-  // What other queries ask for, such as `?raw`, is done by the test runner only.
+  // Only the test runner supports other queries, such as `?raw`.
   const bare = path.replace(/\?(?:(?:v|t)=\w+|import)$/, "");
   yield bare;
   yield join(projectRoot(), bare);
@@ -46,9 +46,9 @@ function* candidates(path: string): Generator<string> {
 function explained(error: unknown, specifier: string): unknown {
   if (!isError(error) || errorCode(error) !== "ERR_UNKNOWN_FILE_EXTENSION") return error;
   const message =
-    `import("${specifier}") is done by Node itself in the process that runs this code, and it cannot load the file: ` +
-    `${error.message}. Import it at the top of the file instead, so that what is used of it travels as code; or, if ` +
-    "it is TypeScript, add tsx to its project (npm install --save-dev tsx), with which workers load such files; or " +
+    `import("${specifier}") runs in Node.js itself in the process that runs this code, and Node.js cannot load the file: ` +
+    `${error.message}. Import it at the top of the file instead, so that the parts that are used travel as code; or, if ` +
+    "it is TypeScript, add tsx to its project (npm install --save-dev tsx), so that workers can load it; or " +
     "start workers with another loader for it (workerOptions.execArgv).";
   return Object.assign(new TypeError(message, { cause: error }), { code: errorCode(error) });
 }

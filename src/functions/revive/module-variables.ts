@@ -7,8 +7,8 @@ import { isModuleLevel } from "../syntax/index.ts";
 import { moduleFile, type StoredModule } from "./code-store.ts";
 
 /*
- * The variables of a module that this process has loaded, also those that it does not export. The scopes of any function
- * that the module defines show them, so one is looked for among what it exports.
+ * The variables of a module that this process has loaded, exported or not. The scopes of any function of the module
+ * show them, so such a function is searched among its exports.
  */
 
 type Loaded = Extract<StoredModule, { readonly state: "loaded" }>;
@@ -17,8 +17,8 @@ const anchors = new WeakMap<object, readonly object[]>();
 const constants = new WeakMap<object, Map<string, object>>();
 const cells = new WeakMap<object, Map<string, object>>();
 
-/** What a variable holds; with `isLive` an object whose `v` is the variable. Undefined when it is not within reach. */
-export function moduleVariable(module: Loaded, name: string, isLive: boolean): object | undefined {
+/** The value of a variable; with `isLive` an object whose `v` is the variable. Undefined when it cannot be found. */
+export function findModuleVariable(module: Loaded, name: string, isLive: boolean): object | undefined {
   const all = isLive ? cells : constants;
   const known = all.get(module.namespace) ?? new Map<string, object>();
   all.set(module.namespace, known);
@@ -62,7 +62,7 @@ function makeCell(module: Loaded, name: string): object | undefined {
   return undefined;
 }
 
-/** Functions of the module that use the variable: the name means the same in them. */
+/** Functions of the module that use the variable: the name has the same meaning in them. */
 function* usersOf(
   module: Loaded,
   name: string,
@@ -79,7 +79,7 @@ function* usersOf(
 const MAX_ANCHORS = 32;
 const MAX_DEPTH = 3;
 
-/** Functions that a module defines, found among what it exports. */
+/** Functions that a module defines, found through its exports. */
 function anchorsOf(module: Loaded): readonly object[] {
   const known = anchors.get(module.namespace);
   if (known !== undefined) return known;
@@ -103,7 +103,7 @@ function isDefinedIn(path: string, fn: object): boolean {
   return url !== undefined && pathOf(url) === path;
 }
 
-/** What an object leads to, without running accessors other than those that a transpiler makes of exports. */
+/** The values that an object holds. Runs no accessors except those that a transpiler makes for exports. */
 function heldBy(holder: object): object[] {
   if (types.isProxy(holder)) return [];
   const inside = wrappedBy(holder)?.fn;

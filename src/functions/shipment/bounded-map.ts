@@ -5,8 +5,8 @@ export interface WeightLimit<V> {
 }
 
 /**
- * A map that forgets what was put into it first when it holds more than `limit` entries, or entries that weigh too much. The
- * entry that was put into it last stays.
+ * A map that forgets its oldest entries when it holds more than `limit` entries, or entries that weigh too much. The
+ * newest entry always stays.
  */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number;
@@ -34,10 +34,10 @@ export class BoundedMap<K, V> extends Map<K, V> {
     return this;
   }
 
-  /** The entry of a key, which counts as put into it last from now on. */
+  /** The entry of a key. It becomes the newest one. */
   use(key: K): V | undefined {
     const value = this.get(key);
-    // As long as there is room for as much again, the order does not matter.
+    // While the map is less than half full, the order does not matter.
     if (value === undefined || !this.#isOverfull(2)) return value;
     this.delete(key);
     this.set(key, value);
@@ -54,13 +54,13 @@ export class BoundedMap<K, V> extends Map<K, V> {
     super.clear();
   }
 
-  /** True when `times` as much as is in it would be too much. */
+  /** True when `times` its content would be too much. */
   #isOverfull(times = 1): boolean {
     if (this.size * times > this.#limit) return true;
     return this.#weight !== undefined && this.#weighs * times > this.#weight.most;
   }
 
-  /** An entry that is there weighs nothing any more. */
+  /** Removes the weight of an entry, if there is one. */
   #forget(key: K): void {
     const value = this.get(key);
     if (value !== undefined) this.#weighs -= this.#weight?.weigh(value) ?? 0;

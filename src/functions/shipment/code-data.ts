@@ -1,6 +1,6 @@
 import type { PlainData } from "./shipment.ts";
 
-/** A private method or accessor of a class, defined under a symbol of its own. */
+/** A private method or accessor of a class, defined under a separate symbol. */
 export interface PrivateMethod {
   readonly name: string;
   readonly role: "value" | "get" | "set";
@@ -14,24 +14,24 @@ export interface CodeData {
   readonly isStrict: boolean;
   /** Names of the captured variables, in the order of the parts that fill them. */
   readonly slots: readonly string[];
-  /** Begins every name that was put into the text; no name of the user's begins like it. */
+  /** The prefix of every name that was added to the text. No name of the user begins with it. */
   readonly base: string;
-  /** As V8 knows the source, so that stack traces read the same. */
+  /** The URL of the source in V8, so that stack traces are the same. */
   readonly url: string;
   /** Relative to the root of the project; empty when it is outside. */
   readonly file: string;
   /** Where the text starts, from 0. */
   readonly line: number;
   readonly column: number;
-  /** Of a class: its private instance fields, private instance methods, and private static fields. */
+  /** For a class: its private instance fields, private instance methods, and private static fields. */
   readonly privateFields: readonly string[];
   readonly privateMethods: readonly PrivateMethod[];
   readonly privateStatics: readonly string[];
-  /** Of a class: the slots of each function that can only be made inside of it. */
+  /** For a class: the slots of each function that can only be made inside it. */
   readonly inner: readonly (readonly string[])[];
 }
 
-/** Names that the text of a piece of code may use beside the user's own; each is `base` and one letter. */
+/** Names that the text of a piece of code may use besides the user's own; each is `base` and one letter. */
 export const INSERTED = {
   importer: "i",
   meta: "m",
@@ -47,7 +47,7 @@ export const INSERTED = {
   methods: "f",
   /** Reaches the private static fields of a class. */
   statics: "p",
-  /** Makes the functions that can only be made inside of a class. */
+  /** Makes the functions that can only be made inside a class. */
   inner: "q",
   method: "n",
 } as const;
@@ -61,7 +61,7 @@ function malformed(): TypeError {
   return new TypeError("the code of a function is malformed");
 }
 
-/** Checks what a peer sent as code. Throws a `TypeError` when it is not. */
+/** Checks code data from a peer. Throws a `TypeError` when it is malformed. */
 export function toCodeData(data: PlainData): CodeData {
   if (!isRecord(data)) throw malformed();
   const { form, isStrict } = data;

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { revivedSource } from "./revived.ts";
 
-/** Names this process, so that what it shipped is recognised when it comes back. */
+/** Names this process, so that its functions are recognised when they come back. */
 export const processId: string = randomUUID();
 
-/** Gives things ids that they keep wherever they go. Holds on to none of them. */
+/** Gives things ids that are the same in every process. Does not keep the things alive. */
 export class PortableIds<K extends WeakKey> {
   readonly #ids = new WeakMap<K, string>();
   readonly #things = new Map<string, WeakRef<K>>();
@@ -21,7 +21,7 @@ export class PortableIds<K extends WeakKey> {
     return id;
   }
 
-  /** Lets what stands here for a thing of another process carry the id it has at its origin. */
+  /** Gives the stand-in for a thing of another process the id that the thing has at its origin. */
   adopt(thing: K, id: string): void {
     this.#ids.set(thing, id);
     this.#things.set(id, new WeakRef(thing));
@@ -29,7 +29,7 @@ export class PortableIds<K extends WeakKey> {
     this.#check();
   }
 
-  /** Looks at the next id and forgets it if nothing has it any more. Two for each new one keep up with all that are let go. */
+  /** Checks the next id and forgets it if its thing is gone. Two checks for each new id keep up with all collected things. */
   #check(): void {
     const { value, done } = this.#unchecked.next();
     if (done === true) this.#unchecked = this.#things.entries();
@@ -41,13 +41,16 @@ export class PortableIds<K extends WeakKey> {
     return this.#ids.get(thing);
   }
 
-  /** What has that id in this process: the original at its origin, elsewhere what stands for it as long as it is in use. */
+  /**
+   * The thing with that id in this process: the original at its origin; elsewhere its stand-in, for as long as it is in
+   * use.
+   */
   find(id: string): K | undefined {
     return this.#things.get(id)?.deref();
   }
 }
 
-/** The functions and classes that have left this process, and of those that came to it the ones that are found again. */
+/** The functions and classes that have left this process, and those from elsewhere that are looked up by id. */
 const functions = new PortableIds<object>();
 
 /** The id of a function or class: made here, or kept from where it came from. */
@@ -55,7 +58,7 @@ export function identify(object: object): string {
   return revivedSource(object)?.id ?? functions.identify(object);
 }
 
-/** Lets what was revived here be found by the id that it has at its origin. */
+/** Makes a revived function or class available under the id that it has at its origin. */
 export function adopt(object: object, id: string): void {
   functions.adopt(object, id);
 }
@@ -65,7 +68,7 @@ export function identityOf(object: object): string | undefined {
   return revivedSource(object)?.id ?? functions.idOf(object);
 }
 
-/** What has that id in this process: the original at its origin, the revived one elsewhere. */
+/** The object with that id in this process: the original at its origin, the revived one elsewhere. */
 export function identified(id: string): object | undefined {
   return functions.find(id);
 }

@@ -1,6 +1,6 @@
 export { BoundedMap } from "./bounded-map.ts";
 export { type CodeData, INSERTED, isRecord, isStringList, toCodeData, toPlain } from "./code-data.ts";
-export { contentHash, contentOf, dependencyOf } from "./content-hash.ts";
+export { contentHash, dependencyOf, hashOfFiles } from "./content-hash.ts";
 export { adopt, identified, identify, identityOf, isOwnId, PortableIds, processId } from "./identity.ts";
 export { type ModulePattern, override, overrideFor, overridesVersion } from "./overrides.ts";
 export { applyIntegrity, defineDescribed, describedKeys, describeProperties, integrityOf } from "./own-properties.ts";

@@ -20,18 +20,18 @@ function matcher(pattern: ModulePattern): (title: string) => boolean {
   return (title) => regexp.test(title);
 }
 
-/** Says how the code of the modules that match travels, whatever the rules say. The latest one that matches counts. */
+/** Sets how the code of the matching modules travels, instead of the rules. The latest matching override applies. */
 export function override(pattern: ModulePattern, way: Way): void {
   overrides.unshift({ matches: matcher(pattern), way });
   version += 1;
 }
 
-/** The way that was asked for, for a module of that title; undefined when the rules decide. */
+/** The override for a module with that title; undefined when the rules decide. */
 export function overrideFor(title: string): Way | undefined {
   return overrides.find(({ matches }) => matches(title))?.way;
 }
 
-/** Changes with every override, so that what was decided before is decided again. */
+/** Changes with every override, so that cached decisions are made again. */
 export function overridesVersion(): number {
   return version;
 }

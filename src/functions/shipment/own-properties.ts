@@ -13,7 +13,7 @@ function keyLabel(key: string | symbol): string {
   return typeof key === "string" ? `.${key}` : `[${String(key)}]`;
 }
 
-/** Describes one own property, its values going into `parts`; accessors are not run. */
+/** Describes one own property. Its values go into `parts`; accessors are not run. */
 function describeProperty(
   key: string | symbol,
   descriptor: PropertyDescriptor,
@@ -76,7 +76,7 @@ export function* describedKeys(
   }
 }
 
-/** Defines properties as they were described. One that is already there and cannot be changed is left as it is. */
+/** Defines properties as they were described. An existing property that cannot be changed is left as it is. */
 export function defineDescribed(object: object, described: PlainData | undefined, parts: readonly unknown[]): void {
   if (!Array.isArray(described)) return;
   for (const property of described) {

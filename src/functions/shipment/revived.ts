@@ -7,20 +7,20 @@ export interface CodeInstance {
   fill(values: readonly unknown[]): void;
   /** The captured variables as they are now. */
   read(): unknown[];
-  /** Of a method: the object that `super` starts from. */
+  /** For a method: the object that `super` starts from. */
   readonly holder: object | undefined;
-  /** Of a class with private members. */
+  /** For a class with private members. */
   readonly privates: PrivateAccess | undefined;
-  /** Of a class: makes the functions that can only be made inside of it. */
+  /** For a class: makes the functions that can only be made inside it. */
   readonly inner: readonly (() => RawInstance)[];
 }
 
 /** Sets the captured variables, reads them, and the function itself. */
 export type RawInstance = [(values: readonly unknown[]) => void, () => unknown[], object];
 
-/** What a function that was revived here was made of, so that it can travel on without being analysed again. */
+/** The parts of a function that was revived here, so that it can travel on without being analysed again. */
 export interface RevivedSource {
-  /** The id that it has at its origin; undefined for a copy of a function of this process, which is another one. */
+  /** The id that it has at its origin; undefined for a copy of a function of this process, which is another function. */
   readonly id: string | undefined;
   /** Undefined for a bound function and for one that its class makes. */
   readonly instance: CodeInstance | undefined;
@@ -30,17 +30,17 @@ export interface RevivedSource {
   /** The captured values as they are now. */
   captured(): readonly unknown[];
   readonly labels: readonly string[];
-  /** Of a class: its superclass and computed keys. Of a function that its class makes: the class. */
+  /** For a class: its superclass and computed keys. For a function that its class makes: the class. */
   readonly early: readonly unknown[];
-  /** Of a class: what its body defined, on itself and on its prototype. */
+  /** For a class: the properties that its body defined, on the class and on its prototype. */
   readonly pristine: PristineClass | undefined;
-  /** Of a class: it says `extends`. */
+  /** For a class: it has an `extends` clause. */
   readonly hasHeritage: boolean;
-  /** Of a method that says `super`: where that leads. */
+  /** For a method that uses `super`: the object that `super` refers to. */
   readonly home: (() => object | null) | undefined;
-  /** Of a function that its class makes: which one. */
+  /** For a function that its class makes: its index. */
   readonly index: number | undefined;
-  /** Of a class with private members: how to reach them. */
+  /** For a class with private members: access to them. */
   readonly privates: PrivateAccess | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface PristineClass {
   readonly members: ReadonlyMap<string | symbol, PropertyDescriptor>;
 }
 
-/** Gives what extends it the object that exists already. */
+/** A superclass that returns an existing object. */
 const Existing = class {
   constructor(object: object) {
     // oxlint-disable-next-line no-constructor-return -- that is its purpose
@@ -78,8 +78,8 @@ const Existing = class {
 };
 
 /**
- * Keeps the source in a private field of the function itself. Tasks make many functions that live no longer than they
- * do, and entries of weak maps cost the garbage collector several times as much as such a function does.
+ * Keeps the source in a private field of the function itself. Tasks make many short-lived functions, and an entry in a
+ * weak map costs the garbage collector several times as much as such a function.
  */
 class Note extends Existing {
   readonly #source: RevivedSource;
@@ -94,12 +94,12 @@ class Note extends Existing {
   }
 }
 
-/** Remembers what a revived function was made of. Once for each function. */
+/** Remembers the source of a revived function. Call it once for each function. */
 export function noteRevived(value: object, source: RevivedSource): void {
   new Note(value, source);
 }
 
-/** What a function was revived from; undefined for one that was made here. */
+/** The source of a revived function; undefined for one that was made here. */
 export function revivedSource(value: object): RevivedSource | undefined {
   return Note.of(value);
 }

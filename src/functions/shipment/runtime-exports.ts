@@ -5,8 +5,8 @@ const names = new WeakMap<object, string>();
 const values = new Map<string, object>();
 
 /**
- * Makes everything a package exports travel by identity: at the other side it meets that process's own instance of
- * the same export. Primitives are left out.
+ * Makes everything that a package exports travel by identity: the receiver uses its own instance of the same export.
+ * Primitives are left out.
  */
 export function registerRuntimeExports(packageName: string, exports: Readonly<Record<string, unknown>>): void {
   for (const [key, value] of Object.entries(exports)) {
@@ -28,8 +28,8 @@ export function runtimeExport(name: string): object | undefined {
 }
 
 /**
- * A captured variable that some function assigns to. The functions that share the variable share the cell, so an
- * assignment in one is seen by the others, here as at the other side.
+ * A captured variable that some function assigns to. The functions that share the variable share the cell, so the
+ * others see an assignment in one, here and at the receiver.
  */
 export class Cell {
   v: unknown;
@@ -42,15 +42,15 @@ export class Cell {
 registerRuntimeExports("wool-ts/functions", { Cell });
 
 /**
- * The url of the file that this code is in. That is the bundle when a program was bundled; as CommonJS, where
- * `import.meta` is empty, Node tells it in `__filename`.
+ * The url of the file that this code is in. In a bundled program that is the bundle. In CommonJS, where `import.meta`
+ * is empty, it comes from `__filename`.
  */
 export const OWN_URL: string =
   typeof import.meta.url === "string"
     ? import.meta.url
     : pathToFileURL(typeof __filename === "string" ? __filename : join(process.cwd(), "program.js")).href;
 
-/** What the build calls the files that this code may be in, and what its source is called. */
+/** The names of the built files that this code may be in, and of its source. */
 const OWN_FILE = /\/(?:wool-[0-9A-Z]{8}\.c?js|wool-worker\.mjs|runtime-exports\.ts)$/;
 
 /** True when a bundler put this code into a file of the user's program. */

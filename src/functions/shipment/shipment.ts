@@ -1,6 +1,6 @@
 import { registerRuntimeExports } from "./runtime-exports.ts";
 
-/** Data that needs no capture: what the description of a shipped function is made of. */
+/** Plain data, for the description of a shipped function. */
 export type PlainData = null | boolean | number | string | readonly PlainData[] | { readonly [key: string]: PlainData };
 
 /**
@@ -11,42 +11,42 @@ export interface Dependency {
   /** Hash of `data`, the same in every process. */
   readonly hash: string;
   readonly data: PlainData;
-  /** For a value that stays with the sender until a receiver asks for it: what knows it. Does not travel. */
+  /** For a value that stays with the sender until a receiver asks for it: the object that holds it. Does not travel. */
   readonly source?: object;
 }
 
 /** A function or class taken apart so that it can travel. */
 export interface Dismantled {
-  /** What it is: a reference by name, or a piece of code by the hash of a dependency, with its static facts. */
+  /** A reference by name, or a piece of code by the hash of a dependency, with its static facts. */
   readonly head: PlainData;
-  /** What must be there before `head` can be assembled at the other side. */
+  /** The dependencies that the receiver needs before it can assemble `head`. */
   readonly dependencies: readonly Dependency[];
   /** Live values needed to make the shell: a superclass, the keys of computed members. */
   readonly early: readonly unknown[];
   /** Live values filled in once the shell exists, so that they may refer back to it: captured variables, own properties. */
   readonly parts: readonly unknown[];
-  /** What to call `parts[i]` in the path of an error: `limit`, `.cache`, `#size`. */
+  /** The names of `parts` in the path of an error: `limit`, `.cache`, `#size`. */
   readonly labels: readonly string[];
 }
 
-/** A function or class being put together again. */
+/** A function or class that is being assembled. */
 export interface Assembled {
-  /** The function itself, or what a reference stands for. It may be referred to, but not called, before `complete`. */
+  /** The function itself, or the value of a reference. Before `complete` it may be referred to, but not called. */
   readonly value: unknown;
-  /** Fills in what `Dismantled.parts` held, in the same order. */
+  /** Fills in the values of `Dismantled.parts`, in the same order. */
   complete(parts: readonly unknown[]): void;
 }
 
-/** Private state of an object, taken apart: that of a class of its chain, or what modules hold for it in weak collections. */
+/** Private state of an object: of one of its classes, or its entries in weak collections of modules. */
 export interface PrivateState {
   /** The class that declares the fields, or beside which the collections are. */
   readonly owner: object;
-  /** Of fields, without `#`, in declaration order; or of collections, as `capture/weak-state.ts` writes them. */
+  /** Names of fields, without `#`, in declaration order; or of collections, as `capture/weak-state.ts` writes them. */
   readonly names: readonly string[];
   readonly values: readonly unknown[];
 }
 
-/** Thrown when a function cannot travel. `path` leads from the function to what stands in the way. */
+/** Thrown when a function cannot travel. `path` leads from the function to the obstacle. */
 export class ShippingError extends Error {
   override readonly name = "ShippingError";
   readonly path: readonly string[];
@@ -60,10 +60,10 @@ export class ShippingError extends Error {
   }
 }
 
-// It is the cause of errors that travel, also to callers that take no class that they do not know.
+// It is the cause of errors that travel, also to callers that refuse unknown classes.
 registerRuntimeExports("wool-ts/functions", { ShippingError });
 
-/** Collects the live values of a shipment and what to call them in the path of an error. */
+/** Collects the live values of a shipment and their names in the path of an error. */
 export class PartsList {
   readonly values: unknown[] = [];
   readonly labels: string[] = [];
@@ -76,33 +76,33 @@ export class PartsList {
   }
 }
 
-/** True for a module that is a file of the user's. */
+/** True for a module that is a user's file. */
 export function isUserModule(data: PlainData | undefined): boolean {
   return typeof data === "object" && data !== null && "content" in data;
 }
 
-/** Names one export of a module to the process that sent it, for which it is missing here. */
+/** The name of a missing export of a module, for the process that sent it. */
 export function exportName(hash: string, path: readonly string[]): string {
   return `${hash}#${encodeURIComponent(path.join("."))}`;
 }
 
-/** How one function is to travel, and what is known of the receiver. */
+/** How one function should travel, and what is known about the receiver. */
 export interface ShippingPolicy {
-  /** `auto` (the default) decides by the rules; the others apply to this function, not to what it captured. */
+  /** `auto` (the default) decides by the rules; the others apply to this function, not to its captured values. */
   readonly ship?: "auto" | "reference" | "value";
   /**
-   * The modules that the receiver said it cannot load, by hash, and the exports of packages that it does not have, by
-   * `exportName`, and why: their code travels instead.
+   * Modules that the receiver cannot load, by hash, and exports of packages that it does not have, by `exportName`,
+   * with the reasons. Their code travels instead.
    */
   readonly unavailable?: ReadonlyMap<string, string>;
   /** For a method: an object that has or inherits it, or its class. Needed when the method uses `super` or private names. */
   readonly holder?: object;
-  /** The process this goes to: what came from there is named by its id alone. */
+  /** The receiving process: functions that came from there are named by their id alone. */
   readonly destination?: string;
-  /** What arrives is a call: a function that this process sent out itself is made anew, not the original. */
+  /** A call arrives: a function that this process sent out is made again, and is not the original. */
   readonly isCall?: boolean;
-  /** Where values are sent and nobody can ask for more later: whether the receiver has the shared value of that hash. */
+  /** For values whose receiver cannot ask for more later: whether it has the shared value of that hash. */
   readonly holds?: (hash: string) => boolean;
-  /** What is encoded is no part of a call: it outlives the one that it is first needed for. */
+  /** The payload outlives the call that needs it first. */
   readonly isLasting?: boolean;
 }

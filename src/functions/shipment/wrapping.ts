@@ -1,32 +1,32 @@
 import type { ShippingPolicy } from "./shipment.ts";
 
-/** A function inside of something that stands for it, such as a routine. */
+/** A function inside a wrapper, such as a routine. */
 export interface Wrapped {
   readonly fn: object;
-  /** What the wrapper is called. */
+  /** The name of the wrapper. */
   name(): string;
   /** How the function travels when the wrapper itself is shipped. */
   readonly policy: ShippingPolicy;
-  /** What travels along because the user asked for it. */
+  /** Options of the user that travel with it. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A function that puts others into wrappers, and the way back. */
+/** A function that wraps others, and its inverse. */
 export interface Wrapping {
-  /** Called with a function it returns the wrapper. */
+  /** Returns the wrapper of a function. */
   readonly wrap: object;
-  /** Undefined for what is not such a wrapper. */
+  /** Undefined for a value that is not such a wrapper. */
   unwrap(value: object): Wrapped | undefined;
 }
 
 let registered: Wrapping | undefined;
 
-/** Makes a function that a module exports inside of a wrapper known by that export. A later registration replaces an earlier one. */
+/** Lets functions inside exported wrappers travel by that export. A later registration replaces an earlier one. */
 export function registerWrapping(wrapping: Wrapping): void {
   registered = wrapping;
 }
 
-/** What is inside of a wrapper; undefined for everything else. */
+/** The function inside a wrapper; undefined for everything else. */
 export function wrappedBy(value: unknown): Wrapped | undefined {
   return typeof value === "function" ? registered?.unwrap(value) : undefined;
 }

@@ -4,4 +4,13 @@ export { parseSource } from "./parse-source.ts";
 export { usesOwnReceiver } from "./receiver-use.ts";
 export type { Binding, CodeUnit, ContextualSyntax, Reference, Scope } from "./scope.ts";
 export { analyzeScopes, type ScopeAnalysis } from "./scope-analysis.ts";
-export { type ClassNode, childrenOf, isAnonymousDefinition, isClassNode, isFunctionNode } from "./syntax-tree.ts";
+export {
+  type ClassNode,
+  childrenOf,
+  isAnonymousDefinition,
+  isClassNode,
+  isFunctionNode,
+  isWithin,
+  nodesAround,
+  type Range,
+} from "./syntax-tree.ts";

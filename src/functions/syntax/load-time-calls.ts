@@ -2,8 +2,8 @@ import type { AnyNode, Program } from "acorn";
 import { childrenOf, isClassNode, isFunctionNode } from "./syntax-tree.ts";
 
 /**
- * True when a call that `isMeant` accepts may be made as a module is loaded: outside of functions, or in a function or
- * class of the module that is called there by its name, as `main()`, or right where it is written.
+ * True when a call that `isMeant` accepts may run as a module is loaded: outside of functions, or in a function or
+ * class of the module that is called while it loads, by its name, as `main()`, or in place.
  */
 export function hasCallWhenLoaded(program: Program, isMeant: (callee: AnyNode) => boolean): boolean {
   const declared = declaredIn(program);

@@ -3,7 +3,7 @@ import type { Scope } from "./scope.ts";
 
 const wrappers = new WeakMap<Program, { readonly node: AnyNode; readonly body: readonly AnyNode[] } | undefined>();
 
-/** The function that tsx puts around all that a CommonJS file consists of: `(() => { ... })()`. */
+/** The function that tsx puts around the whole content of a CommonJS file: `(() => { ... })()`. */
 function wrapperOf(program: Program): { readonly node: AnyNode; readonly body: readonly AnyNode[] } | undefined {
   if (!wrappers.has(program)) wrappers.set(program, findWrapper(program));
   return wrappers.get(program);
@@ -27,7 +27,7 @@ export function isModuleLevel(scope: Scope, program: Program): boolean {
   return scope.kind === "top" || scope.node === wrapperOf(program)?.node;
 }
 
-/** The statements that the module consists of. */
+/** The top-level statements of the module. */
 export function moduleBody(program: Program): readonly AnyNode[] {
   return wrapperOf(program)?.body ?? program.body;
 }

@@ -3,11 +3,11 @@ import { analyzeScopes } from "./scope-analysis.ts";
 
 /**
  * True for the text of a function that uses its own `this` or `super`, which depend on how it is called. An arrow
- * function has none of its own, and what cannot be parsed by itself is no function that a user wrote as one.
+ * function has no own `this`, and a text that cannot be parsed by itself is not a user's function.
  */
 export function usesOwnReceiver(text: string): boolean {
   if (!/\b(?:this|super)\b/.test(text)) return false;
-  // A method is not written as a function is, and sloppy code may say what a module may not.
+  // A method has another syntax than a function, and sloppy code may use syntax that a module may not.
   for (const [source, isModule] of [
     [`(${text}\n)`, true],
     [`({${text}\n})`, true],
@@ -21,7 +21,7 @@ export function usesOwnReceiver(text: string): boolean {
         ({ type, scope }) => (type === "this" || type === "super") && scope.receiverScope().node === unit?.node,
       );
     } catch {
-      // It is written in one of the other ways.
+      // It has one of the other forms.
     }
   }
   return false;

@@ -10,7 +10,7 @@ function fileOf(source: string, isModule = true): SourceFile {
   return { script, source, program, analysis: analyzeScopes(program), lineStarts: [0] };
 }
 
-/** The free names of the function or class that stands last in the source, those that are assigned to with a star. */
+/** The free names of the last function or class in the source. Those that are assigned to have a star. */
 function freeNames(source: string, isModule = true): string[] {
   const file = fileOf(source, isModule);
   const [unit] = file.analysis.units.filter(({ scope }) => scope.kind === "top").slice(-1);

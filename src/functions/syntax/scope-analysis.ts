@@ -127,7 +127,7 @@ class ScopeWalker implements ScopeAnalysis {
     this.contextual.push({ type, node, scope, name });
   }
 
-  /** A pattern that is assigned to. `value` is what a single identifier would be named after. */
+  /** A pattern that is assigned to. `value` is the expression that gets its name from a single identifier. */
   #assign(target: AnyNode, scope: Scope, value?: AnyNode | null): void {
     switch (target.type) {
       case "Identifier":
@@ -166,7 +166,7 @@ class ScopeWalker implements ScopeAnalysis {
     }
   }
 
-  /** The defaults and computed keys of a pattern that declares. */
+  /** The defaults and computed keys of a declaring pattern. */
   #visitPattern(pattern: Pattern | null | undefined, scope: Scope): void {
     switch (pattern?.type) {
       case "ObjectPattern":
@@ -210,7 +210,7 @@ class ScopeWalker implements ScopeAnalysis {
       this.#visit(node.body, inner);
       return;
     }
-    // Defaults of parameters do not see what the body declares.
+    // Defaults of parameters do not see declarations of the body.
     const isSimple = node.params.every(({ type }) => type === "Identifier");
     const body = isSimple ? inner : new Scope("block", node.body, inner);
     this.#hoistVariables(node.body, body);

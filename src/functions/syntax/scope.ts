@@ -1,7 +1,7 @@
 import type { AnyNode, Identifier, ObjectExpression } from "acorn";
 import type { ClassNode, FunctionNode, MemberNode } from "./syntax-tree.ts";
 
-/** How a name came to be declared. */
+/** How a name is declared. */
 export type BindingKind =
   | "var"
   | "let"
@@ -14,7 +14,7 @@ export type BindingKind =
   | "function-name"
   | "class-name";
 
-/** What an import declaration brings in: `imported` is `*` for a namespace. */
+/** A name of an import declaration: `imported` is `*` for a namespace. */
 export interface ImportedName {
   readonly source: string;
   readonly imported: string;
@@ -37,7 +37,7 @@ export interface Reference {
   readonly node: Identifier;
   readonly scope: Scope;
   readonly mode: "read" | "write" | "update";
-  /** Where the identifier stands, as far as a rewrite must know it. */
+  /** The position of the identifier, as needed for a rewrite. */
   readonly position: ReferencePosition;
   binding: Binding | undefined;
 }
@@ -50,12 +50,12 @@ export type ReferencePosition =
   | { readonly type: "member"; readonly property: string }
   | { readonly type: "named-assignment"; readonly value: AnyNode };
 
-/** Syntax whose meaning depends on where it stands. */
+/** Syntax whose meaning depends on its place. */
 export interface ContextualSyntax {
   readonly type: "this" | "super" | "new.target" | "import.meta" | "import()" | "eval" | "private" | "with";
   readonly node: AnyNode;
   readonly scope: Scope;
-  /** Of a private name, without `#`. */
+  /** For a private name, without `#`. */
   readonly name: string | undefined;
 }
 
@@ -75,7 +75,7 @@ export class Scope {
     this.parent = parent;
   }
 
-  /** Declares a name, or adds to what is known of it when it is declared again (`var`, parameters). */
+  /** Declares a name, or adds facts when it is declared again (`var`, parameters). */
   declare(name: string, kind: BindingKind, declaration?: AnyNode, imported?: ImportedName): Binding {
     const existing = this.bindings.get(name);
     if (existing !== undefined) {
@@ -105,12 +105,12 @@ function hasReceiver(kind: ScopeKind): boolean {
   return kind === "top" || kind === "function" || kind === "static" || kind === "field";
 }
 
-/** A function or class in the source, and where it stands. */
+/** A function or class in the source, and its place. */
 export interface CodeUnit {
   readonly node: FunctionNode | ClassNode;
   /** The scope that surrounds it. */
   readonly scope: Scope;
-  /** The method or accessor that it is the body of. */
+  /** The method or accessor whose body it is. */
   readonly member: MemberNode | undefined;
   /** The class whose member or constructor it is. */
   readonly owner: ClassNode | undefined;

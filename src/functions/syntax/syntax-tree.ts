@@ -24,7 +24,7 @@ export type FunctionNode =
 /** A node that makes a class. */
 export type ClassNode = ClassDeclaration | ClassExpression | AnonymousClassDeclaration;
 
-/** What holds a function when it is not an expression of its own: a method, an accessor, the value of a field. */
+/** The node around a function that is not a separate expression: a method, an accessor, the value of a field. */
 export type MemberNode = Property | MethodDefinition | PropertyDefinition;
 
 /** True for the nodes that make a function object other than a class. */
@@ -46,6 +46,28 @@ export function* childrenOf(node: AnyNode): Generator<AnyNode> {
       for (const item of value) if (isNode(item)) yield item;
     } else if (isNode(value)) yield value;
   }
+}
+
+/** True for a part of the source that lies in another one. */
+export function isWithin(inner: Range, outer: Range): boolean {
+  return inner.start >= outer.start && inner.end <= outer.end;
+}
+
+/** A part of a source: its first character, and the one after its last. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The nodes around a node, the outermost first; empty when it is not inside of `root`. */
+export function nodesAround(root: AnyNode, node: AnyNode): AnyNode[] {
+  const around: AnyNode[] = [];
+  for (let current: AnyNode | undefined = root; current !== node; ) {
+    if (current === undefined) return [];
+    around.push(current);
+    current = [...childrenOf(current)].findLast((child) => isWithin(node, child));
+  }
+  return around;
 }
 
 function isNode(value: unknown): value is AnyNode {
@@ -76,7 +98,7 @@ export function* boundNames(pattern: Pattern | null | undefined): Generator<Iden
   }
 }
 
-/** True for the sources of functions and classes that get their name from what they are assigned to. */
+/** True for functions and classes that get their name from their assignment. */
 export function isAnonymousDefinition(node: AnyNode): boolean {
   if (node.type === "ArrowFunctionExpression") return true;
   return (node.type === "FunctionExpression" || node.type === "ClassExpression") && node.id == null;

@@ -1,8 +1,8 @@
 import type { AnyNode } from "acorn";
 import type { CodeSite } from "../engine/index.ts";
-import { type Binding, type CodeUnit, childrenOf, isFunctionNode } from "../syntax/index.ts";
+import { type Binding, type CodeUnit, childrenOf, isFunctionNode, isWithin } from "../syntax/index.ts";
 
-/** True for a variable that is given a new object each time its scope is entered, and no other after that. */
+/** True for a variable that gets a new object each time its scope is entered, and no other value after that. */
 export function isFreshInEachActivation({ kind, declaration, writes, scope }: Binding): boolean {
   // The variables in the head of a loop are copied from one iteration to the next.
   if (writes.length > 0 || scope.node.type === "ForStatement") return false;
@@ -36,10 +36,6 @@ function findCapturedOnce(site: CodeSite, binding: Binding): boolean {
     only = unit;
   }
   return only !== undefined && !isRepeatedWithin(node, only.node);
-}
-
-function isWithin(inner: AnyNode, outer: AnyNode): boolean {
-  return inner.start >= outer.start && inner.end <= outer.end;
 }
 
 const usesIn = new WeakMap<object, Map<Binding, AnyNode[]>>();

@@ -3,7 +3,9 @@ import {
   captureNumber,
   liveVariables,
   markVariable,
+  readVariable,
   type ScopeView,
+  UNINITIALISED,
   type VariableAccess,
   viewFunction,
 } from "../engine/index.ts";
@@ -20,18 +22,18 @@ export interface Captor {
   readonly scopes: readonly ScopeView[];
 }
 
-/** A function that belongs to an activation, and a variable of that activation which it captured. */
+/** A function that belongs to an activation, and a captured variable of that activation. */
 interface Member {
   readonly fn: WeakRef<object>;
   readonly site: CodeSite;
   readonly name: string;
 }
 
-/** One activation of the code that declares some variables: what its functions share. */
+/** One activation of the code that declares some variables. Its functions share those variables. */
 export class Activation {
   /** The cells of its variables, by name. */
   readonly cells = new Map<string, Cell>();
-  /** Set when it turned out to be another one. */
+  /** Set when it turned out to be the same as another one. */
   same: Activation | undefined;
   readonly #members: Member[] = [];
   #live: VariableAccess | undefined;
@@ -66,18 +68,18 @@ export class Activation {
 
 /**
  * Tells the activations of one lexical scope apart. The engine shows what a scope holds but not which scope it is. So
- * this looks for an object that each activation makes anew. Where there is none, it leaves a mark in a variable of each
- * activation that it knows, and the scopes of the next function show the mark: one look at each function is enough,
- * however many there are.
+ * this looks for an object that each activation makes again. Without such an object, it leaves a mark in a variable of
+ * each known activation, and the scopes of the next function show the mark. So each function has to be examined only
+ * once.
  */
 export class ActivationIndex {
   readonly #byFreshObject = new WeakMap<object, Activation>();
   #known: WeakRef<Activation>[] = [];
-  /** The capture in which all that are known have been marked, and those that could not be. */
+  /** The capture in which all known activations have been marked, and the activations that could not be. */
   #markedIn: number | undefined;
   #unmarked: Activation[] = [];
 
-  /** The activation that a function captured the variable of. Throws `ShippingError` when it cannot tell. */
+  /** The activation whose variable a function captured. Throws `ShippingError` when that is uncertain. */
   find(captor: Captor): Activation {
     const marked = activationIn(captor.scopes);
     if (marked !== undefined) return this.#join(marked, captor);
@@ -100,7 +102,7 @@ export class ActivationIndex {
       return this.#join(same, captor);
     }
     this.#known.push(new WeakRef(activation));
-    // The first one is marked when a second function is met; after that there will be more.
+    // The first one is marked when a second function is found; after that more are likely.
     if (this.#markedIn === captureNumber() && !activation.mark()) this.#unmarked.push(activation);
     return activation;
   }
@@ -121,7 +123,7 @@ export class ActivationIndex {
   }
 }
 
-/** The activation that the mark in a scope stands for. */
+/** The activation of the mark in a scope. */
 function activationIn([innermost]: readonly ScopeView[]): Activation | undefined {
   let found = innermost?.mark;
   while (found instanceof Activation && found.same !== undefined) found = found.same;
@@ -134,21 +136,10 @@ function freshObject({ scopes, binding }: Captor): object | undefined {
   for (const name of Object.keys(innermost?.variables ?? {})) {
     const sibling = binding.scope.bindings.get(name);
     if (innermost === undefined || sibling === undefined || !isFreshInEachActivation(sibling)) continue;
-    const value = readVariable(innermost, name);
+    const value = readVariable(innermost, name, UNINITIALISED);
     if ((typeof value === "object" && value !== null) || typeof value === "function") return value;
   }
   return undefined;
-}
-
-const UNINITIALISED = Symbol("uninitialised");
-
-/** The value of a variable; a symbol for one that is not initialised yet. */
-export function readVariable({ variables }: ScopeView, name: string): unknown {
-  try {
-    return variables[name];
-  } catch {
-    return UNINITIALISED;
-  }
 }
 
 /** The scope that holds a variable and all those around it. */
@@ -158,7 +149,7 @@ export function scopesFrom(scopes: readonly ScopeView[], name: string): readonly
   return start < 0 ? [] : scopes.slice(start, end < 0 ? scopes.length : end);
 }
 
-/** Looks among the activations whose functions cannot be entered, one by one. */
+/** Searches the activations whose functions cannot be entered, one by one. */
 function findUnmarked(captor: Captor, own: Activation, candidates: readonly Activation[]): Activation | undefined {
   const undecided = candidates.filter((candidate) => !differs(captor, candidate));
   if (undecided.length === 0) return undefined;
@@ -183,7 +174,7 @@ function differs({ binding, scopes }: Captor, candidate: Activation): boolean {
       (key) =>
         other === undefined ||
         !Object.hasOwn(other.variables, key) ||
-        !Object.is(readVariable(scope, key), readVariable(other, key)),
+        !Object.is(readVariable(scope, key, UNINITIALISED), readVariable(other, key, UNINITIALISED)),
     );
   });
 }

@@ -46,7 +46,7 @@ export function cellOf(fn: object, site: CodeSite, variable: CapturedVariable): 
   const ownKey = `${key}:${name}`;
   let activation = own.get(ownKey) ?? own.get(key);
   if (activation === undefined) {
-    // Nobody shares a variable that one function alone captures. That says nothing about the variables beside it.
+    // A variable that only one function captures is not shared. Other variables of its scope may be.
     const isAlone = isCapturedOncePerActivation(site, binding);
     activation = isAlone ? new Activation() : find(key, { fn, site, binding, scopes });
     own.set(isAlone ? ownKey : key, activation);

@@ -15,7 +15,7 @@ export interface CapturedVariable {
   readonly scopes: readonly ScopeView[];
 }
 
-/** What Node declares around a CommonJS module. */
+/** The variables that Node.js declares around a CommonJS module. */
 const MODULE_PARAMETERS: ReadonlySet<string> = new Set([
   "exports",
   "require",

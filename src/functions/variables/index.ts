@@ -1,4 +1,3 @@
-export { readVariable } from "./activation-index.ts";
 export { cellOf, globalCell, moduleCell } from "./binding-cells.ts";
 export { type CapturedVariable, captureVariables } from "./captured-variables.ts";
 export { onlyReads } from "./read-only-use.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { functionState } from "../index.ts";
 
-/** Whether the code of a function only reads the data that it captured. */
+/** Whether the code of a function only reads its captured data. */
 function reads(fn: object): boolean {
   return functionState(fn).readOnly.size > 0;
 }

@@ -2,14 +2,14 @@ import { types } from "node:util";
 import type { AnyNode, CallExpression, MemberExpression, NewExpression, Pattern } from "acorn";
 import { isObject } from "../../checks/index.ts";
 import type { CodeSite } from "../engine/index.ts";
-import { childrenOf } from "../syntax/index.ts";
+import { nodesAround } from "../syntax/index.ts";
 
-/** Looking through more than this at each capture would take longer than copies do. */
+/** Examining more objects than this at each capture would take longer than copying them. */
 const MOST_OBJECTS = 1000;
 
 /**
- * True for plain data that the code at a site only reads: whatever the code does, the data stays as it is, and no part
- * of it gets to other code that could change it. What cannot be told from the source counts as changed.
+ * True for plain data that the code at a site only reads: the code does not change the data, and passes no part of it
+ * to other code that could. Uses that the source does not explain count as changes.
  *
  * @param name - the captured variable that holds it
  */
@@ -17,12 +17,12 @@ export function onlyReads(site: CodeSite, name: string, value: unknown): boolean
   if (!isObject(value) || !isPlainTree(value)) return false;
   const references = site.free.get(name)?.references ?? [];
   return references.every(({ mode, node }) => {
-    const ancestors = mode === "read" ? ancestorsOf(site.unit.node, node) : [];
+    const ancestors = mode === "read" ? nodesAround(site.unit.node, node).reverse() : [];
     return ancestors.length > 0 && isReadOnly(site, node, ancestors, value);
   });
 }
 
-/** True for objects and arrays with nothing in them but data, all the way down. */
+/** True for objects and arrays that hold only data, at every level. */
 function isPlainTree(root: object): boolean {
   const seen = new Set<object>([root]);
   for (const object of seen) {
@@ -39,18 +39,7 @@ function isPlainTree(root: object): boolean {
   return true;
 }
 
-/** The nodes around another one, innermost first; empty when it is not inside of `root`. */
-function ancestorsOf(root: AnyNode, node: AnyNode): AnyNode[] {
-  const path: AnyNode[] = [];
-  for (let current: AnyNode | undefined = root; current !== undefined && current !== node; ) {
-    path.unshift(current);
-    current = [...childrenOf(current)].find((child) => child.start <= node.start && child.end >= node.end);
-    if (current === undefined) return [];
-  }
-  return path;
-}
-
-/** Follows what becomes of an object from where its variable is used, as long as it may be an object. */
+/** Follows the value of a variable from one use, for as long as it may be an object. */
 function isReadOnly(site: CodeSite, reference: AnyNode, ancestors: readonly AnyNode[], value: object): boolean {
   let node = reference;
   let objects: readonly object[] = [value];
@@ -71,7 +60,7 @@ function isReadOnly(site: CodeSite, reference: AnyNode, ancestors: readonly AnyN
   return false;
 }
 
-/** The name of the property that is read, where the source tells it. */
+/** The name of the property that is read, if the source has it. */
 function keyOf({ property, computed }: MemberExpression): string | undefined {
   if (!computed) return property.type === "Identifier" ? property.name : undefined;
   return property.type === "Literal" && typeof property.value !== "object" ? String(property.value) : undefined;
@@ -131,7 +120,7 @@ const READING_METHODS: ReadonlySet<string> = new Set(
     "toSpliced toString values with"
   ).split(" "),
 );
-/** Methods that call a function with values of the array, and with the array itself as the last of so many arguments. */
+/** Methods that call a function with values of the array, and the number of arguments. The last one is the array itself. */
 const CALLING_METHODS: ReadonlyMap<string, number> = new Map([
   ..."every filter find findIndex findLast findLastIndex flatMap forEach map some"
     .split(" ")
@@ -140,7 +129,7 @@ const CALLING_METHODS: ReadonlyMap<string, number> = new Map([
   ["reduceRight", 4],
 ]);
 
-/** A method of the language that changes nothing, and hands out nothing but primitive values. */
+/** True for a method of the language that changes nothing and returns only primitive values. */
 function isHarmlessCall(call: AnyNode | undefined, method: string, objects: readonly object[]): boolean {
   if (call?.type !== "CallExpression" || membersOf(objects, undefined).length > 0) return false;
   if (READING_METHODS.has(method)) return true;
@@ -152,7 +141,7 @@ function isHarmlessCall(call: AnyNode | undefined, method: string, objects: read
 
 const EQUALITY: ReadonlySet<string> = new Set(["==", "!=", "===", "!=="]);
 
-/** True for a use of an object that only looks at it. */
+/** True for a use that only examines an object. */
 function isHarmless(site: CodeSite, node: AnyNode, parent: AnyNode, objects: readonly object[]): boolean {
   const hasOnlyPrimitives = membersOf(objects, undefined).length === 0;
   switch (parent.type) {
@@ -179,7 +168,7 @@ function isHarmless(site: CodeSite, node: AnyNode, parent: AnyNode, objects: rea
   }
 }
 
-/** True when the variables of a pattern get nothing but primitive values. */
+/** True when the variables of a pattern get only primitive values. */
 function hasOnlyPrimitiveParts(pattern: Pattern, objects: readonly object[]): boolean {
   if (objects.length === 0) return true;
   if (pattern.type === "ArrayPattern") return membersOf(objects, undefined).length === 0;
@@ -193,14 +182,14 @@ function hasOnlyPrimitiveParts(pattern: Pattern, objects: readonly object[]): bo
   });
 }
 
-/** Functions of the language that only look at the object that they are given. */
+/** Functions of the language that only examine their argument. */
 const LOOKING: ReadonlySet<string> = new Set(
   (
     "Array.isArray Boolean JSON.stringify Number Object.getOwnPropertyNames Object.hasOwn Object.isExtensible Object.isFrozen " +
     "Object.isSealed Object.keys String structuredClone"
   ).split(" "),
 );
-/** Those that hand out what is in it. */
+/** Functions of the language that return parts of their argument. */
 const HANDING_OUT: ReadonlySet<string> = new Set(
   "Array.from Map Object.entries Object.fromEntries Object.values Set".split(" "),
 );
@@ -213,7 +202,7 @@ function isHarmlessFunction(site: CodeSite, call: CallExpression | NewExpression
   if (free === undefined || free.binding !== undefined || free.references.every(({ node }) => node !== root))
     return false;
   const name = member === "" ? root.name : `${root.name}.${member}`;
-  // A second argument may be a function that is given the object.
+  // A second argument may be a function that gets the object.
   if (call.arguments.length === 2) return name === "Object.hasOwn";
   return LOOKING.has(name) || (hasOnlyPrimitives && HANDING_OUT.has(name));
 }

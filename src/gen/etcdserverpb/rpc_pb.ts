@@ -132,7 +132,7 @@ export type PutRequest = Message<"etcdserverpb.PutRequest"> & {
   lease: bigint;
 
   /**
-   * Whether the answer holds what was there before.
+   * Whether the answer holds the previous key and value.
    *
    * @generated from field: bool prev_kv = 4;
    */

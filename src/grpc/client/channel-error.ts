@@ -1,8 +1,8 @@
 import { GrpcStatusError, type StatusCode } from "../protocol/index.ts";
 
 /**
- * Why a channel is of no use:
- * - `refused`: nobody took the connection (no listener, no such socket or host, dropped before it spoke HTTP/2);
+ * Why a channel cannot be used:
+ * - `refused`: nobody accepted the connection (no listener, no such socket or host, dropped before it spoke HTTP/2);
  * - `handshake`: the two sides did not agree (TLS: wrong authority, wrong identity, expired; or the peer does not speak HTTP/2);
  * - `timeout`: the peer did not answer in time;
  * - `closed`: the channel was closed by this side, or the connection was lost.
@@ -13,7 +13,7 @@ export type ChannelErrorKind = "refused" | "handshake" | "timeout" | "closed";
 export class ChannelError extends GrpcStatusError {
   override name = "ChannelError";
   readonly kind: ChannelErrorKind;
-  /** False when the connection never came to be, so that nothing can have reached the peer. */
+  /** False when the connection was never made, so that nothing can have reached the peer. */
   readonly connected: boolean;
 
   constructor(code: StatusCode, kind: ChannelErrorKind, connected: boolean, message: string, cause?: unknown) {

@@ -37,7 +37,7 @@ async function serve(): Promise<{ server: GrpcServer; path: string }> {
   return { server, path };
 }
 
-/** A server of raw sockets: what a peer that is no gRPC server does. */
+/** A server of raw sockets, for peers that are not gRPC servers. */
 async function serveRaw(onSocket: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {

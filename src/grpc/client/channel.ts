@@ -26,11 +26,11 @@ export interface GrpcChannelOptions {
   readonly connectTimeout?: number;
   /** Milliseconds between two PINGs; 10,000 by default, 0 sends none. */
   readonly keepaliveInterval?: number;
-  /** Milliseconds that the answer to a PING may take before the connection is given up; 5,000 by default. */
+  /** Milliseconds that the answer to a PING may take before the connection is closed; 5,000 by default. */
   readonly keepaliveTimeout?: number;
-  /** Flow-control window of the connection and of each stream; 128 KiB by default, and more can deadlock. */
+  /** Flow-control window of the connection and of each stream, in bytes; 128 KiB by default, and more can deadlock. */
   readonly windowBytes?: number;
-  /** Largest message that is accepted; 64 MiB by default. */
+  /** Largest message that is accepted, in bytes; 64 MiB by default. */
   readonly maxMessageBytes?: number;
   /** How messages are compressed, in both directions if the server agrees; not by default. */
   readonly compression?: Compression;
@@ -65,7 +65,7 @@ export class GrpcChannel {
     this.#maxMessageBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
   }
 
-  /** `idle`, `connecting`, `ready`, `draining` (the server takes no new streams, running ones go on) or `closed`. */
+  /** `idle`, `connecting`, `ready`, `draining` (the server accepts no new streams, running ones go on) or `closed`. */
   get state(): "idle" | "connecting" | "ready" | "draining" | "closed" {
     return this.#state === "ready" && this.#session?.closed === true ? "draining" : this.#state;
   }
@@ -73,7 +73,7 @@ export class GrpcChannel {
   /**
    * Connects, once; later calls get the same promise.
    *
-   * @throws ChannelError when the connection does not come to be (`connected` is false), was lost or was closed.
+   * @throws ChannelError when the connection cannot be made (`connected` is false), was lost or was closed.
    */
   connect(): Promise<void> {
     if (this.#closeReason !== undefined && this.#closeReason.connected) return Promise.reject(this.#closeReason);
@@ -84,7 +84,8 @@ export class GrpcChannel {
   /**
    * Opens a bidirectional stream on a connected channel.
    *
-   * @throws ChannelError when the channel is not connected or the server takes no more streams: nothing was sent then.
+   * @throws ChannelError when the channel is not connected or the server accepts no more streams. Nothing was sent
+   * then.
    */
   openStream(path: string, handlers: GrpcStreamHandlers, headers?: GrpcHeaders): GrpcStream {
     const session = this.#session;
@@ -112,7 +113,7 @@ export class GrpcChannel {
   }
 
   /**
-   * Calls a method with one request and one response, connecting first if need be.
+   * Calls a method with one request and one response. Connects first if necessary.
    *
    * @param options.timeout Milliseconds from when the channel is connected; none by default.
    * @throws GrpcStatusError with the call's status, a `ChannelError` when the channel does not connect.
@@ -133,7 +134,7 @@ export class GrpcChannel {
         {
           message(buffer, start, end) {
             if (response !== undefined) {
-              throw new GrpcStatusError(StatusCode.INTERNAL, `The server sent a second response to ${path}.`);
+              throw new GrpcStatusError(StatusCode.INTERNAL, `the server sent a second response to ${path}`);
             }
             response = buffer.subarray(start, end);
           },
@@ -141,7 +142,7 @@ export class GrpcChannel {
             timer?.clear();
             if (code !== StatusCode.OK) reject(new GrpcStatusError(code, message));
             else if (response !== undefined) resolve(response);
-            else reject(new GrpcStatusError(StatusCode.INTERNAL, `The server sent no response to ${path}.`));
+            else reject(new GrpcStatusError(StatusCode.INTERNAL, `the server sent no response to ${path}`));
           },
         },
         { ...headers, ...options.headers },
@@ -150,7 +151,7 @@ export class GrpcChannel {
         timer = new Timer(timeout, () =>
           stream.abandon({
             code: StatusCode.DEADLINE_EXCEEDED,
-            message: `${path} did not answer within ${timeout} ms.`,
+            message: `${path} did not answer within ${timeout} ms`,
           }),
         ).unref();
       }
@@ -192,7 +193,7 @@ export class GrpcChannel {
         StatusCode.CANCELLED,
         "closed",
         this.#state === "ready",
-        `The channel to ${this.target} was closed by this side. Open a new one.`,
+        `the channel to ${this.target} was closed by this side. Open a new one.`,
       ),
     );
     const socket = this.#socket;
@@ -239,7 +240,7 @@ export class GrpcChannel {
     const interval = this.#options.keepaliveInterval ?? 10_000;
     const timeout = this.#options.keepaliveTimeout ?? 5_000;
     this.#keepalive = new Keepalive(session, { interval, timeout }, () => {
-      const message = `${this.target} did not answer a keepalive PING within ${timeout} ms; the connection was given up.`;
+      const message = `${this.target} did not answer a keepalive PING within ${timeout} ms, so the connection was closed`;
       this.#end(new ChannelError(StatusCode.UNAVAILABLE, "timeout", true, message));
     });
   }
@@ -252,7 +253,7 @@ export class GrpcChannel {
     this.#keepalive?.stop();
     for (const stream of this.#streams) stream.lose(reason.status);
     this.#session?.destroy();
-    // A session waits for its pending write, which a frozen peer never takes.
+    // A session waits for its pending write, which a frozen peer never reads.
     this.#socket?.destroy();
     this.#options.onClose?.(reason);
   }
@@ -263,7 +264,7 @@ export class GrpcChannel {
       StatusCode.UNAVAILABLE,
       "closed",
       connected,
-      `The connection to ${this.target} was lost: ${why}.`,
+      `the connection to ${this.target} was lost: ${why}`,
       cause,
     );
   }
@@ -277,10 +278,10 @@ export class GrpcChannel {
   #notReady(): ChannelError {
     if (this.#closeReason !== undefined) return this.#closeReason;
     if (this.#state === "ready") {
-      const message = `${this.target} is shutting down and takes no new calls. Use another worker.`;
+      const message = `${this.target} is shutting down and accepts no new calls. Use another worker.`;
       return new ChannelError(StatusCode.UNAVAILABLE, "closed", true, message);
     }
-    const message = `The channel to ${this.target} is ${this.#state}. Await connect() before opening a stream.`;
+    const message = `the channel to ${this.target} is ${this.#state}. Await connect() before opening a stream.`;
     return new ChannelError(StatusCode.UNAVAILABLE, "closed", false, message);
   }
 }

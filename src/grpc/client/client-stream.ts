@@ -1,4 +1,4 @@
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type IncomingHttpStatusHeader } from "node:http2";
+import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
 import {
   type Compression,
   type GrpcStatus,
@@ -12,15 +12,18 @@ import {
   statusFromReset,
 } from "../protocol/index.ts";
 
-/** What the client's end of a stream is told. */
+/** The error code NO_ERROR of HTTP/2. */
+const NO_ERROR = 0;
+
+/** Handlers of the client's end of a stream. */
 export interface GrpcStreamHandlers extends MessageHandlers {
   /** The end, exactly once and after the last message. */
   status(status: GrpcStatus): void;
 }
 
-/** What a stream asks of the channel that it belongs to. */
+/** The channel as its streams see it. */
 export interface StreamOwner {
-  /** The status for a stream whose connection is gone; undefined while it is there. */
+  /** The status for a stream whose connection is lost; undefined while it is connected. */
   lossStatus(): GrpcStatus | undefined;
   /** The stream is over. */
   streamEnded(stream: GrpcStream): void;
@@ -33,7 +36,7 @@ export class GrpcStream extends MessageStream {
   readonly #reset: AbortController;
   #received: GrpcStatus | undefined;
 
-  /** Made by `GrpcChannel.openStream`; `reset` is the one whose signal the request was made with. */
+  /** Made by `GrpcChannel.openStream`; `reset` is the controller of the request's signal. */
   constructor(
     http2Stream: ClientHttp2Stream,
     reset: AbortController,
@@ -64,12 +67,12 @@ export class GrpcStream extends MessageStream {
     this.bytes.end();
   }
 
-  /** Gives the stream up: no more messages, and the status CANCELLED on the next tick. */
+  /** Cancels the stream: no more messages, and the status CANCELLED on the next tick. */
   cancel(): void {
-    this.abandon({ code: StatusCode.CANCELLED, message: "The call was cancelled by the caller." });
+    this.abandon({ code: StatusCode.CANCELLED, message: "the call was cancelled by the caller" });
   }
 
-  /** Gives the stream up like `cancel`, with a status of this side's choice. */
+  /** Cancels the stream like `cancel`, with the given status. */
   abandon(status: GrpcStatus): void {
     if (this.state === "closed") return;
     this.#shut();
@@ -80,7 +83,7 @@ export class GrpcStream extends MessageStream {
     this.abandon(status);
   }
 
-  /** Ends the stream at once because its connection is gone; for the channel. */
+  /** Ends the stream at once because its connection is lost; for the channel. */
   lose(status: GrpcStatus): void {
     this.#finish(this.#received ?? status);
   }
@@ -90,10 +93,10 @@ export class GrpcStream extends MessageStream {
     if (headers["grpc-status"] !== undefined) {
       this.#received = statusFromFields(headers["grpc-status"], headers["grpc-message"]);
     } else if (httpStatus !== 200) {
-      this.fail({ code: statusFromHttp(httpStatus), message: `The server answered with HTTP status ${httpStatus}.` });
+      this.fail({ code: statusFromHttp(httpStatus), message: `the server answered with HTTP status ${httpStatus}` });
     } else if (!isGrpcContentType(headers["content-type"])) {
       const found = headers["content-type"] ?? "none";
-      this.fail({ code: StatusCode.UNKNOWN, message: `The server's content type is ${found}, not application/grpc.` });
+      this.fail({ code: StatusCode.UNKNOWN, message: `the server's content type is ${found}, not application/grpc` });
     } else {
       const encoding = headers["grpc-encoding"];
       this.deframer.encoding = typeof encoding === "string" ? encoding : undefined;
@@ -109,13 +112,13 @@ export class GrpcStream extends MessageStream {
     // Node closes the streams of a lost connection with CANCEL, as if the server had said so.
     const loss = this.#owner.lossStatus();
     if (loss !== undefined) return loss;
-    const code = this.bytes.rstCode ?? constants.NGHTTP2_NO_ERROR;
+    const code = this.bytes.rstCode ?? NO_ERROR;
     return {
       code: statusFromReset(code),
       message:
-        code === constants.NGHTTP2_NO_ERROR
-          ? "The server ended the stream without a status."
-          : `The server reset the stream with HTTP/2 error code ${code}.`,
+        code === NO_ERROR
+          ? "the server ended the stream without a status"
+          : `the server reset the stream with HTTP/2 error code ${code}`,
     };
   }
 

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** A server that sends back what it gets, and the address of it. */
+/** Starts a server that echoes messages. Returns its address. */
 async function serve(compression?: "gzip", maxMessageBytes = 1_000_000): Promise<string> {
   const server = new GrpcServer({ maxMessageBytes, ...(compression === undefined ? {} : { compression }) });
   server.addUnary(ECHO, (request) => Uint8Array.from(request));
@@ -34,7 +34,7 @@ interface RawAnswer {
   readonly bytes: number;
 }
 
-/** What a client that writes its own bytes is answered. */
+/** The answer to a client that writes raw bytes. */
 async function raw(address: string, headers: Record<string, string>, message: Buffer): Promise<RawAnswer> {
   const session = connect(`http://${address}`);
   open.push(() => new Promise<void>((resolve) => session.close(resolve)));

@@ -52,6 +52,27 @@ describe("Deframer", () => {
     },
   );
 
+  it("tells how much it holds of a large message that is not whole, and of no small one", () => {
+    let held = 0;
+    const told: [number, number][] = [];
+    const deframer = collect([]);
+    deframer.held = (bytes, filled) => {
+      held += bytes;
+      told.push([held, filled]);
+    };
+    for (const size of [60_000, 200_000]) {
+      const bytes = frame(Buffer.alloc(size));
+      for (let at = 0; at < bytes.length; at += 50_000) deframer.push(bytes.subarray(at, at + 50_000));
+    }
+    const size = 200_000;
+    expect(told).toEqual([...[49_995, 99_995, 149_995, 199_995].map((filled) => [size, filled]), [0, 0]]);
+    deframer.push(frame(Buffer.alloc(5_000_000)).subarray(0, 1_500_000));
+    // Memory for more than 1 MiB follows what has come.
+    expect([held, told.at(-1)?.[1]]).toEqual([2 * 1024 * 1024, 1_499_995]);
+    deframer.stop();
+    expect(held).toBe(0);
+  });
+
   it("owns the memory of a large message alone, so that it can be transferred", () => {
     const message = frame(Buffer.alloc(200_000, 1));
     const owned: boolean[] = [];

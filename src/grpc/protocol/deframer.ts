@@ -2,47 +2,58 @@ import { acceptedEncodings, type Compression, expandMessage } from "./compressio
 import { PREFIX_BYTES } from "./frame-message.ts";
 import { GrpcStatusError, StatusCode } from "./status.ts";
 
-/** Largest message accepted unless told otherwise: 64 MiB. */
+/** Default for the largest message accepted, in bytes: 64 MiB. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /** A longer message gets its memory as its bytes arrive, so that a claimed length alone cannot make the process grow. */
 const TRUSTED_BYTES = 1024 * 1024;
 
+/** Messages up to this size are not told of while they are not whole. */
+const UNTOLD_BYTES = 64 * 1024;
+
 /**
  * Receives one message: `buffer` from `start` to `end`. The receiver may keep the buffer. When `start` is 0 and the buffer
  * spans its whole `ArrayBuffer`, that `ArrayBuffer` belongs to the receiver, who may transfer it.
  */
-export type MessageSink = (buffer: Buffer, start: number, end: number) => void;
+export type MessageReader = (buffer: Buffer, start: number, end: number) => void;
 
 /**
- * Cuts a byte stream into gRPC messages. A message that lies within one chunk is handed on in place; any other is filled into a
- * buffer of its own, each byte copied once (beyond 1 MiB at most twice on average).
+ * Cuts a byte stream into gRPC messages. A message that lies within one chunk is handed on in place; any other is
+ * collected in a new buffer, each byte copied once (beyond 1 MiB at most twice on average).
  */
 export class Deframer {
-  /** The peer's `grpc-encoding`; decides what a compressed message is answered with. */
+  /** The peer's `grpc-encoding`; decides how compressed messages are handled. */
   encoding: string | undefined;
-  /** The compression that this side takes. */
+  /** The compression that this side accepts. */
   accepts: Compression | undefined;
 
   /** Told of each message that was expanded, before it is delivered. */
   expanded: (bytes: number) => void = () => undefined;
 
-  readonly #sink: MessageSink;
+  /**
+   * Told of each piece of a message of more than 64 KiB that is not whole: how many more bytes of memory it takes now, and how
+   * many bytes have come. Fewer: it is whole, or dropped.
+   */
+  held: ((bytes: number, filled: number) => void) | undefined;
+
+  readonly #sink: MessageReader;
   readonly #maxMessageBytes: number;
-  /** The largest message that is taken now. */
+  /** The largest message that is accepted at present, in bytes. */
   #limit: number;
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixFilled = 0;
   #message: Buffer | undefined;
   #messageFilled = 0;
   #messageBytes = 0;
+  /** Bytes of memory for it that were told of. */
+  #told = 0;
   #isCompressed = false;
   #isHeld = false;
-  /** What came with the message at which delivery was held. */
+  /** The rest of the chunk in which delivery was held. */
   #rest: Buffer | undefined;
   #stopped = false;
 
-  constructor(sink: MessageSink, maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES) {
+  constructor(sink: MessageReader, maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES) {
     this.#sink = sink;
     this.#maxMessageBytes = maxMessageBytes;
     this.#limit = maxMessageBytes;
@@ -53,7 +64,7 @@ export class Deframer {
     return this.#prefixFilled > 0 || this.#message !== undefined;
   }
 
-  /** Takes messages up to this size from here on, and never larger ones than it was made for. */
+  /** Limits further messages to this many bytes, and never to more than the limit of the constructor. */
   limitMessages(bytes: number): void {
     this.#limit = Math.min(bytes, this.#maxMessageBytes);
   }
@@ -63,6 +74,7 @@ export class Deframer {
     this.#stopped = true;
     this.#message = undefined;
     this.#rest = undefined;
+    this.#letGo();
   }
 
   /** Delivers nothing until `release`, not even the rest of a chunk that is being pushed: a chunk can hold thousands. */
@@ -70,7 +82,7 @@ export class Deframer {
     this.#isHeld = true;
   }
 
-  /** Goes on with what was held. It may be held again meanwhile. Throws like `push`. */
+  /** Delivers the held messages. Delivery may be held again meanwhile. Throws like `push`. */
   release(): void {
     this.#isHeld = false;
     const rest = this.#rest;
@@ -143,9 +155,21 @@ export class Deframer {
     this.#messageFilled = filled;
     if (filled === this.#messageBytes) {
       this.#message = undefined;
+      this.#letGo();
       this.#deliver(message, 0, filled);
+    } else if (this.#messageBytes > UNTOLD_BYTES && this.held !== undefined) {
+      const more = message.length - this.#told;
+      this.#told = message.length;
+      this.held(more, filled);
     }
     return from + taken;
+  }
+
+  #letGo(): void {
+    if (this.#told === 0) return;
+    const told = this.#told;
+    this.#told = 0;
+    this.held?.(-told, 0);
   }
 
   #deliver(buffer: Buffer, start: number, end: number): void {
@@ -170,7 +194,7 @@ export class Deframer {
     if (length > this.#limit) {
       throw new GrpcStatusError(
         StatusCode.RESOURCE_EXHAUSTED,
-        `A message of ${length} bytes is larger than the limit of ${this.#limit} bytes (maxMessageBytes). Send it in parts or raise the limit.`,
+        `a message of ${length} bytes is larger than the limit of ${this.#limit} bytes (maxMessageBytes). Send it in parts or raise the limit.`,
       );
     }
     return length;
@@ -181,14 +205,14 @@ export class Deframer {
     if (flag === 1 && encoding !== undefined && encoding !== "identity") {
       return new GrpcStatusError(
         StatusCode.UNIMPLEMENTED,
-        `Messages compressed with "${encoding}" are not accepted, only "${acceptedEncodings(this.accepts)}". Turn compression off at the sender.`,
+        `messages compressed with "${encoding}" are not accepted, only "${acceptedEncodings(this.accepts)}". Turn compression off at the sender.`,
       );
     }
     return new GrpcStatusError(
       StatusCode.INTERNAL,
       flag === 1
-        ? "A message is flagged as compressed although no grpc-encoding was announced."
-        : `A message starts with the flag ${flag}; gRPC knows 0 and 1 only. The peer does not speak gRPC or the stream is damaged.`,
+        ? "a message is flagged as compressed although no grpc-encoding was announced"
+        : `a message starts with the flag ${flag}, but gRPC has only 0 and 1. The peer does not speak gRPC or the stream is damaged.`,
     );
   }
 }

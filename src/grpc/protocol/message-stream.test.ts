@@ -43,7 +43,7 @@ describe("flow control", () => {
     const stream = channel.openStream(PATH, { message: () => {}, drain, status: () => {} });
     expect(stream.writable).toBe(true);
     let sent = 0;
-    // Beyond the window and the queue nothing more is taken, however often the event loop turns.
+    // Beyond the window and the queue nothing more is accepted, however often the event loop turns.
     await vi.waitFor(() => {
       while (stream.writable) {
         stream.send(frameMessage(Buffer.alloc(10_000)));
@@ -181,7 +181,7 @@ describe("a stream that is paused", () => {
     });
     for (const expected of ["a", "a,b", "a,b,c"]) {
       await vi.waitFor(() => expect(received.join()).toBe(expected));
-      // What was sent later has arrived, too, when the server has answered a PING.
+      // When the server has answered a PING, later messages have arrived too.
       await new Promise<void>((resolve) => channel.ping(() => resolve()));
       expect(received.join()).toBe(expected);
       paused?.resume();

@@ -6,11 +6,11 @@ import { HIGH_WATER_BYTES } from "./flow-control.ts";
 import { PREFIX_BYTES } from "./frame-message.ts";
 import { type GrpcStatus, StatusCode, statusFromError } from "./status.ts";
 
-/** What both ends of a stream are told. */
+/** Handlers of both ends of a stream. */
 export interface MessageHandlers {
   /**
-   * One message, `buffer` from `start` to `end`; the buffer may be kept. What it throws ends the stream: a `GrpcStatusError` with
-   * its status, anything else with INTERNAL.
+   * One message, `buffer` from `start` to `end`; the buffer may be kept. If it throws, the stream ends: a
+   * `GrpcStatusError` with its status, anything else with INTERNAL.
    */
   message(buffer: Buffer, start: number, end: number): void;
   /** The stream is writable again after `send` returned false. */
@@ -22,15 +22,15 @@ export function isGrpcContentType(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:$|[+;])/.test(contentType);
 }
 
-/** What the ends of gRPC streams and lanes share: sending, receiving and flow control of messages on a stream of bytes. */
+/** The common part of gRPC streams and lanes: sending, receiving and flow control of messages on a stream of bytes. */
 export abstract class MessageStream<S extends Duplex = Http2Stream> {
   /** `open`: both directions; `ending`: this side sends no more messages; `closed`: over, handlers are not called any more. */
   protected state: "open" | "ending" | "closed" = "open";
   protected readonly bytes: S;
-  /** Called when what was sent has gone out. */
+  /** Called when everything that was sent has been written. */
   protected onWritten: (() => void) | undefined;
   protected readonly deframer: Deframer;
-  /** A whole message has come. */
+  /** A whole message has arrived. */
   protected hasReceived = false;
   /** Set when messages are compressed on their way out. */
   protected compressor: MessageCompressor | undefined;
@@ -50,7 +50,7 @@ export abstract class MessageStream<S extends Duplex = Http2Stream> {
         () => this.pause(),
         () => this.resume(),
       );
-    // Each cause arrives a second time, as the stream's close with its code.
+    // Each error is also reported when the stream closes, with its code.
     bytes.on("error", () => {});
     bytes.on("drain", () => this.#drained());
   }
@@ -70,7 +70,7 @@ export abstract class MessageStream<S extends Duplex = Http2Stream> {
   send(framed: Uint8Array): boolean {
     if (this.state !== "open") {
       if (this.state === "closed") return false;
-      throw new Error("This side of the stream has ended: send every message before halfClose() or end().");
+      throw new Error("this side of the stream has ended: send every message before halfClose() or end()");
     }
     const compressed = this.compressor?.compress(framed);
     if (compressed !== undefined) return this.#write(compressed, 1);
@@ -97,9 +97,14 @@ export abstract class MessageStream<S extends Duplex = Http2Stream> {
     return this.bytes.writableLength;
   }
 
-  /** Takes messages up to this size from here on, and never larger ones than the channel or server does. */
+  /** Limits further messages to this many bytes, and never to more than the limit of the channel or server. */
   limitMessages(bytes: number): void {
     this.deframer.limitMessages(bytes);
+  }
+
+  /** `held` is told of long messages that are not whole: see `Deframer.held`. */
+  watchHeld(held: (bytes: number, filled: number) => void): void {
+    this.deframer.held = held;
   }
 
   /** Stops reading, so that the peer can send no more than the flow-control window. No further message arrives. */
@@ -109,24 +114,25 @@ export abstract class MessageStream<S extends Duplex = Http2Stream> {
     this.deframer.hold();
   }
 
-  /** Reads again when it was called as often as `pause`. Messages that had been read before arrive at once. */
+  /** Reads again once it was called as often as `pause`. Messages that had been read before arrive at once. */
   resume(): void {
     if (this.#pauses === 0 || --this.#pauses > 0 || this.state === "closed") return;
     this.#deliver(() => this.deframer.release());
     // A message may have been the reason for another pause.
-    if (this.#isPaused()) return;
+    if (this.isPaused) return;
     this.released();
     this.bytes.resume();
   }
 
-  /** What `pause` held back has arrived. */
+  /** The messages that `pause` held back have been delivered. */
   protected released(): void {}
 
-  #isPaused(): boolean {
+  /** Whether this side has stopped reading. */
+  get isPaused(): boolean {
     return this.#pauses > 0;
   }
 
-  /** What goes wrong with the peer's messages ends the stream. */
+  /** An error in the peer's messages ends the stream. */
   #deliver(take: () => void): void {
     try {
       take();
@@ -135,7 +141,7 @@ export abstract class MessageStream<S extends Duplex = Http2Stream> {
     }
   }
 
-  /** Ends the stream because of a fault on this side or in what the peer sent. */
+  /** Ends the stream because of a fault on this side or in the peer's messages. */
   protected abstract fail(status: GrpcStatus): void;
 
   /** Starts reading. */
@@ -149,7 +155,7 @@ export abstract class MessageStream<S extends Duplex = Http2Stream> {
   /** The status for a peer that ended its direction inside a message. */
   protected get truncation(): GrpcStatus | undefined {
     if (!this.deframer.midMessage) return undefined;
-    return { code: StatusCode.INTERNAL, message: "The peer ended the stream inside a message." };
+    return { code: StatusCode.INTERNAL, message: "the peer ended the stream inside a message" };
   }
 
   #drained(): void {

@@ -29,7 +29,10 @@ export interface GrpcStatus {
   readonly message: string;
 }
 
-/** A gRPC status as an error: thrown by a server's handler it becomes the status of the call, and a failed unary call rejects with it. */
+/**
+ * A gRPC status as an error. Thrown by a server's handler, it becomes the status of the call. A failed unary call
+ * rejects with it.
+ */
 export class GrpcStatusError extends Error {
   override name = "GrpcStatusError";
   readonly code: StatusCode;
@@ -45,7 +48,7 @@ export class GrpcStatusError extends Error {
   }
 }
 
-/** The status that a thrown value stands for: its own for a `GrpcStatusError`, else INTERNAL with its message. */
+/** The status for a thrown value: that of a `GrpcStatusError`, else INTERNAL with the message of the error. */
 export function statusFromError(error: unknown): GrpcStatus {
   if (error instanceof GrpcStatusError) return error.status;
   return { code: StatusCode.INTERNAL, message: messageOf(error) };
@@ -64,11 +67,11 @@ export function statusFromFields(code: unknown, message: unknown): GrpcStatus {
   if (isStatusCode(number)) return { code: number, message: text };
   return {
     code: StatusCode.UNKNOWN,
-    message: `The peer sent the unknown gRPC status ${String(code)}. ${text}`.trimEnd(),
+    message: `the peer sent the unknown gRPC status ${String(code)}. ${text}`.trimEnd(),
   };
 }
 
-/** The status that stands for an HTTP status other than 200. */
+/** The gRPC status for an HTTP status other than 200. */
 export function statusFromHttp(httpStatus: number): StatusCode {
   switch (httpStatus) {
     case 400:
@@ -89,7 +92,7 @@ export function statusFromHttp(httpStatus: number): StatusCode {
   }
 }
 
-/** The status that stands for the HTTP/2 error code of a stream that was reset before its status came. */
+/** The gRPC status for the HTTP/2 error code of a stream that was reset before its status arrived. */
 export function statusFromReset(http2Code: number): StatusCode {
   switch (http2Code) {
     case 0x5: // STREAM_CLOSED
@@ -120,7 +123,7 @@ export function encodeStatusMessage(message: string): string {
   return encoded;
 }
 
-/** Undoes `encodeStatusMessage`; what is not valid percent-encoding stays as it is. */
+/** Undoes `encodeStatusMessage`. Invalid percent-encoding stays as it is. */
 export function decodeStatusMessage(field: string): string {
   if (!field.includes("%")) return field;
   const source = Buffer.from(field, "utf8");

@@ -50,7 +50,12 @@ function closed(emitter: Socket | ClientHttp2Session | ClientHttp2Stream): Promi
   return new Promise((resolve) => emitter.once("close", () => resolve()));
 }
 
-/** How a call ends whose client does nothing more after `begin`. */
+/** Resolves when the server has responded to a ping. */
+function roundTrip(session: ClientHttp2Session): Promise<void> {
+  return new Promise((resolve) => session.ping(() => resolve()));
+}
+
+/** The end of a call whose client does nothing after `begin`. */
 async function endOf(session: ClientHttp2Session, path: string, begin: (stream: ClientHttp2Stream) => void) {
   const stream = session.request({ ...CALL, ":path": path });
   stream.on("error", () => {});
@@ -91,7 +96,7 @@ describe("connections", () => {
     const running = session.request(CALL);
     running.on("error", () => {});
     await new Promise((resolve) => running.once("ready", resolve));
-    // Another connection comes and goes by idleness meanwhile.
+    // Meanwhile another connection opens and is closed because it is idle.
     await closed(sessionTo(port));
     expect([session.destroyed, running.destroyed]).toEqual([false, false]);
     running.destroy();
@@ -102,7 +107,7 @@ describe("connections", () => {
     const socket = rawTo(await serve({ idleTimeout: 100 }));
     socket.resume();
     socket.write(PREFACE);
-    // A SETTINGS frame with a payload that no such frame can have.
+    // A SETTINGS frame with an invalid payload.
     socket.write(Buffer.from("\0\0\x05\x04\0\0\0\0\0abcde", "latin1"));
     await closed(socket);
   });
@@ -149,7 +154,7 @@ describe("calls", () => {
     ["many large fields", Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`x-${i}`, "v".repeat(1_000)]))],
   ])("with %s beyond the limit of metadata end alone", async (_name, headers) => {
     const session = sessionTo(await serve());
-    // RESOURCE_EXHAUSTED, or ENHANCE_YOUR_CALM, which stands for it.
+    // RESOURCE_EXHAUSTED, or ENHANCE_YOUR_CALM, its equivalent.
     expect(["8", 11]).toContain(await statusOf(session, headers));
     expect(["8", 11]).toContain(await statusOf(session, headers));
     expect(await statusOf(session, {})).toBe("0");
@@ -165,13 +170,13 @@ describe("a client that wants much at once", () => {
     const session = sessionTo(port);
     const open = Array.from({ length: 2 }, () => session.request({ ...CALL, ":path": STREAM }));
     expect(await endOf(session, STREAM, () => undefined)).toBe(
-      `${StatusCode.RESOURCE_EXHAUSTED} This connection has 2 calls of ${STREAM} open, and may not have more.`,
+      `${StatusCode.RESOURCE_EXHAUSTED} this connection has 2 calls of ${STREAM} open, and may not have more`,
     );
     open[0]?.close();
     const again = endOf(session, STREAM, (stream) => stream.end());
     const other = sessionTo(port).request({ ...CALL, ":path": STREAM });
     other.end();
-    // Neither is refused: the stream has no other end.
+    // Neither is refused: only a refusal would end the stream.
     const refused = await Promise.race([again, new Promise((resolve) => session.ping(() => resolve("not refused")))]);
     expect(refused).toBe("not refused");
   });
@@ -194,7 +199,8 @@ describe("a client that wants much at once", () => {
     addReflection(server, () => Promise.resolve(zoo));
     const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
     closers.push(() => server.close());
-    const stream = sessionTo(port).request({
+    const session = sessionTo(port);
+    const stream = session.request({
       ...CALL,
       ":path": "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     });
@@ -205,19 +211,17 @@ describe("a client that wants much at once", () => {
     );
     const prefix = Buffer.from([0, 0, 0, 0, question.length]);
     const bytes = Buffer.concat(Array.from({ length: 1000 }, () => [prefix, question]).flat());
+    const responded = new Promise((resolve) => stream.once("response", resolve));
     let [asked, isHeldUp] = [0, false];
     while (asked < 1_000_000 && !isHeldUp) {
       asked += 1000;
       if (stream.write(bytes)) continue;
-      isHeldUp = await new Promise<boolean>((resolve) => {
-        const timer = setTimeout(() => resolve(true), 1000);
-        stream.once("drain", () => {
-          clearTimeout(timer);
-          resolve(false);
-        });
-      });
+      // The server has begun to answer and responds again and again, but takes no more questions.
+      await responded;
+      for (let trip = 0; trip < 100 && stream.writableNeedDrain; trip++) await roundTrip(session);
+      isHeldUp = stream.writableNeedDrain;
     }
-    // What the flow-control windows and buffers of both sides hold, and no more.
+    // No more than the flow-control windows and buffers of both sides hold.
     expect(asked).toBeLessThan(200_000);
     let answers = 0;
     stream.on("data", (chunk: Buffer) => (answers += chunk.length));

@@ -16,22 +16,22 @@ export interface ServerTls extends Pick<SecureContextOptions, "ca" | "key" | "ce
 }
 
 /**
- * Lets in who speaks TLS and, where that is asked for, shows a certificate of the authority. Anyone else is told why not,
- * and gets no further.
+ * Admits clients that speak TLS and, if required, show a certificate of the authority. Other clients are told why they
+ * are refused.
  */
 export class SecureDoor {
   readonly #handshakeTimeout: number;
   readonly #admitted: (socket: TLSSocket) => void;
   #server: Server;
 
-  /** `admitted` gets each connection that may speak HTTP/2. */
+  /** `admitted` is called with each connection that may speak HTTP/2. */
   constructor(tls: ServerTls, handshakeTimeout: number, admitted: (socket: TLSSocket) => void) {
     this.#handshakeTimeout = handshakeTimeout;
     this.#admitted = admitted;
     this.#server = this.#serverFor(tls);
   }
 
-  /** Takes in a new connection. One that says nothing is dropped after the time for the handshake. */
+  /** Checks a new connection. A silent one is dropped after the handshake timeout. */
   admit(socket: Socket): void {
     const silence = new Timer(this.#handshakeTimeout, () => socket.destroy()).unref();
     socket.once("close", () => silence.clear());
@@ -54,7 +54,7 @@ export class SecureDoor {
     this.#server = this.#serverFor(tls);
   }
 
-  /** It never listens: it only speaks TLS on the connections that it is given. */
+  /** A server that never listens: it only speaks TLS on the connections that it is given. */
   #serverFor(tls: ServerTls): Server {
     const { ca, key, cert, requestCert = ca !== undefined } = tls;
     const options: TlsOptions = {
@@ -62,11 +62,11 @@ export class SecureDoor {
       key,
       cert,
       requestCert,
-      // Node.js would drop the connection without a word; `authorized` says the same, and the client is told.
+      // Node.js would drop the connection without a reason. `authorized` gives the same result, and the client is told.
       rejectUnauthorized: false,
       minVersion: "TLSv1.2",
       ALPNProtocols: ["h2"],
-      // Node.js takes no longer ones, and warns.
+      // Node.js warns about longer ones and does not use them.
       handshakeTimeout: Math.min(this.#handshakeTimeout, LONGEST_DELAY_MS),
       // A resumed session would skip the check of the certificate, also after that was replaced or has expired.
       secureOptions: constants.SSL_OP_NO_TICKET,
@@ -77,13 +77,13 @@ export class SecureDoor {
       else if (socket.alpnProtocol !== "h2") socket.destroy();
       else this.#admitted(socket);
     });
-    // Node.js leaves a connection open whose handshake takes too long.
+    // Node.js leaves a connection open if its handshake takes too long.
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
   }
 }
 
-/** The type says that it is an error; it is the code of the verification. */
+/** `authorizationError` has the type of an error, but holds the code of the verification. */
 function faultOf(socket: TLSSocket): string {
   const fault: unknown = socket.authorizationError;
   return messageOf(fault);

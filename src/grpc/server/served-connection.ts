@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { Timer } from "../../time/index.ts";
 import { Keepalive } from "../keepalive.ts";
 
-/** When a server gives a connection up, each in milliseconds; `Infinity` for never. */
+/** When a server closes a connection, each in milliseconds; `Infinity` for never. */
 export interface ConnectionPatience {
   /** Until it has spoken HTTP/2. */
   readonly handshakeTimeout: number;
@@ -16,9 +16,9 @@ export interface ConnectionPatience {
 }
 
 /**
- * Ends a connection that is of no use: one that never speaks HTTP/2, one without a call, one whose peer is gone although
- * the connection stands. Node.js leaves a connection open, too, on which it has stopped listening because the client broke
- * a rule. Its timers keep no process alive.
+ * Ends a useless connection: one that never speaks HTTP/2, one without a call, one whose peer does not respond. Also
+ * one that Node.js has stopped reading, because the client violated the protocol, and leaves open. Its timers do not
+ * keep the process alive.
  */
 export class ServedConnection {
   readonly #session: ServerHttp2Session;
@@ -46,7 +46,7 @@ export class ServedConnection {
     });
   }
 
-  /** A call of a method has begun; what is returned is to be called when it is over. */
+  /** A call of a method has begun. Call the returned function when it is over. */
   call(path: string): () => void {
     this.#calls.set(path, this.calls(path) + 1);
     this.#timer?.clear();
@@ -66,7 +66,7 @@ export class ServedConnection {
   /** Ends the connection at once. */
   drop(): void {
     this.#session.destroy();
-    // A session waits for its pending write, which a frozen peer never takes.
+    // A session waits for its pending write, which a frozen peer never reads.
     this.#socket.destroy();
   }
 

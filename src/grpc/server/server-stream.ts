@@ -14,21 +14,36 @@ import {
   StatusCode,
 } from "../protocol/index.ts";
 
-/** What the server's end of a stream is told. */
+/** Handlers of the server's end of a stream. */
 export interface ServerStreamHandlers extends MessageHandlers {
   /** The client sends no more messages. In-flight work may still be answered; call `end` when it is done. */
   halfClosed?(): void;
-  /** The client cancelled, its connection is gone or it sent nonsense before `end`; called at most once, and nothing follows it. */
+  /**
+   * The client cancelled, its connection was lost or it sent an invalid message before `end`. Called at most once, and
+   * last.
+   */
   cancelled?(): void;
 }
 
-/** Milliseconds that a client gets to close its direction after it was sent the status. */
+/** Milliseconds that a client has to close its direction after the status was sent. */
 const LINGER_MS = 1000;
 
-/** Milliseconds that a client gets to read why its connection is ended. */
+/** Milliseconds that a client has to read why its connection ends. */
 const FAREWELL_MS = 250;
 
 const OK: GrpcStatus = { code: StatusCode.OK, message: "" };
+
+const connectionNumbers = new WeakMap<object, number>();
+let lastConnection = 0;
+
+/** The number of a connection; a new one if it is over. */
+function connectionNumber(session: object | undefined): number {
+  const known = session === undefined ? undefined : connectionNumbers.get(session);
+  if (known !== undefined) return known;
+  const number = ++lastConnection;
+  if (session !== undefined) connectionNumbers.set(session, number);
+  return number;
+}
 
 /** The server's end of a bidirectional stream. Nothing is read before `handle`. */
 export class ServerStream extends MessageStream {
@@ -42,7 +57,7 @@ export class ServerStream extends MessageStream {
   readonly #encoding: Compression | undefined;
   #handlers: ServerStreamHandlers | undefined;
   #halfClosed = false;
-  /** The client has ended its direction while messages of it are held back. */
+  /** The client has ended its direction while its messages are held back. */
   #endsLater = false;
   #linger: NodeJS.Timeout | undefined;
   /** Until the first message, or a half-close without one. */
@@ -75,6 +90,11 @@ export class ServerStream extends MessageStream {
     stream.on("close", () => this.#closed());
   }
 
+  /** Numbers the connection that the stream is on. */
+  get connection(): number {
+    return connectionNumber(this.#stream.session);
+  }
+
   /** Who called: `host:port`, or `unix:` for a unix socket. */
   get peer(): string {
     const socket = this.#stream.session?.socket;
@@ -83,7 +103,7 @@ export class ServerStream extends MessageStream {
     return host.includes(":") ? `[${host}]:${socket?.remotePort}` : `${host}:${socket?.remotePort}`;
   }
 
-  /** The certificate that the client proved to be the holder of, of the server's authority; none without mutual TLS. */
+  /** The client's verified certificate, issued by the server's authority; undefined without mutual TLS. */
   get peerCertificate(): X509Certificate | undefined {
     const socket = this.#stream.session?.socket;
     return socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
@@ -96,7 +116,7 @@ export class ServerStream extends MessageStream {
 
   /** Sets the handlers, once, and starts reading. */
   handle(handlers: ServerStreamHandlers): void {
-    if (this.#handlers !== undefined) throw new Error(`The stream of ${this.path} has its handlers already.`);
+    if (this.#handlers !== undefined) throw new Error(`the stream of ${this.path} already has handlers`);
     this.#handlers = handlers;
     if (this.state === "closed") {
       process.nextTick(() => handlers.cancelled?.());
@@ -131,7 +151,7 @@ export class ServerStream extends MessageStream {
       });
       this.#stream.end();
     } else if (!this.#stream.destroyed && !this.#stream.closed) {
-      // One whose compression was not accepted is told what is.
+      // Tells a client whose compression was refused which encodings are accepted.
       this.#stream.respond(
         { ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": this.#accepted, ...fields },
         { endStream: true },
@@ -141,8 +161,8 @@ export class ServerStream extends MessageStream {
   }
 
   /**
-   * Ends the stream with a status, and soon after that the whole connection: its client took more than it may. What it has
-   * not read by then is dropped.
+   * Ends the stream with a status, and soon after that the whole connection, because its client exceeded a limit. Data
+   * that the client has not read by then is dropped.
    */
   expel(status: GrpcStatus): void {
     this.end(status);
@@ -171,7 +191,10 @@ export class ServerStream extends MessageStream {
     );
   }
 
-  /** Discards what the client still sends. It resets the stream when it has the status; one that does not is not waited for. */
+  /**
+   * Discards further messages of the client. A client resets the stream when it has the status; a client that does not
+   * is closed after `LINGER_MS`.
+   */
   #release(): void {
     this.#stream.resume();
     if (this.#halfClosed) return;
@@ -199,7 +222,7 @@ export class ServerStream extends MessageStream {
     if (this.hasReceived || this.#halfClosed) return;
     this.fail({
       code: StatusCode.DEADLINE_EXCEEDED,
-      message: `No request came within ${requestTimeout} ms. Send the first message when the call begins.`,
+      message: `no request arrived within ${requestTimeout} ms. Send the first message when the call begins.`,
     });
   }
 

@@ -24,13 +24,13 @@ import { serveUnary, type UnaryHandler } from "./unary-call.ts";
 export interface GrpcServerOptions {
   /** TLS; none by default. */
   readonly tls?: ServerTls;
-  /** Flow-control window of each connection and stream; 128 KiB by default, and more can deadlock. */
+  /** Flow-control window of each connection and stream, in bytes; 128 KiB by default, and more can deadlock. */
   readonly windowBytes?: number;
-  /** Largest message that is accepted; 64 MiB by default. */
+  /** Largest message that is accepted, in bytes; 64 MiB by default. */
   readonly maxMessageBytes?: number;
-  /** The compression of messages that it takes, and uses for clients that take it; none by default. */
+  /** The compression that it accepts, and uses for clients that accept it; none by default. */
   readonly compression?: Compression;
-  /** Bytes of metadata that a call may have, 32 for each field besides its text; 16 KiB by default. Beyond, that call ends. */
+  /** Bytes of metadata that a call may have, including 32 for each field; 16 KiB by default. A call with more is refused. */
   readonly maxMetadataBytes?: number;
   /** Streams that one connection may have open; 100 by default. */
   readonly maxConcurrentStreams?: number;
@@ -45,8 +45,8 @@ export interface GrpcServerOptions {
   /** Milliseconds between two PINGs to a client; 60,000 by default, `Infinity` sends none. */
   readonly keepaliveInterval?: number;
   /**
-   * Milliseconds that the answer to a PING may take before the connection is given up; 240,000 by default: a client that
-   * a debugger has stopped is not gone.
+   * Milliseconds that the answer to a PING may take before the connection is closed; 240,000 by default, so that a
+   * client that a debugger has stopped keeps its connection.
    */
   readonly keepaliveTimeout?: number;
   /** Connections at once, beyond which new ones are dropped; 1,000 by default. */
@@ -58,7 +58,7 @@ export type ListenAddress = { readonly path: string } | { readonly host: string;
 
 const DEFAULT_METADATA_BYTES = 16 * 1024;
 
-/** Milliseconds of silence after which the system asks a TCP peer whether it is there. */
+/** Milliseconds of silence after which the system checks that a TCP peer still responds. */
 const TCP_KEEPALIVE_MS = 60_000;
 
 type StreamHandler = (stream: ServerStream) => void;
@@ -84,25 +84,25 @@ export class GrpcServer {
   }
 
   /**
-   * Serves a method with a bidirectional stream. What the handler throws becomes the status. `maxPerConnection`: how many of
-   * them a connection may have open; beyond it that call ends.
+   * Serves a method with a bidirectional stream. An error of the handler becomes the status. `maxPerConnection`: how
+   * many such streams a connection may have open; further ones are refused.
    */
   addStream(path: string, handler: StreamHandler, maxPerConnection = Number.POSITIVE_INFINITY): void {
     this.#methods.set(path, { handler, maxPerConnection });
   }
 
-  /** Serves a method with one request of at most so many bytes, and one response. */
+  /** Serves a method with one request of at most `maxRequestBytes`, and one response. */
   addUnary(path: string, handler: UnaryHandler, maxRequestBytes?: number): void {
     this.addStream(path, (stream) => serveUnary(stream, handler, maxRequestBytes));
   }
 
   /**
-   * Listens, once, and tells the actual address.
+   * Listens, once, and returns the actual address.
    *
    * @throws Error when the address is taken, not allowed or malformed, or the server has listened before.
    */
   async listen<A extends ListenAddress>(address: A): Promise<A> {
-    if (this.#state !== "new") throw new Error("This server has listened before. Make a new one for another address.");
+    if (this.#state !== "new") throw new Error("this server has listened before. Make a new one for another address.");
     if ("path" in address) checkSocketPath(address.path);
     this.#state = "listening";
     const server = this.#create();
@@ -120,7 +120,7 @@ export class GrpcServer {
       this.#closed = Promise.resolve();
       throw error;
     }
-    // Accepting can fail later, when the process is out of descriptors; the server goes on.
+    // Accepting can fail later, when the process is out of descriptors; the server continues.
     server.on("error", () => {});
     const actual = server.address();
     if (typeof actual === "object" && actual !== null) return { ...address, port: actual.port };
@@ -134,14 +134,14 @@ export class GrpcServer {
    */
   setTls(tls: ServerTls): void {
     if (this.#door === undefined) {
-      throw new Error("This server was made without TLS, or does not listen: its certificate cannot be replaced.");
+      throw new Error("this server was made without TLS, or does not listen: its certificate cannot be replaced");
     }
     this.#door.setTls(tls);
   }
 
   /**
    * Stops accepting, tells clients to go away, waits for running streams at most `graceMs` milliseconds (0 by default), then
-   * destroys every connection. Resolves when no socket is left; a unix socket's file is gone then.
+   * destroys every connection. Resolves when no socket is left and the file of a unix socket is removed.
    */
   close(options: { readonly graceMs?: number } = {}): Promise<void> {
     this.#closed ??= this.#close(options.graceMs ?? 0);
@@ -183,7 +183,7 @@ export class GrpcServer {
       return;
     }
     socket.setNoDelay(true);
-    // A caller whose host vanished is noticed by the system, one that a debugger stopped is left alone.
+    // The system notices when a caller's host vanished. A caller that a debugger stopped keeps its connection.
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
     this.#sockets.add(socket);
     socket.on("error", () => {});
@@ -224,7 +224,7 @@ export class GrpcServer {
 
   #route(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: ServedConnection): void {
     stream.on("error", () => {});
-    // Node announces a stream on a later tick: it may be gone, and cannot be answered then.
+    // Node announces a stream on a later tick: it may be closed, and cannot be answered then.
     if (stream.destroyed || stream.closed) return;
     if (headers[":method"] !== "POST") {
       stream.respond({ ":status": 405, allow: "POST" }, { endStream: true });
@@ -237,19 +237,19 @@ export class GrpcServer {
     const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES, requestTimeout = 10_000, compression } = this.#options;
     const call = new ServerStream(stream, headers, maxMessageBytes, requestTimeout, compression);
     const { maxMetadataBytes = DEFAULT_METADATA_BYTES } = this.#options;
-    // What HTTP/2 was told of the limit holds only once the client has confirmed that.
+    // The HTTP/2 setting for the limit applies only once the client has confirmed it.
     if (metadataBytes(headers) > maxMetadataBytes) {
-      const message = `The metadata of the call has more than ${maxMetadataBytes} bytes (maxMetadataBytes).`;
+      const message = `the metadata of the call has more than ${maxMetadataBytes} bytes (maxMetadataBytes)`;
       call.end({ code: StatusCode.RESOURCE_EXHAUSTED, message });
       return;
     }
     const method = this.#methods.get(call.path);
     if (method === undefined) {
-      call.end({ code: StatusCode.UNIMPLEMENTED, message: `This server has no method ${call.path}.` });
+      call.end({ code: StatusCode.UNIMPLEMENTED, message: `this server has no method ${call.path}` });
       return;
     }
     if (connection.calls(call.path) > method.maxPerConnection) {
-      const message = `This connection has ${method.maxPerConnection} calls of ${call.path} open, and may not have more.`;
+      const message = `this connection has ${method.maxPerConnection} calls of ${call.path} open, and may not have more`;
       call.end({ code: StatusCode.RESOURCE_EXHAUSTED, message });
       return;
     }
@@ -261,7 +261,7 @@ export class GrpcServer {
   }
 }
 
-/** As HTTP/2 counts it. */
+/** The size of the metadata, as HTTP/2 counts it. */
 function metadataBytes(headers: IncomingHttpHeaders): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(headers)) bytes += name.length + String(value).length + 32;

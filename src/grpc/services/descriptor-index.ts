@@ -1,7 +1,7 @@
 import type { DescFile } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 
-/** Finds protobuf files by what is in them: the given files and all that they depend on. */
+/** Finds protobuf files by their content: the given files and all of their dependencies. */
 export class DescriptorIndex {
   /** Full names of the services in the given files and their dependencies, sorted. */
   readonly services: readonly string[];
@@ -12,7 +12,7 @@ export class DescriptorIndex {
   constructor(files: Iterable<DescFile>) {
     const services: string[] = [];
     const pending = new Set(files);
-    // A set visits what is added while it is iterated.
+    // Iterating a set also visits the items that are added meanwhile.
     for (const file of pending) {
       if (this.#byName.has(file.proto.name)) continue;
       for (const dependency of file.dependencies) pending.add(dependency);
@@ -23,7 +23,7 @@ export class DescriptorIndex {
     this.services = services.toSorted();
   }
 
-  /** The file of a name such as `wool/v1/worker.proto`. */
+  /** The file with a name such as `wool/v1/worker.proto`. */
   fileNamed(name: string): DescFile | undefined {
     return this.#byName.get(name);
   }

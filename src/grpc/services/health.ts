@@ -1,7 +1,7 @@
 import { frameMessage, GrpcStatusError, SMALL_REQUEST_BYTES, StatusCode, statusFromError } from "../protocol/index.ts";
 import type { GrpcServer, ServerStream } from "../server/index.ts";
 
-/** What a service says about itself. */
+/** The health of a service. */
 export type ServingStatus = "serving" | "not-serving" | "unknown";
 
 type Messages = typeof import("./health-messages.ts");
@@ -25,7 +25,7 @@ export class Health {
       const service = messages.decodeHealthRequest(request);
       const status = this.#statuses.get(service);
       if (status === undefined) {
-        throw new GrpcStatusError(StatusCode.NOT_FOUND, `This server has no service "${service}".`);
+        throw new GrpcStatusError(StatusCode.NOT_FOUND, `this server has no service "${service}"`);
       }
       return messages.encodeHealthResponse(status);
     };
@@ -33,21 +33,20 @@ export class Health {
     server.addStream("/grpc.health.v1.Health/Watch", (stream) => void this.#accept(stream));
   }
 
-  /** Sets what a service says about itself and tells those who watch it; does nothing after `close`. */
+  /** Sets the health of a service and tells its watchers; does nothing after `close`. */
   set(service: string, status: ServingStatus): void {
     if (this.#closed) return;
     this.#statuses.set(service, status);
     this.#notify(service);
   }
 
-  /** Says `not-serving` for every service from here on and ends the watches, so that a closing server need not wait for them. */
+  /** Sets every service to `not-serving` for good and ends the watches, so that a closing server need not wait for them. */
   close(): void {
     if (this.#closed) return;
     for (const service of this.#statuses.keys()) this.set(service, "not-serving");
     this.#closed = true;
     for (const watches of this.#watches.values()) {
-      for (const { stream } of watches)
-        stream.end({ code: StatusCode.UNAVAILABLE, message: "The server is stopping." });
+      for (const { stream } of watches) stream.end({ code: StatusCode.UNAVAILABLE, message: "the server is stopping" });
     }
     this.#watches.clear();
   }
@@ -60,7 +59,7 @@ export class Health {
       const watch: Watch = { stream, messages, last: undefined };
       stream.handle({
         message: (buffer, start, end) => {
-          if (service !== undefined) throw new GrpcStatusError(StatusCode.UNIMPLEMENTED, "Watch takes one request.");
+          if (service !== undefined) throw new GrpcStatusError(StatusCode.UNIMPLEMENTED, "Watch takes one request");
           service = messages.decodeHealthRequest(buffer.subarray(start, end));
           this.#watch(service, watch);
         },
@@ -77,7 +76,7 @@ export class Health {
     const watches = this.#watches.get(service) ?? new Set();
     this.#watches.set(service, watches.add(watch));
     this.#notify(service);
-    if (this.#closed) watch.stream.end({ code: StatusCode.UNAVAILABLE, message: "The server is stopping." });
+    if (this.#closed) watch.stream.end({ code: StatusCode.UNAVAILABLE, message: "the server is stopping" });
   }
 
   #unwatch(service: string, watch: Watch): void {

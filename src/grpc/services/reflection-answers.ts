@@ -52,17 +52,14 @@ function answer(index: DescriptorIndex, request: ServerReflectionRequest["messag
     case "listServices":
       return { case: "listServicesResponse", value: { service: index.services.map((name) => ({ name })) } };
     default:
-      throw new GrpcStatusError(
-        StatusCode.INVALID_ARGUMENT,
-        "The reflection request asks for nothing that this server knows.",
-      );
+      throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, "the reflection request is empty or of an unknown kind");
   }
 }
 
 function describe(file: DescFile | undefined, what: string): Answer {
   if (file === undefined) return notFound(what);
   const files = new Set([file]);
-  // A set visits what is added while it is iterated: the file first, then all that it needs.
+  // Iterating a set also visits the items that are added meanwhile: the file first, then all of its dependencies.
   for (const needed of files) for (const dependency of needed.dependencies) files.add(dependency);
   const fileDescriptorProto = [...files].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
@@ -71,6 +68,6 @@ function describe(file: DescFile | undefined, what: string): Answer {
 function notFound(what: string): Answer {
   return {
     case: "errorResponse",
-    value: { errorCode: StatusCode.NOT_FOUND, errorMessage: `This server describes no ${what}.` },
+    value: { errorCode: StatusCode.NOT_FOUND, errorMessage: `this server does not describe ${what}` },
   };
 }

@@ -4,7 +4,8 @@ import type { GrpcServer, ServerStream } from "../server/index.ts";
 
 /**
  * Serves `grpc.reflection.v1.ServerReflection` and its `v1alpha` on a server. `loadFiles` gives the files whose services the server
- * has; it is called by the first call, which also loads the protobuf code. The reflection and health services are described too.
+ * has; it is called by the first request, which also loads the protobuf code. The reflection and health services are
+ * described too.
  */
 export function addReflection(server: GrpcServer, loadFiles: () => Promise<readonly DescFile[]>): void {
   let answering: Promise<(request: Uint8Array) => Uint8Array> | undefined;
@@ -19,7 +20,8 @@ export function addReflection(server: GrpcServer, loadFiles: () => Promise<reado
       stream.limitMessages(SMALL_REQUEST_BYTES);
       stream.handle({
         message: (buffer, start, end) => {
-          // An answer is a hundred times as long as its question: who does not read is asked no further.
+          // An answer is a hundred times as long as its request, so the server reads no more from a client that does
+          // not read.
           if (!stream.send(frameMessage(answer(buffer.subarray(start, end))))) stream.pause();
         },
         drain: () => stream.resume(),

@@ -4,7 +4,7 @@ import { PoolClosed } from "../../errors.ts";
 import { type Route, TaskCost } from "../../routine/route.ts";
 import { decode, ValueEncoder } from "../../values/index.ts";
 import type { Payload } from "../../wire/index.ts";
-import { CallPacker, type PackSlot } from "./call-packer.ts";
+import { CallPacker, type PackGroup } from "./call-packer.ts";
 
 function routeOf(microseconds: number): Route {
   const cost = new TaskCost();
@@ -12,13 +12,13 @@ function routeOf(microseconds: number): Route {
   return { name: "add", dependencies: [], cost } as unknown as Route;
 }
 
-/** A packer whose calls are kept, with what each item was when it was encoded. */
+/** A packer that keeps its calls, each item as it was when it was encoded. */
 function make(options: { most?: number; microseconds?: number; refuses?: boolean; canPack?: boolean } = {}) {
   const { most = 100, microseconds = 50, refuses = false, canPack = true } = options;
   const state = { route: routeOf(microseconds) };
   const made: unknown[][] = [];
   const singles: unknown[] = [];
-  const slots: unknown[][] = [];
+  const groups: unknown[][] = [];
   const packer = new CallPacker({
     canPack: () => canPack,
     route: () => state.route,
@@ -42,9 +42,9 @@ function make(options: { most?: number; microseconds?: number; refuses?: boolean
       return undefined;
     },
   });
-  const openSlot = (): PackSlot => {
+  const openGroup = (): PackGroup => {
     const outcomes: unknown[] = [];
-    slots.push(outcomes);
+    groups.push(outcomes);
     return {
       add: () => outcomes.push("open") - 1,
       succeeded: (index, value) => (outcomes[index] = value),
@@ -52,12 +52,12 @@ function make(options: { most?: number; microseconds?: number; refuses?: boolean
       call: undefined,
     };
   };
-  return { packer, made, singles, slots, state, add: (item: unknown) => packer.add(item, openSlot) };
+  return { packer, made, singles, groups, state, add: (item: unknown) => packer.add(item, openGroup) };
 }
 
 describe("CallPacker", () => {
   it("puts as many calls into a pack as take 200 us together", () => {
-    const { add, made, packer, slots } = make({ microseconds: 50 });
+    const { add, made, packer, groups } = make({ microseconds: 50 });
     for (let i = 0; i < 9; i++) add(i);
     expect(made).toEqual([
       [0, 1, 2, 3],
@@ -66,7 +66,7 @@ describe("CallPacker", () => {
     packer.flush();
     packer.flush();
     expect(made.slice(2)).toEqual([[8]]);
-    expect(slots.map(({ length }) => length)).toEqual([4, 4, 1]);
+    expect(groups.map(({ length }) => length)).toEqual([4, 4, 1]);
   });
 
   it("has no packs of calls that take long, or of which nothing is known, or where they are not wanted", () => {
@@ -108,7 +108,7 @@ describe("CallPacker", () => {
   });
 
   it("leaves to calls of their own what is large, brings code along, or cannot travel, in order", () => {
-    const { add, made, singles, slots, packer } = make();
+    const { add, made, singles, groups, packer } = make();
     const own = [() => 1, "x".repeat(100_000), new AbortController().signal, new WeakRef({})];
     add(0);
     for (const item of own) add(item);
@@ -116,15 +116,15 @@ describe("CallPacker", () => {
     packer.flush();
     expect(made).toEqual([[0], [5]]);
     expect(singles).toEqual(own);
-    expect(slots).toHaveLength(6);
+    expect(groups).toHaveLength(6);
   });
 
   it("fails every call of a pack that nobody takes", () => {
-    const { add, slots, packer } = make({ refuses: true });
+    const { add, groups, packer } = make({ refuses: true });
     add(1);
     add(2);
     packer.flush();
-    expect(slots).toEqual([[expect.any(PoolClosed), expect.any(PoolClosed)]]);
+    expect(groups).toEqual([[expect.any(PoolClosed), expect.any(PoolClosed)]]);
   });
 
   it("forgets a pack that was not sent", () => {

@@ -3,28 +3,28 @@ import type { Route } from "../../routine/index.ts";
 import { type EncodedValue, PayloadParts, type ValueEncoder } from "../../values/index.ts";
 import { Payload } from "../../wire/index.ts";
 
-/** Microseconds of work in a pack: about as much as waking a thread is worth. */
+/** Microseconds of work in a pack: about the cost of waking a thread. */
 const PACK_US = 200;
-/** Most calls of a pack. */
+/** Most calls in a pack. */
 const MOST_CALLS = 128;
-/** A pack with arguments of this size is sent, and larger ones travel by themselves. */
+/** Bytes of arguments at which a pack is sent. An item with larger arguments travels by itself. */
 const MOST_BYTES = 16 * 1024;
 
-/** The items of a pack, as those see it who wait for them. */
-export interface PackSlot extends PackSink {
+/** The items of a pack, as the callers that wait for them see it. */
+export interface PackGroup extends PackSink {
   /** Adds an item. Returns its index. */
   add(): number;
-  /** Cancels all of them, once they are under way. */
+  /** The call that carries the pack, once it is made: cancelling it cancels all items. */
   call: Pick<Call, "cancel"> | undefined;
 }
 
 /** How a packer makes calls. */
 export interface CallPackerOptions {
-  /** Whether calls may travel in packs now. */
+  /** Whether calls may travel in packs at the moment. */
   canPack(): boolean;
-  /** What the routine is now. Another one when it captured something that has changed. */
+  /** The current route. A new one when something that the routine captured has changed. */
   route(): Route;
-  /** Most calls that a pack may have now, also less than 1. */
+  /** Most calls that a pack may have at the moment. May be less than 1. */
   most(): number;
   readonly encoder: ValueEncoder;
   /** Makes and submits a call. Throws when nobody takes it. */
@@ -41,7 +41,7 @@ export interface CallPackerOptions {
 
 /** A pack that is being filled. */
 interface OpenPack {
-  readonly slot: PackSlot;
+  readonly group: PackGroup;
   readonly route: Route;
   readonly most: number;
   readonly lengths: number[];
@@ -50,8 +50,8 @@ interface OpenPack {
 }
 
 /**
- * Makes calls of one routine with one argument each, in packs where they take next to no time. Each argument is encoded when
- * it comes, as it is then, and by itself, so that calls share nothing.
+ * Makes calls of one routine with one argument each, in packs if the calls are very short. Each argument is encoded by
+ * itself, at the time of its call, so that calls share nothing.
  */
 export class CallPacker {
   readonly #options: CallPackerOptions;
@@ -61,16 +61,16 @@ export class CallPacker {
     this.#options = options;
   }
 
-  /** Makes the call for an item, or puts it into a pack, which is sent when it is full, and by `flush`. */
-  add(item: unknown, openSlot: () => PackSlot): void {
-    if (this.#pack(item, openSlot)) return;
+  /** Makes the call for an item, or adds the item to a pack. A pack is sent when it is full, or by `flush`. */
+  add(item: unknown, openGroup: () => PackGroup): void {
+    if (this.#pack(item, openGroup)) return;
     this.flush();
-    const slot = openSlot();
-    const index = slot.add();
-    slot.call = this.#options.single(
+    const group = openGroup();
+    const index = group.add();
+    group.call = this.#options.single(
       item,
-      (value) => slot.succeeded(index, value),
-      (failure) => slot.failed(index, failure),
+      (value) => group.succeeded(index, value),
+      (failure) => group.failed(index, failure),
     );
   }
 
@@ -79,12 +79,12 @@ export class CallPacker {
     const open = this.#open;
     if (open === undefined) return;
     this.#open = undefined;
-    const { slot, route, lengths, buffer, size } = open;
-    const pack = lengths.length === 1 ? undefined : new CallPack(lengths, slot);
-    const reject = (failure: unknown): void => (pack === undefined ? slot.failed(0, failure) : pack.fail(failure));
+    const { group, route, lengths, buffer, size } = open;
+    const pack = lengths.length === 1 ? undefined : new CallPack(lengths, group);
+    const reject = (failure: unknown): void => (pack === undefined ? group.failed(0, failure) : pack.fail(failure));
     try {
       const args = Payload.inMemory(buffer, 0, size);
-      slot.call = this.#options.make(route, args, pack, (value) => slot.succeeded(0, value), reject);
+      group.call = this.#options.make(route, args, pack, (value) => group.succeeded(0, value), reject);
     } catch (error) {
       reject(fromCaller(error));
     }
@@ -96,7 +96,7 @@ export class CallPacker {
   }
 
   /** Returns false for an item that has to travel by itself. */
-  #pack(item: unknown, openSlot: () => PackSlot): boolean {
+  #pack(item: unknown, openGroup: () => PackGroup): boolean {
     const { encoder, canPack } = this.#options;
     let route: Route;
     let bytes: EncodedValue;
@@ -110,26 +110,26 @@ export class CallPacker {
       bytes = encoder.encodeList([item], "args", route.weak);
       isPlain = encoder.takeDependencies().length === 0;
     } catch {
-      // An ordinary call tells why.
+      // The ordinary call reports the error.
       return false;
     } finally {
       if (closeSignals() !== undefined) isPlain = false;
     }
     if (!isPlain || bytes instanceof PayloadParts || bytes.length > MOST_BYTES) return false;
-    const open = this.#open ?? this.#begin(route, openSlot());
+    const open = this.#open ?? this.#begin(route, openGroup());
     store(open, bytes);
-    open.slot.add();
+    open.group.add();
     if (open.lengths.length >= open.most || open.size >= MOST_BYTES) this.flush();
     return true;
   }
 
-  #begin(route: Route, slot: PackSlot): OpenPack {
-    const open = { slot, route, most: this.#most(route), lengths: [], buffer: Buffer.allocUnsafeSlow(1024), size: 0 };
+  #begin(route: Route, group: PackGroup): OpenPack {
+    const open = { group, route, most: this.#most(route), lengths: [], buffer: Buffer.allocUnsafeSlow(1024), size: 0 };
     this.#open = open;
     return open;
   }
 
-  /** How many calls of a routine make a pack, by what such calls took before; 1 if nobody knows. */
+  /** How many calls of a routine make a pack, by the durations of earlier calls; 1 if there were none. */
   #most(route: Route): number {
     return Math.max(1, Math.min(MOST_CALLS, route.cost?.run(PACK_US) ?? 1, Math.floor(this.#options.most())));
   }
@@ -142,9 +142,7 @@ function store(open: OpenPack, bytes: Uint8Array): void {
     larger.set(open.buffer.subarray(0, open.size));
     open.buffer = larger;
   }
-  const { buffer, size } = open;
-  if (bytes.length < 32) for (let i = 0; i < bytes.length; i++) buffer[size + i] = bytes[i] as number;
-  else buffer.set(bytes, size);
+  open.buffer.set(bytes, open.size);
   open.size = end;
   open.lengths.push(bytes.length);
 }

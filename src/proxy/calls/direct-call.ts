@@ -2,7 +2,7 @@ import type { Call, CallOwner } from "../../call/index.ts";
 import { PoolClosed } from "../../errors.ts";
 import type { Member, MemberSession } from "../members/index.ts";
 
-/** Hands a call to one worker and no other, whether it has room or not. A refusal is final. */
+/** Hands a call to one worker only, even if it has no room. A refusal is final. */
 export class DirectCall implements CallOwner {
   readonly #member: Member;
 
@@ -28,7 +28,7 @@ export class DirectCall implements CallOwner {
   }
 
   withdraw(): void {
-    // Nothing waits but the promise of a connection, which looks at the state of the call.
+    // Only `send` waits, for a connection, and it checks the state of the call.
   }
 
   rejected(call: Call, error: Error): void {

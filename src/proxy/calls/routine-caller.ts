@@ -33,9 +33,9 @@ import { reportRefusal, TaskReport } from "./task-report.ts";
 
 /** How a call gets to a worker. */
 interface Way {
-  /** To this one and no other. */
+  /** To this worker only. */
   readonly member?: Member;
-  /** Its maker bounds how many such calls there are. */
+  /** The code that makes such calls bounds their number itself. */
   readonly isBounded?: boolean;
 }
 
@@ -49,7 +49,7 @@ export class RoutineCaller {
   readonly #unavailable = new Map<string, string>();
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
-  /** `pool` is what the tasks that are called know of the pool. */
+  /** `pool`: what the called tasks know of the pool. */
   constructor(scheduler: Scheduler, pool: PoolReference, results?: "data") {
     this.#scheduler = scheduler;
     this.#dataOnly = results === "data";
@@ -61,8 +61,8 @@ export class RoutineCaller {
   }
 
   /**
-   * Calls a routine for somebody who has many calls under way, and bounds them: in packs of up to `most` calls, where that is
-   * possible and worth it.
+   * Makes calls of a routine for code that has many calls under way and bounds their number. Uses packs of up to `most`
+   * calls where that is possible and worth it.
    */
   packer(
     spec: RoutineSpec,
@@ -93,7 +93,7 @@ export class RoutineCaller {
     });
   }
 
-  /** Calls a routine on one worker and no other. */
+  /** Calls a routine on one worker only. */
   callOn(
     member: Member,
     spec: RoutineSpec,
@@ -172,7 +172,7 @@ export class RoutineCaller {
     }
   }
 
-  /** A call that nobody takes ends, and leaves nothing behind. */
+  /** Submits a call. A call that nobody takes ends, and leaves nothing behind. */
   #submit(call: Call, { member, isBounded }: Way): void {
     try {
       if (member === undefined) this.#scheduler.submit(call, isBounded);
@@ -197,7 +197,7 @@ export class RoutineCaller {
     );
     const call = new Call(route, this.#scheduler.calls, resolve, reject);
     const dependencies = this.#encode(call, spec, args, options);
-    // Another language has no use for the members of a pool.
+    // Tasks in another language do not use the members of a pool.
     if (route.encoding === undefined) call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     holdShared(call);
@@ -225,7 +225,9 @@ export class RoutineCaller {
     };
   }
 
-  /** Makes a call anew for workers that lack some modules. Its arguments count as they were at the call, if they can. */
+  /**
+   * Makes a call anew for workers that lack some modules. Sends the arguments as they were at the call, if possible.
+   */
   #remake(
     call: Call,
     spec: RoutineSpec,
@@ -237,7 +239,7 @@ export class RoutineCaller {
     const { extras } = call;
     if (extras?.dependencies === undefined || extras.dependencies.length === 0) return;
     const dependencies = this.#encode(call, spec, args, options);
-    // Its time runs from the call on.
+    // The time limit still counts from the call.
     const made = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     call.extras = { ...made, acceptBy: extras.acceptBy };
     holdShared(call);
@@ -245,8 +247,9 @@ export class RoutineCaller {
   }
 
   /**
-   * Stores large arguments at once where every worker can read them, so that they are copied once and wait in no heap.
-   * Not for calls that may be tried again after a worker was lost: nobody knows whether it has read them.
+   * Stores large arguments at once in files that every worker can read, so that they are copied once and take no heap
+   * while they wait. Not for calls that may be tried again after a worker was lost: nobody knows whether it has read
+   * them.
    */
   #keep(bytes: EncodedValue, options: CallOptions | undefined): Payload {
     if (bytes.length > STORE_FROM_BYTES && options?.idempotent !== true && this.#scheduler.sharesFiles) {
@@ -285,7 +288,7 @@ export class RoutineCaller {
   }
 }
 
-/** Shared values that a call needs stay until it has ended, also when their handles are disposed of. */
+/** Keeps the shared values that a call needs until it has ended, even if their handles are disposed of. */
 function holdShared(call: Call): void {
   call.hold(call.route.dependencies);
   if (call.extras?.dependencies !== undefined) call.hold(call.extras.dependencies);
@@ -303,7 +306,7 @@ function attend(call: Call, context: CallContext | undefined, options: CallOptio
   if (options !== undefined) limitCall(call, options);
 }
 
-/** Whether calls that are made in a context are what they would be outside of any. */
+/** Whether a context changes nothing about the calls that are made in it. */
 function isBare(context: CallContext | undefined): boolean {
   if (context === undefined) return true;
   const { task, variables, ambient, calls } = context;
@@ -317,7 +320,7 @@ function effectiveOptions(
   options: CallOptions | undefined,
 ): CallOptions | undefined {
   const ambient = context?.ambient;
-  // A task's calls are cancelled with it.
+  // A task's calls are cancelled with the task.
   const taskSignal = context?.task?.signal;
   if (options === undefined && ambient === undefined && taskSignal === undefined && spec.plain) return undefined;
   const merged = { ...spec.options, ...ambient, ...options };

@@ -4,10 +4,10 @@ import { processId } from "../../functions/index.ts";
 import type { CallContext, CallOptions, RoutineSpec } from "../../routine/index.ts";
 import { areTasksObserved, type TaskOutcome, TaskStages } from "../../telemetry/index.ts";
 
-/** A worker may report that time is over before this process does. */
+/** A worker may report a timeout before this process does. */
 const TIMER_SLACK_MS = 2;
 
-/** Tells those who observe tasks of the stages of one call, as this process learns of them. */
+/** Tells observers of tasks about the stages of one call, as this process learns of them. */
 export class TaskReport implements CallWatcher {
   readonly #stages: TaskStages;
   readonly #isStream: boolean;
@@ -39,7 +39,7 @@ export class TaskReport implements CallWatcher {
   ended(_call: Call, how: CallEnd, error: unknown): void {
     const stages = this.#stages;
     const outcome = this.#outcomeOf(how, error);
-    // The end of a generator is the answer to a step.
+    // A generator ends in the answer to a step.
     if (this.#isStream && stages.startedAt !== undefined && (outcome === "returned" || outcome === "threw")) {
       stages.enter();
     }
@@ -53,7 +53,7 @@ export class TaskReport implements CallWatcher {
     return how === "cancelled" || this.#isOutOfTime() ? "timed-out" : "threw";
   }
 
-  /** A task that threw a `TaskTimeout`, of a call that it made itself, may have had time left. */
+  /** A task may throw a `TaskTimeout` of a call that it made itself, and still have time left. */
   #isOutOfTime(): boolean {
     const { startedAt } = this.#stages;
     if (this.#timeout === undefined || startedAt === undefined) return false;
@@ -61,7 +61,7 @@ export class TaskReport implements CallWatcher {
   }
 }
 
-/** Tells those who observe tasks of a call that ended where it was made: no worker ever had it. */
+/** Tells observers of tasks about a call that ended where it was made: no worker ever had it. */
 export function reportRefusal(
   spec: RoutineSpec,
   context: CallContext | undefined,

@@ -2,25 +2,25 @@ import { reachOf } from "../../discovery/index.ts";
 import { HandshakeError } from "../../errors.ts";
 import type { Member } from "./member.ts";
 
-/** How long a worker that could not be reached is left alone while others can be, in milliseconds. */
+/** How long a worker that could not be reached is left alone while other workers can be reached, in milliseconds. */
 const RETRY_MS = 1000;
-/** How often it warns of a worker that TLS fails with, in milliseconds. */
+/** How often it warns of a failed TLS handshake with one worker, in milliseconds. */
 const WARNING_MS = 60_000;
 
 /** Connects to the workers of a pool. It leaves a worker that it could not reach alone for a while. */
 export class Connector {
   readonly #members: ReadonlyMap<string, Member>;
-  /** Members that may not be connected. The others need no look: there may be thousands. */
+  /** Members that may not be connected. The others are not looked at: there may be thousands. */
   readonly #unconnected = new Set<Member>();
-  /** Members whose connection is under way, and that it is told of when that fails. */
+  /** Members whose connection this object is making. It learns if that fails. */
   readonly #trying = new Set<Member>();
   /** When it last warned of each worker, by uid. */
   readonly #warnedAt = new Map<string, number>();
-  /** Uids of workers that were reached once, or told to be out of reach. */
+  /** Uids of workers that were reached once, or that it has warned of. */
   readonly #known = new Set<string>();
   readonly #unreachable: (member: Member, error: Error) => void;
 
-  /** `unreachable` is told of each member that could not be connected to. */
+  /** `unreachable` is called for each member that could not be connected. */
   constructor(members: ReadonlyMap<string, Member>, unreachable: (member: Member, error: Error) => void) {
     this.#members = members;
     this.#unreachable = unreachable;
@@ -48,14 +48,14 @@ export class Connector {
       const { state, sessions } = member.link;
       if (state === "idle") idle.push(member);
       else hopeful = true;
-      // Somebody else in this process may have begun, who shares the connection.
+      // Another user of the same link may have begun to connect.
       if (state === "connecting") this.connectTo(member);
-      // One whose task threads have all ended may lose its connection without another word.
+      // A worker whose task threads have all ended may lose its connection without notice.
       if (state === "ready" && sessions.length > 0) this.#unconnected.delete(member);
     }
     const now = idle.length === 0 ? 0 : performance.now();
     for (const member of idle) {
-      // While others can be reached, it leaves alone one that could not.
+      // While others can be reached, a worker that could not be reached is left alone.
       if (!hopeful || member.retryAt <= now) this.connectTo(member);
     }
   }
@@ -83,7 +83,7 @@ export class Connector {
     return member.failure === undefined || member.retryAt <= performance.now();
   }
 
-  /** A wrong certificate stays wrong for a while: one warning for many tries is enough. */
+  /** Warns at most once in `WARNING_MS`: a wrong certificate stays wrong for a while. */
   #warn(uid: string, error: Error): void {
     const now = performance.now();
     if (now - (this.#warnedAt.get(uid) ?? Number.NEGATIVE_INFINITY) < WARNING_MS) return;
@@ -101,13 +101,13 @@ export class Connector {
     this.#unreachable(member, error);
   }
 
-  /** A worker elsewhere that could never be reached is most likely announced at an address that leads nowhere. */
+  /** A remote worker that could never be reached is most likely announced at a wrong address. */
   #tellIfNeverReached({ uid, metadata: { address } }: Member, error: Error): void {
     const isElsewhere = reachOf(address) === "address" || reachOf(address) === "name";
     if (!isElsewhere || this.#known.has(uid)) return;
     this.#known.add(uid);
     process.emitWarning(
-      `worker ${uid} is announced at ${address} and cannot be reached there; others are used meanwhile: ${error.message}`,
+      `worker ${uid} is announced at ${address} and cannot be reached there; other workers are used meanwhile: ${error.message}`,
       "WoolWarning",
     );
   }

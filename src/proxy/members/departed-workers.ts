@@ -1,10 +1,10 @@
 import type { Tally } from "../../call/index.ts";
 import type { Member } from "./member.ts";
 
-/** Workers that are no longer members, of which some may still have calls. */
+/** Workers that are not members any more. Some of them may still have calls. */
 export class DepartedWorkers {
   readonly #leaving = new Set<Member>();
-  /** Of those that have no calls any more. */
+  /** The counts of workers that have no calls any more. */
   readonly #gone: Omit<Tally, "inFlight"> = { done: 0, failed: 0 };
 
   add(member: Member): void {
@@ -12,12 +12,12 @@ export class DepartedWorkers {
     for (const left of this.#leaving) if (left.tally.inFlight === 0) this.#forget(left);
   }
 
-  /** Those that may still have calls. */
+  /** Workers that may still have calls. */
   get members(): Iterable<Member> {
     return this.#leaving;
   }
 
-  /** What became of their calls. */
+  /** The sum of the counts of their calls. */
   get tally(): Readonly<Tally> {
     const sum: Tally = { inFlight: 0, ...this.#gone };
     for (const { tally } of this.#leaving) {
@@ -37,7 +37,7 @@ export class DepartedWorkers {
   }
 }
 
-/** Adds what a worker was sent of shared values to a sum. */
+/** Adds the shared values that a worker was sent to a sum. */
 function addShared(sum: Pick<Tally, "shared">, { shared }: Tally): void {
   if (shared === undefined) return;
   const { values = 0, bytes = 0 } = sum.shared ?? {};

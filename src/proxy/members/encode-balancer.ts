@@ -7,7 +7,10 @@ import { describeValue, messageOf } from "../../checks/index.ts";
 import { functionPort, ValueEncoder } from "../../values/index.ts";
 import type { Roster } from "./roster.ts";
 
-/** A receiver that can load no module: it gets all code of a balancer, since it has no way to ask for more. */
+/**
+ * A receiver that can load no module. A balancer is sent with all of its code, because the receiver cannot ask for
+ * more.
+ */
 class NoModules extends Map<string, string> {
   override has(): boolean {
     return true;
@@ -19,24 +22,24 @@ class NoModules extends Map<string, string> {
 }
 
 const portable = new ValueEncoder(functionPort({ unavailable: new NoModules() }));
-const byReference = new ValueEncoder(functionPort());
+const tied = new ValueEncoder(functionPort());
 
 /**
- * Puts the balancer of a pool into its roster. Calls made inside of tasks fail, with the reason, when it cannot travel;
- * other calls do not need it to.
+ * Puts the balancer of a pool into its roster. If it cannot travel, calls made inside tasks fail with the reason. Other
+ * calls are not affected.
  */
 export function enlistBalancer(roster: Roster, balancer: LoadBalancerLike | DispatchingLoadBalancerLike): void {
   if (balancer.constructor === LeastLoadedLoadBalancer) return;
   try {
     roster.balancer = encodeWith(portable, balancer);
   } catch {
-    // What some package's code cannot do without its files, workers that have the package can.
+    // The code of some packages needs their files. Workers that have the package can load it from there.
     try {
-      roster.balancer = encodeWith(byReference, balancer);
+      roster.balancer = encodeWith(tied, balancer);
     } catch (error) {
       const reason = messageOf(error);
       roster.refusal =
-        `calls made inside of tasks use the load balancer of their pool, ${describeValue(balancer)}, ` +
+        `calls made inside tasks use the load balancer of their pool, ${describeValue(balancer)}, ` +
         `and it cannot travel: ${reason}`;
     }
   }

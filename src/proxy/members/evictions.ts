@@ -12,8 +12,8 @@ interface Eviction {
 }
 
 /**
- * Workers that left the pool because of their answers. Each is admitted again after a while. That time doubles for a
- * worker that is evicted again soon after.
+ * Workers that left the pool because of their answers, such as a refusal. Each is admitted again after a while. That
+ * time doubles for a worker that is evicted again soon after.
  */
 export class Evictions {
   readonly #readmit: (worker: WorkerMetadata) => void;
@@ -53,7 +53,7 @@ export class Evictions {
     if (eviction !== undefined) eviction.worker = worker;
   }
 
-  /** The worker no longer exists. */
+  /** The worker has gone for good. */
   forget(uid: string): void {
     clearTimeout(this.#evictions.get(uid)?.timer);
     this.#evictions.delete(uid);

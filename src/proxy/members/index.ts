@@ -4,4 +4,4 @@ export { enlistBalancer } from "./encode-balancer.ts";
 export { Member, type MemberLink, type MemberSession } from "./member.ts";
 export { Membership } from "./membership.ts";
 export { ReturningWorkers } from "./returning-workers.ts";
-export { type EncodedBalancer, Roster, RosterDiscovery, type RosterNews, readRosterNews } from "./roster.ts";
+export { Roster, RosterDiscovery, readRosterNews } from "./roster.ts";

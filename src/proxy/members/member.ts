@@ -11,11 +11,11 @@ export interface MemberSession {
   readonly inFlight: number;
   /** Calls that may be sent now. */
   readonly room: number;
-  /** Sends calls in one message. `soon`: in one with whatever else is sent in this turn of the event loop. */
+  /** Sends calls in one message. `soon`: together with everything else that is sent in this turn of the event loop. */
   send(calls: readonly Call[], recipient: Recipient, soon?: boolean): void;
   /** Tells the worker what has changed in a pool, if it runs tasks that may make calls there. */
   refresh(pool: PoolReference): void;
-  /** The calls that `recipient` has there and somebody waits for. */
+  /** The calls of `recipient` at this thread that somebody waits for. */
   callsOf(recipient: Recipient): Call[];
 }
 
@@ -25,9 +25,9 @@ export interface MemberLink {
   readonly state: "idle" | "connecting" | "ready" | "closed";
   /** One for each task thread; none while it is not connected. */
   readonly sessions: readonly MemberSession[];
-  /** Calls that the worker has, of every proxy of this process. */
+  /** Calls at the worker, of every proxy of this process. */
   readonly inFlight: number;
-  /** Whether somebody waits for one of them now, which keeps the program alive. */
+  /** Whether somebody waits for one of these calls now. That keeps the program alive. */
   readonly isWaitedFor: boolean;
   /** False while the worker does not respond although it has calls. */
   readonly responds: boolean;
@@ -36,14 +36,14 @@ export interface MemberLink {
   connect(): Promise<void>;
 }
 
-/** A worker of a pool: its metadata, the connection to it, and what became of its calls. */
+/** A worker of a pool: its metadata, the connection to it, and the counts of its calls. */
 export class Member implements Recipient {
   metadata: WorkerMetadata;
   readonly link: MemberLink;
   readonly tally: Tally = { inFlight: 0, done: 0, failed: 0 };
   /** Why it could not be reached at the last try. */
   failure: Error | undefined;
-  /** No sooner than this is it tried again, while others can be reached; on the clock of `performance.now`. */
+  /** It is not tried again before this time while others can be reached. On the clock of `performance.now`. */
   retryAt = 0;
   readonly #release: (gone: boolean) => void;
 
@@ -73,12 +73,12 @@ export class Member implements Recipient {
     return this.metadata.uid;
   }
 
-  /** It runs routines whose code travels. */
+  /** Whether the worker runs routines whose code travels. */
   get isUsual(): boolean {
     return runsLanguage(this.metadata, DEFAULT_LANGUAGE);
   }
 
-  /** It runs only so many tasks at once: others that it has wait. */
+  /** Whether the worker limits how many tasks run at once. Its other tasks wait. */
   get isLimited(): boolean {
     return this.metadata.channel.maxConcurrency !== undefined;
   }
@@ -92,12 +92,12 @@ export class Member implements Recipient {
     return best;
   }
 
-  /** The calls that it has and somebody waits for. */
+  /** The calls at this worker that somebody waits for. */
   calls(): Call[] {
     return this.link.sessions.flatMap((session) => session.callsOf(this));
   }
 
-  /** Gives the connection back; `gone` when the worker no longer exists. */
+  /** Gives the connection back; `gone`: the worker does not exist any more. */
   release(gone: boolean): void {
     this.#release(gone);
   }

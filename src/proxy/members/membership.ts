@@ -19,7 +19,7 @@ import type { Roster } from "./roster.ts";
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
 
-/** How a membership decides whom to admit. */
+/** How a membership decides which workers to admit. */
 export interface MembershipOptions {
   readonly filter: WorkerFilter;
   /** Uids of workers that are admitted whatever the lease says: those that the pool started itself. */
@@ -28,7 +28,7 @@ export interface MembershipOptions {
   readonly lease: number;
   /** With credentials it admits only workers with TLS, without them only workers without TLS. */
   readonly credentials: WorkerCredentialsProvider | undefined;
-  /** What a worker may take of this process. */
+  /** How much memory of this process a worker may use. */
   readonly limits: CallerLimits | undefined;
   /** Called after each change, with the uid of the worker. */
   readonly changed: (uid: string) => void;
@@ -38,22 +38,22 @@ export interface MembershipOptions {
 export class Membership {
   readonly #scheduler: Scheduler;
   readonly #options: MembershipOptions;
-  /** Workers that there is no room for. */
+  /** Workers that wait for a place. */
   readonly #waiting = new Map<string, WorkerMetadata>();
   #subscription: AsyncIterator<DiscoveryEvent> | undefined;
   #unfollow: (() => void) | undefined;
   #state: "idle" | "subscribed" | "closed" = "idle";
   #retry: NodeJS.Timeout | undefined;
   readonly #evictions = new Evictions((worker) => this.#admit(worker));
-  /** Versions of workers that were left out because this one cannot talk to them, by uid. */
+  /** Versions of workers that were left out because their protocol is incompatible, by uid. */
   readonly #incompatible = new Map<string, string>();
   /** Why workers that the pool itself started are lost for good, by uid. */
   readonly #lost = new Map<string, Error>();
-  /** Uids of workers whose life the pool itself follows. */
+  /** Uids of workers that the pool itself started and follows. */
   readonly #own = new Set<string>();
   /** Uids of members that count towards the lease. */
   readonly #leased = new Set<string>();
-  /** Those of them that a discovery tells of, as it does. */
+  /** The metadata of the pool's own workers, as a discovery reports it. */
   readonly #announced = new Map<string, WorkerMetadata>();
 
   constructor(scheduler: Scheduler, options: MembershipOptions) {
@@ -65,14 +65,17 @@ export class Membership {
     return this.#scheduler.members.size;
   }
 
-  /** Follows a discovery until `close`. Throws what its `subscribe` throws: one that cannot be used at all. */
+  /** Follows a discovery until `close`. Throws what its `subscribe` throws: the discovery cannot be used then. */
   subscribe(discovery: DiscoveryLike): void {
     const subscriber = discovery.subscribe(this.#options.filter);
     this.#state = "subscribed";
     void this.#follow(discovery, FIRST_RETRY_MS, subscriber);
   }
 
-  /** Follows the roster of the pool that a task came from, until `close`. Everybody who is in it now is a member at once. */
+  /**
+   * Follows the roster of the pool that a task came from, until `close`. Every worker that is in it becomes a member at
+   * once.
+   */
   followRoster(roster: Roster): void {
     this.#state = "subscribed";
     this.#unfollow = roster.follow((uid, worker) => {
@@ -88,7 +91,7 @@ export class Membership {
     emitWorkerEvent("worker-evicted", member.metadata, reason);
   }
 
-  /** Why workers are no members: because of what they answered, of the version that they have, or of how they ended. */
+  /** Why workers are not members: their answers, their version, or how they ended. */
   absences(): Error[] {
     const versions = Array.from(
       this.#incompatible,
@@ -98,19 +101,19 @@ export class Membership {
     return [...this.#evictions.reasons(), ...versions, ...this.#lost.values()];
   }
 
-  /** A member as other processes should know it: with the address that it is announced under, if it is. */
+  /** A member as other processes should know it: with its announced address, if there is one. */
   describe(uid: string): WorkerMetadata | undefined {
     const member = this.#scheduler.members.get(uid);
     return member === undefined ? undefined : (this.#announced.get(uid) ?? member.metadata);
   }
 
-  /** Takes in a worker that the pool itself started. What a discovery says of it does not count from now on. */
+  /** Takes in a worker that the pool itself started. Later events of a discovery do not change it. */
   adopt(worker: WorkerMetadata): void {
     this.#own.add(worker.uid);
     if (this.#state !== "closed" && this.#options.filter(worker)) this.#admit(worker);
   }
 
-  /** Takes out a worker that the pool itself started, and that has ended. */
+  /** Takes out a worker that the pool itself started and that has ended. */
   abandon(uid: string): void {
     this.#announced.delete(uid);
     this.remove(uid, true);
@@ -121,7 +124,7 @@ export class Membership {
     this.#lost.set(uid, reason);
   }
 
-  /** Takes a worker out. `gone`: it no longer exists, so its connection is closed at once. */
+  /** Takes a worker out. `gone`: it does not exist any more, so its connection is closed as soon as it is idle. */
   remove(uid: string, gone: boolean): void {
     this.#evictions.forget(uid);
     const member = this.#remove(uid, gone);
@@ -146,7 +149,7 @@ export class Membership {
     this.#unfollow?.();
     this.#evictions.close();
     for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
-    // A subscription may answer only when its next event comes. Nobody needs to wait for that.
+    // Some subscriptions answer only when their next event comes. Nobody needs to wait for that.
     this.#subscription?.return?.().catch(() => undefined);
   }
 
@@ -164,7 +167,7 @@ export class Membership {
       if (this.#state === "closed") return;
       const reason = messageOf(error);
       process.emitWarning(
-        `discovery failed (${reason}); the ${this.size} workers known so far stay, and it is tried again in ${wait} ms`,
+        `discovery failed (${reason}); the ${this.size} workers known so far stay in use, and the discovery is tried again in ${wait} ms`,
         "WoolWarning",
       );
       this.#retry = setTimeout(() => void this.#follow(discovery, Math.min(wait * 2, LAST_RETRY_MS)), wait);
@@ -175,14 +178,14 @@ export class Membership {
   #apply(event: DiscoveryEvent): void {
     const { worker } = event;
     if (this.#own.has(worker.uid)) {
-      // Others may have to reach it elsewhere than this process, which has started it.
+      // Other processes may have to use another address than this process, which started the worker.
       if (event.type !== "worker-dropped") this.#announced.set(worker.uid, worker);
       if (this.#scheduler.members.has(worker.uid)) this.#options.changed(worker.uid);
       return;
     }
     this.#waiting.delete(worker.uid);
     this.#incompatible.delete(worker.uid);
-    // Whom the pool admits is decided here: a discovery may ignore the filter that it was given.
+    // The filter is applied here too: a discovery may ignore the filter that it was given.
     if (event.type !== "worker-dropped" && this.#options.filter(worker) && this.#isCompatible(worker))
       this.#admit(worker);
     else this.remove(worker.uid, event.type === "worker-dropped");

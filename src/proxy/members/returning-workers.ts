@@ -8,18 +8,18 @@ export class ReturningWorkers {
   /** By uid; with a timer for those that are only likely to be back. */
   readonly #away = new Map<string, NodeJS.Timeout | undefined>();
 
-  /** `returns`: whether a worker comes back by itself. `gaveUp`: called when one is no longer waited for. */
+  /** `returns`: whether a worker comes back by itself. `gaveUp`: called when it stops waiting for a worker. */
   constructor(returns: (uid: string) => boolean, gaveUp: () => void) {
     this.#returns = returns;
     this.#gaveUp = gaveUp;
   }
 
-  /** Whether any is waited for. */
+  /** Whether any worker is waited for. */
   get any(): boolean {
     return this.#away.size > 0;
   }
 
-  /** The worker has gone and will be back. */
+  /** The worker is away and will be back. */
   expect(uid: string): void {
     clearTimeout(this.#away.get(uid));
     this.#away.set(uid, undefined);
@@ -31,7 +31,7 @@ export class ReturningWorkers {
     this.#away.set(uid, setTimeout(() => this.giveUp(uid), NEWS_MS).unref());
   }
 
-  /** The worker is there. True when it was waited for. */
+  /** The worker is back. Returns whether it was waited for. */
   arrived(uid: string): boolean {
     clearTimeout(this.#away.get(uid));
     return this.#away.delete(uid);
@@ -43,7 +43,7 @@ export class ReturningWorkers {
     this.#gaveUp();
   }
 
-  /** Nobody is waited for any more. */
+  /** Waits for no worker any more. */
   clear(): void {
     for (const uid of Array.from(this.#away.keys())) this.arrived(uid);
   }

@@ -58,7 +58,9 @@ describe("a roster", () => {
 
   it("is not read when it is huge", () => {
     const text = `{"id":"p","version":1,"isComplete":true,"removed":[],"members":[${"[],".repeat(6_000_000)}0]}`;
-    expect(() => readRosterNews(Buffer.from(text))).toThrow("a list of workers of 18000067 bytes came, and 16777216");
+    expect(() => readRosterNews(Buffer.from(text))).toThrow(
+      "a list of workers has 18000067 bytes, and at most 16777216",
+    );
   });
 
   it("names everybody to who knows too little", () => {

@@ -12,10 +12,10 @@ import {
 import { UnexpectedResponse } from "../../errors.ts";
 import type { Dependency } from "../../functions/index.ts";
 
-/** Changes that are remembered, so that workers that know an earlier version need not be told of every member. */
+/** How many changes are remembered. A worker that knows an earlier version is then told only what changed. */
 const REMEMBERED_CHANGES = 1024;
 
-/** Most bytes in which another process tells of a pool: some 50,000 members. Reading them takes the time of everybody. */
+/** Most bytes of a roster from another process: some 50,000 members. Reading them blocks the whole process. */
 const MOST_NEWS_BYTES = 16 * 1024 * 1024;
 
 /** A balancer as it travels with a roster. */
@@ -29,12 +29,12 @@ export interface RosterNews {
   /** Names the pool in the whole system. */
   readonly id: string;
   readonly version: number;
-  /** The list names every member; members that are not in it are none. */
+  /** Whether the list names every member: workers that are not in it are not members. */
   readonly isComplete: boolean;
   readonly members: readonly WorkerMetadata[];
   /** How many characters the members take as they travel, by uid. */
   readonly sizes: ReadonlyMap<string, number>;
-  /** Uids of workers that are no longer members. */
+  /** Uids of workers that are not members any more. */
   readonly removed: readonly string[];
   /** Most calls that may wait for room. */
   readonly maxPending: number;
@@ -48,7 +48,7 @@ export type RosterListener = (uid: string, worker: WorkerMetadata | undefined) =
 let lastNumber = 0;
 
 /**
- * The members of a pool, as they travel to the workers in use, so that calls made inside of tasks go to the same members.
+ * The members of a pool, as they travel to the workers in use, so that calls made inside tasks go to the same members.
  * The pool has the first one; the others are copies that follow it. A version tells which one is newer.
  */
 export class Roster implements PoolReference {
@@ -76,7 +76,7 @@ export class Roster implements PoolReference {
   #latest: { readonly since: number; readonly version: number; readonly bytes: Uint8Array } | undefined;
   #complete: { readonly version: number; readonly bytes: Uint8Array } | undefined;
 
-  /** `id`: that of the pool whose roster this is a copy of; the copy knows nobody until it is told. */
+  /** `id`: that of the pool whose roster this is a copy of; the copy has no members until it is told of them. */
   constructor(id?: string) {
     this.id = id ?? randomUUID();
     this.#version = id === undefined ? 1 : 0;
@@ -91,7 +91,7 @@ export class Roster implements PoolReference {
     return this.#members;
   }
 
-  /** Of a copy: how many characters it was told that still count. */
+  /** Of a copy: how many characters the current members took as they travelled. */
   get size(): number {
     return this.#size + this.id.length + (this.refusal?.length ?? 0);
   }
@@ -107,14 +107,14 @@ export class Roster implements PoolReference {
     if (this.#members.delete(uid)) this.#note(uid);
   }
 
-  /** Calls `listener` for each member now, and for each change from now on, until what it returns is called. */
+  /** Calls `listener` for each member now, and for each change from now on, until the returned function is called. */
   follow(listener: RosterListener): () => void {
     for (const [uid, worker] of this.#members) listener(uid, worker);
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Follows what another process says, unless this roster is as new. */
+  /** Takes over what another process says, unless this roster is at least as new. */
   apply({ version, isComplete, members, sizes, removed, maxPending, refusal }: RosterNews): void {
     if (version <= this.#version) return;
     const present = new Set(members.map(({ uid }) => uid));
@@ -131,7 +131,7 @@ export class Roster implements PoolReference {
       this.#tell(worker.uid, worker);
     }
     this.#version = version;
-    // Who knows an earlier version is told of every member: what changed in between is not known here.
+    // A process that knows an earlier version is told of every member: this copy does not know what changed in between.
     this.#changes.length = 0;
     this.#firstChange = version + 1;
     this.changed?.();
@@ -140,7 +140,7 @@ export class Roster implements PoolReference {
   describe(since: number): Uint8Array | undefined {
     if (since === this.#version) return undefined;
     if (since + 1 < this.#firstChange) return this.#describeAll();
-    // A change is told to many sessions that all know the version before it.
+    // Many sessions know the version before a change, and all of them are told the same.
     if (this.#latest?.version !== this.#version || this.#latest.since !== since) {
       this.#latest = { since, version: this.#version, bytes: this.#describeChanges(since) };
     }
@@ -212,7 +212,9 @@ export class RosterDiscovery implements DiscoveryLike {
 /** Reads what `Roster.describe` wrote. Throws `UnexpectedResponse` for anything else. */
 export function readRosterNews(bytes: Uint8Array): RosterNews {
   if (bytes.length > MOST_NEWS_BYTES) {
-    throw new UnexpectedResponse(`a list of workers of ${bytes.length} bytes came, and ${MOST_NEWS_BYTES} are allowed`);
+    throw new UnexpectedResponse(
+      `a list of workers has ${bytes.length} bytes, and at most ${MOST_NEWS_BYTES} are allowed`,
+    );
   }
   const json = parse(Buffer.from(bytes).toString("utf8"));
   const { id, version, isComplete, members, removed, maxPending, refusal } = json;

@@ -4,12 +4,12 @@ import { describeValue } from "../../checks/index.ts";
 
 const warned = new WeakSet<LoadBalancerLike>();
 
-/** Has a balancer that wants to know told of the attempts at a call. */
+/** Reports the attempts at a call to a balancer that wants to know. */
 export function reportAttempts(call: Call, balancer: LoadBalancerLike, context: LoadBalancerContextView): void {
   if (balancer.settled !== undefined) call.watch(new AttemptReport(balancer, context));
 }
 
-/** Tells a balancer what became of each attempt at a call: once, whatever happens. */
+/** Tells a balancer the outcome of each attempt at a call, exactly once. */
 class AttemptReport implements CallWatcher {
   readonly #balancer: LoadBalancerLike;
   readonly #context: LoadBalancerContextView;
@@ -49,7 +49,7 @@ class AttemptReport implements CallWatcher {
     if (warned.has(this.#balancer)) return;
     warned.add(this.#balancer);
     process.emitWarning(
-      `settled() of the load balancer, ${describeValue(this.#balancer)}, failed (this is said once): ${String(error)}`,
+      `settled() of the load balancer, ${describeValue(this.#balancer)}, failed (reported once): ${String(error)}`,
       "WoolWarning",
     );
   }

@@ -68,7 +68,7 @@ describe("CallQueue", () => {
         let steps = 0;
         const watched = calls(count).map(
           (call) =>
-            // The place of a call is looked at whenever it is pushed, found or moved.
+            // The queue reads the place of a call whenever the call is pushed, found or moved.
             new Proxy(call, {
               get: (target, key) => {
                 if (key === "place") steps++;

@@ -1,16 +1,13 @@
 import type { Call } from "../../call/index.ts";
 
-/** Gaps, and calls that were taken, are cleared away when they are more than this and more than the calls that wait. */
+/** Gaps and taken calls are cleared away when there are more of them than this, and more than calls that wait. */
 const MANY = 1024;
-/** Calls that are looked at to tell what those that wait will take: a look takes some 10 ns. */
+/** How many waiting calls are looked at to estimate how long they will take. One look takes some 10 ns. */
 const MOST_LOOKS = 16;
 
-/**
- * Calls that wait, in the order in which they were made. To add, take or withdraw one takes the same time however many
- * wait.
- */
+/** Calls that wait, in the order in which they were made. Adding, taking or withdrawing one takes constant time. */
 export class CallQueue {
-  /** Those before `#head` were taken. A call that was withdrawn leaves a gap. */
+  /** Entries before `#head` were taken. A call that was withdrawn leaves a gap. */
   #calls: (Call | undefined)[] = [];
   #head = 0;
   #size = 0;
@@ -20,7 +17,7 @@ export class CallQueue {
     return this.#size;
   }
 
-  /** How many calls of those that wait take `time` microseconds together, by what such calls took before; at least 1. */
+  /** How many of the waiting calls take `time` microseconds together, by the durations of earlier calls; at least 1. */
   run(time: number): number {
     let run = Number.POSITIVE_INFINITY;
     const end = Math.min(this.#head + MOST_LOOKS, this.#calls.length);
@@ -37,7 +34,7 @@ export class CallQueue {
     this.#size++;
   }
 
-  /** Takes out a call, wherever it stands. One that is not here is left alone. */
+  /** Takes out a call, wherever it is. Ignores a call that is not here. */
   withdraw(call: Call): void {
     if (this.#calls[call.place] !== call) return;
     this.#calls[call.place] = undefined;
@@ -68,7 +65,7 @@ export class CallQueue {
     const from = this.#head;
     this.#head = Math.min(from + count, this.#calls.length);
     const taken = this.#calls.slice(from, this.#head);
-    // Calls and their arguments are not kept for as long as others wait.
+    // Taken calls and their arguments must not stay in memory for as long as others wait.
     this.#calls.fill(undefined, from, this.#head);
     return taken as Call[];
   }

@@ -387,7 +387,7 @@ describe("a balancer that does not do its part", () => {
       NoWorkersAvailable,
       /not in the pool: "ghost"/,
     ],
-    ["yields numbers", named((() => [5]) as never), InvalidArgument, /offered 5: it must yield the uids/],
+    ["yields numbers", named((() => [5]) as never), InvalidArgument, /offered 5: it must yield worker uids/],
     ["returns nothing", named((() => undefined) as never), InvalidArgument, /returned undefined: it must return an it/],
     ["returns a uid", named((() => "a") as never), InvalidArgument, /returned "a": it must return an iterable/],
     ["returns a promise", named((async () => ["a"]) as never), InvalidArgument, /returned a Promise/],
@@ -499,7 +499,9 @@ describe("a balancer that does not do its part", () => {
 });
 
 describe("feedback", () => {
-  /** Balancers that note what they hear: one that is asked about each call, one that lets the pool hand out runs. */
+  /**
+   * Balancers that record what they are told: one that is asked about each call, one that lets the pool hand out runs.
+   */
   const kinds = [
     ["is asked", false],
     ["lets the pool hand out runs", true],

@@ -13,15 +13,15 @@ import type { Placements } from "./placements.ts";
 const THINKING_LIMIT_MS = 60_000;
 
 /**
- * Tries the workers that a balancer offers for a call. When none of them has room the call waits, and others may pass it;
- * a call that the balancer is still thinking about holds up no other.
+ * Tries the workers that a balancer offers for a call. If none of them has room, the call waits and others may pass it.
+ * A call that the balancer is still thinking about does not delay others.
  */
 export class DelegatedPlacement extends Placement {
   readonly #balancer: LoadBalancerLike;
   #offers = new Offers(0);
   /** Whether the call waits for a worker that has no room. */
   #isPatient = false;
-  /** Ends thinking that takes too long. */
+  /** Ends a decision that takes too long. */
   #limit: Timer | undefined;
 
   constructor(call: Call, placements: Placements, balancer: LoadBalancerLike) {
@@ -51,7 +51,7 @@ export class DelegatedPlacement extends Placement {
       }
       if (!placed) this.#conclude();
     } catch (error) {
-      // Once the call has its place, what the balancer does when it is not asked on changes nothing.
+      // Once the call has its place, errors of the balancer do not matter.
       if (!placed && call.state === "waiting") call.fail(balancerError(error, balancer));
     }
   }
@@ -84,7 +84,7 @@ export class DelegatedPlacement extends Placement {
 
   override lost(call: Call, error: Error): void {
     const { prospects } = this.placements.options;
-    // When there is nobody else, it may still be that only its thread ended.
+    // If there is no other worker, try the same one again: maybe only its thread ended.
     if (call.canRunAgain && prospects.hasOther(call)) noteRefusal(call, call.recipient?.uid ?? "", error);
     call.lose(this, error);
     if (call.state === "waiting") this.#askSoon();
@@ -124,14 +124,16 @@ export class DelegatedPlacement extends Placement {
     );
   }
 
-  /** Gives the call to a worker that was offered, if that can be. Returns whether the call has its place now. */
+  /** Gives the call to a worker that was offered, if possible. Returns whether the call has its place now. */
   #consider(uid: unknown): boolean {
     const { call } = this;
     const offers = this.#offers;
     if (typeof uid !== "string") {
-      throw new InvalidArgument(`delegate() offered ${describeValue(uid)}: it must yield the uids of workers`);
+      throw new InvalidArgument(
+        `delegate() offered ${describeValue(uid)}: it must yield worker uids, which are strings`,
+      );
     }
-    // It may have ended while the balancer thought.
+    // The call may have ended while the balancer was thinking.
     if (call.state !== "waiting") return true;
     if (!offers.isNew(uid)) return false;
     const member = this.placements.options.members.get(uid);
@@ -163,7 +165,7 @@ export class DelegatedPlacement extends Placement {
       offers.full = true;
       return false;
     }
-    // A worker that is being connected to is the balancer's choice all the same, unless that failed before.
+    // The balancer's choice of a worker that is still connecting counts, unless connecting failed before.
     if (link.state === "connecting" && member.failure === undefined) {
       placements.queueFor(this, member, this.#isPatient);
       return true;
@@ -173,7 +175,7 @@ export class DelegatedPlacement extends Placement {
     return false;
   }
 
-  /** Decides what to do with the call when the balancer offers nobody else. */
+  /** Decides what to do with the call when the balancer offers no other worker. */
   #conclude(): void {
     const { call, placements } = this;
     if (call.state !== "waiting") return;

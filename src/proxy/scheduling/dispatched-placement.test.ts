@@ -51,7 +51,7 @@ function inHand(): { balancer: DispatchingLoadBalancerLike; tasks: DispatchableT
   return { balancer, tasks, options };
 }
 
-/** What a promise came to. */
+/** How a promise was settled. */
 async function outcome(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(
     (value) => ["resolved", value],

@@ -26,14 +26,14 @@ interface Sending {
 }
 
 /**
- * Lets a balancer dispatch a call itself, to one worker at most at a time.
- * `held`: the balancer has it. `waiting`: it waits for a worker that the balancer chose. `sent`: handed to the connection.
- * `accepted`: the worker has started it. `over`.
+ * Lets a balancer dispatch a call itself, to at most one worker at a time. `held`: the balancer has it. `waiting`: it
+ * waits for a worker that the balancer chose. `sent`: handed to the connection. `accepted`: the worker has started it.
+ * `over`: the call has ended.
  */
 export class DispatchedPlacement extends Placement implements CallWatcher {
   readonly #balancer: DispatchingLoadBalancerLike;
   #state: "held" | "waiting" | "sent" | "accepted" | "over" = "held";
-  /** How many times the balancer was asked: only the handle that it was given last can send. */
+  /** How many times the balancer was asked. Only the latest handle can send. */
   #round = 0;
   #sending: Sending | undefined;
   #stream: ResultStream | undefined;
@@ -47,7 +47,7 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
   }
 
   override ask(): void {
-    // The balancer may have closed the pool when it was asked about another.
+    // The balancer may have closed the pool while it was asked about another call.
     if (this.#state === "over") return;
     const { eligible, prospects } = this.placements.options;
     const hopeless = prospects.ofNeeds(this.call);
@@ -63,7 +63,7 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
     };
     const { acceptBy } = this.call.extras ?? {};
     const timeout = acceptBy === undefined ? undefined : Math.max(0, acceptBy - performance.now());
-    // Called in a promise, so that what it throws is what it rejects with.
+    // Called in a promise, so that an error that it throws becomes a rejection.
     new Promise<unknown>((resolve) => resolve(this.#balancer.dispatch(task, { context, timeout }))).then(
       (stream) => this.#dispatched(round, stream),
       (error: unknown) => this.#fail(round, error),
@@ -119,7 +119,7 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
     this.#endStream("lost");
     this.#hold();
     this.#rejectSending(error);
-    // The dispatch so far counts no more, whatever the balancer makes of the loss.
+    // The dispatch so far does not count any more, however the balancer handles the loss.
     this.ask();
   }
 
@@ -153,7 +153,7 @@ export class DispatchedPlacement extends Placement implements CallWatcher {
       this.#sending = { uid, resolve, reject, timer };
       this.#waitFor(member);
     });
-    // A balancer need not listen: what it must know reaches the caller as well.
+    // A balancer may ignore this promise: the caller learns of every error that matters.
     sent.catch(() => undefined);
     return sent;
   }

@@ -5,11 +5,11 @@ import { DEFAULT_LANGUAGE } from "../../wire/index.ts";
 
 const NO_TAGS: readonly string[] = Object.freeze([]);
 
-/** The workers that some calls may have. */
+/** The requirements of some calls. */
 interface Selection {
   /** The language of the function. */
   readonly language: string;
-  /** Tags that they need. */
+  /** Tags that the workers must have. */
   readonly needs: readonly string[];
   readonly context: LoadBalancerContext;
 }
@@ -37,7 +37,7 @@ export class EligibleWorkers {
     this.#selections = [{ language: DEFAULT_LANGUAGE, needs: NO_TAGS, context: this.all }];
   }
 
-  /** The workers that may have a call. The same object for all calls that need the same. */
+  /** The workers that may have a call. The same object for all calls with the same requirements. */
   for({ extras, route }: Call): LoadBalancerContext {
     const { language = DEFAULT_LANGUAGE } = route;
     const needs = extras?.needs ?? NO_TAGS;

@@ -2,14 +2,14 @@ import type { LoadBalancerLike } from "../../balancing/index.ts";
 import { describeValue } from "../../checks/index.ts";
 import type { Member } from "../members/index.ts";
 
-/** A balancer that makes this many offers beyond two for each worker seems to go on for ever. */
+/** A balancer that makes this many offers more than two for each worker seems to go on forever. */
 const SPARE_OFFERS = 64;
-/** Unknown uids that a message names. */
+/** Unknown uids that an error message names. */
 const NAMED = 3;
 
 /** The workers that a balancer offered for one call, and why none of them has taken it. */
 export class Offers {
-  /** Workers that are not in the pool. */
+  /** Uids of workers that are not in the pool. */
   readonly unknown: string[] = [];
   /** Why workers cannot have the call. */
   readonly errors: Error[] = [];
@@ -19,11 +19,11 @@ export class Offers {
   reconnecting: Member | undefined;
   readonly #limit: number;
   #first: string | undefined;
-  /** All of them, once there is more than one. */
+  /** All offered uids, once there is more than one. */
   #seen: Set<string> | undefined;
   #count = 0;
 
-  /** `workers`: how many there are. */
+  /** `workers`: how many the pool has. */
   constructor(workers: number) {
     this.#limit = 2 * workers + SPARE_OFFERS;
   }
@@ -33,12 +33,12 @@ export class Offers {
     return this.#count > 0;
   }
 
-  /** Whether the balancer seems to go on for ever. */
+  /** Whether the balancer seems to go on forever. */
   get areTooMany(): boolean {
     return this.#count > this.#limit;
   }
 
-  /** Counts an offer. False when it was made before. */
+  /** Counts an offer. Returns false when it was made before. */
   isNew(uid: string): boolean {
     this.#count++;
     if (this.#first === undefined) {
@@ -50,7 +50,7 @@ export class Offers {
     return this.#seen.add(uid).size > before;
   }
 
-  /** Says why nobody took the call. */
+  /** Says why no worker took the call. */
   explain(balancer: LoadBalancerLike): string {
     const who = `the load balancer, ${describeValue(balancer)},`;
     if (!this.any) return `${who} offered none: its delegate() must yield the uids of workers to try`;

@@ -14,23 +14,23 @@ export class PendingLimit {
   }
 
   /**
-   * Throws `PoolSaturated` when one more call would be too many. Those that can be handed out in this turn of the event
+   * Throws `PoolSaturated` when one more call would be too many. Calls that can be handed out in this turn of the event
    * loop do not count.
    *
    * @param queued - calls that have not been handed out
    * @param isFull - no worker that is connected has room
-   * @param isFirst - nobody was looked for yet: the call begins that
+   * @param isFirst - workers have not been looked for yet: this call starts the search
    */
   check(queued: number, isFull: boolean, isFirst: boolean): void {
     const counted = queued - this.#exempt.waiting;
     if (counted < this.#most || this.#hasRoomFor(counted + 1 - this.#most, isFull, isFirst)) return;
     throw new PoolSaturated(
       `${counted} calls wait for a worker and maxPending is ${this.#most}: ` +
-        "await some before making more, or use pool.map, which bounds what is in flight",
+        "await some before making more, or use pool.map, which bounds the calls in flight",
     );
   }
 
-  /** Does not count a call: whoever made it bounds how many there are. */
+  /** Does not count a call, because the code that made it bounds the number of such calls. */
   exempt(call: Call): void {
     call.watch(new ExemptCall(this.#exempt));
   }

@@ -11,7 +11,7 @@ const NO_TAGS: readonly string[] = Object.freeze([]);
 export abstract class Placement implements CallOwner {
   readonly call: Call;
   protected readonly placements: Placements;
-  /** Where it is kept, together with others that wait for the same. */
+  /** The shelf with this placement and others that wait for the same thing. */
   shelf: Set<Placement> | undefined;
 
   constructor(call: Call, placements: Placements) {
@@ -21,7 +21,7 @@ export abstract class Placement implements CallOwner {
 
   /** Asks the balancer. */
   abstract ask(): void;
-  /** The worker that it waits for cannot have the call. */
+  /** The worker that the call waits for cannot have it. */
   abstract missed(error: Error): void;
   abstract rejected(call: Call, error: Error): void;
   abstract returned(call: Call, error: Error): void;

@@ -13,7 +13,7 @@ export interface PlacementOptions {
   /** The workers that may have a call, as balancers see them. */
   readonly eligible: EligibleWorkers;
   readonly prospects: Prospects;
-  /** Takes a worker out of the pool for good. */
+  /** Takes a worker out of the pool. It is admitted again after a while. */
   readonly evict: (member: Member, error: Error) => void;
   /** Called when placements should be asked again. */
   readonly again: () => void;
@@ -21,18 +21,18 @@ export interface PlacementOptions {
   readonly withdrawn: () => void;
 }
 
-/** Calls that are placed one by one. Each is kept on a shelf with those that wait for the same. */
+/** Calls that are placed one by one. Each is on a shelf with others that wait for the same thing. */
 export class Placements {
   readonly options: PlacementOptions;
-  /** Counts the times at which there may have been more room than before. */
+  /** Counts the moments at which there may have been more room than before. */
   progress = 0;
-  /** Those that a worker gave back. They are asked before others. */
+  /** Calls that a worker gave back. They are asked about before others. */
   readonly #urgent = new Set<Placement>();
-  /** Those that no worker has room for. */
+  /** Calls that no worker has room for. */
   readonly #open = new Set<Placement>();
-  /** Those that a balancer thinks about. */
+  /** Calls that a balancer thinks about. */
   readonly #thinking = new Set<Placement>();
-  /** Those that a balancer which dispatches itself has not sent yet. */
+  /** Calls that a dispatching balancer has not sent yet. */
   readonly #held = new Set<Placement>();
   readonly #queues = new Map<Member, WorkerQueue>();
   #size = 0;
@@ -51,7 +51,7 @@ export class Placements {
     return this.#size > this.#thinking.size + this.#held.size;
   }
 
-  /** Whether some worker could take a call. */
+  /** Whether some worker may take a call: it has room, or is not connected yet. */
   get isWorthAsking(): boolean {
     for (const member of this.options.members.values()) {
       if (member.link.state !== "ready" || member.roomiest() !== undefined) return true;
@@ -59,28 +59,28 @@ export class Placements {
     return false;
   }
 
-  /** Calls that wait for a worker, and for no other. */
+  /** Calls that wait for this worker only. */
   waitingFor(member: Member): number {
     const queue = this.#queues.get(member);
     return queue === undefined ? 0 : queue.patient.size + queue.impatient.size;
   }
 
-  /** Keeps one to be asked about when there is room. */
+  /** Keeps a call to ask about when there is room. */
   keep(placement: Placement): void {
     this.#put(placement, placement.call.recipient === undefined ? this.#open : this.#urgent);
   }
 
-  /** Keeps one while the balancer thinks. */
+  /** Keeps a call while the balancer thinks. */
   think(placement: Placement): void {
     this.#put(placement, this.#thinking);
   }
 
-  /** Keeps one for as long as the balancer likes. */
+  /** Keeps a call for as long as the balancer likes. */
   hold(placement: Placement): void {
     this.#put(placement, this.#held);
   }
 
-  /** Lets one wait for a worker. `patient`: also when that is connected and has no room. */
+  /** Lets a call wait for a worker. `patient`: also when the worker is connected and has no room. */
   queueFor(placement: Placement, member: Member, patient: boolean): void {
     let queue = this.#queues.get(member);
     if (queue === undefined) {
@@ -90,7 +90,7 @@ export class Placements {
     this.#put(placement, patient ? queue.patient : queue.impatient);
   }
 
-  /** Keeps one no longer. */
+  /** Does not keep a call any more. */
   release(placement: Placement): void {
     if (placement.shelf === undefined) return;
     placement.shelf.delete(placement);
@@ -98,7 +98,9 @@ export class Placements {
     this.#size--;
   }
 
-  /** Hands out what workers with room are waited for, and asks again about the calls that no worker had room for. */
+  /**
+   * Hands out the calls that wait for workers with room, and asks again about the calls that no worker had room for.
+   */
   distribute(): void {
     if (this.#queues.size > 0) for (const member of Array.from(this.#queues.keys())) this.distributeTo(member);
     this.#askAgain(this.#urgent);
@@ -120,10 +122,10 @@ export class Placements {
     this.#miss(member, Array.from(queue.impatient));
   }
 
-  /** A worker refused a call. It leaves the pool if no other call could do better there. */
+  /** A worker refused a call. It leaves the pool if it would refuse every other call too. */
   refusedBy(uid: string, error: Error): void {
     const member = this.options.members.get(uid);
-    // What one caller may not run says nothing about other calls.
+    // A permission that one call lacks says nothing about other calls.
     const isTaskOnly = error instanceof TransientRpcError || error instanceof PermissionDenied;
     if (member !== undefined && !isTaskOnly) this.options.evict(member, error);
   }
@@ -134,14 +136,14 @@ export class Placements {
     if (queue !== undefined) this.#miss(member, [...queue.impatient, ...queue.patient]);
   }
 
-  /** Every call that waits. `held`: those, too, that a balancer holds. */
+  /** Every call that waits. `held`: also the calls that a balancer holds. */
   calls(held: boolean): Call[] {
     const queued = [...this.#queues.values()].flatMap(({ patient, impatient }) => [...impatient, ...patient]);
     const kept = [...this.#urgent, ...this.#open, ...queued, ...this.#thinking, ...(held ? this.#held : [])];
     return kept.map(({ call }) => call);
   }
 
-  /** A worker is back, and as good as new. */
+  /** A worker is back, as a new process: earlier refusals do not count. */
   arrived(uid: string): void {
     for (const call of this.calls(false)) call.refusals?.delete(uid);
   }
@@ -184,7 +186,7 @@ export class Placements {
   }
 }
 
-/** The calls that wait for one worker. The impatient ones wait until it is connected, and not for room. */
+/** The calls that wait for one worker. The impatient ones wait until it is connected, but not for room. */
 interface WorkerQueue {
   readonly impatient: Set<Placement>;
   readonly patient: Set<Placement>;

@@ -29,12 +29,12 @@ export class Prospects {
     this.#absences = absences;
   }
 
-  /** Makes the error of each call when no worker will take any; nothing while one may. */
+  /** Returns what makes the error of each waiting call when no worker will take any; undefined while one may. */
   ofAll(): ((call: Call) => Error) | undefined {
     if (this.#returning.any) return undefined;
     const failures: Error[] = [];
     for (const { link, failure } of this.#members.values()) {
-      // One that is connected, or is being connected to, or was not tried yet.
+      // A worker that is connected, is being connected to, or was not tried yet.
       if (link.state !== "idle" || failure === undefined) return undefined;
       failures.push(failure);
     }
@@ -43,7 +43,7 @@ export class Prospects {
     return () => noWorkers("no worker could be reached", [...failures, ...absences]);
   }
 
-  /** Makes the error of each routine whose code travels when no worker runs any; nothing while one does, or may be back. */
+  /** The same for routines whose code travels: undefined while a worker runs them, or one may be back that does. */
   ofUsual(): ((call: Call) => Error) | undefined {
     if (this.#returning.any || this.#members.size === 0) return undefined;
     for (const member of this.#members.values()) if (member.isUsual) return undefined;
@@ -51,8 +51,8 @@ export class Prospects {
   }
 
   /**
-   * The error of a call that needs tags, or a language, which no worker has; nothing while one has, or may be back that
-   * had.
+   * The error of a call that needs tags or a language that no worker has. Undefined while a worker has them, or one
+   * that had them may be back.
    */
   ofNeeds(call: Call): Error | undefined {
     const { language } = call.route;
@@ -89,14 +89,14 @@ export class Prospects {
     );
   }
 
-  /** The error of a call when no worker that a balancer offered for it will take it; nothing while one may. */
+  /** The error of a call when no worker that a balancer offered for it will take it; undefined while one may. */
   ofOne(call: Call, offers: Offers, balancer: LoadBalancerLike): Error | undefined {
     const unfit = this.ofNeeds(call);
     if (unfit !== undefined) return unfit;
     if (offers.full || offers.reconnecting !== undefined) return undefined;
     if (offers.any && this.#returning.any) return undefined;
     const errors = new Set([...(call.refusals?.values() ?? []), ...offers.errors]);
-    // Nobody chose a balancer that leaves the decision to the pool.
+    // The user chose no balancer here, so the message does not name one.
     const reason =
       balancer.levels === true && offers.any
         ? "every worker refused it or cannot be reached"
@@ -104,7 +104,7 @@ export class Prospects {
     return noWorkers(reason, [...errors]);
   }
 
-  /** Whether there is another worker than the one that had the call, and that has not refused it. */
+  /** Whether there is a worker other than the one that had the call that has not refused it. */
   hasOther({ recipient, refusals }: Call): boolean {
     for (const uid of this.#members.keys()) if (uid !== recipient?.uid && refusals?.has(uid) !== true) return true;
     return false;
@@ -134,7 +134,7 @@ function nobodyLeft({ refusals, lostBefore }: Call, absences: readonly Error[]):
     refusals !== undefined
       ? "every worker refused it"
       : absences.length > 0
-        ? "none of the workers that were found or started is left"
+        ? "all workers that were found or started are gone"
         : "no workers are known";
   return noWorkers(reason, [...errors]);
 }

@@ -10,7 +10,7 @@ import {
 import { type Route, TaskCost } from "../../routine/route.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** A routine whose tasks take so long, in microseconds. */
+/** A routine whose tasks take so many microseconds. */
 function routeOf(microseconds: number): Route {
   const cost = new TaskCost();
   for (let i = 0; i < 20; i++) cost.add(1 + (i % 9), microseconds);
@@ -45,7 +45,7 @@ describe("calls that take next to no time", () => {
     expect(loads(members)).toEqual([40, 0, 0, 0, 0]);
     submit(scheduler, trivial, 90);
     await settle();
-    // 50 are worth waking one.
+    // 50 of them are worth waking a thread.
     expect(loads(members).filter((load) => load > 0).length).toBe(3);
     expect(Math.max(...loads(members))).toBeLessThanOrEqual(50);
   });

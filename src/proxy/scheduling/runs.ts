@@ -1,35 +1,44 @@
 import type { LoadBalancerContextView, LoadBalancerLike } from "../../balancing/index.ts";
 import type { CallGroup } from "../../call/index.ts";
+import { availableCores } from "../../host/index.ts";
 import type { Member, MemberLink, MemberSession } from "../members/index.ts";
 import { reportAttempts } from "./attempt-report.ts";
 import type { CallQueue } from "./call-queue.ts";
-import { shareEvenly, type Taker } from "./share-evenly.ts";
+import { spreadEvenly, type Taker } from "./spread-evenly.ts";
 
-/** Calls in a row that make a caller one that waits for each answer. */
+/**
+ * After this many calls in a row, each made when nothing else was under way, a caller counts as one that waits for each
+ * answer.
+ */
 const LONG_STREAK = 64;
-/** After so many calls of such a caller another worker has its turn. */
+/** After this many calls of such a caller another worker gets a turn. */
 const SERIAL_TURN = 1024;
 /**
- * Task threads that are looked at for the least loaded ones, where that is more than twice the calls. The least loaded of so
- * many are hardly busier than the least loaded of all, and looking at all 10,000 would take 500 us for each call.
+ * How many task threads are looked at to find the least loaded ones, unless twice the number of calls is more. The
+ * least loaded of so many are hardly busier than the least loaded of all. Looking at 10,000 threads would take 500 us
+ * for each call.
  */
 const MOST_LOOKS = 128;
 
 /**
- * Microseconds of work that are worth waking one more thread for, which costs 50 to 500 us. On two cores, with 400 trivial
- * calls under way, 40 workers did 4,000 calls/s where each got a handful, and 240,000 so; 2 workers did 430,000.
+ * Microseconds of work that are worth waking one more thread, which costs 50 to 500 us. On two cores, with 400 trivial
+ * calls under way, 40 workers did 4,000 calls/s when each got a handful of calls, and 240,000 calls/s with this limit;
+ * 2 workers did 430,000.
  */
 const WORTH_WAKING_US = 200;
-/** So many of the members that had calls last are asked first: their threads are awake. */
-const MOST_WARM = 16;
-/** After so many rounds others have their turn. */
+/**
+ * How many of the members that had calls last are asked first: their threads are awake. With one for each of two cores, 10 and
+ * 40 workers did 1.2x as many trivial calls with 100 under way as with none.
+ */
+const MOST_WARM = availableCores();
+/** After this many rounds others get a turn. */
 const WARM_ROUNDS = 1024;
 
 /** Hands out calls in runs to the least loaded workers, so that each run is one message. */
 export class Runs {
   readonly #queue: CallQueue;
   readonly #calls: CallGroup;
-  /** The members in the order in which they have their turn, and the place of each. */
+  /** The members in the order of their turns, and the place of each. */
   readonly #ring: Member[] = [];
   readonly #places = new Map<Member, number>();
   readonly #byLink = new Map<MemberLink, Member>();
@@ -37,20 +46,23 @@ export class Runs {
   /** The members that had calls last, most recent first. */
   #warm: Member[] = [];
   #rounds = 0;
-  /** The progress at which nobody had room. */
+  /** The progress at which no member had room. */
   #fullAt = -1;
   /** Calls in a row that were made when nothing else was under way. */
   #streak = 0;
-  /** Who got the last call. */
+  /** The thread that got the last call. */
   #lastSerial: { readonly session: MemberSession; readonly member: Member } | undefined;
 
-  /** `calls`: those of the pool that have not ended. */
+  /** `calls`: the calls of the pool that have not ended. */
   constructor(queue: CallQueue, calls: CallGroup) {
     this.#queue = queue;
     this.#calls = calls;
   }
 
-  /** Whether no worker has anything to do. With calls under way it looks at some of the workers only. */
+  /**
+   * Whether no worker has anything to do. With calls under way and more than `MOST_LOOKS` members it returns false
+   * without a look.
+   */
   get isIdle(): boolean {
     if (this.#calls.size <= this.#queue.size) return true;
     if (this.#ring.length > MOST_LOOKS) return false;
@@ -76,14 +88,17 @@ export class Runs {
     if (this.#byLink.get(member.link) === member) this.#byLink.delete(member.link);
   }
 
-  /** Whether nobody has room, as far as that is known. `progress` counts the times at which there may have been more. */
+  /**
+   * Whether no member has room, as far as is known. `progress` counts the moments at which there may have been more
+   * room.
+   */
   isFull(progress: number): boolean {
     return this.#fullAt === progress;
   }
 
   /**
-   * Hands out as many calls as there is room for. Calls whose arguments take long to send leave room: there may be several
-   * rounds. `link`: where there is more room than at the last progress, if that is known.
+   * Hands out as many calls as there is room for. Calls whose arguments take long to send do not use up room, so there
+   * may be several rounds. `link`: where there is more room than at the last progress, if that is known.
    */
   distribute(balancer: LoadBalancerLike, context: LoadBalancerContextView, progress: number, link?: MemberLink): void {
     const queue = this.#queue;
@@ -99,8 +114,9 @@ export class Runs {
   }
 
   /**
-   * A caller that waits for each answer before it makes the next call stays with one worker after a while, whose threads
-   * are awake: that halves the time of such calls. Returns whether the only waiting call was handed out so.
+   * A caller that waits for each answer before it makes the next call stays with one worker after a while, because the
+   * threads of that worker are awake. That halves the time of such calls. Returns whether it handed out the only
+   * waiting call.
    */
   #serial(settled: Settled | undefined): boolean {
     const last = this.#lastSerial;
@@ -116,15 +132,15 @@ export class Runs {
   /** `only`: the one member that may have room. */
   #round(only: Member | undefined, settled: Settled | undefined): void {
     const found = only === undefined ? this.#findRoom() : roomOf(only);
-    const shares = shareEvenly(found, this.#queue.size);
+    const portions = spreadEvenly(found, this.#queue.size);
     for (let i = 0; i < found.length; i++) {
       const { session, member } = found[i] as Room;
-      const share = shares[i] as number;
-      if (share > 0) this.#send(session, member, share, settled);
+      const portion = portions[i] as number;
+      if (portion > 0) this.#send(session, member, portion, settled);
     }
   }
 
-  /** Task threads for the calls that wait, and room for these in each. */
+  /** Task threads for the waiting calls, with the room of each. */
   #findRoom(): Room[] {
     const run = this.#queue.run(WORTH_WAKING_US);
     const forRuns = run > 1 ? this.#findForRuns(run) : undefined;
@@ -132,7 +148,7 @@ export class Runs {
     return this.#queue.size === 1 ? this.#findLeast() : this.#findIdle(this.#queue.size);
   }
 
-  /** The first task thread, in the order of their turns, that has the least to do: what `#findIdle` is for a single call. */
+  /** The first task thread, in the order of turns, that has the least to do. `#findIdle` for a single call. */
   #findLeast(): Room[] {
     const ring = this.#ring;
     let best: { readonly session: MemberSession; readonly member: Member } | undefined;
@@ -155,7 +171,7 @@ export class Runs {
     return best === undefined ? [] : [{ ...best, load: least, room: best.session.room }];
   }
 
-  /** Task threads with room for calls, in the order of their turns: those that do nothing, if there are enough. */
+  /** Task threads with room for calls, in the order of turns: idle ones only, if there are enough. */
   #findIdle(wanted: number): Room[] {
     const ring = this.#ring;
     const most = Math.max(MOST_LOOKS, 2 * wanted);
@@ -173,8 +189,9 @@ export class Runs {
   }
 
   /**
-   * As few task threads as can have all calls that wait without one having more than `run`: those first that had calls
-   * last. Nothing if there are not so many, or if one of their workers limits how many tasks it runs: others would wait.
+   * As few task threads as can take all waiting calls with at most `run` calls each. Prefers threads that had calls
+   * last. Undefined if there are not enough, or if one of their workers limits how many tasks it runs: the others would
+   * wait.
    */
   #findForRuns(run: number): Room[] | undefined {
     const ring = this.#ring;
@@ -232,7 +249,7 @@ function roomOf(member: Member): Room[] {
   return found;
 }
 
-/** A balancer that wants to know what becomes of calls. */
+/** A balancer that wants to know the outcomes of calls. */
 interface Settled {
   readonly balancer: LoadBalancerLike;
   readonly context: LoadBalancerContextView;

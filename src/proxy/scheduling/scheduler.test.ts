@@ -29,7 +29,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 const THREAD_ENDED = new RpcError("the task thread ended", 10);
 
-/** The worker has said its last word on all that it was sent. */
+/** The worker reports the end of every call that it was sent. */
 function answerAll({ session }: FakeMember): void {
   for (const call of session.runs.splice(0).flat()) session.over(call);
 }
@@ -52,7 +52,7 @@ describe("waiting calls", () => {
   });
 
   it("keep the program alive while no worker has calls, until they are handed out, withdrawn or failed", async () => {
-    // Those of this test alone: the runner has timers, too.
+    // Only the timers of this test: the test runner has timers too.
     const intervals = new Set<unknown>();
     const { setInterval: set, clearInterval: clear } = globalThis;
     vi.spyOn(globalThis, "setInterval").mockImplementation((...args) => {
@@ -202,7 +202,7 @@ describe("waiting calls", () => {
     const { scheduler, submit } = makeScheduler(workers);
     const running = submit(before);
     await settle();
-    // The look at everybody that finds nobody with room.
+    // Distributing looks at every member once and finds none with room.
     running.push(...submit(1));
     await settle();
     looks = 0;
@@ -561,7 +561,7 @@ describe("a call whose worker is lost", () => {
     await settle();
     lose(worker, call);
     expect(ended.get(call)).toBeInstanceOf(WorkerLost);
-    expect(String(ended.get(call))).toMatch(/add had been handed to it and may or may not have run.*idempotent/);
+    expect(String(ended.get(call))).toMatch(/add was sent to it and may or may not have run.*idempotent/);
     expect(worker.tally.failed).toBe(1);
   });
 
@@ -647,7 +647,7 @@ describe("calls that are aborted at once", () => {
         },
       });
       controller.abort(new Error("enough"));
-      // Nobody looks for room for calls that are about to be aborted.
+      // Calls that are about to be aborted are not handed out.
       expect([looks, session.cancelled.length, scheduler.queued, scheduler.calls.size]).toEqual([0, 64, 0, 0]);
       expect(ended.size).toBe(count);
       for (const call of session.cancelled) session.over(call);

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { InvalidArgument } from "../../errors.ts";
 import { sequence, tagged } from "./der.ts";
 
-/** Places of the kinds of names in `GeneralName`. */
+/** Tag numbers of the kinds of names in `GeneralName`. */
 const EMAIL = 1;
 const DNS = 2;
 const URI = 6;
@@ -11,18 +11,18 @@ const IP = 7;
 /** The kinds of names as Node.js prints them. */
 const PRINTED_KINDS = { host: "DNS:", address: "IP Address:", uri: "URI:", email: "email:" } as const;
 
-/** What a name in a certificate says of itself. A host name may look like a URI, and is none. */
+/** The kind of a name, as the certificate declares it. A host name that looks like a URI is still a host name. */
 export type NameKind = keyof typeof PRINTED_KINDS | "other";
 
 /**
- * Encodes the names that a certificate is for. What a name is shows in itself: an address, a URI such as
+ * Encodes the names that a certificate is for. The form of a name decides its kind: an address, a URI such as
  * `spiffe://example.org/worker`, an email address, or else a host name.
  */
 export function encodeNames(names: readonly string[]): Buffer {
   return sequence(...names.map(encodeName));
 }
 
-/** Throws `InvalidArgument` for what cannot be a name in a certificate. */
+/** Throws `InvalidArgument` for a text that cannot be a name in a certificate. */
 export function checkName(name: string): void {
   if (kindOf(name) !== undefined) return;
   throw new InvalidArgument(
@@ -31,14 +31,14 @@ export function checkName(name: string): void {
   );
 }
 
-/** The names in the text that `X509Certificate.subjectAltName` gives; of one kind only if that is given. */
+/** The names in the text of `X509Certificate.subjectAltName`; only those of one kind if `wanted` is given. */
 export function readNames(printed: string | undefined, wanted?: NameKind): string[] {
   if (printed === undefined || printed === "") return [];
   return printed.split(", ").flatMap((part) => {
     const [kind, prefix] = kindOfPrinted(part);
     if (wanted !== undefined && kind !== wanted) return [];
     const text = part.slice(prefix.length);
-    // Node.js quotes what could be mistaken for more than one name, and writes commas in it in another way.
+    // Node.js quotes a name that could be mistaken for several names, and escapes the commas in it.
     return [text.startsWith('"') ? String(JSON.parse(text)) : text];
   });
 }
@@ -65,7 +65,7 @@ function encodeName(name: string): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
-  // The URL parser writes every form of an address in one way, but still with the longest run of zeros left out.
+  // The URL parser normalizes every form of an address, but leaves out the longest run of zeros.
   const plain = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname.slice(1, -1);
   const [head = "", tail] = plain.split("::");
   const groups = (text: string): string[] => (text === "" ? [] : text.split(":"));

@@ -86,7 +86,7 @@ describe("CertificateAuthority", () => {
   it("is not made of a certificate and a key that do not belong together, or are of no authority", () => {
     const [own, other] = [CertificateAuthority.create(), CertificateAuthority.create()];
     expect(() => new CertificateAuthority({ cert: own.cert, key: other.key })).toThrow("does not belong");
-    expect(() => new CertificateAuthority(authority.issue({ role: "client" }))).toThrow("not one of an authority");
+    expect(() => new CertificateAuthority(authority.issue({ role: "client" }))).toThrow("is not an authority");
   });
 
   it.skipIf(!hasOpenssl)("is accepted by openssl", () => {

@@ -4,7 +4,7 @@ import { checkName, readNames } from "./alternative-names.ts";
 import { type CertificateRole, issueCertificate, roleOf } from "./issue-certificate.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How far back a certificate begins, in milliseconds: clocks of two machines differ. */
+/** How far in the past a certificate begins, in milliseconds, because clocks differ. */
 const CLOCK_SKEW_MS = 5 * 60 * 1000;
 
 /** A private key and its certificate, as PEM. */
@@ -17,13 +17,13 @@ export interface KeyAndCertificate {
 export interface Validity {
   /** Days from now. Default: 3,650 for an authority, 365 for anything else. */
   readonly days?: number;
-  /** The first moment. Default: five minutes ago, since clocks differ. */
+  /** The first moment. Default: five minutes ago, because clocks differ. */
   readonly notBefore?: Date;
   /** The last moment; instead of `days`. */
   readonly notAfter?: Date;
 }
 
-/** What a certificate of an authority is for. */
+/** The content of a certificate that an authority issues. */
 export interface IssueOptions extends Validity {
   readonly role: Exclude<CertificateRole, "authority">;
   /** The name that people see. Default: the first of `names`, or the role. */
@@ -32,38 +32,41 @@ export interface IssueOptions extends Validity {
   readonly names?: readonly string[];
 }
 
-/** Issues certificates for the workers and callers of one system. Lives in memory; whoever has its key decides who gets in. */
+/**
+ * Issues certificates for the workers and callers of one system. It exists only in memory. Anyone who has its key
+ * decides who gets access.
+ */
 export class CertificateAuthority {
-  /** The certificate of the authority itself, as PEM: what `ca` of credentials is. */
+  /** The certificate of the authority itself, as PEM: the `ca` of credentials. */
   readonly cert: string;
   readonly #key: KeyObject;
   readonly #certificate: X509Certificate;
 
   /**
-   * Takes an authority that exists. Throws `InvalidArgument` when the certificate is none of an authority, or the key is
-   * not its key.
+   * Uses an existing authority. Throws `InvalidArgument` when the certificate is not an authority's, or the key does
+   * not belong to it.
    */
   constructor({ key, cert }: KeyAndCertificate) {
     this.cert = cert;
     this.#key = createPrivateKey(key);
     this.#certificate = new X509Certificate(cert);
     if (!this.#certificate.ca) {
-      throw new InvalidArgument("the certificate is not one of an authority: give the authority's own certificate");
+      throw new InvalidArgument("the certificate is not an authority's: give the certificate of the authority itself");
     }
     if (!this.#certificate.checkPrivateKey(this.#key)) {
       throw new InvalidArgument(
-        "the key does not belong to the certificate of the authority: give both of one authority",
+        "the key does not belong to the certificate of the authority: give the key and the certificate of the same authority",
       );
     }
     if (this.#key.asymmetricKeyDetails?.namedCurve !== "prime256v1") {
       throw new InvalidArgument(
-        "the key of the authority is not on the curve P-256, which is what certificates are signed with here: " +
+        "the key of the authority is not on the curve P-256, and only such keys can sign certificates here: " +
           "use an authority made by `wool certs init`, or issue certificates with the tool that made this one",
       );
     }
   }
 
-  /** Makes a new authority. `commonName` tells people whose it is. */
+  /** Makes a new authority. `commonName`: the name that people see. */
   static create(commonName = "Wool development authority", validity: Validity = {}): KeyAndCertificate {
     const { privateKey, publicKey } = newKeys();
     const cert = issueCertificate(
@@ -73,7 +76,7 @@ export class CertificateAuthority {
     return { key: pem(privateKey), cert };
   }
 
-  /** Makes a key and a certificate for it. Throws `InvalidArgument` for a name that no certificate can carry. */
+  /** Makes a key and a certificate for it. Throws `InvalidArgument` for a name that cannot be in a certificate. */
   issue(options: IssueOptions): KeyAndCertificate {
     const { role, names = [], commonName = names[0] ?? role } = options;
     for (const name of names) checkName(name);
@@ -89,7 +92,9 @@ export class CertificateAuthority {
     const old = new X509Certificate(cert);
     const role = roleOf(old);
     if (role === "authority" || !old.checkIssued(this.#certificate) || !old.verify(this.#certificate.publicKey)) {
-      throw new InvalidArgument("the certificate was not issued by this authority, which therefore cannot renew it");
+      throw new InvalidArgument(
+        "the certificate was not issued by this authority: renew it with the authority that issued it",
+      );
     }
     const commonName = /^CN=(.*)$/m.exec(old.subject)?.[1] ?? role;
     return this.#sign({ role, names: readNames(old.subjectAltName), commonName }, old.publicKey, validity);

@@ -71,7 +71,7 @@ describe("CertificateFolder", () => {
       broken: `${file("broken.key")} cannot be read as a key`,
     });
     folder.createAuthority(undefined, {}, true);
-    expect(folder.describe("open").problems).toContain("it is not of the authority in this folder");
+    expect(folder.describe("open").problems).toContain("the authority in this folder did not issue it");
   });
 
   it("refuses what it cannot do", () => {

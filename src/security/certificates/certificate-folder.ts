@@ -38,13 +38,14 @@ export interface CertificateReport {
   readonly validTo: Date;
   readonly serialNumber: string;
   readonly fingerprint: string;
-  /** What is wrong with it or its key; empty if nothing is. */
+  /** Its problems, or those of its key; empty if there are none. */
   readonly problems: readonly string[];
 }
 
 /**
- * Certificates and keys in a folder: `ca.pem` and `ca.key` of the authority, `NAME.pem` and `NAME.key` of everyone else.
- * The folder and the keys are their owner's alone; a file is always whole, since a new one is renamed into its place.
+ * Certificates and keys in a folder: `ca.pem` and `ca.key` of the authority, `NAME.pem` and `NAME.key` of everyone
+ * else. Only their owner can read the folder and the keys. A file is always complete, because a new one is renamed into
+ * its place.
  */
 export class CertificateFolder {
   readonly path: string;
@@ -77,7 +78,7 @@ export class CertificateFolder {
     return files.map((file) => file.slice(0, -".pem".length)).filter((name) => name !== AUTHORITY);
   }
 
-  /** What is in a certificate, and what is wrong with it. */
+  /** The content of a certificate, and its problems. */
   describe(name: string): CertificateReport {
     return describeCertificate(join(this.path, `${name}.pem`), name, join(this.path, `${AUTHORITY}.pem`));
   }
@@ -123,7 +124,7 @@ export class CertificateFolder {
     const draft = join(this.path, `.${file}.${randomBytes(6).toString("hex")}`);
     try {
       writeFileSync(draft, text, { mode, flag: "wx" });
-      // The mode of a new file is what the process allows at most.
+      // The umask of the process may have reduced the mode of the new file.
       chmodSync(draft, mode);
       renameSync(draft, target);
     } catch (cause) {
@@ -134,7 +135,10 @@ export class CertificateFolder {
   }
 }
 
-/** What is in a certificate's file. Throws `InvalidArgument` when it is none. `authority`: a file to check it against. */
+/**
+ * The content of a certificate file. Throws `InvalidArgument` when it is not a certificate. `authority`: a file to
+ * check it against.
+ */
 export function describeCertificate(file: string, name = file, authority?: string): CertificateReport {
   let certificate: X509Certificate;
   try {
@@ -167,7 +171,7 @@ function problemsOf(certificate: X509Certificate, file: string, authority: strin
     existsSync(authority) &&
     !certificate.verify(new X509Certificate(readFileSync(authority)).publicKey)
   ) {
-    problems.push("it is not of the authority in this folder");
+    problems.push("the authority in this folder did not issue it");
   }
   const key = file.replace(/\.pem$/, ".key");
   if (key === file || !existsSync(key)) return problems;

@@ -39,11 +39,11 @@ export function singleSet(part: Uint8Array): Buffer {
 /** A whole number, zero or more. */
 export function integer(value: bigint): Buffer {
   const bytes = bigEndian(value);
-  // A first bit that is set would make it negative.
+  // If the first bit is set, the number would be negative.
   return (bytes[0] ?? 0) < 0x80 ? element(TAG.integer, bytes) : element(TAG.integer, Buffer.from([0]), bytes);
 }
 
-/** True; false is left out wherever it is the default. */
+/** True. False is left out, because it is the default everywhere. */
 export function yes(): Buffer {
   return element(TAG.boolean, Buffer.from([0xff]));
 }
@@ -53,7 +53,7 @@ export function octets(bytes: Uint8Array): Buffer {
   return element(TAG.octets, bytes);
 }
 
-/** A string of bits, of which the last `unused` of the last byte do not count. */
+/** A string of bits. The last `unused` bits of the last byte do not count. */
 export function bits(bytes: Uint8Array, unused = 0): Buffer {
   return element(TAG.bits, Buffer.from([unused]), bytes);
 }
@@ -82,13 +82,13 @@ export function time(moment: Date): Buffer {
   return element(isEarly ? TAG.utcTime : TAG.generalizedTime, Buffer.from(isEarly ? digits.slice(2) : digits, "ascii"));
 }
 
-/** An element whose tag depends on its place: `constructed` when it holds other elements. */
+/** An element whose tag depends on its position: `constructed` when it holds other elements. */
 export function tagged(number: number, constructed: boolean, content: Uint8Array): Buffer {
   return element((constructed ? 0xa0 : 0x80) | number, content);
 }
 
-/** The elements inside of a constructed one, each with its tag and length. Throws `RangeError` for what is cut off. */
-export function childrenOf(bytes: Uint8Array): Uint8Array[] {
+/** The elements inside a constructed one, each with its tag and length. Throws `RangeError` for truncated data. */
+export function elementsOf(bytes: Uint8Array): Uint8Array[] {
   const { start, end } = extent(bytes, 0);
   const children: Uint8Array[] = [];
   for (let at = start; at < end; ) {
@@ -102,13 +102,13 @@ export function childrenOf(bytes: Uint8Array): Uint8Array[] {
 /** Where the content of the element at an offset starts and ends. */
 function extent(bytes: Uint8Array, at: number): { start: number; end: number } {
   const first = bytes[at + 1];
-  if (first === undefined) throw new RangeError("the certificate is cut off");
+  if (first === undefined) throw new RangeError("the certificate is truncated");
   let start = at + 2;
   let length = first;
   if (first >= 0x80) {
     start += first & 0x7f;
     length = Number(`0x${Buffer.from(bytes.subarray(at + 2, start)).toString("hex") || "0"}`);
   }
-  if (start + length > bytes.length) throw new RangeError("the certificate is cut off");
+  if (start + length > bytes.length) throw new RangeError("the certificate is truncated");
   return { start, end: start + length };
 }

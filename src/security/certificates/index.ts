@@ -1,4 +1,4 @@
-export { checkName, readNames } from "./alternative-names.ts";
+export { readNames } from "./alternative-names.ts";
 export {
   CertificateAuthority,
   type IssueOptions,
@@ -6,4 +6,4 @@ export {
   type Validity,
 } from "./certificate-authority.ts";
 export { CertificateFolder, type CertificateReport, describeCertificate } from "./certificate-folder.ts";
-export { type CertificateRole, roleOf } from "./issue-certificate.ts";
+export { roleOf } from "./issue-certificate.ts";

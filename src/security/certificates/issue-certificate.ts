@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from "node:crypto";
 import { encodeNames } from "./alternative-names.ts";
-import { bits, childrenOf, integer, objectId, octets, sequence, singleSet, tagged, time, utf8, yes } from "./der.ts";
+import { bits, elementsOf, integer, objectId, octets, sequence, singleSet, tagged, time, utf8, yes } from "./der.ts";
 
 const ID = {
   commonName: "2.5.4.3",
@@ -20,12 +20,12 @@ const SIGN_DATA = { bytes: Buffer.from([0b1000_0000]), unused: 7 };
 const SIGN_CERTIFICATES = { bytes: Buffer.from([0b0000_0110]), unused: 1 };
 
 /**
- * What a certificate allows its holder: `authority` signs others, `worker` is a server and, for the calls that its tasks
- * make, a client; `client` is only that.
+ * What a certificate allows its holder: `authority` signs others. `worker` is a server and, for the calls of its tasks,
+ * a client. `client` is only a client.
  */
 export type CertificateRole = "authority" | "worker" | "client";
 
-/** What is written into a certificate. */
+/** The content of a certificate. */
 export interface CertificateContent {
   readonly role: CertificateRole;
   /** The name that people see. */
@@ -37,19 +37,19 @@ export interface CertificateContent {
   readonly notAfter: Date;
 }
 
-/** Who signs a certificate. For an authority's own that is its key alone. */
+/** The signer of a certificate. The certificate of an authority itself needs only its key. */
 export interface Issuer {
   readonly privateKey: KeyObject;
   readonly certificate?: X509Certificate;
 }
 
-/** Makes a certificate and signs it with the issuer's key, which must be one on the curve P-256. Returns PEM. */
+/** Makes a certificate and signs it with the issuer's key, which must be on the curve P-256. Returns PEM. */
 export function issueCertificate(content: CertificateContent, issuer: Issuer): string {
   const algorithm = sequence(objectId(ID.ecdsaWithSha256));
   const subject = sequence(singleSet(sequence(objectId(ID.commonName), utf8(content.commonName))));
   const body = sequence(
     tagged(0, true, integer(2n)),
-    // 127 bits at random: positive, and never given twice.
+    // 127 random bits: positive, and never used twice.
     integer(BigInt(`0x${randomBytes(16).toString("hex")}`) >> 1n),
     algorithm,
     issuer.certificate === undefined ? subject : subjectOf(issuer.certificate),
@@ -66,7 +66,7 @@ export function issueCertificate(content: CertificateContent, issuer: Issuer): s
 /** The role that a certificate was made for. */
 export function roleOf(certificate: X509Certificate): CertificateRole {
   if (certificate.ca) return "authority";
-  // By its type this is a list of names of extended usages; the type of Node.js 20 says that it is always there.
+  // The type is a list of names of extended usages. The type declarations of Node.js 20 say that it is always present.
   const usages: readonly string[] | undefined = certificate.keyUsage;
   return usages === undefined || usages.includes(ID.serverAuth) ? "worker" : "client";
 }
@@ -94,15 +94,18 @@ function publicKeyInfo(key: KeyObject): Buffer {
   return key.export({ type: "spki", format: "der" });
 }
 
-/** Names a key, so that a verifier finds the certificate of its owner. No secret, and nothing depends on its strength. */
+/**
+ * Identifies a key, so that a verifier finds the certificate of its owner. It is not secret, and security does not
+ * depend on it.
+ */
 function keyId(key: KeyObject): Buffer {
   return createHash("sha256").update(publicKeyInfo(key)).digest().subarray(0, 20);
 }
 
-/** The subject of a certificate, byte for byte: it has to be the issuer of those that it signs. */
+/** The subject of a certificate, byte for byte: it must be the issuer in the certificates that it signs. */
 function subjectOf(certificate: X509Certificate): Uint8Array {
-  const [body = certificate.raw] = childrenOf(certificate.raw);
-  const subject = childrenOf(body)[5];
+  const [body = certificate.raw] = elementsOf(certificate.raw);
+  const subject = elementsOf(body)[5];
   if (subject === undefined) throw new RangeError("the certificate of the authority has no subject");
   return subject;
 }

@@ -3,14 +3,14 @@ import { MalformedPayload } from "./malformed-payload.ts";
 /** The data of every buffer begins at a multiple of this, counted from the start of the payload. */
 export const ALIGNMENT = 8;
 
-/** Says at the end of a payload where the table of its binary data begins, and where the data does. */
+/** Bytes at the end of a payload that say where the table of its binary data begins, and where the data begins. */
 export const TRAILER_SIZE = 16;
 
 /** Where the parts of the binary section are, counted from the start of the payload. */
 export interface BinarySection {
-  /** What there is: the rest of the payload ends here. */
+  /** Start of the table of the data: the rest of the payload ends here. */
   readonly table: number;
-  /** The data itself. */
+  /** Start of the data itself. */
   readonly data: number;
   readonly end: number;
 }
@@ -21,7 +21,7 @@ export function readTrailer(trailer: Buffer, length: number): BinarySection {
   const data = trailer.readDoubleLE(8);
   const end = length - TRAILER_SIZE;
   if (!Number.isSafeInteger(table) || !Number.isSafeInteger(data) || table < 1 || table >= data || data > end) {
-    throw new MalformedPayload("the binary section of the payload is not where it should be");
+    throw new MalformedPayload("the binary section of the payload is in the wrong place");
   }
   return { table, data, end };
 }
@@ -36,7 +36,7 @@ export const WHOLE = 0;
 export const WINDOWS = 1;
 export const RESIZABLE = 2;
 
-/** How much address space the resizable buffers of one payload may ask for, in bytes. */
+/** How much address space the resizable buffers of one payload may reserve, in bytes. */
 export const MAX_RESERVED: number = 2 ** 32;
 
 /** The size up to which a resizable buffer may grow; undefined for others. */

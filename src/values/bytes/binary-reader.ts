@@ -6,15 +6,15 @@ import { MalformedPayload } from "./malformed-payload.ts";
 export interface BinaryData {
   /** Fills `target` with the bytes from `at` on. */
   copy(target: Uint8Array, at: number): void;
-  /** The same, at any time before the value is used. */
+  /** Like `copy`, but at any time before the value is used. */
   fill(target: Uint8Array, at: number): void;
-  /** The memory that the bytes are in, for as long as anybody likes; nothing if they must be copied. */
+  /** The memory that holds the bytes, if values may keep using it; undefined if they must be copied. */
   share(at: number, length: number): Place | undefined;
-  /** Memory of nothing but those bytes, where all of it is to stay. */
+  /** Separate memory with only these bytes, for values to keep. */
   own?(at: number, length: number): ArrayBufferLike;
 }
 
-/** Where bytes are. */
+/** A place in memory. */
 interface Place {
   readonly buffer: ArrayBufferLike;
   readonly offset: number;
@@ -34,7 +34,7 @@ interface Piece {
   made: Place | undefined;
 }
 
-/** Gives out the binary data of a payload. */
+/** Provides the binary data of a payload. */
 export class BinaryReader {
   static readonly NONE = new BinaryReader([], { copy: () => {}, fill: () => {}, share: () => undefined });
 
@@ -46,17 +46,17 @@ export class BinaryReader {
     this.#data = data;
   }
 
-  /** Reads the table, which is all that `reader` has left. */
+  /** Reads the table. It is the rest of `reader`. */
   static open(reader: ByteReader, section: BinarySection, data: BinaryData): BinaryReader {
     return new BinaryReader(readTable(reader, section), data);
   }
 
-  /** Where the data of each piece is, in ascending order, by the table that is all that `reader` has left. */
+  /** Where the data of each piece is, in ascending order, according to the table. The table is the rest of `reader`. */
   static pieces(reader: ByteReader, section: BinarySection): readonly { at: number; length: number }[] {
     return readTable(reader, section).flatMap(({ pieces }) => pieces);
   }
 
-  /** All of buffer `index` as a buffer of its own. */
+  /** All of buffer `index` as a separate buffer. */
   whole(index: number): ArrayBufferLike {
     const stored = this.#get(index);
     return this.#make(stored, onlyPiece(stored)).buffer;
@@ -70,7 +70,7 @@ export class BinaryReader {
     return bytes;
   }
 
-  /** Where `length` bytes from `from` on of buffer `index` are now. */
+  /** Where `length` bytes of buffer `index`, from `from` on, are in memory. */
   window(index: number, from: number, length: number, unit: number): Place {
     const stored = this.#get(index);
     const piece = findPiece(stored.pieces, from, length);
@@ -112,11 +112,11 @@ function readTable(reader: ByteReader, section: BinarySection): Stored[] {
   for (let left = reader.count(2); left > 0; left--) stored.push(readEntry(reader, places));
   if (places.end !== section.end) throw new MalformedPayload("the binary section of the payload has a wrong size");
   const reserved = stored.reduce((sum, { limit }) => sum + limit, 0);
-  if (reserved > MAX_RESERVED) throw new MalformedPayload("the payload asks for too much memory");
+  if (reserved > MAX_RESERVED) throw new MalformedPayload("the payload reserves too much memory");
   return stored;
 }
 
-/** Tells where the data of one piece after the other is. */
+/** Computes the place of each piece, one after the other. */
 class Places {
   readonly #limit: number;
   end: number;
@@ -180,5 +180,5 @@ function findPiece(pieces: readonly Piece[], from: number, length: number): Piec
 }
 
 function noSuchPart(): MalformedPayload {
-  return new MalformedPayload("a view in the payload is on bytes that are not in it");
+  return new MalformedPayload("a view in the payload refers to bytes that are not in it");
 }

@@ -1,7 +1,7 @@
 import { ALIGNMENT, maxByteLengthOf, RESIZABLE, WHOLE, WINDOWS } from "./binary-layout.ts";
 import type { ByteWriter } from "./byte-writer.ts";
 
-/** More than the lengths, offsets and padding of one window take. */
+/** More bytes than the lengths, offsets and padding of one window need. */
 const OVERHEAD = 32;
 
 interface Window {
@@ -13,7 +13,7 @@ interface Source {
   readonly buffer: ArrayBufferLike;
   readonly index: number;
   whole: boolean;
-  /** All views so far are `Buffer`s, of which nobody expects that they share an `ArrayBuffer`. */
+  /** All views so far are `Buffer`s. They need not share an `ArrayBuffer` after they travel. */
   loose: boolean;
   unit: number;
   readonly windows: Window[];
@@ -31,14 +31,14 @@ export class BinaryWriter {
     this.#sources = new Map();
   }
 
-  /** Has all of `buffer` travel, and returns its number. */
+  /** Adds all of `buffer` and returns its number. */
   whole(buffer: ArrayBufferLike): number {
     const source = this.#source(buffer);
     source.whole = true;
     return source.index;
   }
 
-  /** Has part of `buffer` travel, and returns the number of the buffer. */
+  /** Adds a part of `buffer` and returns the number of the buffer. */
   window(buffer: ArrayBufferLike, from: number, length: number, unit: number, loose: boolean): number {
     const source = this.#source(buffer);
     source.windows.push({ from, to: from + length });
@@ -75,7 +75,7 @@ export class BinaryWriter {
   }
 }
 
-/** What of a buffer goes into the payload, and how. */
+/** The parts of a buffer that go into the payload, and how. */
 interface StoredForm {
   readonly buffer: ArrayBufferLike;
   readonly kind: number;
@@ -108,13 +108,13 @@ function writeEntry(writer: ByteWriter, { kind, limit, windows }: StoredForm): v
   }
 }
 
-/** What of the buffer travels, in ascending order; undefined for all of it as a buffer of its own. */
+/** The parts of the buffer that travel, in ascending order; undefined for the whole buffer as one. */
 function windowsOf(source: Source): Window[] | undefined {
   const sorted = source.windows.toSorted((a, b) => a.from - b.from);
   const merged: Window[] = [];
   for (const window of sorted) {
     const last = merged.at(-1);
-    // Views other than Buffers stay views on one buffer, whatever lies between them.
+    // Views other than Buffers stay views on one buffer, so the bytes between them travel too.
     if (last !== undefined && (window.from < last.to || !source.loose)) last.to = Math.max(last.to, window.to);
     else merged.push({ from: window.from - (window.from % source.unit), to: window.to });
   }

@@ -8,7 +8,7 @@ const EMPTY = Buffer.alloc(0);
 /** Longest short string worth a place in the cache; longer ones are seldom repeated. */
 const CACHED_LENGTH = 16;
 
-/** Reads primitive values from part of a buffer. Every method throws `MalformedPayload` rather than read past the end. */
+/** Reads primitive values from part of a buffer. Every method throws `MalformedPayload` instead of reading past the end. */
 export class ByteReader {
   protected bytes: Buffer = EMPTY;
   protected start = 0;
@@ -54,7 +54,7 @@ export class ByteReader {
     return result;
   }
 
-  /** A varint that counts things of which each takes at least `size` of the bytes left. */
+  /** A varint that counts items. Each of them takes at least `size` of the bytes left. */
   count(size = 1): number {
     const result = this.varint();
     if (result * size > this.remaining) throw truncated();
@@ -98,7 +98,7 @@ export class ByteReader {
     const size = this.count();
     const from = this.skip(size);
     const hex = this.bytes.toString("latin1", from, from + size);
-    if (!/^[0-9a-f]+$/.test(hex)) throw new MalformedPayload("a bigint in the payload is not made of hex digits");
+    if (!/^[0-9a-f]+$/.test(hex)) throw new MalformedPayload("a bigint in the payload is not in hex digits");
     try {
       const magnitude = BigInt(`0x${hex}`);
       return negative ? -magnitude : magnitude;
@@ -164,12 +164,12 @@ function truncated(): MalformedPayload {
 
 const PLACES = 2048;
 
-/** Remembers short ASCII strings, so that one which comes again is found by its bytes instead of being made anew. */
+/** Remembers short ASCII strings, so that a repeated one is found by its bytes and not made again. */
 export class ShortStrings {
   readonly #places: string[] = Array.from({ length: PLACES }, () => "");
   readonly #internalize: boolean;
 
-  /** @param internalize - make the engine's own copy at once, which is faster when the strings become property keys */
+  /** @param internalize - whether to internalize the strings at once, which is faster when they become property keys */
   constructor(internalize: boolean) {
     this.#internalize = internalize;
   }

@@ -12,13 +12,13 @@ import {
 } from "./tags.ts";
 
 const INITIAL_SIZE = 16 * 1024;
-/** A scratch buffer above this size is given away with the payload instead of being kept. */
+/** A scratch buffer above this size is given to the payload instead of being kept. */
 const KEPT_SIZE = 2 * 1024 * 1024;
-/** From this size on, giving the scratch buffer away is cheaper than copying what is in it. */
+/** From this size on, giving the scratch buffer away is cheaper than copying its content. */
 const COPIED_SIZE = 64 * 1024;
-/** From this size on, binary data may be left where it is. */
+/** From this size on, binary data may be left in place, without a copy. */
 const LEFT_SIZE = 64 * 1024;
-/** Views of fewer bytes than this are kept: to make one takes 60 ns, a tenth of what such a value takes to encode. */
+/** Views of fewer bytes than this are kept: making one takes 60 ns, a tenth of the time to encode such a value. */
 const SHORT_VIEWS = 64;
 const SHORT_LIMIT = 32;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -29,9 +29,9 @@ const MAX_INT64 = 2n ** 63n - 1n;
 export class ByteWriter {
   bytes = Buffer.allocUnsafeSlow(INITIAL_SIZE);
   position = 0;
-  /** Large binary data is left where it is, for `takeParts` to put in its place. */
+  /** Large binary data is left in place; `takeParts` inserts it. */
   leavesLarge = false;
-  /** What was left, and where it belongs. */
+  /** The data that was left in place, and where it belongs. */
   #left: { readonly at: number; readonly bytes: Uint8Array }[] = [];
   #leftBytes = 0;
   #view = new DataView(this.bytes.buffer);
@@ -42,7 +42,7 @@ export class ByteWriter {
     if (this.bytes.length - this.position < size) this.#grow(size);
   }
 
-  /** What was written from 0 to `position`, as a view that the next use of this writer overwrites. */
+  /** The written bytes from 0 to `position`, as a view that the next use of this writer overwrites. */
   written(): Buffer {
     const { position } = this;
     if (position < SHORT_VIEWS && this.bytes.length <= KEPT_SIZE) {
@@ -54,7 +54,7 @@ export class ByteWriter {
     return result;
   }
 
-  /** What `written` gave together with what was left where it is; nothing if nothing was. */
+  /** The result of `written` together with the data that was left in place; undefined if there is no such data. */
   takeParts(written: Buffer): PayloadParts | undefined {
     if (this.#left.length === 0) return undefined;
     const parts: Uint8Array[] = [];
@@ -68,14 +68,14 @@ export class ByteWriter {
     return new PayloadParts(parts);
   }
 
-  /** Lets go of what was left where it is. */
+  /** Releases the data that was left in place. */
   forgetLeft(): void {
     if (this.#left.length === 0) return;
     this.#left = [];
     this.#leftBytes = 0;
   }
 
-  /** What `written` gave, as bytes that stay as they are. */
+  /** The result of `written`, as bytes that do not change any more. */
   keep(written: Uint8Array): Uint8Array {
     if (written.buffer !== this.bytes.buffer) return written;
     if (written.length < COPIED_SIZE) return new Uint8Array(written);
@@ -200,7 +200,7 @@ export class ByteWriter {
     this.position += size;
   }
 
-  /** Zero bytes up to the next multiple of `unit`, counted from the start of the payload. */
+  /** Writes zero bytes up to the next multiple of `unit`, counted from the start of the payload. */
   align(unit: number): void {
     const padding = (unit - ((this.position + this.#leftBytes) % unit)) % unit;
     this.reserve(padding);

@@ -24,10 +24,10 @@ import {
   UTF16_STRING,
 } from "./tags.ts";
 
-// Properties are tried many times, which takes long on a machine that is busy.
+// Properties are tried many times, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Bytes must not be able to name code here: what they could do with it is not this codec's affair. */
+/** Refuses code: these tests are about the codec, not about what code could do. */
 const noFunctions: FunctionPort = {
   dismantle: () => {
     throw new MalformedPayload("no functions");

@@ -5,7 +5,7 @@ import type { PayloadSource } from "./payload-data.ts";
 
 const decoder = new ValueDecoder();
 
-/** A payload outside of memory that counts what is read of it. */
+/** A payload outside of memory that counts the reads and the bytes read. */
 function sourceOf(value: unknown): PayloadSource & { reads: number; bytesRead: number } {
   const payload = encode(value);
   return {

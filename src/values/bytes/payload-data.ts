@@ -5,12 +5,12 @@ import type { BinaryData } from "./binary-reader.ts";
 /** Smaller data is copied even out of an owned payload, so that it does not keep a large one in memory. */
 const SHARED_SIZE = 16 * 1024;
 
-/** A payload that is somewhere else than in memory, such as in a file. */
+/** A payload outside of memory, such as in a file. */
 export interface PayloadSource {
   readonly length: number;
   /** Fills all of `target` with the bytes from `at` on, or throws. */
   read(target: Uint8Array, at: number): void;
-  /** The same, at any time before the value is used. Where it is missing, `read` does it. */
+  /** Like `read`, but at any time before the value is used. Default: `read`. */
   readLater?(target: Uint8Array, at: number): void;
 }
 
@@ -43,7 +43,7 @@ export class DataInMemory implements BinaryData {
   }
 }
 
-/** The binary data of a payload elsewhere: it is read to where it is to stay. */
+/** The binary data of a payload outside of memory: it is read into its final place. */
 export class DataInSource implements BinaryData {
   readonly #source: PayloadSource;
 

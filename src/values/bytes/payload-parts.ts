@@ -2,8 +2,8 @@
 export type EncodedValue = Uint8Array | PayloadParts;
 
 /**
- * An encoded value with large binary data in it, which is still where the value has it. Whoever takes it writes or
- * copies the parts one after the other, before anything can change them.
+ * An encoded value with large binary data, which is still in the memory of the value. The receiver writes or copies the
+ * parts one after the other, before anything can change them.
  */
 export class PayloadParts {
   readonly parts: readonly Uint8Array[];
@@ -15,7 +15,7 @@ export class PayloadParts {
     this.length = parts.reduce((sum, part) => sum + part.length, 0);
   }
 
-  /** The bytes from `from` to `to`, in one piece: of one part, or a copy. */
+  /** The bytes from `from` to `to`, in one piece: a view on one part, or a copy. */
   slice(from: number, to: number): Uint8Array {
     const pieces: Uint8Array[] = [];
     let at = 0;
@@ -28,14 +28,14 @@ export class PayloadParts {
   }
 
   /**
-   * The same for later: parts that were written are copied, and large binary data is still where the value has it.
-   * Whoever keeps it counts on nobody changing that.
+   * The same payload for later use: written parts are copied, and large binary data stays in the memory of the value.
+   * Nobody may change that data meanwhile.
    */
   keep(): PayloadParts {
     return new PayloadParts(this.parts.map((part, index) => (index % 2 === 0 ? Uint8Array.from(part) : part)));
   }
 
-  /** Copies all of it to where `target` is `at`. */
+  /** Copies all of it into `target`, from `at` on. */
   copyTo(target: Uint8Array, at: number): void {
     let end = at;
     for (const part of this.parts) {
@@ -45,7 +45,7 @@ export class PayloadParts {
   }
 }
 
-/** The bytes of a payload, in one piece that is not in use elsewhere. */
+/** The bytes of a payload, copied into one new buffer. */
 export function copyPayload(payload: EncodedValue): Buffer<ArrayBuffer> {
   const copy = Buffer.allocUnsafeSlow(payload.length);
   if (payload instanceof PayloadParts) payload.copyTo(copy, 0);

@@ -7,19 +7,19 @@ import type { PayloadSource } from "./payload-data.ts";
 import { PayloadParts } from "./payload-parts.ts";
 import { HAS_BINARY } from "./tags.ts";
 
-/** Smaller data is copied in each thread: memory of its own would cost more than it saves. */
+/** Smaller data is copied in each thread: separate memory would cost more than it saves. */
 const LARGE_BYTES = 16 * 1024;
 
-/** Large binary data of a payload, in memory of its own. */
+/** Large binary data of a payload, in separate memory. */
 interface LargePiece {
   /** Where it belongs in the payload. */
   readonly at: number;
   readonly memory: SharedArrayBuffer;
 }
 
-/** A payload in memory that all threads of a process can have. It can be posted to them as it is. */
+/** A payload in memory that all threads of a process can share. It can be posted to them as it is. */
 export interface SharedPayload {
-  /** Bytes of all of it. */
+  /** Its length in bytes. */
   readonly length: number;
   /** In ascending order. */
   readonly large: readonly LargePiece[];
@@ -27,7 +27,7 @@ export interface SharedPayload {
   readonly rest: SharedArrayBuffer;
 }
 
-/** The memory of values that were decoded or encoded here: tasks may pass on what is in it. */
+/** The memory of values that were decoded or encoded here: tasks may pass on its content. */
 const known = new WeakSet<ArrayBufferLike>();
 
 /** Whether this is memory of a shared value, which travels as a copy. Other memory of the process does not travel. */
@@ -53,7 +53,7 @@ export function sharedParts(payload: SharedPayload): PayloadParts {
   return new PayloadParts(segmentsOf(payload));
 }
 
-/** What comes before the binary data, and where that is, if there is any. */
+/** The payload up to its binary data, and where that data is, if there is any. */
 export function openShared(payload: SharedPayload): { head: Buffer; section: BinarySection | undefined } {
   const rest = Buffer.from(payload.rest);
   const section = hasBinary(rest) ? readTrailer(rest.subarray(-TRAILER_SIZE), payload.length) : undefined;
@@ -64,7 +64,7 @@ export function openShared(payload: SharedPayload): { head: Buffer; section: Bin
 export class DataInShared implements BinaryData {
   readonly #rest: SharedArrayBuffer;
   readonly #large = new Map<number, SharedArrayBuffer>();
-  /** Where each large piece is, and how many bytes of such there are up to its end. */
+  /** Where each large piece is, and the sum of all large bytes up to its end. */
   readonly #ends: { readonly at: number; readonly sum: number }[] = [];
 
   constructor({ large, rest }: SharedPayload) {

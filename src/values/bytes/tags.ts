@@ -42,15 +42,18 @@ export const SHAPES = 16;
 
 /** High half of the first byte of a payload. */
 export const FORMAT = 0x10;
-/** The payload holds back references, so the reader has to remember what it makes. */
+/** The payload holds back references, so the reader has to remember the objects that it makes. */
 export const HAS_REFERENCES = 0x01;
 /** The payload ends in a binary section. */
 export const HAS_BINARY = 0x02;
 
-/** After the value come entries of weak collections, for objects that the payload holds. */
+/** After the value follow entries of weak collections, for objects in the payload. */
 export const HAS_WEAK_ENTRIES = 0x04;
 
-/** Nesting up to which a value's contents follow it at once; deeper ones are put off to the end of the payload. */
+/** Nesting up to which a value's contents follow it at once; deeper contents are at the end of the payload. */
 export const INLINE_DEPTH = 100;
-/** Nesting that a reader accepts; what cannot be put off (class hierarchies) may go past `INLINE_DEPTH` up to here. */
+/**
+ * Nesting that a reader accepts. Contents that cannot be moved to the end (class hierarchies) may go beyond
+ * `INLINE_DEPTH` up to this.
+ */
 export const MAX_DEPTH = 400;

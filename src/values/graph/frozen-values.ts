@@ -2,7 +2,7 @@ import { types } from "node:util";
 import { isCell } from "../function-port.ts";
 import { travellerKindOf } from "../traveller.ts";
 
-/** The methods that change what an object holds besides its properties, which freezing it does not prevent. */
+/** The methods that change the internal state of an object. Freezing it does not prevent that. */
 const mutators: readonly { is(value: object): boolean; readonly names: readonly string[]; readonly copy: string }[] = [
   { is: types.isMap, names: ["set", "delete", "clear"], copy: "new Map(map)" },
   { is: types.isSet, names: ["add", "delete", "clear"], copy: "new Set(set)" },
@@ -13,7 +13,7 @@ const mutators: readonly { is(value: object): boolean; readonly names: readonly 
   },
 ];
 
-/** What stands in the place of those methods, by name. */
+/** The functions that replace those methods, by name. */
 const guards = mutators.map(({ names, copy }) => new Map(names.map((name) => [name, guard(name, copy)])));
 const allGuards: ReadonlySet<unknown> = new Set(guards.flatMap((each) => [...each.values()]));
 
@@ -23,13 +23,13 @@ function guard(name: string, copy: string): () => never {
   };
 }
 
-/** True for a property that only keeps a shared value from being changed. It does not travel. */
+/** True for a property that only protects a shared value from changes. It does not travel. */
 export function isGuard({ value }: { readonly value?: unknown }): boolean {
   return allGuards.has(value);
 }
 
 /**
- * Freezes the objects that a payload was made into. Binary data cannot be frozen, and private fields and the state of
+ * Freezes the objects that were made from a payload. Binary data cannot be frozen, and private fields and the state of
  * other built-in objects can still be changed by their own methods. Functions and travellers are left alone.
  */
 export function freezeMade(made: readonly unknown[], isKept: (object: object) => boolean): void {
@@ -43,10 +43,10 @@ export function freezeMade(made: readonly unknown[], isKept: (object: object) =>
 function freeze(value: object): void {
   const kind = mutators.findIndex(({ is }) => is(value));
   if (kind >= 0) {
-    // One that was frozen before cannot be guarded as well.
+    // A frozen object cannot get guards.
     if (Object.isExtensible(value)) for (const [name, own] of guards[kind] ?? []) define(value, name, own);
   } else if (types.isRegExp(value) && (value.global || value.sticky)) {
-    // Using such an expression moves its `lastIndex`.
+    // Using such an expression changes its `lastIndex`.
     Object.preventExtensions(value);
     return;
   }

@@ -57,10 +57,10 @@ export class GraphReader extends ByteReader {
   readonly port: FunctionPort;
   /** Functions, and instances of classes that this process does not know, are refused. */
   readonly dataOnly: boolean;
-  /** The value that is read next may be a class, where only data is taken otherwise. */
+  /** With `dataOnly`: the value that is read next may be a class. */
   takesClass = false;
   binary: BinaryReader = BinaryReader.NONE;
-  /** Everything that is made is frozen at the end. */
+  /** Every object that is made is frozen at the end. */
   freezes = false;
   #depth = 0;
   #remembering = false;
@@ -72,7 +72,7 @@ export class GraphReader extends ByteReader {
   #hasEntries = false;
   #collections: Set<WeakCollection> | undefined;
   #kept: Set<object> | undefined;
-  /** Where only data is taken: what was taken for a class, or to inherit from. It is no value. */
+  /** With `dataOnly`: the objects that were accepted as a class or prototype. They are not values. */
   #classes: Set<unknown> | undefined;
 
   constructor(port: FunctionPort, dataOnly = false) {
@@ -92,7 +92,7 @@ export class GraphReader extends ByteReader {
     return this.#root();
   }
 
-  /** The value of a payload with binary data that is elsewhere: `head` is all that is before that. */
+  /** The value of a payload whose binary data is elsewhere: `head` is everything before that data. */
   readHead(head: Uint8Array, section: BinarySection, data: BinaryData): unknown {
     this.open(head, 0, section.data);
     this.#header();
@@ -100,13 +100,13 @@ export class GraphReader extends ByteReader {
     return this.#root();
   }
 
-  /** The value of a payload that the threads of this process share, which nobody can change. */
+  /** The value of a payload that the threads of this process share. It is frozen. */
   readShared(payload: SharedPayload): unknown {
     const { head, section } = openShared(payload);
     this.open(head, 0, head.length);
     this.#header();
     this.freezes = true;
-    // Every object is numbered, which is how they are found when they are to be frozen.
+    // Every object is numbered, so that it is found when it is frozen.
     this.#remembering = true;
     if (section !== undefined) this.#openBinary(section, new DataInShared(payload));
     const value = this.#root();
@@ -117,7 +117,7 @@ export class GraphReader extends ByteReader {
   #header(): number {
     const header = this.byte();
     if ((header & 0xf0) !== FORMAT) {
-      throw new MalformedPayload(`the payload begins with byte ${header}, which no supported format does`);
+      throw new MalformedPayload(`the payload begins with byte ${header}, which is not a supported format`);
     }
     this.#remembering = (header & HAS_REFERENCES) !== 0;
     this.#hasEntries = (header & HAS_WEAK_ENTRIES) !== 0;
@@ -137,12 +137,12 @@ export class GraphReader extends ByteReader {
     const value = this.value();
     if (this.#later.length > 0) this.#readLater();
     if (this.#hasEntries) this.#readEntries();
-    if (this.position !== this.end) throw new MalformedPayload("the payload goes on after its end");
+    if (this.position !== this.end) throw new MalformedPayload("the payload continues after its end");
     if (this.#privates.length > 0 || this.#settle.length > 0) this.#finish();
     return value;
   }
 
-  /** Lets go of everything of the last payload. */
+  /** Releases everything of the last payload. */
   clear(): void {
     this.close();
     this.#depth = 0;
@@ -216,7 +216,7 @@ export class GraphReader extends ByteReader {
       case TRAVELLER:
         return readTraveller(this);
       default:
-        // Long strings, and what is no tag at all.
+        // Long strings, and bytes that are no tag.
         return this.string(tag);
     }
   }
@@ -226,17 +226,17 @@ export class GraphReader extends ByteReader {
     if (this.#remembering) this.#made.push(value);
   }
 
-  /** Has `read` called when everything before it is read. */
+  /** Calls `read` when everything before it has been read. */
   defer(read: () => void): void {
     this.#later.push(read);
   }
 
-  /** Has private fields put in place when all classes are complete. */
+  /** Restores private fields when all classes are complete. */
   restoreLater(object: object, states: readonly PrivateState[]): void {
     this.#privates.push({ object, states });
   }
 
-  /** Has `settle` called at the very end, when every object has its contents. */
+  /** Calls `settle` at the very end, when every object has its contents. */
   settleLater(settle: () => void): void {
     this.#settle.push(settle);
   }
@@ -260,7 +260,7 @@ export class GraphReader extends ByteReader {
     return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections];
   }
 
-  /** Where only data is taken: the next value is a class, or what an object inherits from. A plain object may be, too. */
+  /** With `dataOnly`: reads a class or a prototype. A prototype may also be a plain object. */
   classNext(): unknown {
     const tag = this.bytes[this.position];
     this.takesClass = tag === FUNCTION || tag === REFERENCE || tag === BACK_REFERENCE;
@@ -269,7 +269,7 @@ export class GraphReader extends ByteReader {
     return value;
   }
 
-  /** Notes what was taken for a class, and is no value. */
+  /** Notes an object that was accepted as a class or prototype, not as a value. */
   noteClass(known: unknown): void {
     this.#classes ??= new Set();
     this.#classes.add(known);
@@ -279,7 +279,7 @@ export class GraphReader extends ByteReader {
     return this.#classes?.has(value) === true;
   }
 
-  /** Notes an object that was here before: what the payload says of it is not applied. */
+  /** Notes an object that existed before the payload: the payload must not change it. */
   keep(object: object): void {
     this.#kept ??= new Set();
     this.#kept.add(object);
@@ -290,7 +290,7 @@ export class GraphReader extends ByteReader {
   }
 
   #readLater(): void {
-    // What is read here may put off more.
+    // Reading these may defer more.
     const later = this.#later;
     for (let index = 0; index < later.length; index++) later[index]?.();
     this.#later = [];
@@ -390,7 +390,7 @@ export class GraphReader extends ByteReader {
 
   #backReference(): unknown {
     const index = this.varint();
-    if (index >= this.#made.length) throw new MalformedPayload("the payload refers to something that is not in it");
+    if (index >= this.#made.length) throw new MalformedPayload("the payload refers to an object that is not in it");
     const value = this.#made[index];
     if (this.#classes !== undefined && !this.takesClass && this.isClass(value)) throw notData(value);
     return value;

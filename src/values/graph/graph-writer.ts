@@ -26,7 +26,7 @@ import {
 import { writeFunction } from "../function-nodes.ts";
 import type { Dependency, FunctionPort } from "../function-port.ts";
 import type { PropertyChanges } from "../omissions.ts";
-import { isFractions, isPlainArray, isPlainData } from "../plain-shape.ts";
+import { isFractions, isPlainArray, isPlainProperty } from "../plain-shape.ts";
 import { Refusal } from "../refusal.ts";
 import { heldFor, holds, NO_COLLECTIONS, type WeakCollection } from "../weak-collections.ts";
 import { ObjectNumbers } from "./object-numbers.ts";
@@ -42,14 +42,14 @@ const isExtensible = Object.isExtensible;
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 
 /**
- * Writes one value with everything reachable from it. Numbers, strings, plain arrays and plain objects are done here;
- * other objects in `special-object.ts`.
+ * Writes one value with everything reachable from it. Numbers, strings, plain arrays and plain objects are written
+ * here; other objects in `special-object.ts`.
  */
 export class GraphWriter extends ByteWriter {
   readonly port: FunctionPort;
   readonly binary = new BinaryWriter();
   depth = 0;
-  /** Properties that are left out of this payload, if any are. */
+  /** Properties that are left out of this payload, if any. */
   omissions: PropertyChanges | undefined;
   #seen = new ObjectNumbers();
   #referred = false;
@@ -66,13 +66,13 @@ export class GraphWriter extends ByteWriter {
     this.port = port;
   }
 
-  /** Has `collection` asked about each object of this payload. */
+  /** Asks `collection` about each object of this payload. */
   noteCollection(collection: WeakCollection): void {
     this.#collections ??= new Map();
     if (!this.#collections.has(collection)) this.#collections.set(collection, 0);
   }
 
-  /** The collections that the payload written last was to have entries of. */
+  /** The collections whose entries are in the payload written last. */
   takeCollections(): readonly WeakCollection[] {
     return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections.keys()];
   }
@@ -84,7 +84,7 @@ export class GraphWriter extends ByteWriter {
     return this.#finish();
   }
 
-  /** The payload of an array that is known to have nothing but its elements. */
+  /** The payload of an array that has only elements, no other properties. */
   writeList(values: readonly unknown[]): Buffer {
     this.position = 1;
     this.#seen.add(values);
@@ -92,12 +92,12 @@ export class GraphWriter extends ByteWriter {
     return this.#finish();
   }
 
-  /** What the receiver needs besides the payload written last. */
+  /** The dependencies of the payload written last. */
   takeDependencies(): readonly Dependency[] {
     return this.#dependencies === undefined ? NO_DEPENDENCIES : [...this.#dependencies.values()];
   }
 
-  /** Lets go of everything the last payload was made of. */
+  /** Releases everything that the last payload referred to. */
   clear(): void {
     this.#seen.clear();
     this.#referred = false;
@@ -115,7 +115,7 @@ export class GraphWriter extends ByteWriter {
   }
 
   value(value: unknown): void {
-    // Comparisons one by one: the engine does not see through a switch over typeof.
+    // Separate comparisons: the engine does not optimize a switch over typeof.
     if (typeof value === "number") this.number(value);
     else if (typeof value === "string") this.string(value);
     else if (typeof value === "object") {
@@ -161,7 +161,7 @@ export class GraphWriter extends ByteWriter {
     this.#seen.add(value);
   }
 
-  /** True when objects with this prototype have been found to have no name that both sides know. */
+  /** True when it is known that objects with this prototype have no name that both sides know. */
   isUnnamed(prototype: object): boolean {
     return this.#unnamed?.has(prototype) === true;
   }
@@ -171,15 +171,15 @@ export class GraphWriter extends ByteWriter {
     this.#unnamed.add(prototype);
   }
 
-  /** Has `write` called when everything before it is written. */
+  /** Calls `write` when everything before it has been written. */
   defer(write: () => void): void {
     this.#later.push(write);
   }
 
-  /** One level down, for what cannot be put off. */
+  /** Goes one level down, for contents that cannot be written later. */
   enter(value: WeakKey): void {
     if (++this.depth > MAX_DEPTH - 1) {
-      throw new Refusal(value, "a hierarchy of classes this deep is too deep to travel", "Flatten the hierarchy.");
+      throw new Refusal(value, "the hierarchy of classes is too deep to travel", "Flatten the hierarchy.");
     }
   }
 
@@ -187,7 +187,7 @@ export class GraphWriter extends ByteWriter {
     this.depth--;
   }
 
-  /** Notes what the receiver must have besides the payload. */
+  /** Notes dependencies of the payload. */
   need(dependencies: readonly Dependency[]): void {
     for (const dependency of dependencies) {
       this.#dependencies ??= new Map();
@@ -210,13 +210,13 @@ export class GraphWriter extends ByteWriter {
   }
 
   #writeLater(): void {
-    // Writing what was put off may put off more.
+    // Writing these may defer more.
     const later = this.#later;
     for (let index = 0; index < later.length; index++) later[index]?.();
     this.#later = [];
   }
 
-  /** Writes what the collections hold for objects of the payload. That may bring more objects, and more collections. */
+  /** Writes the entries of the collections for objects of the payload. That may add more objects and collections. */
   #writeEntries(collections: Map<WeakCollection, number>): void {
     let found: boolean;
     do {
@@ -271,7 +271,7 @@ export class GraphWriter extends ByteWriter {
     this.depth--;
   }
 
-  // A method of its own, since a closure in the one above would make it slower even when there is none to make.
+  // A separate method: a closure in the one above would make that slower, even when it is not created.
   #deferArray(values: readonly unknown[]): void {
     const length = values.length;
     this.byte(LATER_ARRAY);
@@ -291,7 +291,7 @@ export class GraphWriter extends ByteWriter {
     for (let index = 0; index < count; index++) {
       const key = keys[index] ?? "";
       const property = getOwnPropertyDescriptor(value, key);
-      if (!isPlainData(property) || key === "__proto__") return false;
+      if (!isPlainProperty(property) || key === "__proto__") return false;
       const held: unknown = property.value;
       // An object of functions may be a module or a namespace, which travels by name.
       if (typeof held === "function") return false;
@@ -353,7 +353,7 @@ function isSameList(known: readonly string[] | undefined, keys: readonly string[
 function proxyRefusal(value: object): Refusal {
   return new Refusal(
     value,
-    "a Proxy does not show what it stands for",
+    "a Proxy does not show its target",
     "Pass the object behind it, or a copy such as { ...proxy }.",
   );
 }

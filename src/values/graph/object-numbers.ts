@@ -1,7 +1,7 @@
 /** Up to this many entries comparing each is cheaper than hashing. */
 const LINEAR = 64;
 
-/** Numbers objects and unique symbols in the order in which they are first met. */
+/** Numbers objects and unique symbols in the order of their first occurrence. */
 export class ObjectNumbers {
   readonly #first: unknown[] = Array.from({ length: LINEAR });
   #rest: Map<unknown, number> | undefined;
@@ -32,7 +32,7 @@ export class ObjectNumbers {
     rest.set(value, size);
   }
 
-  /** What has a number, in the order of the numbers. */
+  /** Everything that has a number, in the order of the numbers. */
   list(): unknown[] {
     return this.#size > LINEAR ? [...(this.#rest?.keys() ?? [])] : this.#first.slice(0, this.#size);
   }

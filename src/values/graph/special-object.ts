@@ -9,7 +9,7 @@ import {
   EXTENSIBLE,
   errorState,
   type InternalState,
-  integrityOf,
+  integrityCode,
   internalStateNumbered,
   internalStateOf,
   type KeyedProperty,
@@ -24,7 +24,7 @@ import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
 import { isUnique } from "./symbols.ts";
 
-/** What the low bits say of the prototype; 0 means the one that such an object has anyway. */
+/** The low bits describe the prototype; 0 means the default one of such an object. */
 const PROTOTYPE_NULL = 1;
 const PROTOTYPE_OF_CLASS = 2;
 const PROTOTYPE_VALUE = 3;
@@ -44,7 +44,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   const shown = state === errorState ? travellingPrototype(writer.port, known) : known;
   const variant = state.variant(value, shown, writer);
   const isDefault = shown === state.prototype(variant);
-  const integrity = integrityOf(value);
+  const integrity = integrityCode(value);
   const properties = writtenProperties(writer, value, state);
   if (shown !== known) keepName(properties, known);
   if (state === ordinaryState || !isDefault) {
@@ -101,14 +101,14 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   writer.depth--;
 }
 
-/** Writes a prototype that a package put in the place of a function's own by its name; false when it has none. */
+/** Writes the prototype that a package assigned to a function, by its name; false when it has no name. */
 function writeNamed(writer: GraphWriter, prototype: object): boolean {
   return internalStateOf(prototype) !== ordinaryState && (writer.refer(prototype) || writeReference(writer, prototype));
 }
 
 /**
- * The function that an instance names as its `constructor` where its prototype does not, if its prototype is there with
- * it: the receiver has it by itself, or it is filled in place. Otherwise it might not be there yet.
+ * The function that an instance, but not its prototype, has as `constructor`. Only if the function's prototype exists
+ * as soon as the function does: the receiver has it by itself, or it is filled in place.
  */
 function namedMaker(writer: GraphWriter, value: object, prototype: object): object | undefined {
   const maker = ownProperty(value, "constructor")?.value;
@@ -134,14 +134,14 @@ export function readSpecialObject(reader: GraphReader): object {
     throw new MalformedPayload("the payload holds a built-in object that this version of Node.js does not have");
   }
   const flags = reader.byte();
-  // Only it itself may be what an object inherits from, not what it holds.
+  // Only the object itself may be accepted as a prototype, not its contents.
   reader.takesClass = false;
   reader.enter();
   const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
   reader.remember(object);
   const companion = state.companion?.(object, variant);
   if (companion !== undefined) reader.remember(companion);
-  // What was here before stays as it is.
+  // An object that existed before the payload is not changed.
   const isKept = reader.isKept(object);
   const body = (): void => {
     const target = isKept ? {} : object;
@@ -170,8 +170,8 @@ function readShell(reader: GraphReader, state: InternalState, variant: number, k
 }
 
 /**
- * Reads what an object inherits from. Where only data is taken, that may be plain data, or the prototype of a class that is
- * known here, and nothing else of this process.
+ * Reads the prototype of an object. With `dataOnly` it may be plain data or the prototype of a class that is known
+ * here, and nothing else of this process.
  */
 function readPrototype(reader: GraphReader): unknown {
   const prototype = reader.classNext();
@@ -198,7 +198,7 @@ function setPrototype(object: object, prototype: unknown): object {
 function prototypeOfClass(origin: unknown): object {
   if (typeof origin === "function") {
     const prototype: unknown = origin.prototype;
-    // That of Function is one itself.
+    // The prototype of Function is a function itself.
     if ((typeof prototype === "object" && prototype !== null) || typeof prototype === "function") return prototype;
   }
   throw new MalformedPayload("the class of an object in the payload is not a class");
@@ -220,8 +220,8 @@ function writtenProperties(writer: GraphWriter, value: object, state: InternalSt
 }
 
 /**
- * Asking whether an object has a name is not cheap. One that holds nothing but data has none, unless its class is the
- * platform's or a package's; then the first of that class in a payload answers for all.
+ * Finding out whether an object has a name is not cheap. An object with only data has none, unless its class is the
+ * platform's or a package's; then the first instance of that class in a payload answers for all.
  */
 function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
   return properties.some(

@@ -21,7 +21,7 @@ for (const name of Object.getOwnPropertyNames(Symbol)) {
   wellKnownNames.set(symbol, name);
 }
 
-/** Symbols that Node keeps to itself but puts on objects which may travel, by description. */
+/** Internal symbols of Node.js that are on objects that may travel, by description. */
 let platformSymbols: Map<string, symbol> | undefined;
 
 function platform(): Map<string, symbol> {
@@ -63,7 +63,7 @@ export function writeSymbol(writer: GraphWriter, symbol: symbol): void {
   writer.string(symbolId(symbol));
 }
 
-/** True for a symbol that only this process has, and those that got it from here. */
+/** True for a symbol that only this process and its peers have. */
 export function isUnique(port: FunctionPort, symbol: symbol): boolean {
   if (Symbol.keyFor(symbol) !== undefined || wellKnownNames.has(symbol)) return false;
   return !isPlatformSymbol(symbol) && port.referenceOf(symbol) === undefined;
@@ -97,12 +97,12 @@ export function readSymbol(reader: GraphReader, tag: number): symbol {
 
 const symbols = new PortableIds<symbol>();
 
-/** The id of a unique symbol, which it keeps wherever it goes. */
+/** The id of a unique symbol. It is the same in every process. */
 export function symbolId(symbol: symbol): string {
   return symbols.identify(symbol);
 }
 
-/** The symbol with that id: the original at its origin, elsewhere the one that stands for it as long as it is in use. */
+/** The symbol with that id: the original at its origin; elsewhere its stand-in, the same one for as long as it is in use. */
 export function symbolWithId(id: string, description: string | undefined): symbol {
   const existing = symbols.find(id);
   if (existing !== undefined) return existing;

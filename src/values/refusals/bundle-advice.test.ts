@@ -30,7 +30,7 @@ describe("bundleAdvice", () => {
   it("names the package's module and the bundle, for functions and for what classes made", async () => {
     const { cached, cache, own } = await load("app.mjs", BUNDLE);
     const advice =
-      " This is code of node_modules/@scope/cache/index.js inside of the bundle app.mjs: leave packages out of it " +
+      " This is code of node_modules/@scope/cache/index.js inside the bundle app.mjs: leave packages out of it " +
       '(esbuild: packages: "external"), and workers import them by themselves.';
     expect(bundleAdvice([cached])).toBe(advice);
     expect(bundleAdvice([cache])).toBe(advice);

@@ -5,8 +5,8 @@ import { ownProperty } from "../own-property.ts";
 const OUTSIDE = 'leave packages out of it (esbuild: packages: "external"), and workers import them by themselves';
 
 /**
- * What to do about a value that cannot travel, when it, or what leads to it, is code of a package inside of a bundle.
- * `values` start with the one that cannot travel. Empty when no bundle has to do with it.
+ * Advice for a value that cannot travel, when it or a value on the path to it is code of a package inside a bundle.
+ * `values` starts with the one that cannot travel. Empty when no bundle is involved.
  */
 export function bundleAdvice(values: Iterable<unknown>): string {
   let advice = "";
@@ -19,9 +19,9 @@ export function bundleAdvice(values: Iterable<unknown>): string {
     if (origin === undefined) continue;
     const { bundle, module } = origin;
     if (module === undefined) {
-      advice ||= ` This code is in the bundle ${bundle}: if it is that of a package, ${OUTSIDE}.`;
+      advice ||= ` This code is in the bundle ${bundle}: if it belongs to a package, ${OUTSIDE}.`;
     } else if (/(?:^|[\\/])node_modules[\\/]/.test(module)) {
-      return ` This is code of ${module} inside of the bundle ${bundle}: ${OUTSIDE}.`;
+      return ` This is code of ${module} inside the bundle ${bundle}: ${OUTSIDE}.`;
     }
   }
   return advice;

@@ -16,13 +16,13 @@ interface Step {
   readonly label: string;
   /** The own property of `from` that leads here, if one does. */
   readonly key: string | symbol | undefined;
-  /** Reached through what a function captured. */
+  /** Reached through a captured variable of a function. */
   readonly captured: boolean;
 }
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
-/** Turns a refusal into the error the user sees: where in `root` the value is, why it cannot travel, what to do. */
+/** Turns a refusal into the error for the user: where in `root` the value is, why it cannot travel, and the fix. */
 export function explainRefusal(
   refusal: Refusal,
   root: unknown,
@@ -36,7 +36,7 @@ export function explainRefusal(
 }
 
 /**
- * Where in `root` the value is that was refused, why, and what to do.
+ * Where in `root` the refused value is, the reason, and the fix.
  *
  * @param isCaptured - whether a function captured `root`, default false
  */
@@ -52,14 +52,14 @@ export function locateRefusal(
   const segments = refusal.steps.map((step) => ` -> ${step}`);
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
-  // The code of a package is not the user's to change.
+  // The user cannot change the code of a package.
   const own = advice === "" && !isOwnTraveller(refusal.culprit) ? perWorkerAdvice(found) : advice;
   return { path, reason: refusal.message, fix: sentence(refusal.fix) + own };
 }
 
 /**
- * Has the property left out that leads to what was refused: the nearest one of an error or a plain object. Nothing else
- * can do without one of its parts. False when there is no such property.
+ * Leaves out the property that leads to the refused value: the nearest one of an error or a plain object. No other
+ * object works without one of its parts. False when there is no such property.
  */
 export function omitRefused(
   refusal: Refusal,
@@ -78,14 +78,14 @@ export function omitRefused(
   for (; step?.from !== undefined; step = step.from) {
     const holder = step.from.value;
     if (step.key === undefined || !isObject(holder) || !canLackProperties(holder)) continue;
-    // It is the property that is left out, whichever of its functions is in the way.
+    // The whole property is left out, whether its getter or its setter was refused.
     omissions.add(holder, step.key, pathTo(step, rootName, false).replace(/ \((?:getter|setter)\)$/, ""));
     return true;
   }
   return false;
 }
 
-/** The field of the receiver of a method that leads to what was refused; undefined when none does. */
+/** The field of the receiver of a method that leads to the refused value; undefined when none does. */
 export function refusedField(
   refusal: Refusal,
   receiver: object,
@@ -98,12 +98,12 @@ export function refusedField(
   return undefined;
 }
 
-/** An object of the runtime is refused for what it is, wherever it is made. */
+/** Whether it is an object of the runtime: making it in the worker would not help. */
 function isOwnTraveller(culprit: WeakKey): boolean {
   return typeof culprit === "object" && traveller in culprit;
 }
 
-/** Where a function of the user's captured something that was made before, each worker can make its own, in the same way. */
+/** Advice for a captured variable with a known initializer: each worker can make its own value in the same way. */
 function perWorkerAdvice(found: Step | undefined): string {
   for (let step = found; step?.from !== undefined; step = step.from) {
     const fn = step.from.value;
@@ -120,7 +120,7 @@ function perWorkerAdvice(found: Step | undefined): string {
   return "";
 }
 
-/** An expression as what an arrow function returns: an object literal would be taken for the body. */
+/** An expression as the result of an arrow function: an object literal would be read as the body. */
 function asResult(expression: string): string {
   return expression.startsWith("{") ? `(${expression})` : expression;
 }
@@ -135,7 +135,7 @@ function* valuesUpFrom(end: Step): Generator<unknown> {
   for (let step: Step | undefined = end; step !== undefined; step = step.from) yield step.value;
 }
 
-/** The shortest way to `culprit`. The writer keeps no track of where it is, so that only failures pay for it. */
+/** The shortest path to `culprit`. The writer does not track paths, so only failures cost time. */
 function findStep(
   root: unknown,
   culprit: WeakKey,
@@ -169,7 +169,7 @@ function pathTo(end: Step, rootName: string, isCaptured: boolean): string {
   let captured = isCaptured;
   for (const step of steps) {
     captured ||= step.captured;
-    // The value of a shared variable goes by the name of the variable.
+    // The value of a shared variable has the name of the variable.
     if (step.label === "") continue;
     path += captured ? ` -> ${step.label.replace(/^\./, "")}` : step.label;
   }
@@ -210,7 +210,7 @@ function followTraveller(value: object, kind: string, port: FunctionPort, follow
       ?.take(value, port)
       .forEach((part, index) => follow(`.${kind}[${index}]`, part));
   } catch {
-    // One that is refused itself leads nowhere.
+    // A traveller that is refused itself leads nowhere.
   }
 }
 
@@ -218,7 +218,7 @@ function leadsOf(value: object): readonly { readonly label: string; readonly val
   try {
     return internalStateOf(value).leads?.(value) ?? [];
   } catch {
-    // State that cannot be seen leads nowhere.
+    // Invisible state leads nowhere.
     return [];
   }
 }
@@ -232,7 +232,7 @@ function followPrivates(value: object, port: FunctionPort, follow: Follow): void
       );
     }
   } catch {
-    // Private fields that cannot be had lead nowhere.
+    // Unavailable private fields lead nowhere.
   }
 }
 
@@ -242,7 +242,7 @@ function followFunction(fn: object, port: FunctionPort, follow: Follow): void {
     early.forEach((value) => follow("extends", value));
     parts.forEach((value, index) => follow(labels[index] ?? "", value));
   } catch {
-    // One that cannot be taken apart leads nowhere; if it is the culprit it has been found already.
+    // A function that cannot be taken apart leads nowhere. If it is the culprit, it has been found already.
   }
 }
 

@@ -14,7 +14,7 @@ const iteratorPrototypes: readonly unknown[] = [
   Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf((async function* () {})()))),
 ];
 
-/** Of the classes of timers, which Node does not export. */
+/** The prototypes of timers, whose classes Node.js does not export. */
 const timerPrototypes: readonly object[] = timers();
 
 function timers(): object[] {
@@ -25,7 +25,7 @@ function timers(): object[] {
   return [timeout, immediate].map((timer) => Object.getPrototypeOf(timer));
 }
 
-/** Objects with state that no code can see. */
+/** Objects with state that code cannot see. */
 const refusedKinds: readonly RefusedKind[] = [
   { is: isWeakRef, what: "a WeakRef points into the memory of this process", fix: "Pass what deref() returns." },
   {
@@ -35,12 +35,12 @@ const refusedKinds: readonly RefusedKind[] = [
   },
   {
     is: (value) => types.isGeneratorObject(value) || isRemoteGenerator(value),
-    what: "a generator that has been started somewhere cannot go on elsewhere",
+    what: "a started generator cannot continue in another process",
     fix: "Pass its values, such as [...generator], or make the generator function a routine.",
   },
   {
     is: isBuiltInIterator,
-    what: "an iterator in flight cannot go on elsewhere",
+    what: "an iterator cannot continue in another process",
     fix: "Pass what it iterates over, or its values, such as [...iterator].",
   },
   {
@@ -68,10 +68,14 @@ const refusedKinds: readonly RefusedKind[] = [
     what: "a timer belongs to this process",
     fix: "Start it inside the routine.",
   },
-  { is: types.isExternal, what: "a pointer of a native addon belongs to this process", fix: "Make it in the routine." },
+  {
+    is: types.isExternal,
+    what: "a pointer of a native addon belongs to this process",
+    fix: "Make it inside the routine.",
+  },
 ];
 
-/** Classes of the platform whose instances have nothing but properties. */
+/** Classes of the platform whose instances have only properties. */
 const OPEN_CLASSES = new Set([
   "Object",
   "Function",
@@ -98,15 +102,15 @@ const OPEN_CLASSES = new Set([
 
 const HANDLES = new Set(["net", "tls", "dgram", "http", "https", "http2", "fs", "child_process", "worker_threads"]);
 
-/** Prototypes from which nothing with hidden state is inherited, as far as seen. */
+/** Prototypes that were found to have no hidden state, with everything that they inherit from. */
 const openPrototypes = new WeakSet<object>([Object.prototype]);
 
-/** What a streaming routine returns is a generator to its caller. */
+/** True for the generator that a streaming routine returns. */
 function isRemoteGenerator(value: object): boolean {
   return ownProperty(value, Symbol.toStringTag)?.value === "AsyncGenerator";
 }
 
-/** Throws `Refusal` for an object without known state of its own that has state that cannot be seen. */
+/** Throws `Refusal` for an object with hidden state. */
 export function refuseHiddenState(value: object): void {
   for (const kind of refusedKinds) {
     if (kind.is(value)) throw new Refusal(value, kind.what, kind.fix);
@@ -125,14 +129,15 @@ export function refuseHiddenState(value: object): void {
 
 function whyNot(name: string): string {
   if (name.startsWith("stream") || /Stream/.test(name)) return "is a stream, which only this process can read or write";
-  if (name.startsWith("Abort")) return "is tied to what waits for it in this process";
+  if (name.startsWith("Abort")) return "is tied to listeners in this process";
   if (HANDLES.has(name.split(".", 1)[0] ?? "")) return "holds an open handle";
   return "has state that only this process can see";
 }
 
 function fixFor(name: string): string {
   if (name === "AbortController") return "Pass its signal.";
-  if (name === "Request" || name === "Response") return "Pass what is needed of it, such as its url, headers and text.";
+  if (name === "Request" || name === "Response")
+    return "Pass the parts that are needed, such as its url, headers and text.";
   if (name.startsWith("Temporal.")) return `Pass its text, toString(), and call ${name}.from(text) inside the routine.`;
   return "Make it inside the routine, from data that is passed.";
 }
@@ -141,12 +146,12 @@ function isWeakRef(value: object): boolean {
   return isTagged(value, WeakRef.prototype);
 }
 
-/** True when `value` inherits from a built-in prototype, which nothing but the built-in class normally does. */
+/** True when `value` inherits from a built-in prototype. Normally only instances of the built-in class do. */
 function isTagged(value: object, prototype: object): boolean {
   return Object.prototype.isPrototypeOf.call(prototype, value);
 }
 
-/** Iterators of arrays, strings, maps and so on, and what `Iterator.prototype.map` and its like return. */
+/** Iterators of arrays, strings, maps and so on, and the results of `Iterator.prototype.map` and similar methods. */
 function isBuiltInIterator(value: object): boolean {
   let native = false;
   let prototype: object | null = Object.getPrototypeOf(value);

@@ -9,7 +9,7 @@ import type { InternalState } from "./internal-state.ts";
 interface ViewKind {
   readonly name: string;
   readonly prototype: object;
-  /** Bytes an element takes. */
+  /** Bytes of an element. */
   readonly unit: number;
   make(buffer: ArrayBufferLike, offset: number, length: number | undefined): ArrayBufferView;
 }
@@ -61,7 +61,7 @@ function isViewConstructor(value: unknown): value is ViewConstructor & { name: s
   return typeof value === "function";
 }
 
-/** What `inspect` showed last of a view without properties of its own: arguments of one size come in numbers. */
+/** The last text of `inspect` for a view without other properties: arguments of one size are often repeated. */
 let lastText = "";
 
 /** The name of a typed array's kind, which no subclass can change. */
@@ -69,7 +69,10 @@ const tagOf = builtInGetter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.
 
 const byteLengthOf = builtInGetter(DataView.prototype, "byteLength");
 
-/** Which kind of buffer it was. Memory of a shared value arrives as an ordinary buffer, or as memory of another. */
+/**
+ * Prototypes by kind of buffer. Memory of a shared value arrives as an ordinary buffer, or as memory of another shared
+ * value.
+ */
 const bufferPrototypes: readonly object[] = [ArrayBuffer.prototype, SharedArrayBuffer.prototype];
 
 /** Array buffers, resizable ones included, and the memory of shared values. */
@@ -114,7 +117,8 @@ export const viewState: InternalState<ArrayBufferView> = {
   },
   hasOnlyState(view) {
     if (tagOf(view) === undefined || view.byteLength < LISTED_SIZE) return false;
-    // Listing the keys of a long view costs more than copying it; a fresh view on the same bytes has none but its own.
+    // Listing the keys of a long view costs more than copying it. A fresh view on the same bytes has no other
+    // properties.
     const text = inspect(view, NAMES_ONLY);
     if (text === lastText) return true;
     const twin = kinds[kindOf(view, Object.getPrototypeOf(view))];
@@ -126,13 +130,13 @@ export const viewState: InternalState<ArrayBufferView> = {
   implies: (view, key) => tagOf(view) !== undefined && arrayIndex(key) >= 0,
   summary(view) {
     const isComparable = view.byteLength <= COMPARED_SIZE && !types.isSharedArrayBuffer(view.buffer);
-    // A value that equals no other says that it may have changed.
+    // A value that equals no other means: it may have changed.
     if (!isComparable || !hasOnlyElements(view)) return Symbol("unknown");
     return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("latin1");
   },
 };
 
-/** Sending more bytes again costs little more than comparing them, and a copy is needed for that. */
+/** Above this size, comparing costs about as much as sending the bytes again, and needs a copy. */
 const COMPARED_SIZE = 65_536;
 
 function hasOnlyElements(view: ArrayBufferView): boolean {
@@ -151,33 +155,29 @@ function kindOf(view: ArrayBufferView, prototype: object | null): number {
 
 function checkBuffer(owner: object, buffer: ArrayBufferLike): void {
   if (buffer.byteLength === 0 && isDetached(buffer)) {
-    throw new Refusal(
-      owner,
-      "an ArrayBuffer that was transferred away has no bytes left",
-      "Pass it before transferring it.",
-    );
+    throw new Refusal(owner, "a transferred ArrayBuffer has no bytes left", "Pass it before transferring it.");
   }
   if ((maxByteLengthOf(buffer) ?? 0) > MAX_RESERVED) {
     throw new Refusal(
       owner,
-      "an ArrayBuffer that may grow beyond 4 GiB is too large to make elsewhere",
+      "an ArrayBuffer that may grow beyond 4 GiB is too large to travel",
       "Give the ArrayBuffer a smaller maxByteLength.",
     );
   }
 }
 
-/** A view that its buffer was shrunk below has no place any more, until the buffer grows again. */
+/** Refuses a view beyond the end of its shrunk buffer: it has no bytes until the buffer grows again. */
 function checkBounds(view: ArrayBufferView, buffer: ArrayBufferLike): void {
   if (maxByteLengthOf(buffer) === undefined) return;
   try {
-    // Both throw for a view out of bounds, whose lengths are told as 0 otherwise.
+    // Both throw for a view out of bounds; other getters just return 0.
     if (tagOf(view) === undefined) byteLengthOf(view);
     else Reflect.apply(Uint8Array.prototype.keys, view, []);
   } catch {
     throw new Refusal(
       view,
-      "a view beyond the end of its ArrayBuffer, which was shrunk, shows no bytes",
-      "Make a view on what is left.",
+      "a view beyond the end of its shrunk ArrayBuffer has no bytes",
+      "Make a view on the bytes that are left.",
     );
   }
 }
@@ -195,12 +195,12 @@ function arrayBufferOf(view: ArrayBufferView): ArrayBufferLike {
   if (types.isArrayBuffer(buffer) || isSharedMemory(buffer)) return buffer;
   throw new Refusal(
     view,
-    "a view on a SharedArrayBuffer is on memory of this process",
+    "a view on a SharedArrayBuffer refers to memory of this process",
     "Pass a copy, such as view.slice().",
   );
 }
 
-/** True when the view grows and shrinks with its buffer, which only doing so shows. */
+/** True when the view grows and shrinks with its buffer. Only a resize shows that. */
 function tracksLength(view: ArrayBufferView, buffer: ArrayBufferLike): boolean {
   const limit = maxByteLengthOf(buffer);
   if (limit === undefined || view.byteOffset + view.byteLength > buffer.byteLength) return false;

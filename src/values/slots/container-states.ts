@@ -2,15 +2,15 @@ import { types } from "node:util";
 import { arrayIndex } from "../array-index.ts";
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
-import { FROZEN, integrityOf } from "./integrity.ts";
+import { FROZEN, integrityCode } from "./integrity.ts";
 import type { InternalState } from "./internal-state.ts";
 import { isOpenProperty } from "./properties.ts";
 
 const MAX_ARRAY_LENGTH = 2 ** 32 - 1;
-/** More holes than this make an array that keeps only its elements in memory. */
+/** An array with more holes than this is made sparse: it keeps only its elements in memory. */
 const DENSE_HOLES = 64;
 
-/** Objects without state of their own. */
+/** Objects without internal state. */
 export const ordinaryState: InternalState = {
   number: 0,
   is: (_value): _value is object => true,
@@ -21,7 +21,7 @@ export const ordinaryState: InternalState = {
   summary: () => undefined,
 };
 
-/** Arrays that are sparse, closed, or have more than elements. */
+/** Arrays that are sparse, frozen or sealed, or have other properties than elements. */
 export const arrayState: InternalState<unknown[]> = {
   number: 1,
   is: (value): value is unknown[] => Array.isArray(value),
@@ -29,10 +29,10 @@ export const arrayState: InternalState<unknown[]> = {
   prototype: (variant) => (variant === 0 ? Array.prototype : undefined),
   writeShell: () => {},
   readShell: () => [],
-  // All that an array has are properties.
+  // Arrays have only properties.
   summary: () => undefined,
   writeBody(writer, array) {
-    const integrity = integrityOf(array);
+    const integrity = integrityCode(array);
     const keys = Reflect.ownKeys(array).filter((key) => isOpenElement(array, key, integrity));
     writer.varint(array.length);
     writer.varint(keys.length);
@@ -63,8 +63,8 @@ export const arrayState: InternalState<unknown[]> = {
     array.length = length;
   },
   implies(array, key, property) {
-    if (key === "length") return property.writable === true || integrityOf(array) === FROZEN;
-    return isOpenElement(array, key, integrityOf(array));
+    if (key === "length") return property.writable === true || integrityCode(array) === FROZEN;
+    return isOpenElement(array, key, integrityCode(array));
   },
 };
 
@@ -84,7 +84,7 @@ export const mapState: InternalState<Map<unknown, unknown>> = {
     });
   },
   readBody(reader, map) {
-    // A subclass may have its own `set`, which is not to run again.
+    // A subclass may have its own `set`, which must not run again.
     for (let left = reader.count(2); left > 0; left--) Map.prototype.set.call(map, reader.value(), reader.value());
   },
 };
@@ -115,7 +115,7 @@ function isOpenElement(array: readonly unknown[], key: string | symbol, integrit
   return property !== undefined && isOpenProperty(property, integrity);
 }
 
-/** An accessor among the elements makes V8 give up one cell per index; it does not go back when the accessor does. */
+/** An accessor among the elements makes V8 store them in a dictionary, and it keeps that when the accessor is removed. */
 function makeSparse(array: unknown[]): void {
   Object.defineProperty(array, 0, { get: () => undefined, configurable: true });
   array.length = 0;

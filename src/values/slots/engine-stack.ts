@@ -11,7 +11,7 @@ export function isEngineStack(property: Property): boolean {
   return getter !== undefined && property.get === getter;
 }
 
-/** Gives an object a `stack` as the engine does, of whatever kind that is here. */
+/** Gives an object a `stack` as this engine does: an accessor or a plain property. */
 export function setEngineStack(object: object, stack: unknown): void {
   withStackLimit(0, () => Error.captureStackTrace(object));
   Reflect.set(object, "stack", stack);

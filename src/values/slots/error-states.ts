@@ -18,7 +18,7 @@ const families: readonly object[] = [
   AggregateError.prototype,
 ];
 
-/** Errors: genuine ones with exactly the properties of the original, made without running a constructor of the user's. */
+/** Errors: genuine ones with exactly the properties of the original, made without running a user's constructor. */
 export const errorState: InternalState<Error> = {
   number: 7,
   is: (value): value is Error => types.isNativeError(value),
@@ -31,7 +31,7 @@ export const errorState: InternalState<Error> = {
     return error;
   },
   present(port, error, key, property) {
-    // Errors of Node's own have accessors that only Node has.
+    // Some errors of Node.js have accessors that cannot travel.
     if (!("get" in property) || isEngineStack(property) || canTravel(port, property.get)) return property;
     const value: unknown = Reflect.get(error, key);
     return { value, writable: true, enumerable: property.enumerable ?? false, configurable: true };
@@ -54,7 +54,7 @@ function canTravel(port: FunctionPort, fn: unknown): boolean {
 
 /**
  * The prototype under which an error travels: its own, or the nearest whose class can. An error of a class that is
- * internal to Node, such as its `AbortError`, arrives as what that class extends.
+ * internal to Node, such as its `AbortError`, arrives as an instance of the class that it extends.
  */
 export function travellingPrototype(port: FunctionPort, prototype: object | null): object | null {
   for (let shown = prototype; shown !== null; shown = Object.getPrototypeOf(shown)) {
@@ -73,14 +73,14 @@ function functionsOf(prototype: object): unknown[] {
   });
 }
 
-/** Makes the name that an error inherits one of its own, for when it loses its class. */
+/** Turns the inherited name of an error into an own property, for an error that loses its class. */
 export function keepName(properties: KeyedProperty[], prototype: object | null): void {
   if (prototype === null || properties.some(({ key }) => key === "name")) return;
   const value: unknown = Reflect.get(prototype, "name");
   properties.push({ key: "name", property: { value, writable: true, enumerable: false, configurable: true } });
 }
 
-/** `DOMException`s, whose name and message are no properties of their own. */
+/** `DOMException`s. Their name and message are not own properties. */
 export const domExceptionState: InternalState<DOMException> = {
   number: 8,
   is: isDomException,
@@ -103,12 +103,12 @@ function isDomException(value: object): value is DOMException {
     builtInGetter(DOMException.prototype, "message")(value);
     return true;
   } catch {
-    // Inherits from it, but is none.
+    // It inherits from DOMException, but is not one.
     return false;
   }
 }
 
-/** An object with no own properties, and no time spent on a stack that would be replaced. */
+/** An object without own properties. No time is spent on a stack that would be replaced. */
 function bare<T extends object>(make: () => T): T {
   const error = withStackLimit(0, make);
   for (const key of Reflect.ownKeys(error)) {

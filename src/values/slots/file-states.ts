@@ -37,7 +37,7 @@ export const blobState: InternalState<Blob> = {
       throw new MalformedPayload("the date of a file in the payload is not a number");
     return new File([bytes], name, { type, lastModified });
   },
-  // Node.js 22 makes some blobs, such as slices and those of files, with a class of its own inside.
+  // Node.js 22 makes some blobs, such as slices and those of files, with an internal class.
   publicPrototype: (prototype) =>
     classNameOf(prototype) === "TransferableBlob" ? Object.getPrototypeOf(prototype) : prototype,
   implies: (_blob, key) => key === "constructor" || isKeyOfBlob(key) || isKeyOfFile(key),
@@ -58,8 +58,8 @@ function isFile(blob: Blob): boolean {
 const FILE_ONLY: ReadonlySet<string> = new Set(["File"]);
 
 /**
- * The bytes of a blob. The platform offers only promises for them. What a blob is made of in memory its handle hands out
- * at once, and that is all that can be taken here: what a file holds would be read by and by.
+ * The bytes of a blob. The public API offers only promises for them. The internal handle gives bytes in memory at once.
+ * Bytes in a file would be read over time, so such a blob is refused.
  */
 function bytesOf(blob: Blob): ArrayBuffer {
   const pieces = piecesOf(blob);
@@ -85,7 +85,7 @@ function joined(pieces: readonly ArrayBuffer[], length: number): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** What the handle of a blob hands out; undefined when there is none or it does not do so at once. */
+/** The pieces from the handle of a blob; undefined when there is no handle or it does not give them at once. */
 function piecesOf(blob: Blob): ArrayBuffer[] | undefined {
   const key = Object.getOwnPropertySymbols(blob).find(({ description }) => description === "kHandle");
   const handle = key === undefined ? undefined : ownProperty(blob, key)?.value;
@@ -132,7 +132,7 @@ export const formDataState: InternalState<FormData> = {
       if (typeof value !== "string" && !isBlob) {
         throw new MalformedPayload("an entry of a form in the payload is neither text nor a file");
       }
-      // A subclass may have its own `append`, which is not to run.
+      // A subclass may have its own `append`, which must not run.
       Reflect.apply(FormData.prototype.append, form, [name, value]);
     }
   },

@@ -17,7 +17,7 @@ const states: readonly InternalState[] = [
   setState,
   arrayState,
   dateState,
-  // Before errors, among which some versions of Node.js count it.
+  // Before errors: for some versions of Node.js it is an error too.
   domExceptionState,
   errorState,
   viewState,
@@ -29,7 +29,7 @@ const states: readonly InternalState[] = [
   zodState,
 ];
 
-/** By the class of the platform that objects with this state inherit from. */
+/** States by the platform's class that their objects inherit from. */
 const statesByClass = new Map<string, InternalState>([
   ["URL", urlState],
   ["URLSearchParams", searchParamsState],
@@ -53,8 +53,8 @@ export function internalStateOf(value: object): InternalState {
 }
 
 /**
- * Tells what the internal state of an object is at any time, as one value to compare; undefined when it has a state that
- * cannot be compared so.
+ * A function that returns the current internal state of an object as one value to compare; undefined for a state that
+ * cannot be compared like that.
  */
 export function stateSummary(value: object): (() => unknown) | undefined {
   const state = internalStateOf(value);
@@ -66,7 +66,7 @@ export function internalStateNumbered(number: number): InternalState | undefined
   return statesByNumber.get(number);
 }
 
-/** What objects with a prototype may have as state; null for none. */
+/** The possible state of objects with a prototype; null for none. */
 const candidates = new WeakMap<object, InternalState | null>([[Object.prototype, null]]);
 
 function platformStateOf(value: object): InternalState | undefined {

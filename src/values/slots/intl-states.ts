@@ -4,7 +4,10 @@ import { Refusal } from "../refusal.ts";
 import type { InternalState } from "./internal-state.ts";
 import { succeeds } from "./platform-class.ts";
 
-/** Classes whose instances are what their resolved options say. A payload has the place in this list: only append. */
+/**
+ * Classes whose instances are fully described by their resolved options. A payload holds the index in this list: only
+ * append.
+ */
 export const INTL_CLASSES: readonly string[] = [
   "NumberFormat",
   "DateTimeFormat",
@@ -17,12 +20,12 @@ export const INTL_CLASSES: readonly string[] = [
   "DurationFormat",
 ];
 
-/** Options that resolving adds, and that say nothing which the others do not. */
+/** Options that resolving adds and that follow from the others. */
 const DERIVED: ReadonlySet<string> = new Set(["locale", "pluralCategories", "hour12"]);
 
 type Resolved = Record<string, unknown>;
 
-/** Objects of `Intl`. They are made again of their resolved options. */
+/** Objects of `Intl`. They are made again from their resolved options. */
 export const intlState: InternalState = {
   number: 17,
   is: (value): value is object => variantOf(value) >= 0,
@@ -34,7 +37,7 @@ export const intlState: InternalState = {
     const twin = make(variant, resolved);
     if (twin === undefined || !isDeepStrictEqual(resolvedOf(variant, twin), resolved)) {
       const name = `Intl.${String(INTL_CLASSES[variant])}`;
-      throw new Refusal(value, `this ${name} cannot be made of its resolved options`, "Make it inside the routine.");
+      throw new Refusal(value, `this ${name} cannot be made from its resolved options`, "Make it inside the routine.");
     }
     writer.value(resolved);
   },
@@ -92,7 +95,7 @@ function resolvedOf(variant: number, value: object): Resolved {
   const resolvedOptions: unknown = Reflect.get(prototypeOf(variant) ?? {}, "resolvedOptions");
   const resolved: unknown = typeof resolvedOptions === "function" ? Reflect.apply(resolvedOptions, value, []) : {};
   if (!isResolved(resolved)) throw new TypeError("the options cannot be resolved");
-  // Plain data whatever the engine makes of it.
+  // A copy, so that it is plain data in every engine.
   return { ...resolved };
 }
 

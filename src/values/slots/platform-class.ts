@@ -16,7 +16,7 @@ export function inheritedClass(prototype: object, names: { has(name: string): bo
   return undefined;
 }
 
-/** True when `probe` finds the state that it looks for, which it throws for otherwise. */
+/** True when `probe` does not throw: it throws when the state is missing. */
 export function succeeds(probe: () => unknown): boolean {
   try {
     probe();

@@ -14,14 +14,14 @@ interface Settlers {
 
 const arriving = new WeakMap<object, Settlers>();
 
-/** Symbols under which Node.js notes on promises in which context they were made. */
+/** Symbols under which Node.js stores the asynchronous context on promises. */
 const CONTEXT_SYMBOLS: ReadonlySet<string | undefined> = new Set([
   "async_id_symbol",
   "trigger_async_id_symbol",
   "kResourceStore",
 ]);
 
-/** Promises that are settled. What they are settled with is seen by the inspector only. */
+/** Settled promises. Only the inspector shows their result. */
 export const promiseState: InternalState<Promise<unknown>> = {
   number: 20,
   is: (value): value is Promise<unknown> => types.isPromise(value),
@@ -43,11 +43,11 @@ export const promiseState: InternalState<Promise<unknown>> = {
     const result = reader.value();
     const settlers = arriving.get(promise);
     if (variant === REJECTED) {
-      // Whether somebody handles the rejection is up to the code that gets the promise, which may come to it late.
+      // The code that gets the promise may handle its rejection later, so it must not count as unhandled until then.
       void Reflect.apply(Promise.prototype.then, promise, [undefined, () => {}]);
       settlers?.reject(result);
     } else {
-      // Resolving with a value asks it for a `then`, so the value has to be complete.
+      // Resolving with a value reads its `then`, so the value has to be complete.
       reader.settleLater(() => settlers?.resolve(result));
     }
   },
@@ -67,16 +67,12 @@ function settlementOf(promise: Promise<unknown>): Settlement {
   if (known !== undefined) return known;
   const { state, result } = view(promise);
   if (state === "pending") {
-    throw new Refusal(
-      promise,
-      "a Promise that is not settled stands for a result that this process is waiting for",
-      "Await it and pass the value.",
-    );
+    throw new Refusal(promise, "a Promise that is not settled has no value yet", "Await it and pass the value.");
   }
   if (state === "fulfilled" && hasThen(result)) {
     throw new Refusal(
       promise,
-      "a Promise of an object with a method called then cannot be made elsewhere",
+      "a Promise of an object with a then method cannot be made in another process",
       "Await it and pass the value.",
     );
   }

@@ -28,7 +28,7 @@ function attributesOf(property: Property, integrity: number): number {
   return attributes;
 }
 
-/** True when nothing but the object being sealed or frozen sets a property apart from one made by assignment. */
+/** True when a property is like one made by assignment, except that its object is sealed or frozen. */
 export function isOpenProperty(property: Property, integrity: number): boolean {
   return attributesOf(property, integrity) === PLAIN;
 }
@@ -45,7 +45,7 @@ export function writeProperties(
     const attributes = attributesOf(property, integrity);
     writer.value(key);
     if (isEngineStack(property)) {
-      // The accessor is the engine's own: what it gives travels.
+      // The accessor is the engine's own: its value travels.
       writer.byte(attributes | ENGINE_STACK);
       writer.value(Reflect.get(object, "stack"));
       continue;
@@ -89,7 +89,7 @@ export function readProperties(reader: GraphReader, object: object): void {
       continue;
     }
     const data = { value: reader.value(), writable: (attributes & WRITABLE) !== 0 };
-    // Some built-in properties are there from the start and fixed but for their value.
+    // Some built-in properties exist from the start, and only their value can change.
     const isFixed = ownProperty(object, key)?.configurable === false;
     define(object, key, isFixed ? data : { ...data, enumerable, configurable });
   }

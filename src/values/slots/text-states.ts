@@ -13,7 +13,7 @@ const ignoreBomOf = builtInGetter(TextDecoder.prototype, "ignoreBOM");
 const FATAL = 1;
 const IGNORE_BOM = 2;
 
-/** `TextEncoder`s, which have nothing to them. */
+/** `TextEncoder`s. They have no state. */
 export const textEncoderState: InternalState<TextEncoder> = {
   number: 15,
   is: (value): value is TextEncoder => succeeds(() => encodingOfEncoder(value)),
@@ -70,7 +70,7 @@ function makeDecoder(encoding: string, flags: number): TextDecoder {
   return new TextDecoder(encoding, { fatal: (flags & FATAL) !== 0, ignoreBOM: (flags & IGNORE_BOM) !== 0 });
 }
 
-/** True when everything that the platform keeps on a decoder is as in a new one, and none of it is beyond comparison. */
+/** True when the whole state of a decoder can be compared and equals that of a new one. */
 function isFresh(decoder: TextDecoder, fresh: TextDecoder): boolean {
   return Reflect.ownKeys(fresh).every((key) => {
     const held = ownProperty(decoder, key)?.value;

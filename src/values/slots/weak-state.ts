@@ -12,8 +12,8 @@ const MAP = 0;
 const SET = 1;
 
 /**
- * `WeakMap`s and `WeakSet`s, by an id: what came from here comes back as itself, and a collection that arrives twice
- * is one. Their entries are at the end of the payload, for the objects that are in it.
+ * `WeakMap`s and `WeakSet`s, by an id: a collection that returns to its origin is the original, and one that arrives
+ * twice is one object. Their entries for objects in the payload are at its end.
  */
 export const weakState: InternalState<WeakCollection> = {
   number: 14,

@@ -27,10 +27,10 @@ function entriesOf(headers: object): [string, string][] {
 const PARAMS_WITH_IT = 0;
 const PARAMS_BEFORE_IT = 1;
 
-/** URLs that search parameters which have arrived belong to, in case their own URL is yet to come. */
+/** The URLs of search parameters that have arrived before their own URL. */
 const carriers = new WeakMap<object, URL>();
 
-/** URLs. Their `searchParams` come along and stay tied to them. */
+/** URLs. Their `searchParams` travel with them and stay tied to them. */
 export const urlState: InternalState<URL> = {
   number: 11,
   is: (value): value is URL => succeeds(() => hrefOf(value)),
@@ -104,8 +104,9 @@ export const headersState: InternalState<Headers> = {
 
 function carrierOf(params: unknown): URL {
   const carrier = typeof params === "object" && params !== null ? carriers.get(params) : undefined;
-  if (carrier === undefined) throw new MalformedPayload("the search parameters of a URL in the payload are none");
-  // It belongs to one URL only.
+  if (carrier === undefined)
+    throw new MalformedPayload("the search parameters of a URL in the payload are not search parameters");
+  // They belong to one URL only.
   carriers.delete(carrier.searchParams);
   return carrier;
 }

@@ -2,12 +2,12 @@ import { MalformedPayload } from "../bytes/index.ts";
 import { constructorOf, ownProperty } from "../own-property.ts";
 import type { InternalState } from "./internal-state.ts";
 
-/** A class of zod 4, which makes an instance of any object that inherits from it. */
+/** A class of zod 4. It turns any object that inherits from it into an instance. */
 type ZodClass = (this: object, def: object) => unknown;
 
 /**
  * Schemas and checks of zod 4. Their classes give each instance its parts, and fill their own prototypes when the first
- * one is made. So an instance travels as what it was defined with, and its class makes it again, as `clone` of zod does.
+ * one is made. So an instance travels as its definition, and its class makes it again, as `clone` of zod does.
  */
 export const zodState: InternalState = {
   number: 22,
@@ -34,7 +34,7 @@ export const zodState: InternalState = {
   leads: (schema) => [{ label: "._zod.def", value: zodDefinition(schema) }],
 };
 
-/** What a schema or check of zod 4 was defined with; undefined for anything else. */
+/** The definition of a schema or check of zod 4; undefined for anything else. */
 export function zodDefinition(value: object): object | undefined {
   const internals = ownProperty(value, "_zod")?.value;
   if (!isData(internals)) return undefined;
@@ -43,7 +43,7 @@ export function zodDefinition(value: object): object | undefined {
   return isMade && isData(def) ? def : undefined;
 }
 
-/** The class of an instance, if it is one of those that zod makes. */
+/** The class of an instance, if zod made that class. */
 function classOf(instance: object): ZodClass | undefined {
   const prototype: object | null = Object.getPrototypeOf(instance);
   const cls = prototype === null ? undefined : constructorOf(prototype);
@@ -55,10 +55,10 @@ function isZodClass(value: unknown): value is ZodClass {
   return typeof ownProperty(value, "init")?.value === "function" && Object.hasOwn(value, Symbol.hasInstance);
 }
 
-/** What schemas are to be made with whose classes may not be complete yet. */
+/** The definitions of schemas that are not made yet, because their classes may not be complete. */
 const arriving = new WeakMap<object, object>();
 
-/** Makes a schema, after those that it was defined with: some look at them at once. */
+/** Makes a schema, after the schemas in its definition: some classes use them at once. */
 function make(schema: object): void {
   const def = arriving.get(schema);
   if (def === undefined) return;
@@ -76,12 +76,12 @@ function* schemasIn(value: unknown, depth: number): Generator<object> {
   else if (depth < 3) for (const key of Object.keys(value)) yield* schemasIn(ownProperty(value, key)?.value, depth + 1);
 }
 
-/** What `describe` and `meta` said of a schema. */
+/** The metadata of a schema from `describe` and `meta`. */
 function metadataOf(schema: object): unknown {
   return call(registry(), "get", schema);
 }
 
-/** Where all copies of zod in a process keep that. */
+/** The registry of such metadata, shared by all copies of zod in a process. */
 function registry(): unknown {
   return Reflect.get(globalThis, "__zod_globalRegistry");
 }

@@ -1,5 +1,5 @@
 /**
- * The text of a module that is a whole worker, process and task thread, with everything that it needs: what
- * `embedded-main.ts` is built into. The build puts it here; without a build there is none.
+ * The text of a module that contains a whole worker, process and task thread, with all its dependencies. It is built
+ * from `embedded-main.ts`. The build puts it here; without a build it is empty.
  */
 export const EMBEDDED_WORKER: string = "";

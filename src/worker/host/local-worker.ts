@@ -14,10 +14,16 @@ import {
   type WorkerCredentialsProvider,
 } from "../../security/index.ts";
 import { MEMORY_BYTES, PACKAGE_VERSION } from "../../wire/index.ts";
-import { completeLimits, type ProcessCredentials, preloadSpecifier, shipHook } from "../shared/index.ts";
+import {
+  completeLimits,
+  type ProcessCredentials,
+  preloadSpecifier,
+  shipHook,
+  type ThreadStart,
+} from "../shared/index.ts";
 import { refuseOutsideTasks } from "./refuse-outside-tasks.ts";
 import { Worker } from "./worker.ts";
-import { embeddedEntry, installedEntry, type WorkerEntry } from "./worker-entry.ts";
+import { embeddedEntry, installedEntry } from "./worker-entry.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 import { type ProcessEnd, WorkerProcess } from "./worker-process.ts";
 
@@ -27,14 +33,17 @@ LOOPBACK.addAddress("::1", "ipv6");
 
 const PROXY_POOL_TTL_MS = 60_000;
 const SHARE_BUDGET_BYTES = Math.min(2 ** 30, Math.floor(MEMORY_BYTES / 4));
-/** How long cancelled tasks have to end, and what finished tasks have left, in milliseconds. */
+/**
+ * How long cancelled tasks have to end, and then the timers and promises that finished tasks have left, in
+ * milliseconds.
+ */
 const SHUTDOWN_GRACE_MS = 1000;
 
 /** What a pool decides for the workers that it starts. */
 export interface LocalWorkerPlacement {
-  /** Where the worker's socket goes. Default: a directory of its own. */
+  /** Where the worker's socket goes. Default: the worker's own directory. */
   readonly directory?: PoolDirectory;
-  /** Whether task threads look for messages actively for a moment before they sleep. Default: if there are cores enough. */
+  /** Whether task threads poll for messages for a moment before they sleep. Default: if there are enough cores. */
   readonly spin?: boolean;
 }
 
@@ -44,7 +53,7 @@ export class LocalWorker extends Worker {
   #own: PoolDirectory | undefined;
   #process: WorkerProcess | undefined;
   #isStopped = false;
-  /** The port that the system gave to the first process, for those that follow it. */
+  /** The port that the system gave to the first process. Later processes of this worker use it again. */
   #port: number | undefined;
 
   /** Throws `InvalidArgument` for options that are wrong. */
@@ -84,16 +93,15 @@ export class LocalWorker extends Worker {
     void this.#process?.stop(timeout);
   }
 
-  /** @internal The process ended although nobody stopped this worker. */
+  /** @internal The process ended without this worker being stopped. */
   protected processEnded(end: ProcessEnd, _lastWords: string): void {
     const { metadata } = this;
     if (metadata !== undefined) this.changed({ kind: "lost", metadata, reason: end.reason, final: true });
   }
 
   /**
-   * @internal
-   * Starts a process and waits until it takes tasks; leaves none behind when that fails. While one starts in the
-   * background, the program may end.
+   * @internal Starts a process and waits until it takes tasks; leaves none behind when that fails. A start in the
+   * background does not keep the program alive.
    */
   protected async launch(timeout: number, where: "foreground" | "background"): Promise<WorkerMetadata> {
     const { options } = this;
@@ -101,24 +109,24 @@ export class LocalWorker extends Worker {
     const { maxConcurrency } = options;
     const channel = {
       ...options.channel,
-      // There is no use for more threads than tasks may run at once.
+      // More threads than tasks that may run at once would be useless.
       threads: Math.min(threads, maxConcurrency ?? threads),
       ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
     };
     const { spin = threads < availableCores() } = this.#placement;
-    // Hooks that cannot travel are found out before there is anything to clean up.
+    // A hook that cannot travel fails here, before there is anything to clean up.
     const backpressure =
       options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
     const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
     const setup = options.setup === undefined ? undefined : shipHook(options.setup, "setup");
     const directory = this.#directory();
-    // Only the embedded entry has to be waited for.
+    // Only the embedded entry is asynchronous.
     const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
     const { credentials: given } = options;
     const provider = given === undefined ? undefined : providerOf(given);
     const credentials = provider === undefined ? undefined : processCredentials(await provider.load(), provider);
     const secure = provider !== undefined;
-    const child = this.#spawn(entry);
+    const child = this.#spawn(entry, { threads: channel.threads, resourceLimits: options.resourceLimits });
     if (where === "background") child.unref();
     let listen: ListenAddress;
     try {
@@ -149,10 +157,10 @@ export class LocalWorker extends Worker {
       if (provider !== undefined) this.#passOn(provider, child);
       listen = await starting;
     } catch (error) {
-      // Somebody else may use the port of the process before by now; then any port will do.
+      // Another program may use the port of the earlier process by now. The next start takes any port.
       this.#port = undefined;
       await child.exited;
-      // Whoever stopped the worker is not interested in how its process ended.
+      // For a worker that was stopped, the end of its process is no error.
       this.#refuseStopped();
       throw error;
     }
@@ -173,14 +181,14 @@ export class LocalWorker extends Worker {
     };
   }
 
-  /** Hands credentials that replace the former ones to the process, as long as it is there. */
+  /** Passes replaced credentials on to the process, while it runs. */
   #passOn(provider: WorkerCredentialsProvider, child: WorkerProcess): void {
     const unsubscribe = provider.subscribe((credentials) => {
       try {
         child.useCredentials(processCredentials(credentials, provider));
       } catch (error) {
         const reason = messageOf(error);
-        process.emitWarning(`worker ${this.uid} goes on with its former credentials: ${reason}`, "WoolWarning");
+        process.emitWarning(`worker ${this.uid} keeps its old credentials: ${reason}`, "WoolWarning");
       }
     });
     void child.exited.then(unsubscribe);
@@ -201,14 +209,14 @@ export class LocalWorker extends Worker {
     return { path };
   }
 
-  #spawn({ process: file }: WorkerEntry): WorkerProcess {
+  #spawn(file: string, threads: ThreadStart): WorkerProcess {
     this.#refuseStopped();
     const { execArgv = [], env = {}, shutdownGracePeriod: cancelGrace = SHUTDOWN_GRACE_MS } = this.options;
-    this.#process = new WorkerProcess({ name: this.uid, file, execArgv, env, cancelGrace });
+    this.#process = new WorkerProcess({ name: this.uid, file, threads, execArgv, env, cancelGrace });
     return this.#process;
   }
 
-  /** Without credentials anyone who reaches the worker can have it run code. */
+  /** Warns that anyone who reaches a worker without credentials can run code in it. */
   #warnIfExposed(): void {
     const { host, credentials } = this.options;
     if (host === undefined || credentials !== undefined) return;
@@ -224,19 +232,19 @@ export class LocalWorker extends Worker {
     if (this.#isStopped) throw new WorkerStartError(`worker ${this.uid} was stopped while it started`);
   }
 
-  /** The options that Node.js is started with, from the command line and from the environment. */
+  /** The options that the process gives to Node.js, from the command line and from the environment. */
   #nodeOptions(): string {
     const { execArgv = [], env = {} } = this.options;
     return [...execArgv, env["NODE_OPTIONS"] ?? process.env["NODE_OPTIONS"] ?? ""].join(" ");
   }
 }
 
-/** A single executable application runs its own program whatever it is started with: that would start workers in turn. */
+/** A single executable application always runs its own program. As a worker, it would start workers in turn. */
 function refuseSingleExecutable(): void {
   if (!isSea()) return;
   throw new WorkerStartError(
     `a worker process cannot be started with ${process.execPath}: as a single executable application it runs its own ` +
-      "program and no other. Run the program with Node.js, or start workers in a program that is, and have the pool " +
+      "program. Run the program with Node.js, or start workers in a program that runs with Node.js, and have the pool " +
       "find them (discovery).",
   );
 }
@@ -247,7 +255,9 @@ function processCredentials(
 ): ProcessCredentials {
   const text = credentialsText(credentials);
   if (text.key === undefined) {
-    throw new InvalidArgument("the credentials of a worker need a key and a cert: only a caller can do without");
+    throw new InvalidArgument(
+      "the credentials of a worker need a key and a cert: only credentials of a caller may lack them",
+    );
   }
   return { ...text, identity };
 }
@@ -256,7 +266,7 @@ function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Whether only programs on this machine reach what listens on a host. A name other than localhost may stand for anything. */
+/** Whether a server on this host is reachable from this machine only. A name other than localhost may mean any address. */
 export function isLoopback(host: string): boolean {
   const version = isIP(host);
   if (version === 0) return host.toLowerCase() === "localhost";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputRelay } from "./output-relay.ts";
 
-/** Sends chunks through a relay. Gives what came out, and the end that it kept. */
+/** Sends chunks through a relay. Returns the output, and the end that the relay kept. */
 async function relay(chunks: readonly (string | Uint8Array)[], name = "w"): Promise<{ out: string; tail: string }> {
   const [source, target] = [new PassThrough(), new PassThrough()];
   const passed = new OutputRelay(source, target, name);

@@ -2,13 +2,13 @@ import type { Readable, Writable } from "node:stream";
 
 /** Longest line that is passed on whole, in characters. A longer line is passed on as several. */
 const LONGEST_LINE = 64 * 1024;
-/** How much is kept for error messages. */
+/** Characters that are kept for error messages. */
 const TAIL_LINES = 40;
 const TAIL_CHARACTERS = 16 * 1024;
 
 /**
- * Passes the output of a worker on, line by line, each with the worker's name in front, so that lines of different
- * workers do not run into each other. Keeps the last part for error messages.
+ * Passes on the output of a worker line by line, each line with the worker's name in front, so that lines of different
+ * workers do not mix. Keeps the last part for error messages.
  */
 export class OutputRelay {
   readonly #prefix: string;

@@ -2,8 +2,8 @@ import { WorkerStartError } from "../../errors.ts";
 import { isOutsideTasks } from "../../routine/index.ts";
 
 /**
- * Throws `WorkerStartError` in a worker outside of any task. Otherwise a module that starts workers when it is loaded would
- * start more in each worker that loads it, without end.
+ * Throws `WorkerStartError` in a worker outside of any task. Otherwise a module that starts workers when it is loaded
+ * would start more in each worker that loads it, endlessly.
  */
 export function refuseOutsideTasks(what: string): void {
   if (!isOutsideTasks()) return;

@@ -20,10 +20,9 @@ const CHECKS = {
 };
 
 /**
- * A `LocalWorker` whose process is started again when it crashes. It keeps its uid, its tags and, where it can, its
- * address; the tasks that the process was running are lost. A process that ended in order, because someone told it to, is
- * not started again.
- * `steady`: the process runs, or starts for the first time. `waiting` for the next restart. `restarting`.
+ * A `LocalWorker` whose process is started again when it crashes. It keeps its uid, its tags and, if possible, its
+ * address. The tasks of the crashed process are lost. A process that was told to end is not started again. `steady`:
+ * the process runs, or starts for the first time. `waiting`: for the next restart. `restarting`: a new process starts.
  * `over`: stopped, or given up after too many crashes, with a warning.
  */
 export class ResilientWorker extends LocalWorker {

@@ -4,13 +4,13 @@ export interface RestartOptions {
   readonly firstDelay?: number;
   /** Longest time before a restart, in milliseconds. Default: 10,000. */
   readonly longestDelay?: number;
-  /** Crashes within the `window` after which it is given up. Default: 5. */
+  /** Crashes within the `window` after which the worker is given up. Default: 5. */
   readonly crashLimit?: number;
   /** How long a crash counts, in milliseconds. Default: 60,000. */
   readonly window?: number;
 }
 
-/** Counts crashes and says what to do after each. */
+/** Counts crashes and decides what to do after each. */
 export class RestartPolicy {
   readonly crashLimit: number;
   readonly window: number;
@@ -20,7 +20,7 @@ export class RestartPolicy {
   readonly #random: () => number;
   #crashes: number[] = [];
 
-  /** `now` is a clock in milliseconds, `random` gives numbers from 0 up to, not including, 1. */
+  /** `now` is a clock in milliseconds, `random` returns numbers from 0 to 1, without 1. */
   constructor(
     options: RestartOptions,
     now: () => number = () => performance.now(),
@@ -36,7 +36,7 @@ export class RestartPolicy {
   }
 
   /**
-   * Milliseconds to wait after a crash, which is noted, before the next start; `undefined` when there should be none.
+   * Counts a crash. Returns the milliseconds to wait before the next start, or `undefined` if there should be none.
    * Half of it is random, so that workers that crashed together do not start together.
    */
   crashed(): number | undefined {

@@ -8,64 +8,67 @@ import { type AuthorizeLike, type BackpressureLike, LIMIT_CHECKS, type WorkerLim
 
 /** How a worker is set up. */
 export interface WorkerOptions {
-  /** Put on the worker, for discovery filters. */
+  /** Tags of the worker, for discovery filters. Default: none. */
   readonly tags?: readonly string[];
-  /** Anything else to advertise. */
+  /** Any other data to advertise. Default: none. */
   readonly extra?: Readonly<Record<string, string>>;
   /** The interface to listen on. Default: none, a private unix socket is used. */
   readonly host?: string;
   /** The port to listen on; needs `host`. Default: 0, any free one. */
   readonly port?: number;
-  /** With credentials the worker takes callers with TLS and no others. Default: none. */
+  /** With credentials the worker accepts only callers with TLS. Default: none. */
   readonly credentials?: CredentialsLike;
   /** Task threads in the process. Default: 1. */
   readonly threads?: number;
-  /** Tasks running at once in the process, in all of its threads together. Default: no limit. */
+  /** Most tasks that run at once in the process, in all of its threads together. Default: no limit. */
   readonly maxConcurrency?: number;
   /**
-   * Asked for each task that arrives, in the worker: who sent it, and what is it? True lets it run, false refuses it with
-   * `PermissionDenied`. Default: none, whoever may connect may run tasks.
+   * Called in the worker for each task that arrives, with its caller and the task. True lets it run, false refuses it
+   * with `PermissionDenied`. Default: none, every caller that can connect may run tasks.
    */
   readonly authorize?: AuthorizeLike;
-  /** Asked for each task that arrives, in the worker; true refuses it. Default: none. */
+  /** Called in the worker for each task that arrives; true refuses it. Default: none. */
   readonly backpressure?: BackpressureLike;
-  /** Modules imported before the first task: packages of the project, URLs or paths from the working directory. */
+  /**
+   * Modules imported before the first task: packages of the project, URLs or paths from the working directory. Default:
+   * none.
+   */
   readonly preload?: readonly string[];
   /**
-   * Run in each task thread before its first task, and awaited. It travels like any function. A function that it returns is
-   * called when the worker stops in order, and a disposable is disposed of; both may be asynchronous. A worker whose
-   * `setup` fails does not start. Default: none.
+   * Run in each task thread before its first task, and awaited. It travels like any function. A function that it
+   * returns is called when the worker stops in order. A disposable that it returns is disposed of. Both may be
+   * asynchronous. A worker whose `setup` fails does not start. Default: none.
    */
   readonly setup?: () => unknown;
-  /** Added to the environment of the process. */
+  /** Variables that are added to the environment of the process. Default: none. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Options for the Node.js executable. Default: none. Of those of this process only `--conditions` and
-   * `--preserve-symlinks` are passed on, so that modules are found in the same files.
+   * Options for the Node.js executable. Default: none. Of the options of this process only `--conditions` and
+   * `--preserve-symlinks` are passed on, so that modules resolve to the same files.
    */
   readonly execArgv?: readonly string[];
-  /** Limits of each task thread, as for `node:worker_threads`. */
+  /** Limits of each task thread, as for `node:worker_threads`. Default: those of Node.js. */
   readonly resourceLimits?: ResourceLimits;
-  /** What callers may take of the worker through one connection. */
+  /** How much of the worker callers may use through one connection. Default: see `WorkerLimits`. */
   readonly limits?: WorkerLimits;
   /**
-   * Bytes of shared values that the process keeps, beyond which it drops the least recently used, and asks for them again
-   * when they are needed. Larger values are refused. What a task uses is never taken from it. Default: 1 GiB, or a quarter of
-   * the machine's memory if that is less.
+   * Bytes of shared values that the process keeps. Beyond that it drops the least recently used, and asks for them
+   * again when they are needed. Larger values are refused. A value that a task uses stays with the task. Default: 1
+   * GiB, or a quarter of the machine's memory if that is less.
    */
   readonly shareBudget?: number;
   /** How long a worker keeps an unused proxy to a pool that its tasks came from, in milliseconds. Default: 60,000. */
   readonly proxyPoolTtl?: number;
   /**
-   * Longest time in milliseconds that a worker that stops gives to cancelled tasks, and after its last task to disposers and
-   * to timers and promises that finished tasks have left. Default: 1,000.
+   * Longest time, in milliseconds, that a stopping worker gives to cancelled tasks, and after the last task to
+   * disposers and to the timers and promises that finished tasks have left. Default: 1,000.
    */
   readonly shutdownGracePeriod?: number;
   /** Advertised to callers: how to talk to this worker. */
   readonly channel?: ChannelOptions;
 }
 
-/** Arguments and environment of a process end at the first NUL. */
+/** A NUL character would end arguments and environment variables of a process. */
 const withoutNul =
   (check: Check): Check =>
   (value) => {
@@ -83,8 +86,8 @@ const CHECKS = {
   credentials: credentialsProblem,
   threads: must.wholeNumber(1),
   maxConcurrency: must.wholeNumber(1),
-  authorize: must.callable("a function that is told of a caller and its task and returns whether it may run"),
-  backpressure: must.callable("a function that is told of a task and returns whether to refuse it"),
+  authorize: must.callable("a function that gets a caller and its task and returns whether the task may run"),
+  backpressure: must.callable("a function that gets a task and returns whether to refuse it"),
   preload: must.texts,
   setup: must.callable("a function that prepares a task thread"),
   env: withoutNul(must.textRecord),
@@ -113,7 +116,7 @@ const RESOURCE_CHECKS: Record<keyof ResourceLimits, Check> = {
   stackSizeMb: must.aboveZero("megabytes"),
 };
 
-/** A worker advertises the threads and the concurrency that it has. */
+/** The threads and the concurrency of a worker are not options of its channel: it advertises what it has. */
 function refuseContradiction({ channel = {}, ...options }: WorkerOptions, what: string): void {
   for (const name of ["threads", "maxConcurrency"] as const) {
     if (channel[name] === undefined || channel[name] === options[name]) continue;

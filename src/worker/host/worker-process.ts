@@ -15,17 +15,21 @@ import {
   type ProcessReport,
   type ProcessWord,
   receiveValue,
+  type ThreadStart,
 } from "../shared/index.ts";
 import { OutputRelay } from "./output-relay.ts";
 
-/** How long a process may take to end beyond the time its tasks were given, in milliseconds. */
+/** How long a process may take to end beyond the time that its tasks were given, in milliseconds. */
 const STOP_GRACE_MS = 3000;
-/** How long to wait for output after the process has ended, in milliseconds: a child of it may keep the pipes open. */
+/**
+ * How long to wait for output after the process has ended, in milliseconds: one of its children may keep the pipes
+ * open.
+ */
 const LAST_OUTPUT_MS = 500;
 
 /** How often a process is asked to respond, in milliseconds. */
 const ASK_EVERY_MS = 5000;
-/** How long it may not respond, in milliseconds. */
+/** How long a process may go without a response, in milliseconds. */
 const SILENCE_LIMIT_MS = 30_000;
 
 /** How a worker process is spawned. */
@@ -33,6 +37,8 @@ export interface SpawnOptions {
   readonly name: string;
   /** The file that the process runs. */
   readonly file: string;
+  /** The task threads that it starts with. */
+  readonly threads: ThreadStart;
   readonly execArgv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** How long it may take to end after its tasks were cancelled, in milliseconds. */
@@ -43,11 +49,11 @@ export interface SpawnOptions {
 export interface ProcessEnd {
   /** In words, such as `it exited with code 1`. */
   readonly reason: string;
-  /** It ended in order, because someone told it to. */
+  /** It ended in order, because it was told to. */
   readonly orderly: boolean;
 }
 
-/** A worker's process, seen from its parent. It ends when the parent does, however that ends. */
+/** A worker's process, seen from its parent. It ends when the parent does, in whatever way. */
 export class WorkerProcess {
   readonly pid: number | undefined;
   /** Resolves when the process has ended and its output was passed on. */
@@ -87,13 +93,16 @@ export class WorkerProcess {
     void this.#killAt.passed.then(() => this.kill());
   }
 
-  /** A sentence with the last lines that it wrote to stderr. */
+  /** A sentence with the last lines that the process wrote to stderr. */
   get lastWords(): string {
     const { tail } = this.#stderr;
     return tail === "" ? "it wrote nothing to stderr" : `its stderr ends with:\n${tail}`;
   }
 
-  /** Configures the process; resolves with where it listens. Rejects with `WorkerStartError` when it does not start. */
+  /**
+   * Configures the process. Resolves with the address where it listens. Rejects with `WorkerStartError` when it does
+   * not start.
+   */
   async start(config: ProcessConfig, timeout: number): Promise<ListenAddress> {
     let timer: Timer | undefined;
     try {
@@ -104,11 +113,11 @@ export class WorkerProcess {
         }),
         this.exited.then(({ reason }) => reason),
         new Promise<string>((resolve) => {
-          timer = new Timer(timeout, () => resolve(`it was not ready within ${timeout} ms`));
+          timer = new Timer(timeout, () => resolve(`it was not ready within the timeout of ${timeout} ms`));
         }),
       ]);
       if (typeof report === "object" && report.ready) return report.listen;
-      // It ends by itself then. Its output is complete only after that.
+      // The process ends by itself now. Its output is complete only after that.
       if (typeof report === "object") await this.exited;
       const reason = typeof report === "string" ? report : report.error;
       const cause = typeof report === "object" ? await thrownIn(report) : undefined;
@@ -125,9 +134,9 @@ export class WorkerProcess {
   }
 
   /**
-   * Asks the process to end; resolves when it has. `timeout`: milliseconds that running tasks have, `Infinity` for all
-   * they need; asked again, the shorter time counts. A process that does not end in time is killed, and so is one that has
-   * all the time it needs but stops responding.
+   * Asks the process to end; resolves when it has. `timeout`: milliseconds that running tasks have, `Infinity` for no
+   * limit. If called again, the shorter time counts. A process that does not end in time is killed. So is one without a
+   * limit that stops responding.
    */
   async stop(timeout: number): Promise<void> {
     if (this.#end === undefined) {
@@ -144,7 +153,7 @@ export class WorkerProcess {
     await this.exited;
   }
 
-  /** Has the process use other credentials for new connections. To be called after `start`. */
+  /** Has the process use other credentials for new connections. Call it after `start`. */
   useCredentials(credentials: ProcessCredentials): void {
     if (this.#end === undefined) this.#tell({ credentials });
   }
@@ -177,7 +186,7 @@ export class WorkerProcess {
     this.#watchdog?.close();
     const { stdout, stderr } = this.#child;
     const enough = setTimeout(() => {
-      // Output that is in the pipes already is read first.
+      // Output that is already in the pipes is read first.
       setImmediate(() => {
         stdout?.destroy();
         stderr?.destroy();
@@ -191,18 +200,21 @@ export class WorkerProcess {
   }
 }
 
-/** What code of the user threw that kept a process from starting, if that has come along. */
+/** The error of user code that kept a process from starting, if the report has it. */
 async function thrownIn(report: ProcessReport): Promise<unknown> {
   if (report.ready || report.thrown === undefined) return undefined;
   return await receiveValue(report.thrown).catch(() => undefined);
 }
 
-/** Watches a process that has all the time it needs: a process that stops responding is frozen. */
+/** Watches a process that has no time limit: a process that stops responding is frozen. */
 export class ProcessWatchdog {
   readonly #timer: NodeJS.Timeout;
   #lastSign = performance.now();
 
-  /** `ask` asks the process to respond; `silent` is called again and again once it has not for too long, until `close`. */
+  /**
+   * `ask` asks the process to respond. `silent` is called repeatedly once it has not responded for too long, until
+   * `close`.
+   */
   constructor(ask: () => void, silent: () => void) {
     ask();
     this.#timer = setInterval(() => {
@@ -222,8 +234,8 @@ export class ProcessWatchdog {
 }
 
 /**
- * The options of Node.js that decide which files modules are found in: with others a worker would run other code than the
- * program. Nothing else is passed on.
+ * The options of Node.js that decide which files modules are found in. With different ones a worker would run different
+ * code than the program. Nothing else is passed on.
  */
 export function moduleOptions(execArgv: readonly string[]): string[] {
   return execArgv.flatMap((option, at) => {
@@ -234,39 +246,40 @@ export function moduleOptions(execArgv: readonly string[]): string[] {
 }
 
 /**
- * Where the program keeps compiled code, if it has asked Node.js for that, workers keep theirs: it saves a fifth of the time that
- * one takes to start (140 ms and 114 ms, Node.js 22). What the environment says goes first.
+ * If the program uses the compile cache of Node.js, workers use the same folder. That saves a fifth of the start-up
+ * time of a worker (114 ms instead of 140 ms, Node.js 22). The environment takes precedence.
  */
 function compileCache(): Record<string, string> {
   const { getCompileCacheDir } = process.getBuiltinModule("node:module") as {
     getCompileCacheDir?: () => string | undefined;
   };
   const directory = getCompileCacheDir?.();
-  // Node.js names the folder of its version.
+  // Node.js returns the subfolder for its version.
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: dirname(directory) };
 }
 
-/** @throws WorkerStartError when this process may not start another one */
+/** @throws WorkerStartError when this process cannot start another one */
 function spawnWorker(options: SpawnOptions): ChildProcess {
   let child: ChildProcess;
   try {
-    child = spawn(process.execPath, [...moduleOptions(process.execArgv), ...options.execArgv, options.file], {
+    const nodeOptions = [...moduleOptions(process.execArgv), ...options.execArgv];
+    child = spawn(process.execPath, [...nodeOptions, options.file, JSON.stringify(options.threads)], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       env: { ...compileCache(), ...process.env, ...options.env },
-      // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not on
-      // Linux, which gives each session its own share of the processor: that costs a third of the calls per second. There
-      // workers ignore such signals: see terminal.ts.
+      // Its own process group: Ctrl-C in a terminal then reaches only the program, which decides about its workers. Not
+      // on Linux: it gives each session its own share of the processor, which costs a third of the calls per second.
+      // Workers on Linux ignore such signals: see terminal.ts.
       detached: process.platform !== "win32" && process.platform !== "linux",
       windowsHide: true,
     });
   } catch (error) {
     const isForbidden = errorCode(error) === "ERR_ACCESS_DENIED";
     const reason = isForbidden
-      ? "the permission model of Node.js does not allow it. Start the program with --allow-child-process, too"
+      ? "the permission model of Node.js does not allow it. Start the program with --allow-child-process too"
       : messageOf(error);
     throw new WorkerStartError(`a worker process cannot be started: ${reason}`, { cause: error });
   }
-  // Node.js makes no streams when the process has no descriptors left for them, and emits the error later.
+  // Without free file descriptors, Node.js makes no streams and emits the error later.
   if ((child.stdio as unknown) === undefined) throw outOfFiles(child);
   return child;
 }

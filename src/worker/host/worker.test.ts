@@ -4,13 +4,13 @@ import { InvalidArgument } from "../../errors.ts";
 import { Worker } from "./worker.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 
-/** Starts and stops when told to. */
+/** Starts and stops when the test says so. */
 class TestWorker extends Worker {
   readonly asked: string[] = [];
   finishStart: () => void = () => undefined;
   failStart: (error: Error) => void = () => undefined;
   stopError: Error | undefined;
-  /** What its start gives in place of metadata. */
+  /** What its start returns instead of metadata. */
   starts: { readonly as: unknown } | undefined;
 
   get given(): WorkerOptions {
@@ -89,7 +89,7 @@ describe("Worker", () => {
   it("is started once: not again while it starts, runs, or after it was stopped", async () => {
     const worker = new TestWorker();
     const starting = worker.start();
-    await expect(worker.start()).rejects.toThrow(/is starting: a worker is started once/);
+    await expect(worker.start()).rejects.toThrow(/is starting: a worker can be started only once/);
     worker.finishStart();
     await starting;
     await expect(worker.start()).rejects.toThrow(/is running/);

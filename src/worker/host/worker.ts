@@ -4,11 +4,11 @@ import { InvalidArgument, WorkerStartError } from "../../errors.ts";
 import { startTimeout, stopTimeout } from "../shared/index.ts";
 import { checkWorkerOptions, type WorkerOptions } from "./worker-options.ts";
 
-/** What becomes of a worker between its start and its stop. */
+/** A change of a worker between its start and its stop. */
 export type WorkerChange =
-  /** It cannot be reached any more; `final` unless it comes back by itself. */
+  /** The worker cannot be reached any more; `final` unless it comes back by itself. */
   | { readonly kind: "lost"; readonly metadata: WorkerMetadata; readonly reason: string; readonly final: boolean }
-  /** It is back, and this is how it is reached now. */
+  /** The worker is back. `metadata` says how to reach it. */
   | { readonly kind: "back"; readonly metadata: WorkerMetadata };
 
 /** Told of each change of a worker. */
@@ -23,13 +23,16 @@ export interface WorkerLike {
   readonly metadata: WorkerMetadata | undefined;
   /** Where callers reach it; `undefined` before it is started. */
   readonly address: string | undefined;
-  /** It comes back by itself when it is lost, and tells its watchers. Default: false. */
+  /** Whether it comes back by itself when it is lost, and tells its watchers. Default: false. */
   readonly restarts?: boolean;
   /** Starts it within `timeout` milliseconds; default: no limit. */
   start(options?: { timeout?: number }): Promise<void>;
-  /** Stops it. `timeout` 0 cancels running tasks, above waits that long first, negative or infinite waits for all. */
+  /**
+   * Stops it. `timeout`, in milliseconds: 0 cancels running tasks at once, a positive number gives them that long,
+   * negative or infinite waits for all of them. Default: 0.
+   */
   stop(options?: { timeout?: number }): Promise<void>;
-  /** Tells a pool when the worker is lost or back after its start. Absent where that is not known. */
+  /** Tells a pool when the worker is lost or back after its start. Absent if the worker cannot know. */
   watch?(listener: WorkerListener): Disposable;
 }
 
@@ -37,8 +40,8 @@ export interface WorkerLike {
 export type WorkerFactory = (options: WorkerOptions) => WorkerLike;
 
 /**
- * Base of workers: keeps the states in order and leaves the work to `onStart` and `onStop`.
- * `new`, `starting`, `running`, `stopping`, `stopped`.
+ * Base class of workers: manages the states and leaves the work to `onStart` and `onStop`. The states follow each
+ * other: `new`, `starting`, `running`, `stopping`, `stopped`.
  */
 export abstract class Worker implements WorkerLike, AsyncDisposable {
   readonly uid: string = `w-${randomBytes(6).toString("hex")}`;
@@ -49,7 +52,7 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
   #state: "new" | "starting" | "running" | "stopping" | "stopped" = "new";
   #metadata: WorkerMetadata | undefined;
   #stopping: Promise<void> | undefined;
-  /** When the time that the last stop gave ends, on the clock of `performance.now`. */
+  /** When the time given by the last stop ends, on the clock of `performance.now`. */
   #stopAt = Number.POSITIVE_INFINITY;
 
   /** Throws `InvalidArgument` for wrong options. */
@@ -69,14 +72,17 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
   }
 
   /**
-   * Starts the worker; resolves when it takes tasks. `timeout`: milliseconds that this may take; default: no limit. Throws
-   * `InvalidArgument` for wrong options, for a worker that was started before, and when `onStart` returns metadata that
-   * callers cannot use; `WorkerStartError` when it was stopped meanwhile; and otherwise what `onStart` throws.
+   * Starts the worker; resolves when it takes tasks. `timeout`: milliseconds that this may take; default: no limit.
+   * Throws `InvalidArgument` for wrong options, for a worker that was started before, and when `onStart` returns
+   * metadata that callers cannot use; `WorkerStartError` when it was stopped meanwhile; otherwise the error of
+   * `onStart`.
    */
   async start(options?: { timeout?: number }): Promise<void> {
     const timeout = startTimeout(options, `${this.constructor.name}.start()`);
     if (this.#state !== "new") {
-      throw new InvalidArgument(`worker ${this.uid} is ${this.#state}: a worker is started once`);
+      throw new InvalidArgument(
+        `worker ${this.uid} is ${this.#state}: a worker can be started only once. Make a new one`,
+      );
     }
     this.#state = "starting";
     let metadata: WorkerMetadata;
@@ -97,8 +103,9 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
   }
 
   /**
-   * Stops the worker. `timeout` 0, the default, cancels running tasks, above waits that many milliseconds first, negative or
-   * infinite waits for all. A second call can shorten the time. Throws what `onStop` throws.
+   * Stops the worker. `timeout`, in milliseconds: 0, the default, cancels running tasks at once; a positive number
+   * gives them that long; negative or infinite waits for all of them. A second call can shorten the time. Throws the
+   * error of `onStop`.
    */
   async stop(options?: { timeout?: number }): Promise<void> {
     const timeout = stopTimeout(options, `${this.constructor.name}.stop()`);
@@ -122,22 +129,22 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
     await this.stop();
   }
 
-  /** Calls `listener` when the worker is lost, and when it is back. Disposing of what is returned ends that. */
+  /** Calls `listener` when the worker is lost, and when it is back. Dispose of the returned object to stop that. */
   watch(listener: WorkerListener): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
   /**
-   * Starts it within `timeout` milliseconds, `Infinity` for no limit, and tells how it can be reached. Leaves nothing
+   * Starts it within `timeout` milliseconds, `Infinity` for no limit, and returns how it can be reached. Leaves nothing
    * behind when it fails.
    */
   protected abstract onStart(timeout: number): Promise<WorkerMetadata>;
 
-  /** Stops it, also while it starts. `timeout`: milliseconds that running tasks have, `Infinity` for all they need. */
+  /** Stops it, also while it starts. `timeout`: milliseconds that running tasks have, `Infinity` for no limit. */
   protected abstract onStop(timeout: number): Promise<void>;
 
-  /** It was stopped again, with less time than before. Does nothing by default. */
+  /** Called when it is stopped again with less time than before. Does nothing by default. */
   protected onHurry(_timeout: number): void {}
 
   /** Tells the listeners. Has no effect while the worker is not running. */
@@ -148,7 +155,7 @@ export abstract class Worker implements WorkerLike, AsyncDisposable {
       try {
         listener(change);
       } catch (error) {
-        // A listener that throws must not keep others from being told.
+        // A listener that throws must not stop the others.
         queueMicrotask(() => {
           throw error;
         });

@@ -23,7 +23,7 @@ function want(lane: number, hash: string, bytes = 40): void {
   shares.hear(lane, { kind: "share", notice: "want", hash, bytes });
 }
 
-/** A thread wants a value and gets it; it was used then. Returns what says when it was used last. */
+/** A thread wants a value, gets it and uses it. Returns the memory with the time of its last use. */
 function fetch(lane: number, hash: string, bytes = 40): Float64Array {
   const share = kept(bytes);
   want(lane, hash, bytes);
@@ -60,7 +60,7 @@ describe("a value that several threads want", () => {
     take();
     shares.hear(0, { kind: "share", notice: "failed", hash: "a" });
     expect(take()).toEqual([[1, "fetch", "a"]]);
-    // Only the one that was asked has a say.
+    // Only the thread that was asked counts.
     shares.hear(0, { kind: "share", notice: "failed", hash: "a" });
     expect(take()).toEqual([]);
     shares.hear(1, { kind: "share", notice: "failed", hash: "a" });
@@ -93,7 +93,7 @@ describe("a value that several threads want", () => {
     expect(take()).toEqual([]);
     vi.advanceTimersByTime(5000);
     expect(take()).toEqual([[1, "fetch", "a"]]);
-    // The first one was only slow, and the other one need not go on.
+    // The first thread was only slow, so the other one stops.
     shares.hear(0, { kind: "share", notice: "have", hash: "a", kept: kept(40) });
     expect(take()).toEqual([[1, "take", "a"]]);
     vi.advanceTimersByTime(1000);

@@ -1,12 +1,15 @@
 import type { KeptShare, ShareNotice, ShareOrder } from "../shared/index.ts";
 
-/** How long the thread that gets a value may be held up by a task before another one that waits for it is asked, too. */
+/**
+ * How long a task may block the thread that gets a value before another thread that waits for it is asked too, in
+ * milliseconds.
+ */
 const PATIENCE_MS = 1000;
 
-/** A shared value of the process: a thread is getting it, or it is here. */
+/** A shared value of the process: a thread is getting it, or the process has it. */
 interface Share {
   readonly bytes: number;
-  /** Once it is here: when it was used last, in milliseconds since the epoch. */
+  /** Once the process has it: the time of its last use, in milliseconds since the epoch. */
   use: Float64Array | undefined;
   kept: KeptShare | undefined;
   /** The thread that is getting it. */
@@ -20,25 +23,26 @@ interface Share {
 const NOBODY: readonly number[] = [];
 
 /**
- * The shared values of a worker process. Decides which task thread gets one from its caller, hands it to the others, and
- * drops the least recently used when there are too many. Here because this thread always responds.
+ * The shared values of a worker process. Decides which task thread gets one from its caller, hands it to the others,
+ * and drops the least recently used when there are too many. It lives in the gRPC thread because that thread always
+ * responds.
  */
 export class ProcessShares {
   readonly #budget: number;
   readonly #tell: (lane: number, order: ShareOrder) => void;
   readonly #shares = new Map<string, Share>();
-  /** When each thread last showed that no task holds it up, in milliseconds since the epoch. */
+  /** When each thread last showed that no task blocks it, in milliseconds since the epoch. */
   readonly #pulses = new Map<number, Float64Array>();
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param budget - bytes that are kept */
+  /** @param budget - most bytes that are kept */
   constructor(budget: number, tell: (lane: number, order: ShareOrder) => void) {
     this.#budget = budget;
     this.#tell = tell;
   }
 
-  /** Bytes of the values that are here. */
+  /** Bytes of the values that the process has. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -59,7 +63,7 @@ export class ProcessShares {
     }
   }
 
-  /** A thread is gone. What it had remains. */
+  /** A thread is gone. Its values remain. */
   lost(lane: number): void {
     for (const [hash, share] of this.#shares) {
       share.keepers = without(share.keepers, lane);
@@ -84,13 +88,13 @@ export class ProcessShares {
   #have(lane: number, hash: string, kept: KeptShare): void {
     let share = this.#shares.get(hash);
     if (share === undefined) {
-      // It was dropped, and is still in use there.
+      // The value was dropped, but that thread still uses it.
       share = this.#add(hash, kept.payload.length, lane);
     }
     share.keepers = including(share.keepers, lane);
     share.waiting = without(share.waiting, lane);
     if (share.kept !== undefined) return;
-    // Others make room for what is here, not for what somebody has announced.
+    // Only a value that has arrived displaces others, not one that was only announced.
     this.#makeRoom(share.bytes);
     this.#bytes += share.bytes;
     share.kept = kept;
@@ -102,7 +106,7 @@ export class ProcessShares {
     share.waiting = NOBODY;
   }
 
-  /** The thread that was to get it cannot. The next one that waits for it may. */
+  /** The thread that should get the value cannot. Asks the next one that waits for it. */
   #failed(lane: number, hash: string): void {
     const share = this.#shares.get(hash);
     if (share === undefined || share.kept !== undefined) return;
@@ -110,7 +114,7 @@ export class ProcessShares {
     if (share.fetcher === lane && !this.#pass(hash, share)) this.#remove(hash, share);
   }
 
-  /** Asks the next thread. It still waits: the one before may be quicker after all. */
+  /** Asks the next thread. It keeps waiting too: the earlier thread may still be faster. */
   #pass(hash: string, share: Share): boolean {
     const next = share.waiting.find((lane) => lane !== share.fetcher);
     if (next === undefined) return false;
@@ -148,7 +152,7 @@ export class ProcessShares {
     if (kept !== undefined) this.#bytes -= bytes;
   }
 
-  /** Looks after threads that are to get a value, are held up by a task, and keep others waiting. */
+  /** Checks whether a task blocks a thread that should get a value while others wait for it. */
   #watch(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {

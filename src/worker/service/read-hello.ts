@@ -1,12 +1,12 @@
 import { GrpcStatusError, StatusCode } from "../../grpc/index.ts";
 import { type FrameReader, HelloField, PROTOCOL_VERSION, RequestField, versionConflict } from "../../wire/index.ts";
 
-/** What a caller says of itself when it opens a session. */
+/** What a caller says about itself when it opens a session. */
 export interface CallerHello {
   readonly callerId: string;
   /** The number of the task thread that the session is for. */
   readonly lane: number;
-  /** Names the file system and the user that the caller shares files through; empty for none. */
+  /** Names the file system and the user that the caller shares files through; empty if it shares none. */
   readonly fileRealm: string;
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind: boolean;
@@ -15,10 +15,9 @@ export interface CallerHello {
 }
 
 /**
- * Reads the first message of a session. An incompatible caller is told which versions there are before anything else is
- * decoded.
+ * Reads the first message of a session. An incompatible caller is told the versions before anything else is decoded.
  *
- * @throws GrpcStatusError when the message is no hello, or this worker cannot serve its caller
+ * @throws GrpcStatusError when the message is not a hello, or this worker cannot serve its caller
  */
 export function readHello(frame: FrameReader): CallerHello {
   if (next(frame) !== RequestField.hello) {
@@ -34,7 +33,7 @@ export function readHello(frame: FrameReader): CallerHello {
     oneKind: frame.integer(HelloField.oneKind) === 1,
     takesLane: frame.integer(HelloField.takesLane) === 1,
   };
-  // Frames that came with it would be lost, and the caller would wait for ever.
+  // Frames that came with it would be lost, and the caller would wait forever.
   if (next(frame) !== 0) {
     throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, "a hello must be alone in its message");
   }

@@ -2,13 +2,13 @@ import type { ResourceLimits } from "node:worker_threads";
 import type { WorkerDescription } from "../../discovery/index.ts";
 import type { ProcessCredentials, ThreadConfig } from "../shared/index.ts";
 
-/** Where fewer tasks may be under way, the calls of packs could be too many. */
+/** With a smaller limit on live tasks, the calls of a pack could exceed it. */
 const LEAST_LIVE_TASKS_FOR_PACKS = 10_000;
 
 /** How a service is set up. */
 export interface WorkerServiceOptions {
   readonly uid: string;
-  /** What it tells of itself. */
+  /** How the worker describes itself. */
   readonly about: WorkerDescription;
   readonly threads: number;
   /** Tasks that may run at once in all threads; 0 for no limit. */
@@ -17,22 +17,25 @@ export interface WorkerServiceOptions {
   readonly maxSessions: number;
   readonly thread: Omit<ThreadConfig, "board" | "uid" | "lane" | "permits" | "unfinished" | "laneSocket">;
   readonly resourceLimits: ResourceLimits | undefined;
-  /** What tasks call other workers with; nothing if those use no TLS. */
+  /** The credentials with which tasks call other workers; undefined without TLS. */
   readonly credentials: ProcessCredentials | undefined;
-  /** Called when a `Stop` request comes in; the request is answered when this resolves. */
+  /** Called when a `Stop` request comes in; the answer is sent when this resolves. */
   readonly stopRequested: (timeout: number) => Promise<void>;
-  /** Called when a task thread has ended and no other can take its place. */
+  /** Called when a task thread has ended and cannot be replaced. */
   readonly broken: (reason: string) => void;
 }
 
-/** Whether a worker takes packs. Their calls all begin at once, and hooks are asked about each call. */
+/**
+ * Whether a worker takes packs. Not with a limit on concurrency, because all calls of a pack begin at once, and not
+ * with hooks, because they decide about single calls.
+ */
 export function takesPacks({ maxConcurrency, thread }: WorkerServiceOptions): boolean {
   const { authorize, backpressure, limits } = thread;
   const asksHooks = authorize !== undefined || backpressure !== undefined;
   return maxConcurrency === 0 && !asksHooks && limits.maxLiveTasks >= LEAST_LIVE_TASKS_FOR_PACKS;
 }
 
-/** There is no use for more threads than tasks may run at once. */
+/** The number of task threads. More threads than tasks that may run at once would be useless. */
 export function laneCount({ threads, maxConcurrency }: WorkerServiceOptions): number {
   return maxConcurrency === 0 ? threads : Math.min(threads, maxConcurrency);
 }

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A service whose tasks end when told to. */
+/** A service whose tasks end when the test says so. */
 function makeShutdown() {
   const log: string[] = [];
   let end = (): void => undefined;

@@ -4,36 +4,35 @@ import { Timer } from "../../time/index.ts";
 export interface Stoppable {
   /** Takes no new tasks; resolves when none is left. */
   drain(): Promise<void>;
-  /** Cancels all tasks that run. */
+  /** Cancels all running tasks. */
   cancel(): void;
-  /** After `drain`: disposes of what tasks and `setup` have left; resolves when nothing is left to do. */
+  /** After `drain`: disposes of the resources of tasks and `setup`; resolves when nothing is left to do. */
   settle(): Promise<void>;
-  /** Ends everything. */
+  /** Closes the service. */
   close(graceMs: number): Promise<void>;
 }
 
 /** How a shutdown proceeds. */
 export interface ShutdownOptions {
   /**
-   * How long cancelled tasks have to end, and after the last task what is left of tasks, in milliseconds; `Infinity` for as
-   * long as they need. Once for both: tasks that were cancelled share it with what they leave.
+   * How long cancelled tasks have to end, and then the timers and promises that they left, in milliseconds; `Infinity`
+   * for no limit. One time for both together.
    */
   readonly cancelGrace: number;
-  /** How long callers have to take what was sent to them, in milliseconds. */
+  /** How long callers have to read what was sent to them, in milliseconds. */
   readonly flushGrace: number;
 }
 
-/** Where the end of a worker stands. */
+/** The states of a shutdown. */
 export type ShutdownState = "running" | "waiting" | "cancelling" | "settling" | "closing";
 
 /**
- * The end of a worker, which may be asked for more than once, each time more urgently.
- * `running`; `waiting`: no new tasks, those that run may end; `cancelling`: they were cancelled and may clean up;
- * `settling`: none runs, disposers do, and then timers and promises that tasks have left; `closing`: nothing is waited for
- * any more.
+ * The end of a worker. It may be requested more than once, each time with more urgency. `running`: not requested.
+ * `waiting`: no new tasks, running tasks may end. `cancelling`: they were cancelled and may clean up. `settling`: no
+ * task runs, only disposers, and then timers and promises that tasks have left. `closing`: waits for nothing any more.
  */
 export class Shutdown {
-  /** Resolves when nothing is left that is waited for. */
+  /** Resolves when there is nothing left to wait for. */
   readonly settled: Promise<void>;
   /** Resolves when the service is closed. */
   readonly ended: Promise<void>;
@@ -51,7 +50,7 @@ export class Shutdown {
       this.#finish = resolve;
     });
     this.ended = this.settled.then(async () => {
-      // Whoever asked over the connection gets an answer first.
+      // A caller that requested the stop gets its answer first.
       await new Promise((resolve) => setImmediate(resolve));
       await service.close(options.flushGrace);
     });
@@ -62,8 +61,8 @@ export class Shutdown {
   }
 
   /**
-   * Gives running tasks `timeout` milliseconds from now, negative for all they need. Of several requests the shortest
-   * counts. Resolves when nothing is left that is waited for.
+   * Gives running tasks `timeout` milliseconds from now, negative for no limit. Of several requests the shortest
+   * counts. Resolves when there is nothing left to wait for.
    */
   request(timeout: number): Promise<void> {
     if (this.#state === "running") {
@@ -74,7 +73,7 @@ export class Shutdown {
     return this.settled;
   }
 
-  /** Takes a signal that means a stop with `timeout`. A signal to a stopping worker moves it to the next state. */
+  /** Handles a signal that means a stop with `timeout`. A signal to a stopping worker moves it to the next state. */
   signal(timeout: number): void {
     if (this.#state === "running") void this.request(timeout);
     else this.hurry();

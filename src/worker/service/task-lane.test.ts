@@ -8,7 +8,7 @@ import type { TaskThread, TaskThreadEvents } from "./task-thread.ts";
 
 const NOTHING = new Uint8Array(0);
 
-/** A thread that takes in what it is handed when it is told to. */
+/** A thread that reads messages when the test says so. */
 class FakeThread {
   readonly board = new ThreadBoard();
   readonly ready = Promise.resolve();
@@ -37,7 +37,7 @@ class FakeThread {
   }
 }
 
-/** A session whose stream says whether it is read. */
+/** A session whose stream records whether it is read. */
 class FakeSession {
   readonly number: number;
   readonly taken = new Float64Array([1]);

@@ -3,27 +3,27 @@ import { SESSION_PREFIX_BYTES, type TaskOfSession, type ThreadBoard, type ToThre
 import type { TaskThread, TaskThreadEvents } from "./task-thread.ts";
 import { ThreadWatchdog } from "./thread-watchdog.ts";
 
-/** The first byte of a message that begins with a cancellation, or with a word of one that went through a lane. */
+/** The first byte of a message that begins with a cancellation, or with a notice of one that went through a lane. */
 const CANCEL_TAG = (RequestField.cancel << 3) | 2;
 const UNWANTED_TAG = (RequestField.unwanted << 3) | 2;
-/** Most cancellations in a message that are looked at: this thread has others to answer. */
+/** Most cancellations in a message that this thread looks at: it has other callers to serve. */
 const MOST_NOTED = 100_000;
-/** How long the output of a task thread is waited for when it ends, in milliseconds. */
+/** How long to wait for the output of a task thread when it ends, in milliseconds. */
 const LAST_OUTPUT_MS = 1000;
-/** The same for a thread with a task that did not end when it was cancelled, and which it may be blocked by. */
+/** The same for a thread with a task that did not end when it was cancelled. The task may block it. */
 const LAST_OUTPUT_BUSY_MS = 250;
 
 /** A session as its lane knows it. */
 export interface LaneSession {
   /** Names the session within its worker. */
   readonly number: number;
-  /** Where messages of its caller come from. */
+  /** The stream that its caller's messages come from. */
   readonly stream: { pause(): void; resume(): void };
-  /** How many of its messages the thread has begun to read, the hello counted. */
+  /** How many of its messages the thread has begun to read, including the hello. */
   readonly taken: Float64Array;
 }
 
-/** What the owner of a lane is told. */
+/** Events of a lane. */
 export interface TaskLaneEvents
   extends Pick<
     TaskThreadEvents,
@@ -37,12 +37,12 @@ export interface TaskLaneEvents
   lost(reason: string, culprit: TaskOfSession | undefined): void;
 }
 
-/** A task thread and its successors, one at a time: hands messages over, watches the thread, and holds up callers. */
+/** A task thread and its successors, one at a time: hands messages over, watches the thread, and pauses callers. */
 export class TaskLane {
   readonly #startThread: (events: TaskThreadEvents) => TaskThread;
   readonly #events: TaskLaneEvents;
   readonly #reader = new FrameReader(LAST_REQUEST_FIELD);
-  /** Sessions whose callers nothing is read from until the thread has caught up. */
+  /** Sessions whose callers are paused until the thread has caught up. */
   readonly #heldUp = new Set<LaneSession>();
   #thread: TaskThread;
   #watchdog: ThreadWatchdog;
@@ -62,12 +62,12 @@ export class TaskLane {
     return this.#thread.ready;
   }
 
-  /** Whether callers can connect to its thread, once that is known. */
+  /** Whether callers can connect to its thread, as soon as that is known. */
   get listening(): Promise<boolean> {
     return this.#thread.listening;
   }
 
-  /** Whether its thread has answered every task that it took, and takes none any more. */
+  /** Whether its thread has answered every task that it accepted, and accepts none any more. */
   get isDrained(): boolean {
     return this.#isDrained;
   }
@@ -111,7 +111,7 @@ export class TaskLane {
     await drained;
   }
 
-  /** After `drain`: disposes of what the thread keeps; resolves when it has nothing left to do. */
+  /** After `drain`: disposes of the resources of the thread; resolves when it has nothing left to do. */
   async settle(): Promise<void> {
     if (this.#thread.hasEnded) return;
     const settled = new Promise<void>((resolve) => {
@@ -133,7 +133,7 @@ export class TaskLane {
     }
   }
 
-  /** Ends the thread, after what its tasks printed has been passed on. */
+  /** Ends the thread, after the output of its tasks has been passed on. */
   async end(): Promise<void> {
     this.#watchdog.close();
     await this.#thread.end(this.board.live > 0 ? LAST_OUTPUT_BUSY_MS : LAST_OUTPUT_MS);
@@ -156,7 +156,7 @@ export class TaskLane {
   #watch(): ThreadWatchdog {
     const thread = this.#thread;
     return new ThreadWatchdog(thread, ({ reason, task }) => {
-      // Only when it has ended is it certain what it has not taken in.
+      // Only after it has ended is it certain which messages it has not read.
       void thread.terminate().then(() => this.#lost(reason, task));
     });
   }
@@ -169,7 +169,7 @@ export class TaskLane {
     this.#events.lost(reason, culprit);
   }
 
-  /** Cancellations come first in a message, so that they can be seen without reading all of it. */
+  /** Notes the cancellations of a message. They come first, so that they can be found without reading all of it. */
   #noteCancelled(session: LaneSession, buffer: Buffer, start: number, end: number): void {
     const frame = this.#reader.open(buffer, start, end);
     try {
@@ -177,11 +177,11 @@ export class TaskLane {
         this.#watchdog.cancelled(session.number, frame.integer(CancelField.id));
       }
     } catch {
-      // The task thread says what is wrong with it.
+      // The task thread reports what is wrong with the message.
     }
   }
 
-  /** Cancellations that went through a lane, where the thread may be too busy to read them. */
+  /** Notes cancellations that went through a lane, where the thread may be too busy to read them. */
   #noteUnwanted(session: LaneSession, buffer: Buffer, start: number, end: number): void {
     const frame = this.#reader.open(buffer, start, end);
     try {
@@ -191,11 +191,11 @@ export class TaskLane {
         if (!isKnown()) this.#watchdog.cancelled(session.number, frame.integer(UnwantedField.id), isKnown);
       }
     } catch {
-      // What cannot be read says nothing.
+      // A message that cannot be read is ignored here.
     }
   }
 
-  /** Reads no more from a caller whose messages the thread does not keep up with, so that memory stays bounded. */
+  /** Pauses a caller if the thread does not keep up with its messages, so that memory stays bounded. */
   #holdUp(session: LaneSession): void {
     if (this.#thread.hasEnded || this.#heldUp.has(session)) return;
     if (this.#heldUp.size === 0) this.tell({ kind: "catch-up" });
@@ -206,7 +206,7 @@ export class TaskLane {
   #letGoOn(): void {
     const sessions = [...this.#heldUp];
     this.#heldUp.clear();
-    // Each may be held up again at once, by messages of it that had been read before.
+    // Each may be paused again at once, because of messages that had been received before.
     for (const { stream } of sessions) stream.resume();
   }
 }

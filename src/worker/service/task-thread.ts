@@ -1,7 +1,6 @@
 import type { ResourceLimits } from "node:worker_threads";
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { asError } from "../../checks/index.ts";
-import { threadEntry } from "../host/index.ts";
 import {
   type FromThread,
   messageWeight,
@@ -10,22 +9,24 @@ import {
   type ShippedValue,
   ThreadBoard,
   type ThreadConfig,
+  type ThreadConfiguration,
   type ToThread,
   within,
 } from "../shared/index.ts";
+import { type LoadingThread, takeThread } from "./loading-thread.ts";
 
-/** Weight of messages handed to the thread and not yet taken in, above which reading from callers stops. */
+/** Weight of messages handed to the thread and not yet read by it, above which callers are paused. */
 const INCOMING_LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** What the owner of a task thread is told. */
+/** Events of a task thread. */
 export interface TaskThreadEvents {
   /** A message for the caller of a session. The first bytes are the session's number. */
   message(memory: ArrayBuffer): void;
-  /** A caller sent what the protocol does not allow. */
+  /** A caller violated the protocol. */
   malformed(session: number, reason: string): void;
-  /** A caller took more than it may. */
+  /** A caller exceeded a limit. */
   exhausted(session: number, reason: string): void;
-  /** Nothing more should be read from a caller, or again. */
+  /** Nothing more should be read from a caller, or reading may go on. */
   hold(session: number, isHeld: boolean): void;
   /** After `finish`: nothing is left to send to the caller of a session. */
   finished(session: number): void;
@@ -33,15 +34,15 @@ export interface TaskThreadEvents {
   drained(): void;
   /** After `settle`: nothing is left to do. */
   settled(): void;
-  /** After `catch-up`: the thread has taken in all that it was handed before. */
+  /** After `catch-up`: the thread has read everything that it was handed before. */
   caughtUp(): void;
   /** It made room for tasks that wait in other threads. */
   room(): void;
   /** A message came through a lane while nobody watched the thread. */
   busy(): void;
-  /** The lane of a session was closed by its caller. */
+  /** The caller of a session closed its lane. */
   cut(session: number, reason: string): void;
-  /** Something became of a shared value. */
+  /** A notice about a shared value. */
   share(notice: ShareNotice): void;
   /** The thread ended without being asked to, after it was ready. */
   lost(reason: string): void;
@@ -49,7 +50,7 @@ export interface TaskThreadEvents {
 
 /** Why a task thread cannot take tasks. */
 export class ThreadStartFailure extends Error {
-  /** What the user's code threw, if it did and that can travel. */
+  /** The error that user code threw, if it did and the error can travel. */
   readonly thrown: ShippedValue | undefined;
 
   constructor(reason: string, thrown: ShippedValue | undefined) {
@@ -65,12 +66,11 @@ export class TaskThread {
   readonly ready: Promise<void>;
   /** Whether callers can connect to it, once that is known. */
   readonly listening: Promise<boolean>;
-  readonly #thread: Worker;
+  readonly #thread: LoadingThread;
   readonly #port: MessagePort;
   readonly #events: TaskThreadEvents;
   #state: "starting" | "running" | "ended" = "starting";
   #posted = 0;
-  #failure: Error | undefined;
   #flushed: () => void = () => undefined;
   #listens: (hasLane: boolean) => void = () => undefined;
 
@@ -82,11 +82,9 @@ export class TaskThread {
     this.#events = events;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    this.#thread = new Worker(threadEntry(), {
-      workerData: { config: { ...config, board: this.board.memory } satisfies ThreadConfig, port: port2 },
-      transferList: [port2],
-      ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
-    });
+    this.#thread = takeThread(options.resourceLimits);
+    const configuration: ThreadConfiguration = { config: { ...config, board: this.board.memory }, port: port2 };
+    this.#thread.worker.postMessage(configuration, [port2]);
     this.listening = new Promise((resolve) => {
       this.#listens = resolve;
     });
@@ -112,10 +110,7 @@ export class TaskThread {
         else if (message.kind === "spoiled") this.#giveUp(message.reason);
         else events.drained();
       });
-      this.#thread.on("error", (error) => {
-        this.#failure = asError(error);
-      });
-      this.#thread.on("exit", (code) => this.#exited(code, reject));
+      void this.#thread.exited.then((code) => this.#exited(code, reject));
     });
   }
 
@@ -142,17 +137,17 @@ export class TaskThread {
     this.#port.postMessage(message);
   }
 
-  /** Hands over a message of a caller. The memory is the thread's then. */
+  /** Hands over a message of a caller. The memory then belongs to the thread. */
   hand(memory: ArrayBuffer): void {
-    // A thread that has ended does not take this in, and the count shows that.
+    // A thread that has ended does not read this, and the count shows that.
     this.#posted = (this.#posted + messageWeight(memory.byteLength)) | 0;
     if (this.#state === "ended") return;
     this.#port.postMessage(memory, [memory]);
   }
 
   /**
-   * Ends the thread when what its tasks printed has passed through this one, or `ms` milliseconds are over: one that is
-   * blocked cannot hand that over.
+   * Ends the thread when the output of its tasks has passed through this thread, or after `ms` milliseconds: a blocked
+   * thread cannot hand its output over.
    */
   async end(ms: number): Promise<void> {
     const until = performance.now() + ms;
@@ -164,20 +159,20 @@ export class TaskThread {
       await within(ms, flushed);
     }
     await this.terminate();
-    const { stdout, stderr } = this.#thread;
+    const { stdout, stderr } = this.#thread.worker;
     await within(until - performance.now(), Promise.all([readToEnd(stdout), readToEnd(stderr)]));
   }
 
-  /** Ends the thread, whatever it does. */
+  /** Ends the thread at once. */
   async terminate(): Promise<void> {
     this.#state = "ended";
-    await this.#thread.terminate();
+    await this.#thread.worker.terminate();
     this.#port.close();
   }
 
   #giveUp(reason: string): void {
     if (this.#state !== "running") return;
-    // Only when it has ended is it certain what it has not taken in.
+    // Only after it has ended is it certain which messages it has not read.
     void this.terminate().then(() => this.#events.lost(reason));
   }
 
@@ -189,8 +184,10 @@ export class TaskThread {
     this.#flushed();
     this.#listens(false);
     if (expected) return;
-    const reason = this.#failure?.message ?? `process.exit(${code}) was called in it`;
-    if (starting) reject(this.#failure ?? new Error(`the task thread did not start: ${reason}`));
+    const { failure } = this.#thread;
+    const error = failure === undefined ? undefined : asError(failure);
+    const reason = error?.message ?? `process.exit(${code}) was called in it`;
+    if (starting) reject(error ?? new Error(`the task thread did not start: ${reason}`));
     else this.#events.lost(reason);
   }
 }

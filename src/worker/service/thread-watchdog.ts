@@ -2,12 +2,12 @@ import type { TaskOfSession, ThreadBoard } from "../shared/index.ts";
 
 /** How long a task may go on in its thread after its time is over or it was cancelled, in milliseconds. */
 const GRACE_MS = 1000;
-/** How long a thread that is suspected may take to show that its event loop turns, in milliseconds. */
+/** How long a suspected thread may take to show that its event loop turns, in milliseconds. */
 const ANSWER_MS = 500;
 const LOOK_MS = 100;
-/** Most notes on one session: a caller has no more tasks than that. */
+/** Most notes on one session: the default limit on the live tasks of a caller. */
 const MOST_NOTES = 100_000;
-/** How long a thread whose event loop turns may take to read what it is told through a lane, in milliseconds. */
+/** How long a thread whose event loop turns may take to read a message from a lane, in milliseconds. */
 const LANE_MS = 10_000;
 
 /** A task thread as its watchdog sees it. */
@@ -21,24 +21,25 @@ export interface WatchedThread {
 
 interface Unwanted {
   readonly session: number;
-  /** Undefined for all tasks of the session. */
+  /** Undefined means all tasks of the session. */
   readonly id: number | undefined;
   readonly at: number;
   /** How many pings had been sent before. */
   readonly pings: number;
-  /** Whether the thread knows, for what it is told through a lane; otherwise a ping shows that. */
+  /** Whether the thread has read the cancellation, if it went through a lane. Otherwise a ping shows that. */
   readonly isKnown?: (() => boolean) | undefined;
 }
 
-/** Why a thread is given up, and the task whose fault that is, if that is certain. */
+/** Why a thread is given up, and the task that caused it, if that is certain. */
 export interface Blockage {
   readonly reason: string;
   readonly task: TaskOfSession | undefined;
 }
 
 /**
- * Notices a task that blocks its thread although its time is over or nobody waits for it. Only such a task: a thread that is
- * busy for long with a task that is wanted goes on. A thread whose event loop turns takes care of its tasks itself.
+ * Notices a task that blocks its thread although its time is over or nobody waits for it. It does nothing about a task
+ * that is still wanted, however long it keeps its thread busy. A thread whose event loop turns takes care of its tasks
+ * itself.
  *
  * `resting` until the thread is handed something, then `looking`, and `over` when the thread is given up.
  */
@@ -47,14 +48,14 @@ export class ThreadWatchdog {
   readonly #blocked: (blockage: Blockage) => void;
   #state: "resting" | "looking" | "over" = "resting";
   #timer: NodeJS.Timeout | undefined;
-  /** What the thread was told that nobody waits for, and may not know yet, in that order. By session and task. */
+  /** Tasks that nobody waits for, and that the thread may not know of yet, oldest first. By session and task. */
   readonly #unwanted = new Map<string, Unwanted>();
-  /** How many there are of each session. */
+  /** How many notes there are for each session. */
   readonly #noted = new Map<number, number>();
   #pings = 0;
-  /** When the ping was sent that the thread has not answered. */
+  /** When the unanswered ping was sent. */
   #pingedAt: number | undefined;
-  /** The messages that had come through lanes at the last look. */
+  /** The messages that had come through lanes at the last check. */
   #arrivals = 0;
   #suspectedAt: number | undefined;
 
@@ -72,7 +73,10 @@ export class ThreadWatchdog {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** The caller of a task no longer waits for it, and the thread was told so. `isKnown`: whether it has read that. */
+  /**
+   * The caller of a task does not wait for it any more, and the thread was told so. `isKnown`: whether the thread has
+   * read that.
+   */
   cancelled(session: number, id: number, isKnown?: () => boolean): void {
     this.#note(session, id, isKnown);
   }
@@ -99,7 +103,7 @@ export class ThreadWatchdog {
     this.#noted.set(session, noted + 1);
   }
 
-  /** Forgets the notes that the thread knows of, and so takes care of itself. */
+  /** Drops the notes that the thread knows of: it takes care of them itself. */
   #forget(isKnown: (unwanted: Unwanted) => boolean = () => true): void {
     for (const [key, unwanted] of this.#unwanted) {
       if (!isKnown(unwanted)) continue;
@@ -128,7 +132,7 @@ export class ThreadWatchdog {
     }
   }
 
-  /** Whether nothing runs, and nothing has come since the last look. If something comes from now on, the thread says so. */
+  /** Whether nothing runs, and nothing has come since the last check. The thread reports later messages itself. */
   #isQuiet(): boolean {
     const { board, posted } = this.#thread;
     if (board.live > 0 || board.consumed !== posted) return false;
@@ -149,7 +153,10 @@ export class ThreadWatchdog {
     this.#blocked(blockage);
   }
 
-  /** Has the thread show that its event loop turns, and that it knows what it was told before. Returns since when. */
+  /**
+   * Asks the thread to show that its event loop turns, and that it has read everything before. Returns when it was
+   * asked.
+   */
   #ask(): number {
     if (this.#pingedAt !== undefined) return this.#pingedAt;
     this.#pingedAt = performance.now();
@@ -181,13 +188,13 @@ export class ThreadWatchdog {
     return this.#areAllUnwanted(now) ? { reason: `${who} that nobody waited for blocked it`, task } : undefined;
   }
 
-  /** Whether that was noted so long ago that the thread should know. */
+  /** Whether the task was noted so long ago that the thread should know. */
   #isUnwanted(now: number, session: number, id: number | undefined): boolean {
     const noted = this.#unwanted.get(keyOf(session, id));
     return noted !== undefined && now > noted.at + GRACE_MS;
   }
 
-  /** Whether that is certain of all live tasks. It never is of tasks of several sessions. */
+  /** Whether all live tasks are unwanted. False if that is uncertain, as with tasks of several sessions. */
   #areAllUnwanted(now: number): boolean {
     const { live, soleSession, soleTask } = this.#thread.board;
     if (this.#isUnwanted(now, soleSession, undefined)) return true;

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
 import { basename } from "node:path";
-import { MAX_SOCKET_PATH_BYTES, messageOf } from "../../checks/index.ts";
+import { messageOf } from "../../checks/index.ts";
 import { WorkerStartError } from "../../errors.ts";
 import {
   type GrpcServer,
@@ -36,7 +35,10 @@ import {
   SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
   type ShareOrder,
+  UnfinishedPayloads,
+  unfinishedMemory,
 } from "../shared/index.ts";
+import { LanePaths } from "./lane-paths.ts";
 import { ProcessShares } from "./process-shares.ts";
 import { readHello } from "./read-hello.ts";
 import { laneCount, takesPacks, type WorkerServiceOptions } from "./service-options.ts";
@@ -50,17 +52,17 @@ interface ServedSession {
   readonly number: number;
   readonly stream: ServerStream;
   readonly lane: TaskLane;
-  /** Its caller wants messages of frames of one kind each. */
+  /** Its caller wants messages with frames of one kind each. */
   readonly oneKind: boolean;
-  /** How many of its messages the task thread has begun to read, the hello counted. */
+  /** How many of its messages the task thread has begun to read, including the hello. */
   readonly taken: Float64Array;
-  /** Bytes that were written and not reported. */
+  /** Bytes that were written and not reported yet. */
   unreported: number;
 }
 
 /**
  * The gRPC side of a worker. Passes messages between callers and task threads without decoding them, and never runs
- * a user's code. `starting`, `serving`, then `stopping`: no new sessions.
+ * user code. `starting`: not listening yet. `serving`. `stopping`: no new sessions.
  */
 export class WorkerService {
   readonly #options: WorkerServiceOptions;
@@ -69,17 +71,15 @@ export class WorkerService {
   readonly #lanes: TaskLane[] = [];
   readonly #permits: ConcurrencyPermits | undefined;
   readonly #unfinished: SharedArrayBuffer;
+  /** Messages that have not come whole, here. */
+  readonly #messages: UnfinishedPayloads;
   readonly #shares: ProcessShares;
   readonly #sessions = new Map<number, ServedSession>();
   #state: "starting" | "serving" | "stopping" = "starting";
   #lastSession = 0;
   #credentials: ProcessCredentials | undefined;
   readonly #startedAt = Date.now();
-  /** What the paths of lanes begin with; nothing where callers cannot connect to them. */
-  #laneBase: string | undefined;
-  /** The path of each lane, by the number of the thread. */
-  readonly #lanePaths: string[] = [];
-  #lastLane = 0;
+  #lanePaths: LanePaths | undefined;
 
   constructor(options: WorkerServiceOptions, server: GrpcServer, health: Health) {
     this.#options = options;
@@ -88,7 +88,9 @@ export class WorkerService {
     this.#credentials = options.credentials;
     const { maxConcurrency: most } = options;
     this.#permits = most === 0 ? undefined : ConcurrencyPermits.of(most, laneCount(options));
-    this.#unfinished = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * laneCount(options));
+    this.#unfinished = unfinishedMemory(laneCount(options));
+    const { limits } = options.thread;
+    this.#messages = new UnfinishedPayloads({ memory: this.#unfinished, lane: laneCount(options), ...limits });
     const tell = (lane: number, order: ShareOrder): void => this.#lanes[lane]?.tell(order);
     this.#shares = new ProcessShares(options.thread.shareBudget, tell);
     const maxSessions = options.maxSessions * laneCount(options);
@@ -103,7 +105,7 @@ export class WorkerService {
       try {
         timeout = readStopRequest(request);
       } catch (cause) {
-        const message = `that is no StopRequest: ${messageOf(cause)}`;
+        const message = `the message is not a StopRequest: ${messageOf(cause)}`;
         throw new GrpcStatusError(StatusCode.INVALID_ARGUMENT, message, { cause });
       }
       await this.#options.stopRequested(timeout);
@@ -113,17 +115,15 @@ export class WorkerService {
 
   /** Starts the task threads and listens. Throws `WorkerStartError` when it cannot listen there. */
   async start(address: ListenAddress): Promise<ListenAddress> {
-    // Encrypted connections end in this thread.
-    const hasLanes = "path" in address && this.#options.credentials === undefined && process.platform !== "win32";
-    this.#laneBase = hasLanes ? address.path.replace(/\.sock$/, "") : undefined;
+    this.#lanePaths = new LanePaths(address, this.#options.credentials !== undefined);
     for (let lane = 0; lane < laneCount(this.#options); lane++) this.#lanes.push(this.#openLane(lane));
-    // Whichever fails first is reported.
+    // The first failure is reported.
     const [actual] = await Promise.all([this.#listen(address), ...this.#lanes.map((lane) => lane.ready)]);
     if (this.#state === "starting") this.#state = "serving";
     return actual;
   }
 
-  /** Has tasks call other workers with these from now on. */
+  /** Tasks use these credentials to call other workers from now on. */
   useCredentials(credentials: ProcessCredentials): void {
     this.#credentials = credentials;
     for (const lane of this.#lanes) lane.tell({ kind: "credentials", credentials });
@@ -143,37 +143,37 @@ export class WorkerService {
 
   /** Takes no new tasks; resolves when none is left. */
   async drain(): Promise<void> {
-    // A worker that has not served has no tasks: nobody knows its address.
+    // A worker that is not serving yet has no tasks: nobody knows its address.
     const hasServed = this.#state === "serving";
     this.#state = "stopping";
     this.#health.close();
     if (hasServed) await Promise.all(this.#lanes.map((lane) => lane.drain()));
   }
 
-  /** Cancels all tasks that run. */
+  /** Cancels all running tasks. */
   cancel(): void {
     for (const lane of this.#lanes) lane.tell({ kind: "cancel" });
   }
 
-  /** After `drain`: has each thread dispose of what it keeps; resolves when none has anything left to do. */
+  /** After `drain`: each thread disposes of its resources. Resolves when none has anything left to do. */
   async settle(): Promise<void> {
     await Promise.all(this.#lanes.map((lane) => lane.settle()));
   }
 
-  /** Ends everything. */
+  /** Closes the service. */
   async close(graceMs: number): Promise<void> {
     this.#state = "stopping";
     for (const session of this.#sessions.values()) {
-      // What a caller has sent meanwhile is not read any more.
+      // Later messages of a caller are not read any more.
       session.stream.end(
         session.lane.isDrained
-          ? { code: StatusCode.ABORTED, message: "the worker has stopped, and answered all that it ran" }
+          ? { code: StatusCode.ABORTED, message: "the worker has stopped, and has answered every task that it ran" }
           : { code: StatusCode.UNAVAILABLE, message: "the worker has stopped" },
       );
     }
     this.#sessions.clear();
     await Promise.all([this.#server.close({ graceMs }), ...this.#lanes.map((lane) => lane.end())]);
-    for (const path of this.#lanePaths) rmSync(path, { force: true });
+    this.#lanePaths?.remove();
   }
 
   async #listen(address: ListenAddress): Promise<ListenAddress> {
@@ -190,7 +190,7 @@ export class WorkerService {
     const { uid, thread, resourceLimits } = this.#options;
     return new TaskLane(
       (events) => {
-        const laneSocket = this.#newLanePath(number);
+        const laneSocket = this.#lanePaths?.renew(number);
         const permits = this.#permits?.memory;
         const config = { ...thread, uid, lane: number, permits, unfinished: this.#unfinished, laneSocket };
         const started = new TaskThread(config, { resourceLimits }, events);
@@ -214,18 +214,7 @@ export class WorkerService {
     );
   }
 
-  /** Each thread listens at a path of its own: nobody comes to its successor with what was meant for it. */
-  #newLanePath(lane: number): string | undefined {
-    const last = this.#lanePaths[lane];
-    if (last !== undefined) rmSync(last, { force: true });
-    if (this.#laneBase === undefined) return undefined;
-    const path = `${this.#laneBase}.${++this.#lastLane}`;
-    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) return undefined;
-    this.#lanePaths[lane] = path;
-    return path;
-  }
-
-  /** A task thread ended by itself: its sessions end with it, and another takes its place. */
+  /** A task thread ended by itself: its sessions end with it, and a new thread replaces it. */
   #lostThread(number: number, ...[reason, culprit]: Parameters<TaskLaneEvents["lost"]>): void {
     const lane = this.#lanes[number];
     this.#permits?.reclaim(number);
@@ -243,7 +232,7 @@ export class WorkerService {
     });
   }
 
-  /** The lane of a session was closed: nothing more can be read there, and nothing sent. */
+  /** The lane of a session was closed: nothing more can be read or sent there. */
   #cut(number: number, reason: string): void {
     const session = this.#sessions.get(number);
     if (session === undefined) return;
@@ -267,20 +256,21 @@ export class WorkerService {
 
   #accept(stream: ServerStream): void {
     let session: ServedSession | undefined;
-    // A hello needs no more.
+    // A hello is not larger.
     stream.limitMessages(SMALL_REQUEST_BYTES);
     stream.handle({
       message: (buffer, start, end) => {
         if (session === undefined) {
           session = this.#welcome(stream, new FrameReader(LAST_REQUEST_FIELD).open(buffer, start, end));
           stream.limitMessages(Number.POSITIVE_INFINITY);
+          this.#watchMessages(session);
         } else if (end > start) session.lane.hand(session, buffer, start, end);
       },
       drain: () => {
         if (session !== undefined) this.#reportSent(session);
       },
       halfClosed: () => {
-        // The caller still gets what it has asked for before.
+        // The caller still gets the answers that it has asked for.
         if (session === undefined) stream.end();
         else session.lane.tell({ kind: "finish", session: session.number });
       },
@@ -290,6 +280,17 @@ export class WorkerService {
     });
   }
 
+  #watchMessages(session: ServedSession): void {
+    const held = this.#messages.message({
+      isBehind: () => session.stream.isPaused,
+      expel: (reason) => {
+        this.#expel(session.number, reason);
+        session.lane.forget(session);
+      },
+    });
+    session.stream.watchHeld(held);
+  }
+
   #welcome(stream: ServerStream, frame: FrameReader): ServedSession {
     const { callerId, lane: number, fileRealm, oneKind, takesLane } = readHello(frame);
     if (this.#state === "stopping") throw new GrpcStatusError(StatusCode.UNAVAILABLE, "the worker is stopping");
@@ -297,7 +298,7 @@ export class WorkerService {
     if (lane === undefined) {
       throw new GrpcStatusError(
         StatusCode.INVALID_ARGUMENT,
-        `there is no lane ${number}: the worker has ${this.#lanes.length}`,
+        `there is no lane ${number}: the worker has ${this.#lanes.length} of them, counted from 0`,
       );
     }
     const taken = new SharedArrayBuffer(8);
@@ -311,14 +312,17 @@ export class WorkerService {
     };
     session.taken[0] = 1;
     this.#sessions.set(session.number, session);
-    // Whoever can enter the directory of the socket can enter that of the files. Others know the name of the realm, too.
+    // Only processes that can enter the directory of the socket can enter the directory of the files. Others may know
+    // the name of the realm.
     const sharesFiles = stream.peer === "unix:" && fileRealm !== "" && fileRealm === payloadFiles.realm;
     const { peerCertificate } = stream;
     const peer = peerCertificate === undefined ? undefined : peerIdentity(peerCertificate);
-    const path = takesLane ? this.#lanePaths[number] : undefined;
+    const path = takesLane ? this.#lanePaths?.of(number) : undefined;
     const laneTicket = randomBytes(TICKET_BYTES).toString("base64url");
     const ticket = path === undefined ? undefined : laneTicket;
-    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, oneKind, peer, ticket, taken });
+    const party =
+      peer === undefined ? `connection ${stream.connection}` : `peer ${peer.names.join() || peer.fingerprint}`;
+    lane.tell({ kind: "open", session: session.number, callerId, sharesFiles, oneKind, peer, party, ticket, taken });
     if (path === undefined) this.#greet(session, sharesFiles);
     else {
       void lane.listening.then((hasLane) => {
@@ -361,7 +365,7 @@ export class WorkerService {
     session.lane.tell({ kind: "sent", session: session.number, bytes });
   }
 
-  /** A caller took more than it may: its connection is ended, and what it did not read is dropped. */
+  /** A caller exceeded a limit: its connection ends, and unread output is dropped. */
   #expel(number: number, reason: string): void {
     const session = this.#sessions.get(number);
     if (session === undefined) return;
@@ -382,7 +386,7 @@ export class WorkerService {
     session.stream.end({ code: StatusCode.INVALID_ARGUMENT, message: `the message cannot be understood: ${reason}` });
   }
 
-  /** Its caller sends nothing more, and has been sent everything. */
+  /** The caller sends nothing more, and has been sent everything. */
   #finished(number: number): void {
     const session = this.#sessions.get(number);
     if (session === undefined) return;

@@ -1,12 +1,13 @@
 const TAKEN = 0;
 const LIMIT = 1;
-/** After these, for each thread: permits that it holds, tasks that wait in it. */
+/** The fields after these, for each thread: permits that it holds, tasks that wait in it. */
 const FIRST_LANE = 2;
 const PER_LANE = 2;
 
 /**
- * Permits to run a task, in memory that the threads of a worker share: how many there are, and who holds them. Each thread
- * takes and gives back its own; those that a thread still held when it ended are given back for it.
+ * Permits to run a task, in memory that the threads of a worker share: how many there are, and which thread holds how
+ * many. Each thread takes and gives back its own. When a thread ends, the permits that it still held are given back for
+ * it.
  */
 export class ConcurrencyPermits {
   readonly memory: SharedArrayBuffer;
@@ -43,7 +44,7 @@ export class ConcurrencyPermits {
     return false;
   }
 
-  /** Takes a permit for a task that goes on, whether one is free or not. */
+  /** Takes a permit for a task that goes on, even if none is free. */
   take(lane: number): void {
     Atomics.add(this.#counts, TAKEN, 1);
     Atomics.add(this.#counts, heldBy(lane), 1);
@@ -54,7 +55,7 @@ export class ConcurrencyPermits {
     Atomics.sub(this.#counts, TAKEN, 1);
   }
 
-  /** Says how many tasks wait in a thread. */
+  /** Sets how many tasks wait in a thread. */
   setWaiting(lane: number, count: number): void {
     Atomics.store(this.#counts, waitingIn(lane), count);
   }
@@ -70,12 +71,12 @@ export class ConcurrencyPermits {
     return waiting;
   }
 
-  /** Whether tasks wait in another thread than this. */
+  /** Whether tasks wait in another thread. */
   doOthersWait(lane: number): boolean {
     return this.waitingAfter(lane).length > 0;
   }
 
-  /** A thread has ended: what it held is free, and nothing waits in it. */
+  /** A thread has ended: its permits are free, and nothing waits in it. */
   reclaim(lane: number): void {
     this.setWaiting(lane, 0);
     Atomics.sub(this.#counts, TAKEN, Atomics.exchange(this.#counts, heldBy(lane), 0));

@@ -5,19 +5,25 @@ import type { CredentialsText } from "../../security/index.ts";
 import type { ShippedValue } from "./hooks.ts";
 import type { CompleteWorkerLimits } from "./worker-limits.ts";
 
-/** The file descriptor of the control pipe. Its end means that the parent is gone. */
+/** The file descriptor of the control pipe. When it closes, the parent is gone. */
 export const CONTROL_FD = 3;
 
-/** The credentials of a worker, in its process. They come through the control pipe, which nobody else can read. */
+/** The credentials of a worker, in its process. They come through the control pipe, which no other process can read. */
 export interface ProcessCredentials extends CredentialsText {
   /** The name that certificates of other workers must carry, if not the host. */
   readonly identity: string | undefined;
 }
 
+/** The task threads that a worker process starts with, as JSON in its first argument. */
+export interface ThreadStart {
+  readonly threads: number;
+  readonly resourceLimits?: ResourceLimits | undefined;
+}
+
 /** What a worker process is told at its start, as one line of JSON on its control pipe. */
 export interface ProcessConfig {
   readonly uid: string;
-  /** What it tells callers that know only its address. */
+  /** What the worker tells callers that know only its address. */
   readonly about: WorkerDescription;
   readonly listen: ListenAddress;
   readonly threads: number;
@@ -49,14 +55,14 @@ export type ProcessReport =
 
 /** What a worker process is told on its control pipe after its configuration, as lines of JSON. */
 export type ProcessCommand =
-  /** End; running tasks have this many milliseconds, negative for all they need. */
+  /** Stop. Running tasks have this many milliseconds; negative for no limit. */
   | { readonly stop: number }
-  /** Show that the process is not frozen. */
+  /** Answer, to show that the process is not frozen. */
   | { readonly ping: number }
-  /** Use these for new connections. */
+  /** Use these credentials for new connections. */
   | { readonly credentials: ProcessCredentials };
 
-/** What a worker process says on its control pipe, as lines of JSON. The first is its report. */
+/** What a worker process writes to its control pipe, as lines of JSON. The first is its report. */
 export type ProcessWord = ProcessReport | { readonly pong: number };
 
 /** Splits a stream of text into lines, and parses each line as JSON. */

@@ -9,19 +9,19 @@ export interface ShippedValue {
   readonly dependencies: readonly Dependency[];
 }
 
-/** Nobody can ask for shared values later, so they go along. */
+/** The receiver cannot ask for shared values later, so they are included. */
 function shippingEncoder(): ValueEncoder {
   return new ValueEncoder(functionPort({ holds: () => false }));
 }
 
-/** Takes a hook apart. Throws `SerializationError`, which calls it `name`, when it cannot travel. */
+/** Encodes a hook. Throws a `SerializationError` that names it `name` when it cannot travel. */
 export function shipHook(hook: (...args: never) => unknown, name: string): ShippedValue {
   const encoder = shippingEncoder();
   const payload = Buffer.from(encoder.encode(hook, name)).toString("base64");
   return { payload, dependencies: encoder.dependencies };
 }
 
-/** Takes an error apart; undefined when it cannot travel. */
+/** Encodes an error. Undefined when it cannot travel. */
 export function shipThrown(error: unknown): ShippedValue | undefined {
   const encoder = shippingEncoder();
   try {
@@ -33,20 +33,20 @@ export function shipThrown(error: unknown): ShippedValue | undefined {
   }
 }
 
-/** Puts a value together where it has arrived. */
+/** Decodes a value that has arrived. */
 export async function receiveValue<V>({ payload, dependencies }: ShippedValue): Promise<V> {
   await Promise.all(dependencies.map(async (dependency) => await acceptDependency(dependency)));
   return decode(Buffer.from(payload, "base64")) as V;
 }
 
-/** What an `authorize` hook is told of a task that has arrived. */
+/** What an `authorize` hook is told about a task that has arrived. */
 export interface AuthorizeContext {
-  /** Who sent it, as its certificate says; nothing without mutual TLS. For a nested call that is the calling worker. */
+  /** The sender, as its certificate says; undefined without mutual TLS. For a nested call that is the calling worker. */
   readonly peer: PeerIdentity | undefined;
   /** The task. */
   readonly task: {
     readonly id: string;
-    /** The routine's name, as the caller says. */
+    /** The routine's name, as the caller reports it. */
     readonly name: string;
     /** Id of the task that made the call, if one did. */
     readonly caller: string | undefined;
@@ -54,12 +54,12 @@ export interface AuthorizeContext {
 }
 
 /**
- * Decides in the worker whether a caller may run a task: true lets it, false refuses it with PERMISSION_DENIED. It travels
- * like any function, and is asked for each task, so it should be quick.
+ * Decides in the worker whether a caller may run a task: true lets it, false refuses it with PERMISSION_DENIED. It
+ * travels like any function. It is called for each task, so it should be fast.
  */
 export type AuthorizeLike = (context: AuthorizeContext) => boolean | Promise<boolean>;
 
-/** What a backpressure hook is told of a task that has arrived. */
+/** What a backpressure hook is told about a task that has arrived. */
 export interface BackpressureContext {
   /** The task. */
   readonly task: {
@@ -77,6 +77,6 @@ export interface BackpressureContext {
 
 /**
  * Decides in the worker whether a task is taken: true refuses it, and the caller tries the next worker. It travels like
- * any function, and is asked for each task, so it should be quick.
+ * any function. It is called for each task, so it should be fast.
  */
 export type BackpressureLike = (context: BackpressureContext) => boolean | Promise<boolean>;

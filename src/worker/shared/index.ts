@@ -7,6 +7,7 @@ export {
   type ProcessCredentials,
   type ProcessReport,
   type ProcessWord,
+  type ThreadStart,
 } from "./control-pipe.ts";
 export type { AuthorizeContext, AuthorizeLike, BackpressureContext, BackpressureLike } from "./hooks.ts";
 export { receiveValue, type ShippedValue, shipHook, shipThrown } from "./hooks.ts";
@@ -21,6 +22,8 @@ export {
   SENT_REPORT_BYTES,
   SESSION_PREFIX_BYTES,
   type ThreadConfig,
+  type ThreadConfiguration,
   type ToThread,
 } from "./thread-messages.ts";
-export { type CompleteWorkerLimits, completeLimits, LIMIT_CHECKS, type WorkerLimits } from "./worker-limits.ts";
+export { UnfinishedPayloads, unfinishedMemory } from "./unfinished-payloads.ts";
+export { completeLimits, LIMIT_CHECKS, type WorkerLimits } from "./worker-limits.ts";

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Resolves when everything written to a stream so far has left it, or when the stream can write no more. */
+/** Resolves when everything written to a stream so far has left it, or when the stream cannot write any more. */
 export function written(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) resolve();
@@ -17,7 +17,7 @@ export function readToEnd(stream: Readable): Promise<void> {
   });
 }
 
-/** Waits for something, but no longer than `ms` milliseconds. */
+/** Waits for a promise, but no longer than `ms` milliseconds. */
 export async function within(ms: number, awaited: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {

@@ -6,12 +6,15 @@ import { importFrom, prepareForTypeScript, projectRoot } from "../../functions/i
 /** The file that modules to preload are imported from. It need not exist. */
 const IMPORTER = "preload.mjs";
 
-/** How a worker is told of a module to preload: paths are relative to the working directory of the caller. */
+/**
+ * The specifier of a module to preload that a worker is told. Paths are relative to the working directory of the
+ * caller.
+ */
 export function preloadSpecifier(specifier: string): string {
   return specifier.startsWith(".") || specifier.startsWith("/") ? pathToFileURL(resolve(specifier)).href : specifier;
 }
 
-/** Imports a module that a worker is to have loaded; see `importModule`. */
+/** Imports a module for a worker; see `importModule`. */
 export async function preload(specifier: string): Promise<void> {
   await importModule(specifier);
 }
@@ -36,7 +39,7 @@ export async function importModule(specifier: string): Promise<object> {
   );
 }
 
-/** True when the import of the importer itself found no package, and not an import of a module behind it. */
+/** Whether the import found no package for the importer itself, rather than for a module that it imports. */
 function isNotFoundBy(importer: string, error: unknown): boolean {
   if (!isError(error) || errorCode(error) !== "ERR_MODULE_NOT_FOUND") return false;
   return error.message.startsWith("Cannot find package") && error.message.includes(fileURLToPath(importer));
@@ -44,7 +47,7 @@ function isNotFoundBy(importer: string, error: unknown): boolean {
 
 function explained(error: unknown, importer: string): unknown {
   if (!isError(error)) return error;
-  // Nobody wrote the file that it is said to be imported from.
+  // The file in this part of the message does not exist.
   const place = ` imported from ${fileURLToPath(importer)}`;
   if (error.message.endsWith(place)) return new Error(error.message.slice(0, -place.length), { cause: error });
   if (errorCode(error) !== "ERR_UNKNOWN_FILE_EXTENSION") return error;

@@ -14,7 +14,7 @@ const OCCUPIED_DEADLINE = 1;
 const LAST_DEADLINE = 2;
 const TIMES = 3;
 
-/** Which task of a thread. */
+/** Identifies a task of a thread. */
 export interface TaskOfSession {
   readonly session: number;
   /** The task's id in its session. */
@@ -28,8 +28,8 @@ export interface OccupyingTask extends TaskOfSession {
 }
 
 /**
- * What a task thread and the gRPC thread of its worker tell each other in shared memory, without messages. Each can read it
- * while the other one is busy.
+ * Shared memory in which a task thread and the gRPC thread of its worker tell each other their state, without messages.
+ * Each can read it while the other one is busy.
  */
 export class ThreadBoard {
   readonly memory: SharedArrayBuffer;
@@ -48,11 +48,10 @@ export class ThreadBoard {
   }
 
   set live(count: number) {
-    // Changes with every task: the other thread sees it soon enough without a barrier.
-    this.#integers[LIVE] = count;
+    Atomics.store(this.#integers, LIVE, count);
   }
 
-  /** The session that all live tasks belong to; 0 when there are none, or tasks of several. */
+  /** The session that all live tasks belong to; 0 when there are no live tasks, or tasks of several sessions. */
   get soleSession(): number {
     return this.#integers[SOLE_SESSION] ?? 0;
   }
@@ -61,7 +60,7 @@ export class ThreadBoard {
     this.#integers[SOLE_SESSION] = session;
   }
 
-  /** The id of the only live task in its session; -1 when there are others, or that is not known. */
+  /** The id of the only live task in its session; -1 when there are others, or it is not known. */
   get soleTask(): number {
     return this.#integers[SOLE_TASK] ?? -1;
   }
@@ -70,7 +69,7 @@ export class ThreadBoard {
     this.#integers[SOLE_TASK] = id;
   }
 
-  /** A task ended just now. */
+  /** A task has just ended. */
   taskEnded(): void {
     this.#times[LAST_ENDED] = Date.now();
   }
@@ -80,7 +79,7 @@ export class ThreadBoard {
     return this.#times[LAST_ENDED] ?? 0;
   }
 
-  /** Counts a message that came through a lane. True if nobody watches the thread: the gRPC thread has to be told. */
+  /** Counts a message that came through a lane. Returns true if nobody watches the thread: then tell the gRPC thread. */
   arrived(): boolean {
     Atomics.add(this.#integers, ARRIVALS, 1);
     if (Atomics.load(this.#integers, WATCHED) === 1) return false;
@@ -93,12 +92,12 @@ export class ThreadBoard {
     return Atomics.load(this.#integers, ARRIVALS);
   }
 
-  /** The gRPC thread watches this one. */
+  /** Whether the gRPC thread watches this thread. */
   set isWatched(isWatched: boolean) {
     Atomics.store(this.#integers, WATCHED, isWatched ? 1 : 0);
   }
 
-  /** Adds to the weight of the messages that the thread has taken in. Wraps around. */
+  /** Adds to the weight of the messages that the thread has read. Wraps around. */
   consume(weight: number): void {
     Atomics.add(this.#integers, CONSUMED, weight);
   }
@@ -128,7 +127,10 @@ export class ThreadBoard {
     this.#integers[OCCUPIED_SESSION] = 0;
   }
 
-  /** Nothing when the thread runs no task's code, or code after an `await`, which can be of any task. */
+  /**
+   * The task whose code the thread runs. Undefined if it runs none, or code after an `await`, which may belong to any
+   * task.
+   */
   get occupying(): OccupyingTask | undefined {
     const session = Atomics.load(this.#integers, OCCUPIED_SESSION);
     if (session === 0) return undefined;

@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads";
 import type { PeerIdentity } from "../../security/index.ts";
 import type { ProcessCredentials } from "./control-pipe.ts";
 import type { ShippedValue } from "./hooks.ts";
@@ -15,32 +16,34 @@ export type ToThread =
       /** The caller wants messages with frames of one kind each. */
       readonly oneKind: boolean;
       readonly peer: PeerIdentity | undefined;
+      /** The same for sessions that are known to be of one caller. */
+      readonly party: string;
       /** What the caller shows when it connects to its lane; nothing if it has none. */
       readonly ticket: string | undefined;
-      /** Where the thread counts the messages that it has begun to read, the hello included. */
+      /** Where the thread counts the messages that it has begun to read, including the hello. */
       readonly taken: SharedArrayBuffer;
     }
   /** A caller's session is over. */
   | { readonly kind: "close"; readonly session: number }
-  /** A caller sends nothing more in its session; report when it has been sent everything that it asked for. */
+  /** A caller sends nothing more in its session; report when everything that it asked for has been sent. */
   | { readonly kind: "finish"; readonly session: number }
   /** Messages of a session have gone out. */
   | { readonly kind: "sent"; readonly session: number; readonly bytes: number }
   /** Take no new tasks; report when none is left. */
   | { readonly kind: "stop" }
-  /** After `drained`: dispose of what the thread keeps, and report when nothing is left to do. */
+  /** After `drained`: dispose of the resources of the thread, and report when nothing is left to do. */
   | { readonly kind: "settle" }
   /** Cancel every task. */
   | { readonly kind: "cancel" }
-  /** Report when everything that was printed has reached the gRPC thread. */
+  /** Report when all output has reached the gRPC thread. */
   | { readonly kind: "flush" }
-  /** Report that everything handed over before this has been taken in. */
+  /** Report that everything handed over before this has been read. */
   | { readonly kind: "catch-up" }
   /** Another thread made room for a task. */
   | { readonly kind: "look" }
   /** Show this number on the board. */
   | { readonly kind: "ping"; readonly ping: number }
-  /** Use these for new connections to other workers. */
+  /** Use these credentials for new connections to other workers. */
   | { readonly kind: "credentials"; readonly credentials: ProcessCredentials }
   | ShareOrder;
 
@@ -52,7 +55,7 @@ export type FromThread =
   | { readonly kind: "busy" }
   /** A lane was closed by its caller: its session is over. */
   | { readonly kind: "cut"; readonly session: number; readonly reason: string }
-  /** Tasks can be taken. */
+  /** The thread takes tasks. */
   | { readonly kind: "ready" }
   /** The thread cannot take tasks. */
   | { readonly kind: "failed"; readonly reason: string; readonly thrown: ShippedValue | undefined }
@@ -60,21 +63,21 @@ export type FromThread =
   | { readonly kind: "spoiled"; readonly reason: string }
   /** After `stop`: no task is left. */
   | { readonly kind: "drained" }
-  /** After `settle`: what was kept is disposed of, and no timer, socket or other work of finished tasks is left. */
+  /** After `settle`: the resources are disposed of, and no timer, socket or other work of finished tasks is left. */
   | { readonly kind: "settled" }
-  /** After `flush`: everything that was printed has arrived. */
+  /** After `flush`: all output has arrived. */
   | { readonly kind: "flushed" }
-  /** After `finish`: everything that there was to send to the caller has been handed over. */
+  /** After `finish`: everything for the caller has been handed over. */
   | { readonly kind: "finished"; readonly session: number }
-  /** After `catch-up`: all that was handed over before it has been taken in. */
+  /** After `catch-up`: everything that was handed over before it has been read. */
   | { readonly kind: "caught-up" }
   /** There is room for tasks that wait in other threads. */
   | { readonly kind: "room" }
-  /** A caller sent what the protocol does not allow. */
+  /** A caller violated the protocol. */
   | { readonly kind: "malformed"; readonly session: number; readonly reason: string }
-  /** A caller took more than it may. */
+  /** A caller exceeded a limit. */
   | { readonly kind: "exhausted"; readonly session: number; readonly reason: string }
-  /** Nothing more should be read from a caller, or again. */
+  /** Nothing more should be read from a caller, or reading may go on. */
   | { readonly kind: "hold"; readonly session: number; readonly isHeld: boolean }
   | ShareNotice;
 
@@ -92,13 +95,13 @@ export interface ThreadConfig {
   readonly authorize?: ShippedValue;
   readonly backpressure?: ShippedValue;
   readonly setup?: ShippedValue;
-  /** What callers may take. */
+  /** Limits on what callers may use. */
   readonly limits: CompleteWorkerLimits;
   /** The thread's number. */
   readonly lane: number;
-  /** The memory of the worker's `ConcurrencyPermits`; nothing if any number of tasks may run at once. */
+  /** The memory of the worker's `ConcurrencyPermits`; undefined if any number of tasks may run at once. */
   readonly permits: SharedArrayBuffer | undefined;
-  /** Where the threads of the worker tell each other how much is unfinished: an integer for each. */
+  /** Where the threads of the worker tell each other how much is unfinished. */
   readonly unfinished: SharedArrayBuffer;
   /** How long an unused proxy to a pool is kept, in milliseconds. */
   readonly proxyPoolTtl: number;
@@ -108,16 +111,22 @@ export interface ThreadConfig {
   readonly payloadDirectory: string;
   /** The thread may poll for messages for a moment before it sleeps. */
   readonly spin: boolean;
-  /** Where the thread listens for callers on this machine; nothing if all come through the gRPC thread. */
+  /** Where the thread listens for callers on this machine; undefined if all come through the gRPC thread. */
   readonly laneSocket: string | undefined;
   /** Largest message of a caller, in bytes. */
   readonly maxMessageBytes: number;
 }
 
-/** What a message takes besides its bytes while it waits: small ones take as much memory as this, or more. */
+/** The first message to a task thread, through its parent port. The others go through `port`. */
+export interface ThreadConfiguration {
+  readonly config: ThreadConfig;
+  readonly port: MessagePort;
+}
+
+/** What a message counts for besides its bytes while it waits. Small messages take at least this much memory. */
 const MESSAGE_OVERHEAD_BYTES = 1024;
 
-/** How much a message of so many bytes counts for while it waits. */
+/** The weight of a waiting message with this many bytes. */
 export function messageWeight(bytes: number): number {
   return bytes + MESSAGE_OVERHEAD_BYTES;
 }

@@ -2,22 +2,23 @@ import { type Check, must } from "../../checks/index.ts";
 import { type CompleteLimits, type ConnectionLimits, DEFAULT_LIMITS, MEMORY_BYTES } from "../../wire/index.ts";
 
 /**
- * What callers may take of a worker. Crossing a limit of a connection ends that connection with RESOURCE_EXHAUSTED, and
- * nothing else. `Infinity` for no limit.
+ * How much of a worker callers may use. Exceeding a limit of a connection ends only that connection, with
+ * RESOURCE_EXHAUSTED. `Infinity` for no limit.
  */
 export interface WorkerLimits extends ConnectionLimits {
   /**
-   * Bytes of payloads of which pieces are missing, of all callers together. Beyond it the caller loses its connection whose
-   * payload comes slowest. Default: 2 GiB, or half of the memory.
+   * Bytes of incomplete payloads, and of incomplete messages of more than 64 KiB, of all callers together. Beyond it
+   * the caller loses its connection that brings one slowest, or else the one that has just crossed the limit. Default: 2 GiB,
+   * or half of the memory.
    */
   readonly maxUnfinishedTotal?: number;
-  /** Milliseconds that a caller with such payloads may send no piece of any. Default: 60,000. */
+  /** Milliseconds that a caller may send no piece of such a payload or message. Default: 60,000. */
   readonly unfinishedTimeout?: number;
   /** Connections at once, beyond which new ones are dropped. Default: 1,000. */
   readonly maxConnections?: number;
   /** Sessions that one connection may have at once, for each task thread; a caller needs one. Beyond it that call ends. Default: 4. */
   readonly maxSessions?: number;
-  /** Bytes of metadata of a call, 32 for each field besides its text. Beyond it that call ends. Default: 16 KiB. */
+  /** Bytes of metadata of a call, each field counts for its text and 32 more. Beyond it that call ends. Default: 16 KiB. */
   readonly maxMetadataBytes?: number;
   /** Milliseconds in which a new connection must speak TLS and HTTP/2. Default: 10,000. */
   readonly handshakeTimeout?: number;
@@ -26,8 +27,8 @@ export interface WorkerLimits extends ConnectionLimits {
   /** Milliseconds without a call after which a connection is closed. Default: 300,000. */
   readonly idleTimeout?: number;
   /**
-   * Milliseconds that a caller may leave a question unanswered whether it is there. Beyond, it counts as gone, and its tasks
-   * are cancelled. A worker asks every `channel.keepaliveInterval` milliseconds, 60,000 by default. Default:
+   * Milliseconds that a caller may leave a ping unanswered. After that it counts as gone, and its tasks are cancelled.
+   * A worker sends a ping every `channel.keepaliveInterval` milliseconds, 60,000 by default. Default:
    * `channel.keepaliveTimeout` if that is given, else 240,000.
    */
   readonly keepaliveTimeout?: number;
@@ -49,7 +50,7 @@ const DEFAULTS: CompleteWorkerLimits = {
   keepaliveTimeout: 240_000,
 };
 
-/** What each limit must be. */
+/** The check of each limit. */
 export const LIMIT_CHECKS: Readonly<Record<keyof WorkerLimits, Check>> = {
   maxLiveTasks: must.limit(1),
   maxUnreadBytes: must.limit(1),
@@ -72,7 +73,7 @@ export const LIMIT_CHECKS: Readonly<Record<keyof WorkerLimits, Check>> = {
   keepaliveTimeout: must.duration,
 };
 
-/** The limits that hold where these are given. */
+/** The complete limits, with defaults for those that are not given. */
 export function completeLimits(
   limits: { readonly [L in keyof WorkerLimits]: number | undefined },
 ): CompleteWorkerLimits {

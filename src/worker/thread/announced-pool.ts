@@ -2,7 +2,7 @@ import type { CallCarrier } from "../../routine/index.ts";
 
 /** A pool as a session announces it. */
 export interface AnnouncedPool {
-  /** The fingerprint of the certificate of whoever announces it; nothing without one. */
+  /** The fingerprint of the announcer's certificate; undefined without one. */
   readonly announcer: string | undefined;
   /** Its members, or those that changed, encoded. */
   readonly description: Uint8Array;
@@ -10,9 +10,9 @@ export interface AnnouncedPool {
   readonly balancer: (() => Promise<unknown>) | undefined;
 }
 
-/** The way to a pool that a session has announced, until the session gives it back. */
+/** A pool that a session has announced, until the session gives it back. */
 export interface SessionPool extends CallCarrier {
-  /** How many bytes of what sessions have told of it are kept. */
+  /** How many bytes of the announcements of sessions are kept. */
   readonly size: number;
   release(): void;
 }

@@ -2,51 +2,57 @@ import { createServer, type Socket } from "node:net";
 import { LaneSocket, pinned } from "../../grpc/index.ts";
 import { Timer } from "../../time/index.ts";
 
-/** Longest first message: a ticket. */
+/** Longest first message, which is a ticket. */
 const MOST_TICKET_BYTES = 64;
-/** How long a connection may go without a ticket that is known, in milliseconds. */
+/** How long a connection may go without a known ticket, in milliseconds. */
 const TICKET_MS = 10_000;
-/** Most connections without one. When more come, the one that has been here for longest is closed. */
+/** Most connections without a known ticket. When more come, the oldest one is closed. */
 const MOST_STRANGERS = 1024;
-/** How long, in milliseconds, and how many of them: bytes that a caller has not read after its session was ended. */
+/** How long unread bytes wait for the caller after its session was ended, in milliseconds, and how many may wait. */
 const LAST_BYTES_MS = 2000;
 const MOST_LAST_BYTES = 128 * 1024;
 
-/** What the owner of lanes is told. */
+/** Events and limits of lanes. */
 export interface DirectLanesOptions {
   /** Largest message of a caller, in bytes. */
   readonly maxMessageBytes: number;
-  /** A message of a session. */
+  /** A message of a session came. */
   message(session: number, buffer: Buffer, start: number, end: number): void;
+  /**
+   * What is to be told of a message of a session that has not come whole: how many more bytes of memory it takes, and how many
+   * have come. `isBehind`: whether nothing is read from its caller.
+   */
+  held(session: number, isBehind: () => boolean): (bytes: number, filled: number) => void;
   /** So many bytes for the caller of a session have gone out. */
   sent(session: number, bytes: number): void;
-  /** The caller closed its lane, or sent what is no message. */
+  /** The caller closed its lane, or sent something that is not a message. */
   cut(session: number, reason: string): void;
 }
 
 /** A connection to this thread. */
 interface Lane {
   readonly socket: LaneSocket;
-  /** The ticket that it has shown and that is not known yet. */
+  /** The ticket that the caller has shown, while it is not known yet. */
   ticket: string | undefined;
-  /** 0 before it has shown a ticket that is known. */
+  /** 0 before the caller has shown a known ticket. */
   session: number;
-  /** Bytes that were sent and have not gone out. */
+  /** Bytes that were sent and are still on their way out. */
   waiting: number;
   readonly patience: Timer;
 }
 
 /**
- * The lanes of a task thread: sockets that callers on this machine send their messages to without the gRPC thread in between.
- * That thread lets callers in: it gives each session a ticket, which the caller shows in its first message here.
+ * The lanes of a task thread: sockets to which callers on this machine send their messages directly, without the gRPC
+ * thread in between. The gRPC thread admits callers: it gives each session a ticket, and the caller shows the ticket in
+ * its first message here.
  */
 export class DirectLanes {
   readonly #options: DirectLanesOptions;
-  /** Of sessions whose callers have not come. */
+  /** Tickets of sessions whose callers have not connected. */
   readonly #tickets = new Map<string, number>();
   readonly #ticketOf = new Map<number, string>();
   readonly #lanes = new Map<number, Lane>();
-  /** Connections that have not shown a ticket that is known. */
+  /** Connections that have not shown a known ticket. */
   readonly #strangers = new Set<Lane>();
   #isReading = false;
 
@@ -54,31 +60,31 @@ export class DirectLanes {
     this.#options = options;
   }
 
-  /** Listens at a path. False if that is not possible: callers go through the gRPC thread then. */
+  /** Listens at a path. Resolves with false if that is impossible: callers then go through the gRPC thread. */
   listen(path: string): Promise<boolean> {
     return new Promise((resolve) => {
       const server = pinned(
         createServer((socket) => this.#connected(socket)),
         "emit",
       );
-      // It is not an error of a task when a connection cannot be accepted.
+      // A connection that cannot be accepted is not an error of a task.
       server.on("error", () => resolve(false));
       server.listen(path, () => resolve(true));
       server.unref();
     });
   }
 
-  /** Reads what callers send from now on. */
+  /** Starts reading messages of callers. */
   start(): void {
     this.#isReading = true;
     for (const { socket } of this.#strangers) socket.resume();
   }
 
-  /** The caller of a session may come with this ticket, once. */
+  /** The caller of a session may connect with this ticket, once. */
   expect(ticket: string, session: number): void {
     this.#tickets.set(ticket, session);
     this.#ticketOf.set(session, ticket);
-    // It may have been faster than the word of it.
+    // The caller may have connected before the gRPC thread reported the ticket.
     for (const lane of this.#strangers) if (lane.ticket === ticket) this.#admit(lane, ticket);
   }
 
@@ -86,7 +92,7 @@ export class DirectLanes {
     return this.#lanes.has(session);
   }
 
-  /** Sends a message with room for its prefix in front. False: hold back what can wait. */
+  /** Sends a message that has room for its prefix in front. Returns false if everything that can wait should wait. */
   send(session: number, framed: Buffer): boolean {
     const lane = this.#lanes.get(session);
     if (lane === undefined) return false;
@@ -101,7 +107,7 @@ export class DirectLanes {
     else socket?.resume();
   }
 
-  /** A session is over. What was sent in it still goes out, if that is little and its caller reads it soon. */
+  /** A session is over. Its last bytes still go out, if they are few and the caller reads them soon. */
   close(session: number): void {
     const lane = this.#forget(session);
     if (lane === undefined) return;
@@ -113,12 +119,12 @@ export class DirectLanes {
     }
   }
 
-  /** Nobody waits for what was sent in a session. */
+  /** Closes the lane of a session at once: nobody waits for its last bytes. */
   drop(session: number): void {
     this.#forget(session)?.socket.destroy();
   }
 
-  /** Resolves when everything that was sent in a session, or in all, has gone out. */
+  /** Resolves when everything that was sent in a session, or in all of them, has gone out. */
   async flushed(session?: number): Promise<void> {
     const lanes = Array.from(this.#lanes.values()).filter((lane) => session === undefined || lane.session === session);
     await Promise.all(lanes.map(({ socket }) => socket.flushed()));
@@ -162,7 +168,7 @@ export class DirectLanes {
     if (lane.ticket !== undefined) return this.#dismiss(lane);
     lane.ticket = ticket;
     if (this.#tickets.has(ticket)) this.#admit(lane, ticket);
-    // What follows the ticket waits until it is known.
+    // Bytes after the ticket wait until the ticket is known.
     else lane.socket.pause();
   }
 
@@ -175,8 +181,10 @@ export class DirectLanes {
     lane.patience.clear();
     lane.session = session;
     this.#lanes.set(session, lane);
-    lane.socket.limitMessages(Number.POSITIVE_INFINITY);
-    lane.socket.resume();
+    const { socket } = lane;
+    socket.limitMessages(Number.POSITIVE_INFINITY);
+    socket.watchHeld(this.#options.held(session, () => socket.isPaused));
+    socket.resume();
   }
 
   #dismiss(lane: Lane): void {

@@ -41,10 +41,10 @@ import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
 import { isShare, type ShareSession, type ThreadShares } from "./thread-shares.ts";
-import { SessionInbox } from "./turns/index.ts";
+import { type Party, SessionInbox, type TurnTaker } from "./turns/index.ts";
 import { UnreadOutput } from "./unread-output.ts";
 
-/** What a payload is called in messages, if not the result. */
+/** The name of a payload in error messages, if it is not the result. */
 const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
   [ResponseField.yielded, "yielded"],
   [ResponseField.raised, "error"],
@@ -55,17 +55,19 @@ const NONE: readonly number[] = Object.freeze([]);
 export interface ExecutorSessionOptions {
   readonly number: number;
   readonly callerId: string;
-  /** Shared with the caller; nothing when it shares none. */
+  /** Shared with the caller; undefined when it shares none. */
   readonly store: PayloadStore | undefined;
   readonly sink: MessageSink;
-  /** Who the caller proved to be. */
+  /** The identity that the caller proved. */
   readonly peer?: PeerIdentity | undefined;
+  /** Whose turns the session takes. */
+  readonly party: Party;
   /** The caller wants messages with frames of one kind each. */
   readonly oneKind?: boolean;
-  /** Counts the messages that were begun to be read, where the gRPC thread sees it when this thread has ended. */
+  /** Counts the messages that the thread began to read. The gRPC thread can read it after this thread has ended. */
   readonly taken?: Float64Array;
   readonly limits?: CompleteLimits | undefined;
-  /** Told of payloads of which pieces are missing. */
+  /** Told of incomplete payloads. */
   readonly unfinished?: UnfinishedWatch | undefined;
   /** The shared values of the thread. */
   readonly shares: ThreadShares;
@@ -78,31 +80,32 @@ export interface ExecutorSessionOptions {
 }
 
 /** A caller's session in a task thread: what it has announced, its tasks, and the way back to it. */
-export class ExecutorSession implements ShareSession {
+export class ExecutorSession implements ShareSession, TurnTaker {
   /** Names the session within its worker; from 1. */
   readonly number: number;
   readonly callerId: string;
-  /** Who the caller proved to be with a certificate. */
+  /** The identity that the caller proved with a certificate. */
   readonly peer: PeerIdentity | undefined;
+  readonly party: Party;
   readonly routes = new Map<number, RemoteRoutine>();
-  /** The ways to the pools that tasks come from, by number. */
+  /** The pools that tasks come from, by number. */
   readonly pools = new Map<number, SessionPool>();
-  /** How many bytes they count for, and how many of those are of their balancers. */
+  /** How many bytes each pool counts for, and how many of them belong to its balancer. */
   readonly #poolBytes = new Map<number, { readonly all: number; readonly balancer: number }>();
   readonly tasks = new TaskTable();
-  /** Tasks that have been started and have not ended, also those that are no longer the session's. */
+  /** Tasks that have been started and have not ended, including those that the session does not track any more. */
   live = 0;
   /** Arguments and values for generators, wherever they arrive. */
   readonly payloads: IncomingPayloads;
-  /** What came and has not been worked off. */
+  /** Messages that came and are not finished. */
   readonly inbox = new SessionInbox();
-  /** What the caller was sent and has not read. */
+  /** Output that the caller has not read. */
   readonly unread: UnreadOutput;
-  /** What the caller may take of this thread. */
+  /** Limits on what the caller may use in this thread. */
   readonly limits: CompleteLimits;
-  /** Signals that were aborted before the tasks came that have them among their arguments, by task id. */
+  /** Signals that were aborted before the task came that has them among its arguments, by task id. */
   readonly #earlyAborts = new Map<number, AbortedSignal[]>();
-  /** How many there are of those, and of steps for generators that are not there yet. */
+  /** How many early aborts there are, plus the steps for generators that do not exist yet. */
   #earlyFrames = 0;
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
   readonly #encoder: ValueEncoder;
@@ -113,7 +116,7 @@ export class ExecutorSession implements ShareSession {
   readonly #touched: () => void;
   readonly #taken: Float64Array;
   #reading: FrameReader | undefined;
-  /** Bytes of what its tasks have not used. */
+  /** Bytes that came for its tasks and are not used yet. */
   #waitingBytes = 0;
   #announcements = 0;
   #announcedBytes = 0;
@@ -125,6 +128,7 @@ export class ExecutorSession implements ShareSession {
     this.number = number;
     this.#taken = options.taken ?? new Float64Array(1);
     this.peer = peer;
+    this.party = options.party;
     this.callerId = callerId;
     this.#touched = () => options.touched(this);
     this.limits = limits;
@@ -142,7 +146,7 @@ export class ExecutorSession implements ShareSession {
       limits,
       (dependency, named) => (isShare(dependency) ? this.#shares.announce(this, named, dependency) : undefined),
     );
-    // Functions and classes that came from the caller go back by name, and so do shared values.
+    // Functions and classes that came from the caller go back by name. So do shared values.
     const holds = (hash: string): boolean => this.received.hasValue(hash);
     this.#encoder = new ValueEncoder(functionPort({ destination: callerId, holds }));
     const send = (message: Buffer): boolean => {
@@ -155,7 +159,7 @@ export class ExecutorSession implements ShareSession {
     this.payloads.store = store;
   }
 
-  /** A message is read, from its beginning or further: some of its tasks may be run from now on. */
+  /** Reading a message begins or continues: from now on some of its tasks may have been run. */
   begin(message: FrameReader): void {
     if (this.#reading === message) return;
     this.#reading = message;
@@ -167,7 +171,7 @@ export class ExecutorSession implements ShareSession {
     this.#reading = undefined;
   }
 
-  /** Takes the route frame that the reader stands on. */
+  /** Takes the route frame at the position of the reader. */
   addRoute(frame: FrameReader): void {
     const number = frame.integer(RouteField.number);
     this.#dropRoute(frame.integer(RouteField.replaces));
@@ -177,7 +181,7 @@ export class ExecutorSession implements ShareSession {
     this.routes.set(number, routine);
   }
 
-  /** Takes the frame about a pool that the reader stands on; `open` finds the way to it, or throws for nonsense. */
+  /** Takes the pool frame at the position of the reader. `open` finds the pool, or throws for an invalid frame. */
   addPool(frame: FrameReader, open: (pool: AnnouncedPool, known: SessionPool | undefined) => SessionPool): void {
     const number = frame.integer(PoolReferenceField.number);
     const known = this.pools.get(number);
@@ -195,7 +199,7 @@ export class ExecutorSession implements ShareSession {
           };
     const pool = open({ announcer: this.peer?.fingerprint, description, balancer }, known);
     this.pools.set(number, pool);
-    // Of a pool that changes all the time only what is kept counts.
+    // If a pool changes often, only what is kept of it counts.
     const before = this.#poolBytes.get(number) ?? { all: 0, balancer: encoded?.length ?? 0 };
     const all = pool.size + before.balancer;
     this.#poolBytes.set(number, { all, balancer: before.balancer });
@@ -207,7 +211,7 @@ export class ExecutorSession implements ShareSession {
     this.#touched();
   }
 
-  /** Takes the frame about a shared value that the reader stands on. Throws for nonsense. */
+  /** Takes the shared-value frame at the position of the reader. Throws for an invalid frame. */
   takeShared(frame: FrameReader): void {
     const number = frame.integer(SharedField.number);
     const announced = this.received.valueOf(number);
@@ -222,7 +226,7 @@ export class ExecutorSession implements ShareSession {
     }
   }
 
-  /** The caller no longer has a shared value. */
+  /** The caller does not have a shared value any more. */
   dropShared(number: number): void {
     const announced = this.received.valueOf(number);
     if (announced === undefined) return;
@@ -230,7 +234,7 @@ export class ExecutorSession implements ShareSession {
     this.#shares.dropped(announced);
   }
 
-  /** A shared value is not kept any more: nothing here may hold on to it. */
+  /** A shared value is not kept any more: the session must not hold on to it. */
   forgetFunctions(): void {
     for (const routine of this.routes.values()) routine.forgetFunction();
   }
@@ -255,12 +259,12 @@ export class ExecutorSession implements ShareSession {
     else known.push(aborted);
   }
 
-  /** Whether signals were aborted before their tasks came. */
+  /** Whether there are signals that were aborted before their tasks came. */
   get hasEarlyAborts(): boolean {
     return this.#earlyAborts.size > 0;
   }
 
-  /** The signals of a task that were aborted before it came, once. */
+  /** Takes out the signals of a task that were aborted before it came. */
   takeEarlyAborts(id: number): readonly AbortedSignal[] {
     const aborted = this.#earlyAborts.get(id) ?? [];
     this.#earlyAborts.delete(id);
@@ -288,15 +292,19 @@ export class ExecutorSession implements ShareSession {
     }
   }
 
-  /** Counts something that came before what it is for. Throws `LimitExceeded`. */
+  /** Counts a frame that came before its task or generator. Throws `LimitExceeded`. */
   addEarlyFrame(): void {
     const { maxEarlyFrames } = this.limits;
     if (++this.#earlyFrames > maxEarlyFrames) {
-      throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps and aborts before what they are for");
+      throw new LimitExceeded(
+        "maxEarlyFrames",
+        maxEarlyFrames,
+        "steps and aborts that came before their task or generator",
+      );
     }
   }
 
-  /** Counts bytes that a task came with, or was sent, and cannot use yet. Throws `LimitExceeded`. */
+  /** Counts bytes that came for a task and cannot be used yet. Throws `LimitExceeded`. */
   addWaiting(bytes: number): void {
     this.#waitingBytes += bytes;
     const { maxWaitingBytes } = this.limits;
@@ -307,7 +315,7 @@ export class ExecutorSession implements ShareSession {
     throw new LimitExceeded("maxWaitingBytes", maxWaitingBytes, "bytes of tasks and steps that cannot be run yet");
   }
 
-  /** A task has used them, or never will. */
+  /** A task has used these bytes, or never will. */
   dropWaiting(bytes: number): void {
     this.#waitingBytes -= bytes;
   }
@@ -322,7 +330,7 @@ export class ExecutorSession implements ShareSession {
     this.#unaccepted.push(task);
   }
 
-  /** Sends what there is, and says which tasks have been started. */
+  /** Sends what is pending, and reports which tasks have been started. */
   flush(): void {
     if (this.#unaccepted.length > 0) {
       for (const task of this.#unaccepted) {
@@ -334,10 +342,10 @@ export class ExecutorSession implements ShareSession {
   }
 
   /**
-   * Encodes what a task gave back. Throws when it cannot travel. Serializers never get `undefined`.
+   * Encodes what a task returned, yielded or threw. Throws when it cannot travel. Serializers never get `undefined`.
    *
    * @param flag - see `writeOutcome`
-   * @param item - which call of a pack it is of, from 1
+   * @param item - the number of the call in its pack, from 1
    */
   outcome(
     frame: OutcomeFrame,
@@ -367,7 +375,7 @@ export class ExecutorSession implements ShareSession {
     }
     const needs =
       dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
-    // A large outcome takes a while to go out. The caller learns before it that the task was started.
+    // A large outcome takes a while to send. The caller first learns that the task was started.
     if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
     outbox.place(id, bytes, (place) => {
       writeOutcome(writer, frame, id, place, needs, flag, item);

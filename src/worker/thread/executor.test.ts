@@ -31,7 +31,7 @@ import { ThreadBoard } from "../shared/thread-board.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/thread-messages.ts";
 import { Executor } from "./executor.ts";
 
-/** What routines do is decided here: their code travels, so they reach it by a name that everybody knows. */
+/** What routines do is set here. Their code travels, so they find it under a global name. */
 interface Hooks {
   executorTest: { enter: (name: string) => unknown };
 }
@@ -56,9 +56,9 @@ const KINDS = new Map<number, string>(Object.entries(ResponseField).map(([name, 
 
 /** A caller with one session: writes frames, and reads what comes back. */
 class Caller {
-  /** What came back: kind, id and value. Paces and chunks are left out. */
+  /** The answers: kind, id and value. Paces and chunks are left out. */
   readonly answers: unknown[][] = [];
-  /** Bytes that were sent to it since they were last reported. */
+  /** Bytes that were sent to it and not reported yet. */
   sentBytes = 0;
   writable = true;
   readonly #executor: Executor;
@@ -99,14 +99,14 @@ class Caller {
     return this;
   }
 
-  /** Sends what was written as one message. */
+  /** Sends the written frames as one message. */
   send(): void {
     const message = this.#writer.take();
     this.#writer = new BatchWriter(0);
     this.#executor.receive(this.#number, message, 0, message.length);
   }
 
-  /** The answers without word of what has been started: whether that is said depends on the time that tasks take. */
+  /** The answers without `accepted` frames: whether those are sent depends on the duration of tasks. */
   get outcomes(): unknown[][] {
     return this.answers.filter(([kind]) => kind !== "accepted");
   }
@@ -187,7 +187,10 @@ function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcur
   caller = new Caller(executor, 1).route(enter, 1);
 }
 
-/** Lets everything happen that is going to. On a busy machine a slice of time may be over before anything was done in it. */
+/**
+ * Waits until everything pending has happened. On a busy machine a time slice may be over before anything was done in
+ * it.
+ */
 async function settle(): Promise<void> {
   for (let i = 0; i < 30; i++) await turn();
 }
@@ -256,7 +259,7 @@ describe("the executor", () => {
     await settle();
     expect(caller.outcomes).toEqual([
       ["rejected", 0, StatusCode.INTERNAL, "the task names an unknown routine"],
-      ["rejected", 1, StatusCode.INTERNAL, "task 1 is running already"],
+      ["rejected", 1, StatusCode.INTERNAL, "task 1 is already running"],
       ["result", 2, "now"],
     ]);
     expect(caller.answers).toContainEqual(["accepted", 1]);
@@ -345,7 +348,7 @@ describe("the executor", () => {
     }
     caller.task(0, 1, ["polite"]).send();
     while (!entered.includes("polite")) await turn();
-    // Two tasks of each, a half of a millisecond. With turns of two milliseconds it would be 2,000.
+    // Two tasks of each, half a millisecond. With turns of two milliseconds it would be 2,000.
     expect(entered.length).toBeLessThan(600);
     while (entered.length < 10_001) await turn();
     now.mockRestore();
@@ -374,6 +377,29 @@ describe("generators", () => {
     await settle();
     expect(caller.answers.at(-1)).toEqual(["result", 0, "r"]);
     expect([entered, executor.isIdle]).toEqual([["finally"], true]);
+  });
+
+  it("have nothing to do until their callers ask for more", async () => {
+    const busy = (): unknown[] => [executor.isIdle, executor.runner.live, executor.runner.busy];
+    hooks.executorTest.enter = (name) =>
+      name === "held" ? new Promise<void>((resolve) => gates.set(name, resolve)) : undefined;
+    caller.task(0, 2, [5]).task(1, 2, [5]).send();
+    expect(busy()[0]).toBe(false);
+    await settle();
+    expect(busy()).toEqual([true, 2, 0]);
+    caller
+      .write((writer) => writeCredit(writer, 0, 1))
+      .task(2, 1, ["held"])
+      .send();
+    await settle();
+    expect(busy()).toEqual([false, 3, 1]);
+    end("held");
+    caller.write((writer) => writeCancel(writer, 0, encode("enough"), [])).send();
+    await settle();
+    expect(busy()).toEqual([true, 1, 0]);
+    caller.write((writer) => writeCredit(writer, 1, 9)).send();
+    await settle();
+    expect(busy()).toEqual([true, 0, 0]);
   });
 
   it("are closed when they are cancelled", async () => {
@@ -435,7 +461,7 @@ describe("cancelling", () => {
     caller.task(0, 1, ["first"]).task(1, 1, ["second"]).task(2, 1, ["third"]).send();
     caller.write((writer) => writeCancel(writer, 1, encode("enough"), [])).send();
     await settle();
-    // It was never started, so nobody there saw why.
+    // The task was never started, so no code in it saw the reason.
     expect(caller.outcomes).toEqual([["raised", 1, expect.any(TaskCancelled)]]);
     end("first");
     await settle();
@@ -529,7 +555,7 @@ describe("a caller that goes", () => {
     const signals: AbortSignal[] = [];
     hooks.executorTest.enter = () => {
       const signal = currentTask()?.signal;
-      // Telling it takes a while.
+      // Telling the tasks takes a while.
       signal?.addEventListener("abort", () => {
         const until = performance.now() + 0.2;
         while (performance.now() < until);
@@ -556,7 +582,7 @@ describe("a caller that goes", () => {
     caller.task(2, 1, ["third"]).send();
     executor.close(1);
     await settle();
-    // Not even the first one if the machine was busy with something else: its time was over before it was looked at.
+    // On a busy machine not even the first one: its time was over before it was looked at.
     expect([[], ["first"]]).toContainEqual(entered);
   });
 });
@@ -576,7 +602,7 @@ describe("stopping", () => {
     expect(drained).toBe(1);
   });
 
-  /** Messages that have arrived and wait for the next turn, the first of them read in part. */
+  /** Messages that have arrived and wait for the next turn. The first one has been read in part. */
   function sendTooMuch(): void {
     hooks.executorTest.enter = (name) => {
       entered.push(name);
@@ -845,7 +871,7 @@ describe("a pack", () => {
   ])("with calls of %s ends its session", async (_name, items) => {
     caller.write((writer) => writeTask(writer, 0, 1, { bytes: encode(["a"]) }, 0, { items })).send();
     await settle();
-    expect(malformed).toEqual([[1, "the arguments of a pack are not those of its calls"]]);
+    expect(malformed).toEqual([[1, "the arguments of a pack do not fit its calls"]]);
   });
 
   it("counts as many tasks as it has calls", async () => {

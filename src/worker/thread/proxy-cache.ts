@@ -7,15 +7,15 @@ import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
 import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
 
-/** Least time between two looks whether a proxy is still in use, in milliseconds. */
+/** Shortest time between two checks whether a proxy is still in use, in milliseconds. */
 const SHORTEST_LOOK_MS = 100;
 
-/** The worker's own credentials, as its proxies ask for them. */
+/** The worker's own credentials, as a provider for its proxies. */
 class OwnCredentials {
   #current: WorkerCredentials | undefined;
   #provider: WorkerCredentialsProvider | undefined;
 
-  /** None until there are credentials. */
+  /** Undefined while there are no credentials. */
   get provider(): WorkerCredentialsProvider | undefined {
     return this.#provider;
   }
@@ -38,7 +38,7 @@ class OwnCredentials {
 /** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
-  /** By the announcer's fingerprint and the pool's id. An id may be long, and is kept once. */
+  /** By the announcer's fingerprint and the pool's id. An id may be long, so it is kept once. */
   readonly #carriers = new Map<string | undefined, Map<string, PoolCarrier>>();
   readonly #credentials = new OwnCredentials();
 
@@ -47,14 +47,14 @@ export class ProxyCache {
     this.#ttl = ttl;
   }
 
-  /** Connects with these from now on; connections that stand go on. */
+  /** Uses these credentials for new connections. Open connections stay. */
   useCredentials(credentials: ProcessCredentials): void {
     this.#credentials.replace(credentials);
   }
 
   /**
-   * The way to the pool that a session announced, or has told changes of: `known` is what it was announced as before.
-   * Throws `UnexpectedResponse` for what is no pool. The session gives it back by `release`.
+   * The pool that a session announced, or changed. `known`: what the session announced it as before. Throws
+   * `UnexpectedResponse` for an invalid announcement. The session gives the pool back with `release`.
    */
   announce({ announcer, description, balancer }: AnnouncedPool, known: SessionPool | undefined): SessionPool {
     const news = readRosterNews(description);
@@ -63,7 +63,7 @@ export class ProxyCache {
       return known;
     }
     known?.release();
-    // What one says of a pool does not lead the calls astray that tasks of another make there.
+    // Pools are kept apart by announcer, so that one announcer cannot redirect the calls of tasks of another.
     const { id } = news;
     const carriers = this.#carriers.get(announcer) ?? new Map<string, PoolCarrier>();
     this.#carriers.set(announcer, carriers);
@@ -83,7 +83,7 @@ export class ProxyCache {
 
 /** Dispatches to one pool through a proxy that is made when it is first needed. */
 class PoolCarrier implements SessionPool {
-  /** The members of the pool, as the sessions tell of them. */
+  /** The members of the pool, as the sessions report them. */
   readonly roster: Roster;
   readonly #ttl: number;
   readonly #credentials: OwnCredentials;
@@ -149,7 +149,7 @@ class PoolCarrier implements SessionPool {
         discovery: new RosterDiscovery(this.roster),
         maxPending,
         ...(provider === undefined ? {} : { credentials: provider }),
-        // The proxy checks what it gets.
+        // The proxy checks the value.
         ...(balancer === undefined ? {} : { loadBalancer: balancer as () => Promise<LoadBalancerLike> }),
       });
       this.#expireIn(this.#ttl);

@@ -2,10 +2,10 @@ import type { CallCarrier } from "../../routine/index.ts";
 import type { Payload } from "../../wire/index.ts";
 import type { RunningTask } from "./running-task.ts";
 
-/** What a task came with. */
+/** The data that a task came with. */
 export interface TaskLoad {
   readonly args: Payload;
-  /** The way to the pool that it came from. */
+  /** The pool that it came from. */
   readonly pool: CallCarrier | undefined;
   /** The encoded context. */
   readonly context: Buffer | undefined;
@@ -13,11 +13,11 @@ export interface TaskLoad {
   readonly needs: readonly number[];
   /** Longest execution in milliseconds; 0 for no limit. */
   readonly timeout: number;
-  /** Of a pack: how many bytes of the arguments each of its calls has. */
+  /** In a pack: how many bytes of the arguments each of its calls has. */
   readonly items?: readonly number[] | undefined;
 }
 
-/** A task that is ready to be started, or nearly. */
+/** A task that is ready to be started, or waits for its turn. */
 export class ReadyTask {
   readonly task: RunningTask;
   readonly pool: CallCarrier | undefined;
@@ -47,7 +47,7 @@ export class ReadyTask {
   }
 
   /**
-   * It cannot be run at once: what it came with counts from now on, and is kept without the message that it came in. Throws
+   * The task cannot be run at once. From now on its data counts as waiting, and is copied out of the message. Throws
    * `LimitExceeded` when too much waits.
    */
   hold(): void {
@@ -58,7 +58,7 @@ export class ReadyTask {
     this.task.wait(this.#heldBytes);
   }
 
-  /** It is about to be run. */
+  /** The task is about to be run. */
   release(): void {
     if (this.#heldBytes === undefined) return;
     this.task.waited(this.#heldBytes);

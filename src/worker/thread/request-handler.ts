@@ -26,12 +26,16 @@ import { type AdmissionHooks, TaskAdmission } from "./task-admission.ts";
 import type { TaskRunner } from "./task-runner.ts";
 
 /**
- * Most frames that are handled between two looks at the clock, which cost 0.1 to 0.2 us each: a tenth of a trivial task.
- * After some looks the stride grows, while the frames between two looks take less than `QUICK_MS` milliseconds together.
+ * Most frames that are handled between two looks at the clock. A look costs 0.1 to 0.2 us, a tenth of a trivial task.
+ * After `QUICK_LOOKS` looks the stride grows, as long as the frames between two looks take less than `QUICK_MS`
+ * milliseconds together.
  */
 const LONGEST_STRIDE = 16;
 const QUICK_LOOKS = 4;
 const QUICK_MS = 0.05;
+
+/** Most bytes of an integer in a list. */
+const MOST_INTEGER_BYTES = 10;
 
 /** Bytes of the names that a task comes with, of its caller and its key, that do not count as waiting. */
 const FREE_NAME_BYTES = 256;
@@ -41,7 +45,10 @@ export interface RequestHandlerOptions {
   /** Uid of the worker. */
   readonly worker: string;
   readonly runner: TaskRunner;
-  /** The way to a pool that a session announces; `known` is what it was under the same number before. Throws for nonsense. */
+  /**
+   * Finds the pool that a session announces. `known`: what it was under the same number before. Throws for an invalid
+   * announcement.
+   */
   readonly announcePool: (pool: AnnouncedPool, known: SessionPool | undefined) => SessionPool;
   /** There is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
@@ -53,14 +60,14 @@ export interface RequestHandlerOptions {
 export class RequestHandler {
   readonly #options: RequestHandlerOptions;
   #admission: TaskAdmission | undefined;
-  /** Once no new tasks are taken: the messages that arrived before. */
+  /** After `stop`: the messages that arrived before. */
   #last: ReadonlySet<FrameReader> | undefined;
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options;
   }
 
-  /** Has hooks decide which of the tasks that arrive from now on are taken. */
+  /** Has hooks decide which tasks are taken from now on. */
   askFirst(hooks: AdmissionHooks): void {
     this.#admission = new TaskAdmission(hooks, {
       runner: this.#options.runner,
@@ -68,18 +75,18 @@ export class RequestHandler {
     });
   }
 
-  /** Refuses new tasks from now on, except those in messages that arrived before and are still to be read: `last`. */
+  /** Refuses new tasks from now on, except those in `last`: messages that arrived before and are not read yet. */
   stop(last: ReadonlySet<FrameReader>): void {
     this.#last = last;
     this.#admission?.stop();
   }
 
   /**
-   * Reads a message of a session from where its reader stands. Throws when it is not what the protocol
-   * says, and `LimitExceeded` when the caller takes more than it may.
+   * Reads a message of a session from the position of its reader. Throws when it violates the protocol, and
+   * `LimitExceeded` when the caller exceeds a limit.
    *
    * @param until - when to take a break after a frame, on the clock of `performance.now`
-   * @returns whether the message has been read to its end
+   * @returns whether the whole message has been read
    */
   handle(session: ExecutorSession, reader: FrameReader, until: number): boolean {
     let stride = 1;
@@ -105,7 +112,7 @@ export class RequestHandler {
   #handleFrame(session: ExecutorSession, reader: FrameReader, kind: number): void {
     switch (kind) {
       case RequestField.hello:
-        throw new MalformedFrame("a hello is allowed in the first message of a session only");
+        throw new MalformedFrame("a hello is allowed only in the first message of a session");
       case RequestField.task:
         return this.#task(session, reader);
       case RequestField.credit:
@@ -141,21 +148,21 @@ export class RequestHandler {
       return this.#reject(session, id, StatusCode.INTERNAL, "the task names an unknown routine");
     if (routine.refusal !== undefined) return this.#reject(session, id, StatusCode.UNIMPLEMENTED, routine.refusal);
     if (session.tasks.get(id) !== undefined) {
-      return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is running already`);
+      return this.#reject(session, id, StatusCode.INTERNAL, `task ${id} is already running`);
     }
-    const items = frame.has(TaskField.items) ? frame.integers(TaskField.items) : undefined;
-    if (
-      items !== undefined &&
-      (this.#admission !== undefined || !this.#options.runner.takesPacks || !routine.takesPacks)
-    ) {
+    const isPack = frame.has(TaskField.items);
+    if (isPack && (this.#admission !== undefined || !this.#options.runner.takesPacks || !routine.takesPacks)) {
       return this.#reject(session, id, StatusCode.INTERNAL, `${routine.name} cannot be called in packs here`);
     }
     const { maxLiveTasks } = session.limits;
-    if (session.tasks.size >= maxLiveTasks || session.live + (items?.length ?? 1) > maxLiveTasks) {
+    // Each call of a pack is a byte at least: a list that is too long is not read.
+    const most = isPack ? (frame.end(TaskField.items) - frame.start(TaskField.items)) / MOST_INTEGER_BYTES : 1;
+    const items = isPack && most <= maxLiveTasks ? frame.integers(TaskField.items) : undefined;
+    if (session.tasks.size >= maxLiveTasks || session.live + (items?.length ?? most) > maxLiveTasks) {
       throw new LimitExceeded("maxLiveTasks", maxLiveTasks, "tasks that have not ended");
     }
     const args = session.payloads.take(frame, id, ARGUMENT_FIELDS, Payload.EMPTY);
-    if (items !== undefined) checkItems(items, args);
+    if (items !== undefined) checkPack(items, args);
     const timeout = frame.integer(TaskField.timeout);
     const task = new RunningTask(
       session,
@@ -214,7 +221,7 @@ export class RequestHandler {
         run.step(kind, read, after, taken);
       };
       if (loading === undefined) advance();
-      // What has come is held until it is used.
+      // Keeps the loaded dependencies alive until they are used.
       else
         loading.then(
           (held) => [advance(), held],
@@ -223,7 +230,7 @@ export class RequestHandler {
     });
   }
 
-  /** Allows a generator plain steps, now or when it is there. */
+  /** Allows a generator more plain steps, at once or when the generator has been made. */
   #credit(session: ExecutorSession, frame: FrameReader): void {
     const task = session.tasks.get(frame.integer(CreditField.id));
     if (task === undefined) return;
@@ -247,7 +254,8 @@ export class RequestHandler {
     session.payloads.dropChunks(id);
     const task = session.tasks.get(id);
     if (task === undefined) return;
-    // A task that was not started sees no reason, and perhaps was not let in: nothing of its caller's is put together.
+    // A task that was not started never sees the reason, and maybe was not admitted: nothing from its caller is
+    // decoded.
     const reason = task.state === "parked" ? undefined : readReason(session, frame, CancelField)();
     this.#options.runner.dismiss(task, reason ?? new TaskCancelled(`${task.name} was cancelled`));
     this.#options.dismissed();
@@ -260,7 +268,7 @@ export class RequestHandler {
     else session.addEarlyAbort(id, aborted);
   }
 
-  /** Refuses a task before its arguments are used: arguments in the store remain the caller's. */
+  /** Refuses a task before its arguments are used: arguments in the store still belong to the caller. */
   #reject(session: ExecutorSession, id: number, status: number, message: string): void {
     session.payloads.dropChunks(id);
     session.takeEarlyAborts(id);
@@ -269,7 +277,10 @@ export class RequestHandler {
   }
 }
 
-/** Reads a reason when it is needed. One that cannot be read is left out: the cancellation or abort counts without it. */
+/**
+ * Returns a function that reads a reason. A reason that cannot be read is left out: the cancellation or abort counts
+ * without it.
+ */
 function readReason(
   session: ExecutorSession,
   frame: FrameReader,
@@ -287,16 +298,16 @@ function readReason(
   };
 }
 
-function checkItems(items: readonly number[], args: Payload): void {
+function checkPack(items: readonly number[], args: Payload): void {
   let bytes = 0;
   for (const length of items) bytes += length;
   if (items.length === 0 || bytes !== args.length)
-    throw new MalformedFrame("the arguments of a pack are not those of its calls");
+    throw new MalformedFrame("the arguments of a pack do not fit its calls");
 }
 
 function stepKind(kind: number): StepKind {
   if (kind === StepKind.next || kind === StepKind.throw || kind === StepKind.return) return kind;
-  throw new MalformedFrame(`there is no step of the kind ${kind}`);
+  throw new MalformedFrame(`there is no kind of step ${kind}`);
 }
 
 function tooMuchCredit(limit: number): LimitExceeded {
@@ -313,7 +324,7 @@ function toGenerator(task: RunningTask, step: (run: GeneratorRun) => void): void
   }
   const { maxEarlyFrames } = session.limits;
   if (run.queued >= maxEarlyFrames) {
-    throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps that a generator has not come to");
+    throw new LimitExceeded("maxEarlyFrames", maxEarlyFrames, "steps that wait for a generator");
   }
   step(run);
 }

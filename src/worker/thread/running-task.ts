@@ -9,16 +9,16 @@ import type { ExecutorSession } from "./executor-session.ts";
 import type { EarlySteps, GeneratorRun, RemoteRoutine } from "./routines/index.ts";
 
 /**
- * Where a task stands. `parked`: not started, since no more may run at once. `running`. `waiting`: for a call that it
- * made itself. `resting`: a generator that nobody has asked for more. `due`: one that was, and waits until it may run.
- * `ended`. Only a `running` task holds a permit.
+ * The state of a task. `parked`: not started, because no more tasks may run at once. `running`: its code may run.
+ * `waiting`: for a call that it made itself. `resting`: a generator without a request for more. `due`: a generator with
+ * a request that waits until it may run. `ended`: done. Only a `running` task holds a permit.
  */
 export type TaskState = "parked" | "running" | "waiting" | "resting" | "due" | "ended";
 
 /** A signal among the arguments of a task that its caller aborted, by its number. */
 export interface AbortedSignal {
   readonly number: number;
-  /** Reads why. What is read may hold code, so it is not before the task has been let in. */
+  /** Reads the reason. It may contain code, so it is not read before the task has been admitted. */
   readonly reason: () => unknown;
 }
 
@@ -34,23 +34,28 @@ export class RunningTask implements TaskRecord {
   readonly deadline: number | undefined;
   readonly key: string | undefined;
   state: TaskState = "parked";
+  /** It is a generator that nobody has asked for more. */
+  isResting = false;
   /** Calls that the task has made and that have not ended. */
   nested = 0;
   exception: unknown;
-  /** Tells those who observe tasks in this thread; nothing while nobody does. */
+  /** Tells observers of tasks in this thread; undefined while there are none. */
   stages: TaskStages | undefined;
-  /** The weak collections that its routine captured or that are among its arguments. */
+  /** The weak collections that its routine captured, or that are among its arguments. */
   weak = NO_COLLECTIONS;
-  /** Ends the task's time. */
+  /** The timer of its timeout. */
   timer: Timer | undefined;
   /** Set for generators once their arguments have been read. */
   run: GeneratorRun | undefined;
   /** Steps that arrived before the generator was made. */
   early: EarlySteps | undefined;
-  /** What aborts the signals among its arguments, once those have been read, and what was aborted before. */
+  /**
+   * Controllers for the signals among its arguments, once those have been read. Before that: the signals that were
+   * aborted early.
+   */
   #signals: ReadonlyMap<number, AbortController> | undefined;
   #abortedEarly: AbortedSignal[] | undefined;
-  /** Bytes of what it came with, or was sent since, that it has not used, and the most that was of one piece among them. */
+  /** Bytes that came for it and are not used yet, and the size of the largest piece of them. */
   #waiting = 0;
   #largestWaiting = 0;
   #controller: AbortController | undefined;
@@ -76,14 +81,14 @@ export class RunningTask implements TaskRecord {
     this.deadline = timeout > 0 ? Date.now() + timeout : undefined;
   }
 
-  /** Something of it, or for it, has to wait. Throws `LimitExceeded` when too much does. */
+  /** Counts bytes that have to wait. Throws `LimitExceeded` when too much waits. */
   wait(bytes: number): void {
     this.#waiting += bytes;
     this.#largestWaiting = Math.max(this.#largestWaiting, bytes);
     this.session.addWaiting(bytes);
   }
 
-  /** That is over. */
+  /** These bytes do not wait any more. */
   waited(bytes: number): void {
     const left = Math.min(bytes, this.#waiting);
     this.#waiting -= left;
@@ -91,12 +96,12 @@ export class RunningTask implements TaskRecord {
     this.session.dropWaiting(left);
   }
 
-  /** How much the names take that came with it. */
+  /** How much the names take that came with it: up to two bytes for each character. */
   get nameBytes(): number {
-    return (this.caller?.length ?? 0) + (this.key?.length ?? 0);
+    return 2 * ((this.caller?.length ?? 0) + (this.key?.length ?? 0));
   }
 
-  /** Bytes of the largest of what waits, or has waited since something did. */
+  /** Bytes of the largest piece that waits, or has waited since the first one did. */
   get largestWaiting(): number {
     return this.#largestWaiting;
   }
@@ -113,7 +118,7 @@ export class RunningTask implements TaskRecord {
     return `${this.name}@${this.worker}`;
   }
 
-  /** Has those who observe tasks in this thread told of it. They hear of the calls of this thread where those are made. */
+  /** Tells observers of tasks in this thread about it. Calls made by this thread are reported where they are made. */
   observe(): void {
     const { session, routine, id, name, caller, key } = this;
     if (session.callerId === processId) return;
@@ -127,7 +132,7 @@ export class RunningTask implements TaskRecord {
     });
   }
 
-  /** Made when someone asks for it: most tasks never do. */
+  /** Made on demand: most tasks never use it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -142,7 +147,7 @@ export class RunningTask implements TaskRecord {
     for (const aborted of this.#takeEarlyAborts()) this.abortSignal(aborted);
   }
 
-  /** A signal among the arguments was aborted by the caller. Throws `LimitExceeded` when too much comes too early. */
+  /** The caller aborted a signal among the arguments. Throws `LimitExceeded` when too many come too early. */
   abortSignal(aborted: AbortedSignal): void {
     if (this.#signals !== undefined) this.#signals.get(aborted.number)?.abort(aborted.reason());
     else {
@@ -152,7 +157,7 @@ export class RunningTask implements TaskRecord {
     }
   }
 
-  /** The generator is there, or never will be: the steps that arrived before, once. */
+  /** Takes out the steps that arrived before the generator was made: it is made now, or never will be. */
   takeEarlySteps(): EarlySteps | undefined {
     const { early } = this;
     this.early = undefined;
@@ -160,7 +165,7 @@ export class RunningTask implements TaskRecord {
     return early;
   }
 
-  /** It ends, and what came too early for it is of no use. */
+  /** The task ends: drops everything that came too early for it. */
   dropEarly(): void {
     this.takeEarlySteps();
     this.#takeEarlyAborts();

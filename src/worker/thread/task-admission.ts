@@ -16,27 +16,27 @@ export interface AdmissionOwner {
   refuse(session: ExecutorSession, id: number, status: number, message: string): void;
 }
 
-/** The hooks that are asked about each task, in this order. */
+/** The hooks, in the order in which they are called for each task. */
 export interface AdmissionHooks {
   readonly authorize?: AuthorizeLike | undefined;
   readonly backpressure?: BackpressureLike | undefined;
 }
 
-/** One hook: what it is asked, and what it means that it says no. */
+/** One hook: what it is asked, and what its refusal means. */
 interface Gate {
   readonly name: string;
   ask(ready: ReadyTask): unknown;
-  /** The answer with which a task goes on. */
+  /** The answer that lets a task pass. */
   readonly passes: boolean;
   readonly status: number;
   refusal(ready: ReadyTask): string;
 }
 
-/** Has hooks decide which tasks are taken. What goes wrong in a hook is a fault of the worker, and the task is refused. */
+/** Has hooks decide which tasks are taken. A hook that fails is a fault of the worker: the task is refused. */
 export class TaskAdmission {
   readonly #gates: readonly Gate[];
   readonly #owner: AdmissionOwner;
-  /** Tasks about which a hook has not made up its mind. */
+  /** Tasks about which a hook has not decided yet. */
   readonly #asked = new Set<ReadyTask>();
 
   constructor({ authorize, backpressure }: AdmissionHooks, owner: AdmissionOwner) {
@@ -47,12 +47,12 @@ export class TaskAdmission {
     ];
   }
 
-  /** Takes a task or refuses it, now or when the hooks have made up their minds. */
+  /** Takes a task or refuses it, at once or when the hooks have decided. */
   ask(ready: ReadyTask): void {
     this.#enter(ready, 0);
   }
 
-  /** The worker stops: what a hook still thinks about was not run and will not be. */
+  /** The worker stops: refuses the tasks that a hook has not decided about. They were not run and will not be. */
   stop(): void {
     for (const ready of this.#asked) this.#refuse(ready, StatusCode.UNAVAILABLE, "the worker is stopping");
     this.#asked.clear();
@@ -87,7 +87,7 @@ export class TaskAdmission {
     ready.hold();
   }
 
-  /** The task may have been cancelled since the hook was asked. */
+  /** Handles the answer of a hook. The task may have been cancelled since the hook was asked. */
   #answered(ready: ReadyTask, index: number, gate: Gate, answer: unknown): void {
     if (answer === !gate.passes) this.#refuse(ready, gate.status, gate.refusal(ready));
     else if (answer !== gate.passes) {
@@ -103,7 +103,7 @@ export class TaskAdmission {
 
   #refuse(ready: ReadyTask, status: number, message: string): void {
     const { task } = ready;
-    // One that was cancelled meanwhile has been answered.
+    // A task that was cancelled meanwhile has been answered.
     if (task.state === "ended") return ready.args.drop();
     const { session, wireId } = task;
     session.tasks.delete(wireId);
@@ -141,8 +141,8 @@ function pressure(hook: BackpressureLike, { runner }: AdmissionOwner): Gate {
 }
 
 /**
- * Runs a hook with the context variables of the caller. Where they cannot be read the hook is not asked: neither can the
- * task, whose caller is told why.
+ * Runs a hook with the context variables of the caller. If they cannot be read, the hook is not called and the task
+ * passes: running it fails too, and tells the caller why.
  */
 function asCaller(ready: ReadyTask, hook: () => unknown): unknown {
   const { context, needs, task } = ready;

@@ -13,14 +13,17 @@ export type TaskFunction = (this: unknown, ...args: unknown[]) => unknown;
 const promiseThen = Promise.prototype.then;
 const { apply } = Reflect;
 
-/** The arguments, if they are some: a serializer may make anything of bytes. */
+/** The arguments as a list. Throws for any other value: a serializer may decode bytes to anything. */
 export function argumentList(args: unknown, name: string): unknown[] {
   if (Array.isArray(args)) return args as unknown[];
   if (args === undefined) return [];
   throw new TypeError(`the arguments of ${name} are ${describeValue(args)}, not a list`);
 }
 
-/** What `await` would wait for. The `then` of anything but a promise is code of the task, and runs in its call context. */
+/**
+ * The promise that `await` would wait for. The `then` of a value that is not a promise is code of the task, and runs in
+ * its call context.
+ */
 export function promiseOf(value: object, callContext: CallContext): Promise<unknown> {
   if (types.isPromise(value) && value.constructor === Promise) return value;
   return runInCallContext(callContext, toPromise, value);
@@ -30,7 +33,7 @@ function toPromise(value: object): Promise<unknown> {
   return Promise.resolve(value);
 }
 
-/** Waits for a promise as `await` does: a `then` that was put on it is ignored. */
+/** Waits for a promise as `await` does: a `then` property of the promise itself is ignored. */
 export function whenSettled(
   promise: Promise<unknown>,
   returned: (value: unknown) => void,
@@ -40,10 +43,10 @@ export function whenSettled(
 }
 
 /**
- * Sends what a task threw, or why it ends.
+ * Sends the error of a task, or the reason why it ends.
  *
  * @param weak - the weak collections that its code knows
- * @param item - which call of a pack it is of, from 1
+ * @param item - the number of the call in its pack, from 1
  */
 export function sendError(
   task: RunningTask,
@@ -54,7 +57,7 @@ export function sendError(
   const { session, routine, wireId } = task;
   try {
     trimStack(error);
-    // The routine's serializer need not know the errors of the runtime.
+    // The routine's serializer may not know the errors of the runtime.
     const byRuntime = routine.hasSerializer && !routine.isForeign && isWoolError(error);
     const serializer = byRuntime ? undefined : serializerOfThrown(routine.serializer());
     session.outcome(ResponseField.raised, wireId, error, serializer, byRuntime, weak, item);

@@ -8,11 +8,14 @@ export function codeUnavailable(routine: string, cause: unknown): Error {
   return new CodeUnavailable(`the worker cannot load what ${routine} needs: ${reasonOf(cause)}`, { cause });
 }
 
-/** The error of a task whose outcome cannot be encoded: what the routine's serializer throws is not an error of the task. */
+/**
+ * The error of a task whose outcome cannot be encoded: an error of the routine's serializer is not an error of the
+ * task.
+ */
 export function undumpable(routine: RemoteRoutine, cause: unknown): unknown {
   if (!routine.hasSerializer || isWoolError(cause)) return cause;
   return new SerializationError(
-    `the serializer of ${routine.name} could not dump what it gave back: ${reasonOf(cause)}`,
+    `the serializer of ${routine.name} could not dump its result: ${reasonOf(cause)}`,
     "result",
     { cause },
   );
@@ -29,7 +32,7 @@ function reasonOf(cause: unknown): string {
   return describe(cause, ({ message }) => String(message));
 }
 
-/** A text for what was thrown. To ask it for one may run code of the user's, which may throw in its turn. */
+/** Describes a thrown value. Asking the value for a description may run user code, which may throw too. */
 function describe(thrown: unknown, ofError: (error: Error) => string): string {
   try {
     return isError(thrown) ? ofError(thrown) : String(thrown);
@@ -38,7 +41,7 @@ function describe(thrown: unknown, ofError: (error: Error) => string): string {
   }
 }
 
-/** Says no of what cannot even be asked, such as a revoked proxy. */
+/** `instanceof` that returns false for values that cannot even be asked, such as a revoked proxy. */
 export function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
   try {
     return value instanceof type;
@@ -47,7 +50,7 @@ export function isA<T>(type: new (...args: never[]) => T, value: unknown): value
   }
 }
 
-/** `WoolError.isWoolError`, and no of what cannot even be asked. */
+/** `WoolError.isWoolError` that returns false for values that cannot even be asked. */
 export function isWoolError(value: unknown): value is WoolError {
   try {
     return WoolError.isWoolError(value);

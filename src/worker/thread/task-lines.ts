@@ -1,10 +1,10 @@
 import type { Writable } from "node:stream";
 
 /**
- * Keeps what different tasks write to a stream in lines of their own: a task may end, or wait, in the middle of a line. A
- * task that goes on with its own line is left alone.
+ * Puts the output of different tasks to a stream on separate lines: a task may end, or wait, in the middle of a line. A
+ * task that continues its own line is not affected.
  *
- * @param currentTask - whoever writes now; undefined outside of tasks
+ * @param currentTask - returns the task that writes now; undefined outside of tasks
  */
 export function separateLines(stream: Writable, currentTask: () => object | undefined): void {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;

@@ -9,10 +9,8 @@ import { isAwaited } from "./routines/index.ts";
 import type { RunningTask } from "./running-task.ts";
 import { argumentList, promiseOf, sendError, type TaskFunction, whenSettled } from "./task-code.ts";
 import { undumpable } from "./task-errors.ts";
-import type { TaskOccupancy } from "./turns/index.ts";
+import type { LaterTurns, TaskOccupancy, TimeSlice } from "./turns/index.ts";
 
-/** Longest time in which calls are begun without a turn of the event loop, in milliseconds. */
-const SLICE_MS = 2;
 /** Calls that are begun between two looks at the clock, which cost 0.1 to 0.2 us each. */
 const CALLS_PER_LOOK = 16;
 
@@ -23,11 +21,13 @@ export interface PackHost {
   /** The call context of one call. */
   contextOf(record: TaskRecord): CallContext;
   readonly occupancy: Pick<TaskOccupancy, "enter" | "leave">;
+  readonly slice: TimeSlice;
+  readonly later: LaterTurns;
   readonly isSound: () => boolean;
   readonly touched: (session: ExecutorSession) => void;
-  /** One of its calls has ended, and not the last. */
+  /** One of its calls has ended, and it was not the last. */
   readonly itemEnded: () => void;
-  /** All have. */
+  /** All of its calls have ended. */
   readonly ended: () => void;
 }
 
@@ -45,7 +45,7 @@ class PackItem implements TaskRecord {
     this.weak = pack.weak;
   }
 
-  /** As answers name it. */
+  /** Its number in answers. */
   get number(): number {
     return this.#index + 1;
   }
@@ -82,7 +82,7 @@ class PackItem implements TaskRecord {
     return this.#pack.signal;
   }
 
-  /** Has those who observe tasks in this thread told of it: see `RunningTask`. */
+  /** Tells observers of tasks in this thread about it: see `RunningTask`. */
   observe(): void {
     const { id, name, caller } = this;
     if (this.#pack.session.callerId === processId) return;
@@ -93,9 +93,9 @@ class PackItem implements TaskRecord {
 }
 
 /**
- * Several calls of one routine that came together. Each is run as if it had come alone, with a record, a call context and an
- * answer of its own. What they share is what tasks have for the caller's sake: an id, a place in tables, a cancellation.
- * (Trivial items: 2.3 times as many a second as in tasks of their own.)
+ * Several calls of one routine that came together. Each runs as if it had come alone, with its own record, call context
+ * and answer. They share what connects a task to its caller: an id, a place in tables, a cancellation. (Trivial items:
+ * 2.3 times as many per second as in separate tasks.)
  */
 export class TaskPack {
   readonly #task: RunningTask;
@@ -120,20 +120,19 @@ export class TaskPack {
 
   /** Begins as many calls as fit into a slice of time, and the rest in later turns of the event loop. */
   run(): void {
-    const { occupancy, touched } = this.#host;
-    const end = performance.now() + SLICE_MS;
+    const { occupancy, touched, slice, later } = this.#host;
     occupancy.enter(this.#task);
     while (this.#next < this.#lengths.length) {
-      // Nobody wants the rest.
+      // Nobody waits for the rest.
       if (this.#task.wireId < 0) {
         this.#end(this.#lengths.length - this.#next);
         break;
       }
       this.#begin();
-      if (this.#next % CALLS_PER_LOOK !== 0 || performance.now() < end) continue;
+      if (this.#next % CALLS_PER_LOOK !== 0 || !slice.isOver) continue;
       if (this.#next === this.#lengths.length) break;
       this.#args = this.#args.detached();
-      setImmediate(() => this.run());
+      later.wait(this.#task.session, () => this.run());
       break;
     }
     occupancy.leave();
@@ -152,7 +151,7 @@ export class TaskPack {
     try {
       const fn = routine.function() as TaskFunction;
       const args = argumentList(session.decoder.decode(this.#args.buffer, start, end), routine.name);
-      // Callers send no signals in packs. Those of one that does must not be taken for those of the next task.
+      // Callers send no signals in packs. If one does, its signals must not be taken for those of the next task.
       takeArrivedSignals();
       const { weakCollections } = session.decoder;
       item.weak = weakCollections.length === 0 ? routine.weak : [...routine.weak, ...weakCollections];

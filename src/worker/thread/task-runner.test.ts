@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as eventLoop } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { CodeUnavailable, SerializationError, TaskCancelled, TaskTimeout } from "../../errors.ts";
@@ -21,7 +21,14 @@ import type { RemoteRoutine } from "./routines/remote-routine.ts";
 import { RunningTask } from "./running-task.ts";
 import { TaskRunner } from "./task-runner.ts";
 import { TaskTable } from "./task-table.ts";
+import { LaterTurns, TimeSlice } from "./turns/index.ts";
 import { TaskParking } from "./turns/task-parking.ts";
+
+/** Whatever was to go on in the next turn of the event loop has. */
+async function turn(): Promise<void> {
+  await eventLoop();
+  await eventLoop();
+}
 
 type Fn = (this: unknown, ...args: never[]) => unknown;
 
@@ -34,7 +41,7 @@ interface TaskSetup {
   readonly codeLoading?: Promise<void>;
   readonly serializer?: Serializer;
   readonly pool?: CallCarrier;
-  /** Thrown when the code is put together. */
+  /** Thrown when the code is decoded. */
   readonly unavailable?: ModuleUnavailable;
   /** The arguments go through a file. */
   readonly file?: boolean;
@@ -51,11 +58,11 @@ afterAll(async () => {
 });
 
 function setUp(maxConcurrency = 0) {
-  /** What was sent: kind, id and value. */
+  /** The answers: kind, id and value. */
   const sent: unknown[][] = [];
   const abandoned: number[] = [];
   const counts = { ended: 0 };
-  /** What the gRPC thread would see: how many tasks there are, and how often their code was entered and left. */
+  /** What the gRPC thread would see: the number of tasks, and how often their code was entered and left. */
   const shown = { live: 0, entered: 0, left: 0 };
   const occupancy = {
     started: () => void shown.live++,
@@ -72,17 +79,21 @@ function setUp(maxConcurrency = 0) {
     decoder: new ValueDecoder(),
     outbox: { abandon: (id: number) => abandoned.push(id) },
     unread: { relief: () => undefined },
+    party: {},
     dropEarlyFrames: () => undefined,
     addWaiting: () => undefined,
     dropWaiting: () => undefined,
     started: () => undefined,
     outcome: (frame: number, id: number, value: unknown, serializer: Serializer | undefined, control: boolean) => {
-      // What cannot be encoded is refused, as it is by a real session.
+      // A value that cannot be encoded is refused, as by a real session.
       if (serializer === undefined) encode(value, frame === ResponseField.raised ? "error" : "result");
       sent.push([KINDS.get(frame), id, value, ...(control ? ["control"] : [])]);
     },
   } as unknown as ExecutorSession;
+  const slice = Object.assign(new TimeSlice(), { end: Number.POSITIVE_INFINITY });
   const runner = new TaskRunner({
+    slice,
+    later: new LaterTurns(slice),
     parking:
       maxConcurrency === 0
         ? undefined
@@ -138,7 +149,7 @@ function withResolvers(): { promise: Promise<void>; reject: (error: Error) => vo
   return { promise, reject };
 }
 
-/** Tasks that wait to be ended. */
+/** Tasks that the test ends. */
 class Gates {
   readonly entered: number[] = [];
   readonly #gates = new Map<number, () => void>();
@@ -608,6 +619,8 @@ describe("maxConcurrency", () => {
     const missing = new ModuleUnavailable("./x.mjs cannot be loaded", { hash: "abc" } as unknown as Dependency);
     take(() => expect.unreachable(), { unavailable: missing });
     const { promise: loading, reject } = withResolvers();
+    // Nobody waits for it before its task has a place.
+    loading.catch(() => undefined);
     take(() => expect.unreachable(), { loading });
     take(() => "done");
     await turn();
@@ -662,7 +675,7 @@ describe("maxConcurrency", () => {
         expect(gates.entered).toEqual([...tasks.keys()].filter((n) => !cancelledBeforeStart.has(n)));
         expect(runner.live).toBe(0);
         await turn();
-        // Whoever observes tasks hears of each stage once and in order.
+        // Observers of tasks hear of each stage once, and in order.
         for (const { id, sequence } of tasks) {
           const stages = told.flatMap(({ task, type, outcome }) => (task.id === id ? [outcome ?? type] : []));
           const code = cancelledBeforeStart.has(sequence) ? [] : ["task-started", "task-stopped"];

@@ -16,22 +16,26 @@ import { codeUnavailable, isA, undumpable } from "./task-errors.ts";
 import { TaskPack } from "./task-pack.ts";
 import {
   callObserver,
-  generatorTurns,
-  restGenerator,
+  type LaterTurns,
+  RestingGenerators,
   type TaskOccupancy,
   type TaskParking,
+  type TimeSlice,
   wakeToClose,
 } from "./turns/index.ts";
 
 /** How a runner is set up. */
 export interface TaskRunnerOptions {
-  /** Where tasks wait when no more may run at once; nothing if any number may. */
+  /** Where tasks wait when no more may run at once; undefined if any number may. */
   readonly parking: TaskParking | undefined;
+  /** Until when the thread may work before its event loop has a turn, and who goes on then. */
+  readonly slice: TimeSlice;
+  readonly later: LaterTurns;
   /** Called when there is something to send in a session. */
   readonly touched: (session: ExecutorSession) => void;
-  /** Told of code before it is run: the thread may not come back from it. */
+  /** Told of code before it runs: the thread may never return from it. */
   readonly occupancy: Pick<TaskOccupancy, "started" | "ended" | "enter" | "leave">;
-  /** Asked after code of a task has run. False: the thread is given up, and what it does from now on counts for nothing. */
+  /** Called after code of a task has run. False: the thread is given up, and nothing that it does from now on counts. */
   readonly isSound?: () => boolean;
   /** Called after each task that has ended. */
   readonly ended: () => void;
@@ -39,16 +43,18 @@ export interface TaskRunnerOptions {
 
 const { apply } = Reflect;
 
-/** Runs tasks: as many at once as are allowed, each in its own call context, and sends what comes of them. */
+/** Runs tasks: as many at once as are allowed, each in its own call context. Sends their outcomes. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #parking: TaskParking | undefined;
   readonly #isSound: () => boolean;
   #live = 0;
+  readonly #resting: RestingGenerators;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
     this.#parking = options.parking;
+    this.#resting = new RestingGenerators(options.parking, options.slice, options.later);
     this.#isSound = options.isSound ?? (() => true);
   }
 
@@ -57,7 +63,12 @@ export class TaskRunner {
     return this.#live;
   }
 
-  /** Whether it runs packs. The calls of a pack all begin at once, so not where few may run at once. */
+  /** Live tasks without the generators that wait for their callers to ask for more. */
+  get busy(): number {
+    return this.#live - this.#resting.count;
+  }
+
+  /** Whether it runs packs. Not with a limit on tasks that run at once, because all calls of a pack begin at once. */
   get takesPacks(): boolean {
     return this.#parking === undefined;
   }
@@ -75,7 +86,7 @@ export class TaskRunner {
     else {
       this.#parking.take({ task, start: () => this.#start(ready), drop: () => ready.args.drop() });
       if (task.state !== "parked") return;
-      // One whose modules may turn out to be missing goes back to its caller then: it has not been here.
+      // A task whose modules may turn out to be missing goes back to its caller then, as if it had never been here.
       const isComplete = task.routine.wasMade && ready.needs.length === 0;
       if (isComplete) task.stages?.scheduled(task.worker);
       ready.hold();
@@ -87,7 +98,7 @@ export class TaskRunner {
     this.#parking?.look();
   }
 
-  /** Answers for a task that is no longer wanted, and aborts its signal. The task may take its time to end. */
+  /** Answers for a task that nobody wants any more, and aborts its signal. The task itself may end later. */
   dismiss(task: RunningTask, reason: unknown): void {
     if (task.wireId < 0) return;
     task.session.outbox.abandon(task.wireId);
@@ -96,7 +107,7 @@ export class TaskRunner {
     this.#options.touched(task.session);
   }
 
-  /** Tells a task that nobody waits for it any more, and forgets it. */
+  /** Tells a task that nobody waits for it any more, and stops tracking it. */
   abandon(task: RunningTask, reason: unknown): void {
     task.session.tasks.delete(task.wireId);
     task.wireId = -1;
@@ -130,38 +141,40 @@ export class TaskRunner {
       this.#run(ready);
       return;
     }
-    // Shared values travel like arguments: until they are here, its caller should not send more.
+    // Shared values travel like arguments: until they have arrived, the caller should not send more.
     const awaitsValues = routine.holdsValues || session.received.holdsValues(needs);
     if (!awaitsValues) session.started(task);
-    // Very many may wait for the same.
     const all =
       loading === undefined || routineLoading === undefined
         ? (loading ?? routineLoading ?? Promise.resolve())
         : Promise.all([loading, routineLoading]);
+    const loaded = (_held: unknown): void => {
+      if (awaitsValues) session.started(task);
+      if (task.wireId >= 0) this.#run(ready);
+      else {
+        ready.args.drop();
+        this.#ended(task);
+      }
+    };
     all.then(
-      (held) => {
-        if (awaitsValues) session.started(task);
-        if (task.wireId >= 0) this.#run(ready);
-        else {
-          ready.args.drop();
-          this.#ended(task);
-        }
-        // What has come is held until it is used.
-        return held;
-      },
+      // Very many tasks may wait for the same code. `held` keeps what was loaded until it is used.
+      (held) => this.#options.later.wait(session, () => loaded(held)),
       (error: unknown) => this.#unloadable(ready, error),
     );
     this.#options.touched(session);
     ready.hold();
   }
 
-  /** Modules that the task needs are missing. If their code is asked for, the arguments remain the caller's. */
+  /**
+   * Modules that the task needs are missing. If the caller is asked for their code, the arguments still belong to the
+   * caller.
+   */
   #unloadable(ready: ReadyTask, error: unknown): void {
     const { task } = ready;
     const { session, routine, wireId } = task;
     const isUnavailable = isA(ModuleUnavailable, error);
     if (isUnavailable && wireId >= 0) {
-      // It comes again.
+      // The caller sends the task again.
       task.stages = undefined;
       session.wantCode(wireId, error.message, [error.missing]);
       this.#ended(task);
@@ -172,7 +185,7 @@ export class TaskRunner {
     else this.#raise(task, codeUnavailable(routine.name, error));
   }
 
-  /** Reads the arguments, and has the code run when they are there. */
+  /** Reads the arguments, and runs the code when they have been read. */
   #run(ready: ReadyTask): void {
     ready.release();
     if (ready.items !== undefined) return this.#runPack(ready, ready.items);
@@ -182,7 +195,8 @@ export class TaskRunner {
     let callContext: CallContext;
     let args: unknown;
     try {
-      // The arguments come last: if modules are missing for the rest, they are left alone and remain the caller's.
+      // The arguments are read last. If modules are missing for the rest, the arguments are not touched and still
+      // belong to the caller.
       fn = routine.function() as TaskFunction;
       callContext = this.#contextOf(ready);
       if (payload.isLarge) {
@@ -196,7 +210,7 @@ export class TaskRunner {
       args = payload.read(session.decoder, routine.serializer());
       connect(task);
     } catch (error) {
-      // A module may turn out not to be what the code asks for only when that is put together.
+      // Sometimes only decoding shows that a module is not the one that the code needs.
       if (isA(ModuleUnavailable, error)) return this.#unloadable(ready, error);
       payload.drop();
       this.#raise(task, error);
@@ -209,7 +223,7 @@ export class TaskRunner {
   #runPack(ready: ReadyTask, items: readonly number[]): void {
     const { task } = ready;
     try {
-      // Modules that are missing show before anything has been run.
+      // Finds missing modules before any call has been run.
       task.routine.function();
     } catch (error) {
       if (isA(ModuleUnavailable, error)) return this.#unloadable(ready, error);
@@ -218,6 +232,8 @@ export class TaskRunner {
     new TaskPack(task, ready.args.intoMemory(), items, {
       contextOf: (record) => this.#contextOf(ready, record),
       occupancy: this.#options.occupancy,
+      slice: this.#options.slice,
+      later: this.#options.later,
       isSound: this.#isSound,
       touched: this.#options.touched,
       itemEnded: this.#options.ended,
@@ -225,7 +241,7 @@ export class TaskRunner {
     }).run();
   }
 
-  /** Runs a task when its large arguments are there, unless nobody wants its result by then. */
+  /** Runs a task when its large arguments have been read, unless nobody waits for its result by then. */
   #runLater({ task }: ReadyTask, reading: SlicedReading, enter: (args: unknown) => void): void {
     connect(task);
     const run = (): void => {
@@ -236,14 +252,13 @@ export class TaskRunner {
     this.#options.touched(task.session);
   }
 
-  /** `record`: what the code is told of its task. */
+  /** `record`: the task as its code sees it. */
   #contextOf({ task, pool: carrier, context }: ReadyTask, record: TaskRecord = task): CallContext {
     const calls = this.#parking === undefined ? undefined : callObserver(task, this.#parking);
     if (context === undefined) return { task: record, carrier, calls };
     return { task: record, carrier, calls, ...decodeContext(task.session.decoder, context, 0, context.length) };
   }
 
-  /** Runs the code. */
   #enter(task: RunningTask, fn: TaskFunction, callContext: CallContext, given: unknown): void {
     const { session, routine } = task;
     let result: unknown;
@@ -299,18 +314,18 @@ export class TaskRunner {
           this.#options.occupancy.leave();
         }
       },
-      this.#parking === undefined ? undefined : generatorTurns(task, this.#parking),
+      this.#resting.turnsOf(task),
     );
     task.run = run;
     task.takeEarlySteps()?.applyTo(run);
-    if (this.#parking !== undefined && !run.isStepping) restGenerator(task, this.#parking);
+    if (!run.isStepping) this.#resting.rests(task);
     this.#options.touched(task.session);
   }
 
   #yield(task: RunningTask, value: unknown, control: boolean): void {
     if (task.wireId < 0 || !this.#isSound()) return;
     const { session, routine } = task;
-    // It has caught what its caller threw, if that was the step.
+    // If the step was a throw, the generator has caught the error.
     task.exception = undefined;
     task.stages?.leave();
     try {
@@ -357,6 +372,7 @@ export class TaskRunner {
     if (wireId >= 0) session.tasks.delete(wireId);
     task.wireId = -1;
     this.#live--;
+    this.#resting.wakes(task);
     this.#options.occupancy.ended(task);
     const held = task.state === "running";
     task.state = "ended";
@@ -373,7 +389,7 @@ export class TaskRunner {
   }
 }
 
-/** Connects a task to the signals and weak collections among the arguments that have just been decoded. */
+/** Connects a task to the signals and weak collections among its decoded arguments. */
 function connect(task: RunningTask): void {
   const { session, routine } = task;
   const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;

@@ -24,7 +24,7 @@ class FakeSession implements ShareSession {
   }
 }
 
-/** A value as its owner announces it, and its payload. No two are alike. */
+/** A value as its owner announces it, and its payload. Each one is different. */
 function sharedBytes(length = 50_000): { announcement: { hash: string; data: never }; payload: Buffer } {
   const bytes = new Uint32Array(length / 4).fill(++lastSeed);
   const encoder = new ValueEncoder(functionPort());
@@ -45,7 +45,7 @@ function failure(promise: object | Promise<object>): Promise<string> {
 }
 
 const CHANGED =
-  "SerializationError: the value of share() cannot be used: its content is not what its hash stands for: it was changed " +
+  "SerializationError: the value of share() cannot be used: its content does not match its hash: it was changed " +
   "after its first use. Change a copy, and share that";
 
 describe("a value that a task needs", () => {
@@ -142,7 +142,7 @@ describe("a value that a task needs", () => {
       "SerializationError: the value of share() cannot be used: its owner has disposed of it or lost it",
       "SerializationError: the value of share() cannot be used: its caller is gone",
     ]);
-    // Whoever is told to get one of them later says that it cannot.
+    // A thread that is told to get one of them later reports that it cannot.
     notices();
     shares.obey({ kind: "share", order: "fetch", hash: third.hash });
     expect(notices()).toEqual(["failed"]);

@@ -7,27 +7,30 @@ import { type PayloadSource, readSharedPayload } from "../../values/index.ts";
 import { type AnnouncedValue, MalformedFrame, type Payload, type PayloadStore } from "../../wire/index.ts";
 import type { KeptShare, ShareNotice, ShareOrder } from "../shared/index.ts";
 
-/** A thread that reads a value is given as long as it would take at this pace, before another one does the same. */
+/** A thread may read a value at this pace or faster. Only after that time another thread reads it too. */
 const LEAST_BYTES_PER_MS = 20_000;
 
-/** How often a thread shows that no task holds it up while it waits for a value, in milliseconds. */
+/** How often a thread shows, while it waits for a value, that no task blocks it, in milliseconds. */
 const PULSE_MS = 250;
 
-/** How long a caller that was asked for a value may keep others waiting that have it, too, in milliseconds. */
+/**
+ * How long to wait for a caller that was asked for a value before other callers that have it are asked too, in
+ * milliseconds.
+ */
 const ANSWER_MS = 5000;
 
-/** Longest time for values of a caller that is gone without a turn of the event loop, in milliseconds. */
+/** Longest run without a turn of the event loop while the values of a gone caller are released, in milliseconds. */
 const SLICE_MS = 2;
-/** Values between two looks at the clock. */
+/** Values that are released between two looks at the clock. */
 const PER_LOOK = 64;
 
-/** A session, as far as it sends shared values. */
+/** The part of a session that shared values use. */
 export interface ShareSession {
   /** Asks its caller for a value. */
   wantShared(number: number, withoutFile: boolean): void;
 }
 
-/** Where a caller says that a value is. */
+/** The answer of a caller: where the value is. */
 export type ShareAnswer =
   | { readonly file: string; readonly length: number; readonly store: PayloadStore }
   | { readonly payload: Payload }
@@ -39,7 +42,7 @@ export class AnnouncedShare implements AnnouncedValue {
   readonly number: number;
   readonly hash: string;
   readonly bytes: number;
-  /** Hashes of what decoding it needs. */
+  /** Hashes of the values that decoding it needs. */
   readonly inner: readonly string[];
   readonly #shares: ThreadShares;
 
@@ -60,11 +63,11 @@ export class AnnouncedShare implements AnnouncedValue {
 
 /** A value that tasks of this thread wait for. */
 interface PendingShare {
-  /** Who can send it; the first one is asked when this thread is to get it. There may be very many. */
+  /** Callers that can send it. The first one is asked if this thread should get it. There may be very many. */
   readonly announced: Set<AnnouncedShare>;
-  /** Who has been asked, by their sessions; empty unless this thread is to get it. */
+  /** Callers that have been asked, by their sessions; empty unless this thread should get it. */
   readonly asked: Map<ShareSession, AnnouncedShare>;
-  /** When somebody was asked first. */
+  /** When the first caller was asked. */
   askedAt: number;
   readonly promise: Promise<SharedContent>;
   readonly resolve: (content: SharedContent) => void;
@@ -86,18 +89,21 @@ export function isShare({ data }: Dependency): boolean {
 }
 
 /**
- * The shared values of a task thread. Those that it keeps are in memory that the process's other threads have, too; the gRPC
- * thread decides which are kept, and who gets a new one from its caller.
+ * The shared values of a task thread. The values that it keeps are in memory that it shares with the other threads of
+ * the process. The gRPC thread decides which values are kept, and which thread gets a new one from its caller.
  */
 export class ThreadShares {
   readonly #options: ThreadSharesOptions;
   readonly #kept = new Map<string, { readonly content: SharedContent; readonly use: Float64Array }>();
-  /** What there is to keep of each value that is in use, kept or not. */
+  /** The memory of each value that is in use, kept or not. */
   readonly #memory = new WeakMap<SharedContent, KeptShare>();
   readonly #pending = new Map<string, PendingShare>();
-  /** Shows, while somebody has been asked for something, that no task holds this thread up. There may be very many values. */
+  /**
+   * Shows, while a caller has been asked for a value, that no task blocks this thread. One for all values: there may be
+   * very many.
+   */
   readonly #pulse = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
-  /** Whether the gRPC thread knows it. */
+  /** Whether the gRPC thread knows the memory of the pulse. */
   #hasPulse = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -105,7 +111,7 @@ export class ThreadShares {
     this.#options = options;
   }
 
-  /** A session has announced a value. Throws when it does not say what a value is. */
+  /** A session has announced a value. Throws for an invalid announcement. */
   announce(session: ShareSession, number: number, dependency: Dependency): AnnouncedShare {
     return new AnnouncedShare(this, session, number, dependency);
   }
@@ -123,7 +129,7 @@ export class ThreadShares {
     const content = receivedContent(hash);
     const memory = content === undefined ? undefined : this.#memory.get(content);
     if (content !== undefined && memory !== undefined) {
-      // It was dropped, and some task still uses it.
+      // The value was dropped, but some task still uses it.
       this.#options.tell({ kind: "share", notice: "have", hash, kept: memory });
       this.#keep(content, memory);
       return content;
@@ -140,7 +146,7 @@ export class ThreadShares {
     return pending.promise;
   }
 
-  /** What the gRPC thread says. */
+  /** Handles an order of the gRPC thread. */
   obey(order: ShareOrder): void {
     const { hash } = order;
     const pending = this.#pending.get(hash);
@@ -158,12 +164,13 @@ export class ThreadShares {
     }
   }
 
-  /** A caller answers. Throws `MalformedFrame` for what nobody asked for. */
+  /** Handles the answer of a caller. Throws `MalformedFrame` for a value that was never announced, or of another size. */
   answer(announced: AnnouncedValue | undefined, answer: ShareAnswer): void {
-    if (!(announced instanceof AnnouncedShare)) throw new MalformedFrame("a shared value was sent and never announced");
+    if (!(announced instanceof AnnouncedShare))
+      throw new MalformedFrame("a shared value was sent that was never announced");
     const { hash, bytes, inner } = announced;
     const pending = this.#pending.get(hash);
-    // Another thread or another caller may have been quicker.
+    // Another thread or another caller may have been faster.
     if (pending?.asked.get(announced.session) !== announced) return;
     if (answer === "missing") {
       this.#fails(hash, pending, announced, "its owner has disposed of it or lost it");
@@ -172,7 +179,7 @@ export class ThreadShares {
     const length = "file" in answer ? answer.length : answer.payload.length;
     if (length !== bytes) throw new MalformedFrame(`a shared value has ${length} bytes, and ${bytes} were announced`);
     let payload: KeptShare["payload"];
-    // Reading it takes a while, in which no progress shows.
+    // Reading it takes a while, in which the thread cannot show a pulse.
     this.#beat(bytes / LEAST_BYTES_PER_MS);
     try {
       payload = "file" in answer ? readFile(answer.store, answer.file, length) : fromMemory(answer.payload);
@@ -194,7 +201,7 @@ export class ThreadShares {
     this.#arrived(hash, content, kept);
   }
 
-  /** The owner of a value has none any more. */
+  /** The owner of a value does not have it any more. */
   dropped(announced: AnnouncedValue): void {
     if (announced instanceof AnnouncedShare) this.#withdraw(announced, "its owner has disposed of it or lost it");
     if (!this.#kept.delete(announced.hash)) return;
@@ -207,7 +214,7 @@ export class ThreadShares {
     this.#leave(session, [...this.#pending], unusable("its caller is gone"));
   }
 
-  /** A session has none of these any more. There may be very many: others have their turns meanwhile. */
+  /** A session cannot send these any more. There may be very many, so other work gets its turns in between. */
   #leave(session: ShareSession, pendings: readonly (readonly [string, PendingShare])[], error: Error): void {
     const end = performance.now() + SLICE_MS;
     for (const [index, [hash, pending]] of pendings.entries()) {
@@ -215,7 +222,7 @@ export class ThreadShares {
         setImmediate(() => this.#leave(session, pendings.slice(index), error));
         return;
       }
-      // It may have come meanwhile.
+      // The value may have come meanwhile.
       if (this.#pending.get(hash) !== pending) continue;
       const { announced, asked } = pending;
       const before = announced.size;
@@ -244,7 +251,7 @@ export class ThreadShares {
       if (asked.size === 0) continue;
       isAnyAsked = true;
       if (now - askedAt < ANSWER_MS) continue;
-      // A caller that is frozen, or wants to do harm, does not keep it from those who can have it from somebody else.
+      // A caller that is frozen or hostile must not keep the value from this thread if another caller has it.
       for (const each of announced) if (!asked.has(each.session)) ask({ asked }, each);
     }
     if (isAnyAsked) return;
@@ -252,7 +259,7 @@ export class ThreadShares {
     this.#timer = undefined;
   }
 
-  /** Shows that this thread is about to get values, for `more` milliseconds ahead. */
+  /** Shows that no task blocks this thread, for `more` milliseconds ahead. */
   #beat(more = 0): void {
     new Float64Array(this.#pulse)[0] = Date.now() + more;
   }
@@ -277,14 +284,14 @@ export class ThreadShares {
     if (pending?.announced.has(announced) === true) this.#fails(announced.hash, pending, announced, reason);
   }
 
-  /** One who has announced the value does not have it. The next one is asked, if there is one. */
+  /** A caller that has announced the value does not have it. Asks the next caller, if there is one. */
   #fails(hash: string, pending: PendingShare, announced: AnnouncedShare, reason: string): void {
     pending.announced.delete(announced);
     const wasAsked = pending.asked.get(announced.session) === announced && pending.asked.delete(announced.session);
     this.#left(hash, pending, wasAsked, unusable(reason));
   }
 
-  /** Fewer can send the value. `wasAsked`: one that was asked for it cannot. */
+  /** Fewer callers can send the value. `wasAsked`: one of the asked callers cannot. */
   #left(hash: string, pending: PendingShare, wasAsked: boolean, error: Error): void {
     if (pending.announced.size === 0) {
       this.#pending.delete(hash);
@@ -308,7 +315,7 @@ function unusable(reason: string): SerializationError {
 
 function makePending(): PendingShare {
   const { promise, resolve, reject } = withResolvers();
-  // Whoever waits for it gets the failure. Perhaps nobody does.
+  // Everyone who waits for it gets the failure, but maybe nobody waits.
   promise.catch(() => undefined);
   const [announced, asked] = [new Set<AnnouncedShare>(), new Map<ShareSession, AnnouncedShare>()];
   return { announced, asked, askedAt: 0, promise, resolve, reject };
@@ -332,7 +339,7 @@ function withResolvers(): Pick<PendingShare, "promise" | "resolve" | "reject"> {
   return { promise, resolve, reject };
 }
 
-/** The file stays its owner's. */
+/** The file still belongs to its owner. */
 function readFile(store: PayloadStore, file: string, length: number): KeptShare["payload"] {
   const source = store.open(file, length);
   try {
@@ -363,7 +370,7 @@ function readAnnouncement(data: Dependency["data"]): { bytes: number; inner: rea
   return { bytes, inner: inner.map(String) };
 }
 
-/** Finer than `Date.now()`: two values that are used within a millisecond have an order, too. */
+/** Finer than `Date.now()`, so that two uses within a millisecond have an order. */
 function timeOfUse(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -1,6 +1,6 @@
 import { Timer } from "../../time/index.ts";
 
-/** Bytes on their way out of a session above which payloads in chunks and generators that run ahead wait. */
+/** Bytes on their way out of a session above which chunked payloads and generators that run ahead wait. */
 const OUTGOING_LIMIT_BYTES = 512 * 1024;
 
 /** How unread output is watched. */
@@ -11,15 +11,16 @@ export interface UnreadOutputOptions {
   readonly stallTimeout: number;
   /** Bytes that wait in the session and have not been handed over, without the largest payload. */
   readonly queuedBytes: () => number;
-  /** There is room again. */
+  /** There is room for more output again. */
   readonly relieved: () => void;
   /** The caller has read nothing for too long. */
   readonly stalled: () => void;
 }
 
 /**
- * What a caller has been sent and has not read. `flowing`; `congested`: more waits than may, none of its tasks are started,
- * and it has to read something before its time is over. Its timer keeps no thread alive.
+ * The output that a caller has been sent and has not read. `flowing`: within the limit. `congested`: more than
+ * `maxUnreadBytes` waits, none of its tasks are started, and it must read something within `stallTimeout`. The timer
+ * does not keep the thread alive.
  */
 export class UnreadOutput {
   readonly #options: UnreadOutputOptions;
@@ -32,13 +33,13 @@ export class UnreadOutput {
     this.#options = options;
   }
 
-  /** Bytes were handed over. False: what can wait should. */
+  /** Bytes were handed over. Returns false if everything that can wait should wait. */
   sent(bytes: number): boolean {
     this.#outgoing += bytes;
     return this.#outgoing < OUTGOING_LIMIT_BYTES;
   }
 
-  /** Bytes have gone out. True: what waited may go on. */
+  /** Bytes have gone out. Returns true if waiting output may go on. */
   took(bytes: number): boolean {
     this.#outgoing -= bytes;
     if (this.#state === "congested") {
@@ -59,7 +60,7 @@ export class UnreadOutput {
     return this.#state === "congested";
   }
 
-  /** When a generator may run ahead again; nothing if it may now. */
+  /** Resolves when a generator may run ahead again; undefined if it may now. */
   relief(): Promise<void> | undefined {
     if (this.#outgoing < OUTGOING_LIMIT_BYTES || this.#state === "closed") return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -81,7 +82,7 @@ export class UnreadOutput {
     this.#options.relieved();
   }
 
-  /** From now on the caller has its whole time to read something. */
+  /** Gives the caller its whole time to read something, from now on. */
   #watch(): void {
     this.#timer?.clear();
     const { stallTimeout, stalled } = this.#options;

@@ -12,12 +12,12 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wool/v1/worker.proto.
  */
 export const file_wool_v1_worker: GenFile = /*@__PURE__*/
-  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSLIAwoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5EiUKBXBvb2xzGAkgAygLMhYud29vbC52MS5Qb29sUmVmZXJlbmNlEh4KBmFib3J0cxgKIAMoCzIOLndvb2wudjEuQWJvcnQSJAoGc2hhcmVkGAsgAygLMhQud29vbC52MS5TaGFyZWRWYWx1ZRIhCgdkcm9wcGVkGAwgAygLMhAud29vbC52MS5Ecm9wcGVkEiMKCHVud2FudGVkGA0gAygLMhEud29vbC52MS5VbndhbnRlZCKWAwoIUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLndvb2wudjEuV2VsY29tZRIjCghhY2NlcHRlZBgCIAMoCzIRLndvb2wudjEuQWNjZXB0ZWQSIwoIcmVqZWN0ZWQYAyADKAsyES53b29sLnYxLlJlamVjdGVkEiAKB3Jlc3VsdHMYBCADKAsyDy53b29sLnYxLlJlc3VsdBIhCgd5aWVsZGVkGAUgAygLMhAud29vbC52MS5ZaWVsZGVkEh8KBnJhaXNlZBgGIAMoCzIPLndvb2wudjEuUmFpc2VkEh4KBmNodW5rcxgHIAMoCzIOLndvb2wudjEuQ2h1bmsSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Ei0KDmV4ZWN1dG9yc19sb3N0GAkgAygLMhUud29vbC52MS5FeGVjdXRvckxvc3QSHAoFcGFjZXMYCiADKAsyDS53b29sLnYxLlBhY2USHwoGd2FudGVkGAsgAygLMg8ud29vbC52MS5XYW50ZWQisgEKBUhlbGxvEg8KB3ZlcnNpb24YASABKA0SFwoPbWluaW11bV92ZXJzaW9uGAIgASgNEhEKCWNhbGxlcl9pZBgDIAEoCRIMCgRsYW5lGAQgASgNEhIKCmZpbGVfcmVhbG0YBSABKAkSEAoIb25lX2tpbmQYBiABKAgSEQoJbGFuZ3VhZ2VzGAcgAygJEhEKCWVuY29kaW5ncxgIIAMoCRISCgp0YWtlc19sYW5lGAkgASgIIuMBCgdXZWxjb21lEg8KB3ZlcnNpb24YASABKA0SEgoKd29ya2VyX3VpZBgCIAEoCRINCgVsYW5lcxgDIAEoDRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0SFAoMc2hhcmVzX2ZpbGVzGAUgASgIEhAKCG9uZV9raW5kGAYgASgIEhEKCWxhbmd1YWdlcxgHIAMoCRIRCgllbmNvZGluZ3MYCCADKAkSEwoLbGFuZV9zb2NrZXQYCSABKAkSEwoLbGFuZV90aWNrZXQYCiABKAkSEwoLdGFrZXNfcGFja3MYCyABKAgiugEKBVJvdXRlEg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEgwKBGNvZGUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHc3RyZWFtcxgFIAEoCBIOCgZtZXRob2QYBiABKAgSEgoKc2VyaWFsaXplchgHIAEoDBINCgVmcmVzaBgIIAEoCBIQCghyZXBsYWNlcxgJIAEoDRIOCgZ0YXJnZXQYCiABKAkSEAoIZW5jb2RpbmcYCyABKAkiOAoKRGVwZW5kZW5jeRIOCgZudW1iZXIYASABKA0SDAoEaGFzaBgCIAEoCRIMCgRkYXRhGAMgASgMIi4KBldhbnRlZBIOCgZudW1iZXIYASABKA0SFAoMd2l0aG91dF9maWxlGAIgASgIIlwKC1NoYXJlZFZhbHVlEg4KBm51bWJlchgBIAEoDRINCgV2YWx1ZRgCIAEoDBIPCgdjaHVua2VkGAMgASgEEgwKBGZpbGUYBCABKAkSDwoHbWlzc2luZxgFIAEoCCIZCgdEcm9wcGVkEg4KBm51bWJlchgBIAEoDSJVCg1Qb29sUmVmZXJlbmNlEg4KBm51bWJlchgBIAEoDRITCgtkZXNjcmlwdGlvbhgCIAEoDBIQCghiYWxhbmNlchgDIAEoDBINCgVuZWVkcxgEIAMoDSLUAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKA0SDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDAoEcG9vbBgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSCwoDa2V5GA0gASgJEg0KBWl0ZW1zGA4gAygNSgQIDBANIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSInCghVbndhbnRlZBIKCgJpZBgBIAEoDRIPCgdtZXNzYWdlGAIgASgEIjMKBkNhbmNlbBIKCgJpZBgBIAEoDRIOCgZyZWFzb24YAiABKAwSDQoFbmVlZHMYAyADKA0iUQoFQWJvcnQSCgoCaWQYASABKA0SDgoGc2lnbmFsGAIgASgNEg4KBnJlYXNvbhgDIAEoDBINCgVuZWVkcxgEIAMoDRINCgVlYXJseRgFIAEoCCIwCgVDaHVuaxIKCgJpZBgBIAEoDRIMCgRkYXRhGAIgASgMEg0KBXRvdGFsGAMgASgEIhYKCEFjY2VwdGVkEgoKAmlkGAEgASgNIlgKCFJlamVjdGVkEgoKAmlkGAEgASgNEg4KBnN0YXR1cxgCIAEoDRIPCgdtZXNzYWdlGAMgASgJEhMKC2NvZGVfd2FudGVkGAYgASgJSgQIBBAFSgQIBRAGImUKBlJlc3VsdBIKCgJpZBgBIAEoDRINCgV2YWx1ZRgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkSDAoEaXRlbRgHIAEoDUoECAYQByJjCgdZaWVsZGVkEgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRIPCgdjb250cm9sGAYgASgIInMKBlJhaXNlZBIKCgJpZBgBIAEoDRINCgVlcnJvchgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkSEgoKYnlfcnVudGltZRgGIAEoCBIMCgRpdGVtGAcgASgNIjsKDEV4ZWN1dG9yTG9zdBIOCgZyZWFzb24YASABKAkSDAoEdGFzaxgCIAEoDRINCgV0YWtlbhgDIAEoBCIoCgRQYWNlEg8KB3Rhc2tfdXMYASABKA0SDwoHY29zdF91cxgCIAEoDSIhCgtTdG9wUmVxdWVzdBISCgp0aW1lb3V0X21zGAEgASgSIg4KDFN0b3BSZXNwb25zZSINCgtJZGxlUmVxdWVzdCIfCgxJZGxlUmVzcG9uc2USDwoHc2Vjb25kcxgBIAEoASIRCg9EZXNjcmliZVJlcXVlc3QiJAoQRGVzY3JpYmVSZXNwb25zZRIQCghtZXRhZGF0YRgBIAEoCSpkCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABISCg5TVEVQX0tJTkRfTkVYVBABEhMKD1NURVBfS0lORF9USFJPVxACEhQKEFNURVBfS0lORF9SRVRVUk4QAzLoAQoGV29ya2VyEjMKCERpc3BhdGNoEhAud29vbC52MS5SZXF1ZXN0GhEud29vbC52MS5SZXNwb25zZSgBMAESMwoEU3RvcBIULndvb2wudjEuU3RvcFJlcXVlc3QaFS53b29sLnYxLlN0b3BSZXNwb25zZRIzCgRJZGxlEhQud29vbC52MS5JZGxlUmVxdWVzdBoVLndvb2wudjEuSWRsZVJlc3BvbnNlEj8KCERlc2NyaWJlEhgud29vbC52MS5EZXNjcmliZVJlcXVlc3QaGS53b29sLnYxLkRlc2NyaWJlUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("ChR3b29sL3YxL3dvcmtlci5wcm90bxIHd29vbC52MSLIAwoHUmVxdWVzdBIdCgVoZWxsbxgBIAEoCzIOLndvb2wudjEuSGVsbG8SHAoFdGFza3MYAiADKAsyDS53b29sLnYxLlRhc2sSHAoFc3RlcHMYAyADKAsyDS53b29sLnYxLlN0ZXASIAoHY2FuY2VscxgEIAMoCzIPLndvb2wudjEuQ2FuY2VsEiAKB2NyZWRpdHMYBSADKAsyDy53b29sLnYxLkNyZWRpdBIeCgZjaHVua3MYBiADKAsyDi53b29sLnYxLkNodW5rEh4KBnJvdXRlcxgHIAMoCzIOLndvb2wudjEuUm91dGUSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5EiUKBXBvb2xzGAkgAygLMhYud29vbC52MS5Qb29sUmVmZXJlbmNlEh4KBmFib3J0cxgKIAMoCzIOLndvb2wudjEuQWJvcnQSJAoGc2hhcmVkGAsgAygLMhQud29vbC52MS5TaGFyZWRWYWx1ZRIhCgdkcm9wcGVkGAwgAygLMhAud29vbC52MS5Ecm9wcGVkEiMKCHVud2FudGVkGA0gAygLMhEud29vbC52MS5VbndhbnRlZCKWAwoIUmVzcG9uc2USIQoHd2VsY29tZRgBIAEoCzIQLndvb2wudjEuV2VsY29tZRIjCghhY2NlcHRlZBgCIAMoCzIRLndvb2wudjEuQWNjZXB0ZWQSIwoIcmVqZWN0ZWQYAyADKAsyES53b29sLnYxLlJlamVjdGVkEiAKB3Jlc3VsdHMYBCADKAsyDy53b29sLnYxLlJlc3VsdBIhCgd5aWVsZGVkGAUgAygLMhAud29vbC52MS5ZaWVsZGVkEh8KBnJhaXNlZBgGIAMoCzIPLndvb2wudjEuUmFpc2VkEh4KBmNodW5rcxgHIAMoCzIOLndvb2wudjEuQ2h1bmsSKQoMZGVwZW5kZW5jaWVzGAggAygLMhMud29vbC52MS5EZXBlbmRlbmN5Ei0KDmV4ZWN1dG9yc19sb3N0GAkgAygLMhUud29vbC52MS5FeGVjdXRvckxvc3QSHAoFcGFjZXMYCiADKAsyDS53b29sLnYxLlBhY2USHwoGd2FudGVkGAsgAygLMg8ud29vbC52MS5XYW50ZWQisgEKBUhlbGxvEg8KB3ZlcnNpb24YASABKA0SFwoPbWluaW11bV92ZXJzaW9uGAIgASgNEhEKCWNhbGxlcl9pZBgDIAEoCRIMCgRsYW5lGAQgASgNEhIKCmZpbGVfcmVhbG0YBSABKAkSEAoIb25lX2tpbmQYBiABKAgSEQoJbGFuZ3VhZ2VzGAcgAygJEhEKCWVuY29kaW5ncxgIIAMoCRISCgp0YWtlc19sYW5lGAkgASgIIuMBCgdXZWxjb21lEg8KB3ZlcnNpb24YASABKA0SEgoKd29ya2VyX3VpZBgCIAEoCRINCgVsYW5lcxgDIAEoDRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0SFAoMc2hhcmVzX2ZpbGVzGAUgASgIEhAKCG9uZV9raW5kGAYgASgIEhEKCWxhbmd1YWdlcxgHIAMoCRIRCgllbmNvZGluZ3MYCCADKAkSEwoLbGFuZV9zb2NrZXQYCSABKAkSEwoLbGFuZV90aWNrZXQYCiABKAkSEwoLdGFrZXNfcGFja3MYCyABKAgiugEKBVJvdXRlEg4KBm51bWJlchgBIAEoDRIMCgRuYW1lGAIgASgJEgwKBGNvZGUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHc3RyZWFtcxgFIAEoCBIOCgZtZXRob2QYBiABKAgSEgoKc2VyaWFsaXplchgHIAEoDBINCgVmcmVzaBgIIAEoCBIQCghyZXBsYWNlcxgJIAEoDRIOCgZ0YXJnZXQYCiABKAkSEAoIZW5jb2RpbmcYCyABKAkiOAoKRGVwZW5kZW5jeRIOCgZudW1iZXIYASABKA0SDAoEaGFzaBgCIAEoCRIMCgRkYXRhGAMgASgMIi4KBldhbnRlZBIOCgZudW1iZXIYASABKA0SFAoMd2l0aG91dF9maWxlGAIgASgIIlwKC1NoYXJlZFZhbHVlEg4KBm51bWJlchgBIAEoDRINCgV2YWx1ZRgCIAEoDBIPCgdjaHVua2VkGAMgASgEEgwKBGZpbGUYBCABKAkSDwoHbWlzc2luZxgFIAEoCCIZCgdEcm9wcGVkEg4KBm51bWJlchgBIAEoDSJVCg1Qb29sUmVmZXJlbmNlEg4KBm51bWJlchgBIAEoDRITCgtkZXNjcmlwdGlvbhgCIAEoDBIQCghiYWxhbmNlchgDIAEoDBINCgVuZWVkcxgEIAMoDSLUAQoEVGFzaxIKCgJpZBgBIAEoDRINCgVyb3V0ZRgCIAEoDRIMCgRhcmdzGAMgASgMEhAKCHNlcXVlbmNlGAQgASgEEhIKCnRpbWVvdXRfbXMYBSABKAQSDgoGY2FsbGVyGAYgASgJEg8KB2NvbnRleHQYByABKAwSDAoEcG9vbBgIIAEoDRINCgVuZWVkcxgJIAMoDRIPCgdjaHVua2VkGAogASgEEgwKBGZpbGUYCyABKAkSCwoDa2V5GA0gASgJEg0KBWl0ZW1zGA4gAygNSgQIDBANIn8KBFN0ZXASCgoCaWQYASABKA0SHwoEa2luZBgCIAEoDjIRLndvb2wudjEuU3RlcEtpbmQSDQoFdmFsdWUYAyABKAwSDQoFbmVlZHMYBCADKA0SDwoHY2h1bmtlZBgFIAEoBBIMCgRmaWxlGAYgASgJEg0KBWFmdGVyGAcgASgNIiMKBkNyZWRpdBIKCgJpZBgBIAEoDRINCgVzdGVwcxgCIAEoDSInCghVbndhbnRlZBIKCgJpZBgBIAEoDRIPCgdtZXNzYWdlGAIgASgEIjMKBkNhbmNlbBIKCgJpZBgBIAEoDRIOCgZyZWFzb24YAiABKAwSDQoFbmVlZHMYAyADKA0iUQoFQWJvcnQSCgoCaWQYASABKA0SDgoGc2lnbmFsGAIgASgNEg4KBnJlYXNvbhgDIAEoDBINCgVuZWVkcxgEIAMoDRINCgVlYXJseRgFIAEoCCIwCgVDaHVuaxIKCgJpZBgBIAEoDRIMCgRkYXRhGAIgASgMEg0KBXRvdGFsGAMgASgEIhYKCEFjY2VwdGVkEgoKAmlkGAEgASgNIlgKCFJlamVjdGVkEgoKAmlkGAEgASgNEg4KBnN0YXR1cxgCIAEoDRIPCgdtZXNzYWdlGAMgASgJEhMKC2NvZGVfd2FudGVkGAYgASgJSgQIBBAFSgQIBRAGImUKBlJlc3VsdBIKCgJpZBgBIAEoDRINCgV2YWx1ZRgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkSDAoEaXRlbRgHIAEoDUoECAYQByJjCgdZaWVsZGVkEgoKAmlkGAEgASgNEg0KBXZhbHVlGAIgASgMEg0KBW5lZWRzGAMgAygNEg8KB2NodW5rZWQYBCABKAQSDAoEZmlsZRgFIAEoCRIPCgdjb250cm9sGAYgASgIInMKBlJhaXNlZBIKCgJpZBgBIAEoDRINCgVlcnJvchgCIAEoDBINCgVuZWVkcxgDIAMoDRIPCgdjaHVua2VkGAQgASgEEgwKBGZpbGUYBSABKAkSEgoKYnlfcnVudGltZRgGIAEoCBIMCgRpdGVtGAcgASgNIjsKDEV4ZWN1dG9yTG9zdBIOCgZyZWFzb24YASABKAkSDAoEdGFzaxgCIAEoDRINCgV0YWtlbhgDIAEoBCIoCgRQYWNlEg8KB3Rhc2tfdXMYASABKA0SDwoHY29zdF91cxgCIAEoDSIhCgtTdG9wUmVxdWVzdBISCgp0aW1lb3V0X21zGAEgASgSIg4KDFN0b3BSZXNwb25zZSINCgtJZGxlUmVxdWVzdCIfCgxJZGxlUmVzcG9uc2USDwoHc2Vjb25kcxgBIAEoASIRCg9EZXNjcmliZVJlcXVlc3QiJAoQRGVzY3JpYmVSZXNwb25zZRIQCghtZXRhZGF0YRgBIAEoCSpkCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABISCg5TVEVQX0tJTkRfTkVYVBABEhMKD1NURVBfS0lORF9USFJPVxACEhQKEFNURVBfS0lORF9SRVRVUk4QAzLoAQoGV29ya2VyEjMKCERpc3BhdGNoEhAud29vbC52MS5SZXF1ZXN0GhEud29vbC52MS5SZXNwb25zZSgBMAESMwoEU3RvcBIULndvb2wudjEuU3RvcFJlcXVlc3QaFS53b29sLnYxLlN0b3BSZXNwb25zZRIzCgRJZGxlEhQud29vbC52MS5JZGxlUmVxdWVzdBoVLndvb2wudjEuSWRsZVJlc3BvbnNlEj8KCERlc2NyaWJlEhgud29vbC52MS5EZXNjcmliZVJlcXVlc3QaGS53b29sLnYxLkRlc2NyaWJlUmVzcG9uc2ViBnByb3RvMw");
 
 /**
- * A batch from the caller. Everything in it is a repeated field, so that putting two batches together is
- * concatenating their bytes. The order of the bytes is the order of events. A stock protobuf library neither writes nor
- * shows that order: it says `one_kind`, and then each message has frames of one kind, in the order of events.
+ * A batch from the caller. Everything in it is a repeated field, so that concatenating the bytes of two batches joins
+ * them. The order of the bytes is the order of events. A stock protobuf library neither writes nor shows that order: it
+ * says `one_kind`, and then each message has frames of one kind, in the order of events.
  *
  * @generated from message wool.v1.Request
  */
@@ -40,7 +40,7 @@ export type Request = Message<"wool.v1.Request"> & {
   steps: Step[];
 
   /**
-   * Tasks that the caller no longer wants.
+   * Tasks that the caller does not want any more.
    *
    * @generated from field: repeated wool.v1.Cancel cancels = 4;
    */
@@ -86,7 +86,7 @@ export type Request = Message<"wool.v1.Request"> & {
   shared: SharedValue[];
 
   /**
-   * Shared values that the caller no longer has.
+   * Shared values that the caller does not have any more.
    *
    * @generated from field: repeated wool.v1.Dropped dropped = 12;
    */
@@ -213,7 +213,7 @@ export type Hello = Message<"wool.v1.Hello"> & {
   lane: number;
 
   /**
-   * Names the memory file system and the user of the caller. A worker with the same shares files with it.
+   * Names the memory file system and the user of the caller. A worker with the same realm shares files with it.
    *
    * @generated from field: string file_realm = 5;
    */
@@ -227,7 +227,7 @@ export type Hello = Message<"wool.v1.Hello"> & {
   oneKind: boolean;
 
   /**
-   * The languages of functions that it can take from a worker. None: `node`.
+   * The languages of functions that it accepts from a worker. None: `node`.
    *
    * @generated from field: repeated string languages = 7;
    */
@@ -312,10 +312,10 @@ export type Welcome = Message<"wool.v1.Welcome"> & {
   encodings: string[];
 
   /**
-   * The lane of this session: the name of a unix socket in the directory of the worker's own, which the task thread reads
-   * itself. Its messages have the five bytes in front that they have in gRPC. The first one is the ticket; after it, all
-   * further requests and responses travel there. The stream stays open for `unwanted` and `executors_lost`, and its end is
-   * the end of the session. A caller that does not connect goes on with the stream. Empty: there is no lane.
+   * The lane of this session: the name of a unix socket in the directory of the worker's own socket. The task thread
+   * reads it itself. Its messages have the same five bytes in front as in gRPC. The first one is the ticket; after it,
+   * all further requests and responses travel there. The stream stays open for `unwanted` and `executors_lost`, and its
+   * end is the end of the session. A caller that does not connect goes on with the stream. Empty: there is no lane.
    *
    * @generated from field: string lane_socket = 9;
    */
@@ -327,7 +327,7 @@ export type Welcome = Message<"wool.v1.Welcome"> & {
   laneTicket: string;
 
   /**
-   * The worker takes packs: see `Task.items`.
+   * The worker accepts packs: see `Task.items`.
    *
    * @generated from field: bool takes_packs = 11;
    */
@@ -342,7 +342,7 @@ export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 3);
 
 /**
- * What a routine is: sent once for each session, then named by its number.
+ * A routine: sent once for each session, then named by its number.
  *
  * @generated from message wool.v1.Route
  */
@@ -360,7 +360,7 @@ export type Route = Message<"wool.v1.Route"> & {
   name: string;
 
   /**
-   * The encoded function with what it captured.
+   * The encoded function with its captured values.
    *
    * @generated from field: bytes code = 3;
    */
@@ -395,14 +395,14 @@ export type Route = Message<"wool.v1.Route"> & {
   serializer: Uint8Array;
 
   /**
-   * The function captured things that it may change: each task gets a fresh copy.
+   * The function may change values that it captured: each task gets a fresh copy.
    *
    * @generated from field: bool fresh = 8;
    */
   fresh: boolean;
 
   /**
-   * A route that is no longer used. 0: none.
+   * The route that this one replaces. 0: none.
    *
    * @generated from field: uint32 replaces = 9;
    */
@@ -444,7 +444,8 @@ export type Dependency = Message<"wool.v1.Dependency"> & {
   number: number;
 
   /**
-   * The first 32 characters of the SHA-256 of `data` in base64url. Another one ends the session.
+   * The first 32 characters of the SHA-256 of `data` in base64url. A wrong hash ends the session. For a shared value:
+   * the hash of its content.
    *
    * @generated from field: string hash = 2;
    */
@@ -475,7 +476,7 @@ export type Wanted = Message<"wool.v1.Wanted"> & {
   number: number;
 
   /**
-   * It could not read the file that it was told of.
+   * It could not read the file that the caller named.
    *
    * @generated from field: bool without_file = 2;
    */
@@ -490,7 +491,7 @@ export const WantedSchema: GenMessage<Wanted> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 6);
 
 /**
- * The answer to it.
+ * The answer to `Wanted`.
  *
  * @generated from message wool.v1.SharedValue
  */
@@ -508,21 +509,21 @@ export type SharedValue = Message<"wool.v1.SharedValue"> & {
   value: Uint8Array;
 
   /**
-   * How many bytes came in chunks before this frame, or are in `file`. The id of the chunks is 2^31 and the number.
+   * How many bytes came in chunks before this frame, or are in `file`. The id of the chunks is 2^31 plus the number.
    *
    * @generated from field: uint64 chunked = 3;
    */
   chunked: bigint;
 
   /**
-   * The value is in this file, which stays the caller's.
+   * The value is in this file, which the caller keeps.
    *
    * @generated from field: string file = 4;
    */
   file: string;
 
   /**
-   * The caller has no such value any more.
+   * The caller does not have the value any more.
    *
    * @generated from field: bool missing = 5;
    */
@@ -537,7 +538,7 @@ export const SharedValueSchema: GenMessage<SharedValue> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 7);
 
 /**
- * What was announced under this number is gone. The worker may drop it, and the number is not used again.
+ * The value that was announced under this number is gone. The worker may drop it, and the number is not used again.
  *
  * @generated from message wool.v1.Dropped
  */
@@ -627,11 +628,11 @@ export type Task = Message<"wool.v1.Task"> & {
   sequence: bigint;
 
   /**
-   * How long the task may run. 0: as long as it likes.
+   * How long the task may run. 0: no limit.
    *
-   * @generated from field: uint32 timeout_ms = 5;
+   * @generated from field: uint64 timeout_ms = 5;
    */
-  timeoutMs: number;
+  timeoutMs: bigint;
 
   /**
    * The task that made this call, if one did.
@@ -667,7 +668,7 @@ export type Task = Message<"wool.v1.Task"> & {
   chunked: bigint;
 
   /**
-   * The arguments are in this file, which is the reader's then.
+   * The arguments are in this file, which the reader then owns.
    *
    * @generated from field: string file = 11;
    */
@@ -681,9 +682,9 @@ export type Task = Message<"wool.v1.Task"> & {
   key: string;
 
   /**
-   * Makes the task a pack: several calls of one routine that travel together, each with its own arguments. How many bytes of
-   * `args` each has, in their order. They have the sequence numbers from `sequence` on. Each has an answer of its own, with
-   * its `item`; they are cancelled and refused together.
+   * Makes the task a pack: several calls of one routine that travel together, each with its own arguments. The numbers
+   * are the bytes of `args` that each call has, in order. The calls have the sequence numbers from `sequence` on. Each
+   * gets a separate answer, with its `item`; they are cancelled and refused together.
    *
    * @generated from field: repeated uint32 items = 14;
    */
@@ -734,7 +735,8 @@ export type Step = Message<"wool.v1.Step"> & {
   file: string;
 
   /**
-   * How many plain steps the caller asked for before this one. Those are run first; a throw or return drops any beyond.
+   * How many plain steps the caller asked for before this one. Those are run first; a throw or return drops any further
+   * ones.
    *
    * @generated from field: uint32 after = 7;
    */
@@ -773,7 +775,7 @@ export const CreditSchema: GenMessage<Credit> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 12);
 
 /**
- * A task was cancelled on the lane a while ago and has not ended. If it blocks its thread, the worker ends that.
+ * A task was cancelled on the lane a while ago and has not ended. If it blocks its thread, the worker ends the thread.
  *
  * @generated from message wool.v1.Unwanted
  */
@@ -784,8 +786,8 @@ export type Unwanted = Message<"wool.v1.Unwanted"> & {
   id: number;
 
   /**
-   * Counts the messages of the session, from 1 for the hello: the one with the cancellation. When the task thread has read
-   * it, this frame means nothing: its id may be another task's.
+   * The number of the message with the cancellation, counted from 1 for the hello. Once the task thread has read that
+   * message, this frame means nothing: its id may be another task's.
    *
    * @generated from field: uint64 message = 2;
    */
@@ -861,7 +863,7 @@ export type Abort = Message<"wool.v1.Abort"> & {
   needs: number[];
 
   /**
-   * The task comes after this frame; otherwise it came before, and may have ended.
+   * The task follows this frame; otherwise it came before, and may have ended.
    *
    * @generated from field: bool early = 5;
    */
@@ -907,7 +909,7 @@ export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 16);
 
 /**
- * The task has been started and did not end at once. A result implies it.
+ * The task has started and did not end at once. A result implies this frame.
  *
  * @generated from message wool.v1.Accepted
  */
@@ -995,7 +997,7 @@ export type Result = Message<"wool.v1.Result"> & {
   file: string;
 
   /**
-   * Which call of a pack has ended, counted from 1. The pack has when all of them have. 0: the task is no pack.
+   * Which call of a pack has ended, counted from 1. The pack ends with the last of them. 0: the task is not a pack.
    *
    * @generated from field: uint32 item = 7;
    */
@@ -1041,7 +1043,7 @@ export type Yielded = Message<"wool.v1.Yielded"> & {
   file: string;
 
   /**
-   * Answers a throw or a return. Tells it from values that were fetched ahead.
+   * Answers a throw or a return, unlike values that were fetched ahead.
    *
    * @generated from field: bool control = 6;
    */
@@ -1087,7 +1089,7 @@ export type Raised = Message<"wool.v1.Raised"> & {
   file: string;
 
   /**
-   * Encoded by the runtime, although the routine may have a serializer of its own.
+   * Encoded by the runtime, even if the routine has its own serializer.
    *
    * @generated from field: bool by_runtime = 6;
    */
@@ -1109,7 +1111,7 @@ export const RaisedSchema: GenMessage<Raised> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 21);
 
 /**
- * The task thread of this session is gone, and with it every task that had not ended.
+ * The task thread of this session has ended, and with it every task that had not ended.
  *
  * @generated from message wool.v1.ExecutorLost
  */
@@ -1127,8 +1129,8 @@ export type ExecutorLost = Message<"wool.v1.ExecutorLost"> & {
   task: number;
 
   /**
-   * How many messages of the session the thread has begun to read, the hello counted and empty ones not. Tasks in later ones
-   * were not run, and the caller may send them anywhere. 0: not known.
+   * How many messages of the session the thread has begun to read, including the hello, without empty ones. Tasks in
+   * later ones were not run, and the caller may send them anywhere. 0: not known.
    *
    * @generated from field: uint64 taken = 3;
    */
@@ -1143,21 +1145,23 @@ export const ExecutorLostSchema: GenMessage<ExecutorLost> = /*@__PURE__*/
   messageDesc(file_wool_v1_worker, 22);
 
 /**
- * How fast the task thread works off tasks, so that a caller can tell how many to have waiting there.
+ * How fast the task thread runs tasks, so that a caller knows how many to keep waiting there.
  *
  * @generated from message wool.v1.Pace
  */
 export type Pace = Message<"wool.v1.Pace"> & {
   /**
-   * Smoothed microseconds that a task keeps the thread busy; of short tasks without the time in which others had its core.
+   * Smoothed microseconds that a task keeps the thread busy; for short tasks without the time in which others used its
+   * core.
    *
    * @generated from field: uint32 task_us = 1;
    */
   taskUs: number;
 
   /**
-   * Microseconds that each of the tasks that ended since the last Pace has cost: not the time in which the thread would
-   * have run and others had its core. Callers hand out tasks in runs worth waking a thread for. 0: not known.
+   * Average microseconds that a task cost, of those that ended since the last Pace. Without the time in which the
+   * thread was ready to run and others used its core. Callers hand out tasks in runs worth waking a thread for. 0: not
+   * known.
    *
    * @generated from field: uint32 cost_us = 2;
    */
@@ -1253,7 +1257,8 @@ export const DescribeRequestSchema: GenMessage<DescribeRequest> = /*@__PURE__*/
  */
 export type DescribeResponse = Message<"wool.v1.DescribeResponse"> & {
   /**
-   * What the worker tells discoveries of itself, as JSON: uid, pid, version, tags, extra, secure and channel.
+   * The metadata that the worker gives to discoveries, as JSON: uid, pid, version, tags, extra, secure, channel, and
+   * languages if not only `node`.
    *
    * @generated from field: string metadata = 1;
    */
@@ -1340,7 +1345,7 @@ export const Worker: GenService<{
     output: typeof IdleResponseSchema;
   },
   /**
-   * What the worker is: for callers that know nothing but its address.
+   * Describes the worker to callers that know only its address.
    *
    * @generated from rpc wool.v1.Worker.Describe
    */

@@ -1,9 +1,9 @@
 import type { GeneratorRun } from "./generator-run.ts";
 
-/** A step that came before the generator was there, or a number of plain ones. */
+/** A step that came before the generator was made, or a number of plain ones. */
 type EarlyStep = ((run: GeneratorRun) => void) | { credit: number };
 
-/** What a generator was asked for before it was there, in the order in which it came. */
+/** The steps that came before the generator was made, in their order. */
 export class EarlySteps {
   readonly #steps: EarlyStep[] = [];
 
@@ -16,7 +16,7 @@ export class EarlySteps {
     this.#steps.push(step);
   }
 
-  /** Plain steps one after the other are one entry. Returns how many there are in it. */
+  /** Adds plain steps; consecutive ones share an entry. Returns how many that entry has. */
   addCredit(steps: number): number {
     const last = this.#steps.at(-1);
     if (typeof last === "object") return (last.credit += steps);
@@ -24,7 +24,7 @@ export class EarlySteps {
     return steps;
   }
 
-  /** The generator is there. */
+  /** The generator has been made: gives it the steps. */
   applyTo(run: GeneratorRun): void {
     for (const step of this.#steps) {
       if (typeof step === "function") step(run);

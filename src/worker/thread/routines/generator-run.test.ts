@@ -7,7 +7,7 @@ import { GeneratorRun } from "./generator-run.ts";
 
 type AnyStream = AsyncGenerator<unknown, unknown, unknown> | Generator<unknown, unknown, unknown>;
 
-/** Keeps what comes out. */
+/** Keeps the output. */
 function start(generator: AnyStream) {
   const out: unknown[] = [];
   const run = new GeneratorRun(
@@ -77,7 +77,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 10 },
 );
 
-/** What a local generator answers to the same steps, up to its end. */
+/** The answers of a local generator to the same steps, up to its end. */
 async function expected(generator: AnyStream, script: readonly Step[]): Promise<unknown[]> {
   const out: unknown[] = [];
   for (const { kind, value } of script) {

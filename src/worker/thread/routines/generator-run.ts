@@ -1,14 +1,14 @@
 import { types } from "node:util";
 import { StepKind } from "../../../wire/index.ts";
 
-/** Takes what comes out of a generator. */
+/** Receives the output of a generator. */
 export interface GeneratorOutput {
   /** The error of its caller is about to be thrown into it. */
   throwing?(error: unknown): void;
   yielded(value: unknown, control: boolean): void;
   returned(value: unknown): void;
   threw(error: unknown): void;
-  /** When more may be given ahead of demand; nothing if it may now. */
+  /** Resolves when more values may be sent ahead of demand; undefined if they may be sent now. */
   relief?(): Promise<void> | undefined;
 }
 
@@ -19,7 +19,7 @@ interface Control {
   readonly value: unknown;
   /** Plain steps to run before this one. */
   readonly after: number;
-  /** Called when it has been taken. */
+  /** Called when the step is taken. */
   readonly taken: (() => void) | undefined;
 }
 
@@ -28,20 +28,29 @@ export type InContext = <R>(step: () => R) => R;
 
 /** Decides when a generator may run. */
 export interface GeneratorTurns {
-  /** Steps were asked for: calls `go`, now or when it is the generator's turn. */
+  /** Steps were asked for: calls `go`, at once or when it is the generator's turn. */
   due(go: () => void): void;
-  /** It has done all that was asked for, and is not over. */
+  /** The generator has taken all steps that were asked for, and has not ended. */
   rests(): void;
+  /** Whether others should have their turn now. */
+  isOver(): boolean;
+  /** Calls `go` when it is the generator's turn again. */
+  next(go: () => void): void;
 }
 
-/** How many steps a generator runs before the event loop has a turn. */
-const STEPS_PER_LOOK = 64;
+/** Most steps that a generator runs before others have their turn. */
+const STEPS_PER_TURN = 64;
 
-const AT_ONCE: GeneratorTurns = { due: (go) => go(), rests: () => undefined };
+const AT_ONCE: GeneratorTurns = {
+  due: (go) => go(),
+  rests: () => undefined,
+  isOver: () => false,
+  next: (go) => void setImmediate(go),
+};
 
 /**
- * Advances a generator as far as its caller allows: plain steps are counted as credit, steps with a value, throws and
- * returns queue behind those asked for before them. One step at a time.
+ * Advances a generator as far as its caller allows: plain steps are counted as credit. Steps with a value, throws and
+ * returns wait for the steps that were asked for before them. It takes one step at a time.
  */
 export class GeneratorRun {
   readonly #generator: AnyGenerator;
@@ -49,16 +58,16 @@ export class GeneratorRun {
   readonly #inContext: InContext;
   readonly #turns: GeneratorTurns;
   #credit = 0;
-  /** Plain steps run since the beginning, without those that its caller has dropped. */
+  /** Plain steps run so far, without those that the caller has dropped. */
   #plain = 0;
   readonly #controls: Control[] = [];
-  /** From when a step is due until nothing is left to do. */
+  /** True from when a step is due until nothing is left to do. */
   #stepping = false;
   #over = false;
-  /** What a synchronous generator yields may be a promise. */
+  /** The values of a synchronous generator may be promises. */
   readonly #synchronous: boolean;
 
-  /** `turns` says when it may run; at once unless given. */
+  /** `turns` decides when it may run. Default: at once. */
   constructor(generator: AnyGenerator, output: GeneratorOutput, inContext: InContext, turns = AT_ONCE) {
     this.#generator = generator;
     this.#synchronous = !(Symbol.asyncIterator in generator);
@@ -67,7 +76,7 @@ export class GeneratorRun {
     this.#turns = turns;
   }
 
-  /** Whether it takes a step, or waits for its turn to take one. */
+  /** Whether it takes a step, or waits for its turn. */
   get isStepping(): boolean {
     return this.#stepping;
   }
@@ -77,12 +86,12 @@ export class GeneratorRun {
     return this.#credit;
   }
 
-  /** Plain steps that it has run, without those that its caller has dropped. */
+  /** Plain steps that it has run, without those that the caller has dropped. */
   get plain(): number {
     return this.#plain;
   }
 
-  /** Steps with a value, throws and returns that wait. */
+  /** Steps with a value, throws and returns that wait in the queue. */
   get queued(): number {
     return this.#controls.length;
   }
@@ -93,19 +102,19 @@ export class GeneratorRun {
     this.#wake();
   }
 
-  /** Asks for one step with a value, an error, or a return. `taken` is called when its turn has come. */
+  /** Asks for one step with a value, an error, or a return. `taken` is called when the step is taken. */
   step(kind: StepKind, value: unknown, after: number, taken?: () => void): void {
     this.#controls.push({ kind, value, after, taken });
     if (kind !== StepKind.next) {
-      // Steps allowed beyond those asked for before a throw or return no longer count, whether they were run or not: the
-      // caller drops their values, and goes on counting from the steps that it had asked for.
+      // After a throw or return, plain steps beyond `after` do not count, even if they were run. The caller drops their
+      // values, and goes on counting from the steps that it had asked for.
       this.#plain = Math.min(this.#plain, after);
       this.#credit = after - this.#plain;
     }
     this.#wake();
   }
 
-  /** Ends the generator because nobody waits for it: its `finally` blocks run, what they give is dropped. */
+  /** Ends the generator because nobody waits for it. Its `finally` blocks run, and their values are dropped. */
   async close(): Promise<void> {
     this.#over = true;
     try {
@@ -126,11 +135,12 @@ export class GeneratorRun {
   async #pump(): Promise<void> {
     for (let steps = 1; !this.#over; steps++) {
       // Whoever runs ahead lets others have their turn, and does not run away from a caller that does not read.
-      if (steps % STEPS_PER_LOOK === 0 || this.#credit > STEPS_PER_LOOK) {
-        await this.#output.relief?.();
-        if (steps % STEPS_PER_LOOK === 0) await nextTurn();
-        if (this.#over) break;
+      if (steps === STEPS_PER_TURN || this.#credit > STEPS_PER_TURN) await this.#output.relief?.();
+      if (steps === STEPS_PER_TURN || (isLook(steps) && this.#turns.isOver())) {
+        await new Promise<void>((resolve) => this.#turns.next(resolve));
+        steps = 1;
       }
+      if (this.#over) break;
       let kind: StepKind = StepKind.next;
       let value: unknown;
       const control = this.#controls[0];
@@ -145,7 +155,7 @@ export class GeneratorRun {
       if (kind === StepKind.throw) this.#output.throwing?.(value);
       try {
         const result = await this.#advance(kind, value);
-        // Asynchronous generators have awaited what they give already.
+        // Asynchronous generators have already awaited their values.
         const given: unknown = this.#synchronous ? await result.value : result.value;
         if (!this.#over) this.#give(result.done === true, given, kind !== StepKind.next);
       } catch (error) {
@@ -162,7 +172,7 @@ export class GeneratorRun {
   ): IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>> {
     return this.#inContext(() => {
       const result = takeStep(this.#generator, kind, value);
-      // The `then` of what a synchronous generator gives is code of the task's, and to be run in its context.
+      // The `then` of a value of a synchronous generator is code of the task, so it must run in the task's context.
       if (result instanceof Promise || !this.#synchronous || !isAwaited(result.value)) return result;
       return { done: result.done === true, value: Promise.resolve(result.value) };
     });
@@ -180,8 +190,9 @@ export class GeneratorRun {
   }
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** Looks at the clock become rare while steps are quick, since each costs as much as a tenth of a trivial step. */
+function isLook(steps: number): boolean {
+  return steps > 1 && (steps & (steps - 1)) === 0;
 }
 
 function takeStep(
@@ -193,7 +204,7 @@ function takeStep(
   return kind === StepKind.throw ? generator.throw(value) : generator.return(value);
 }
 
-/** Whether `await` may make something else of a value. Its `then` is not read: `await` reads it, once. */
+/** Whether `await` may turn a value into another one. Its `then` is not read here: `await` reads it, once. */
 export function isAwaited(value: unknown): value is object {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
   return "then" in value || types.isProxy(value);

@@ -1,4 +1,4 @@
-import type { AnyFunction } from "../../../routine/index.ts";
+import type { AnyFunction } from "../../../functions/index.ts";
 import {
   isSerializer,
   jsonSerializer,
@@ -7,7 +7,7 @@ import {
   type ValueDecoder,
 } from "../../../values/index.ts";
 import { type FrameReader, type ReceivedDependencies, RouteField } from "../../../wire/index.ts";
-import { refusalOf, targetFunction } from "./target-function.ts";
+import { targetFunction, targetRefusal } from "./target-function.ts";
 
 /** A routine as a session has announced it. It is decoded when the first task needs it. */
 export class RemoteRoutine {
@@ -20,15 +20,15 @@ export class RemoteRoutine {
   readonly #serializerCode: Buffer | undefined;
   /** Names the function instead of the code; empty otherwise. */
   readonly #target: string;
-  /** Values travel as JSON, since the caller speaks another language. */
+  /** Whether values travel as JSON, because the caller uses another language. */
   readonly isForeign: boolean;
   /** Why this worker cannot run it. */
   readonly refusal: string | undefined;
   readonly #received: ReceivedDependencies;
   readonly #needs: readonly number[];
-  /** It captured shared values, which may not be here when a task starts. */
+  /** Whether it captured shared values, which may be missing when a task starts. */
   readonly holdsValues: boolean;
-  /** What the code needs has been asked for. */
+  /** Whether the dependencies of the code have been asked for. */
   #isAskedFor = false;
   #loading: Promise<unknown> | undefined;
   #fn: AnyFunction | undefined;
@@ -37,7 +37,7 @@ export class RemoteRoutine {
   weak = NO_COLLECTIONS;
   #serializer: Serializer | undefined;
 
-  /** Takes the route frame that the reader stands on. */
+  /** Takes the route frame at the position of the reader. */
   constructor(frame: FrameReader, decoder: ValueDecoder, received: ReceivedDependencies) {
     this.name = frame.text(RouteField.name);
     this.streams = frame.integer(RouteField.streams) === 1;
@@ -51,13 +51,16 @@ export class RemoteRoutine {
     this.#target = frame.text(RouteField.target);
     const encoding = frame.text(RouteField.encoding);
     this.isForeign = encoding === "json";
-    this.refusal = refusalOf(this.#target, encoding);
+    this.refusal = targetRefusal(this.#target, encoding);
     this.#received = received;
     this.#needs = received.needs(frame, RouteField.needs);
     this.holdsValues = received.holdsValues(this.#needs);
   }
 
-  /** Set while what the code needs is being loaded, which begins when this is read. To be read right before the function is. */
+  /**
+   * Set while the dependencies of the code are loading. Reading it starts the loading. Read it right before the
+   * function.
+   */
   get loading(): Promise<unknown> | undefined {
     if (this.holdsValues) return this.#received.ready(this.#needs);
     if (!this.#isAskedFor) this.#loadNeeds();
@@ -85,12 +88,12 @@ export class RemoteRoutine {
     }
   }
 
-  /** How many bytes of it the caller sent. */
+  /** How many bytes the caller sent for it. */
   get bytes(): number {
     return this.#code.length + (this.#serializerCode?.length ?? 0) + this.name.length + this.#target.length;
   }
 
-  /** Whether nothing can be missing for it any more: its function has been made before. */
+  /** Whether its function has been made before, so that nothing can be missing for it. */
   get wasMade(): boolean {
     return this.#wasMade || this.#fn !== undefined;
   }
@@ -105,17 +108,17 @@ export class RemoteRoutine {
     return fn;
   }
 
-  /** Lets go of the function if it holds shared values. It is made again when it is needed. */
+  /** Drops the function if it holds shared values. It is made again when needed. */
   forgetFunction(): void {
     if (this.holdsValues) this.#fn = undefined;
   }
 
-  /** Whether the routine has a serializer of its own. */
   /** Whether it can be called in packs. */
   get takesPacks(): boolean {
     return !this.streams && !this.method && !this.hasSerializer;
   }
 
+  /** Whether the routine has its own serializer. */
   get hasSerializer(): boolean {
     return this.#serializerCode !== undefined || this.isForeign;
   }

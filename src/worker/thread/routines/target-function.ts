@@ -1,15 +1,16 @@
 import { types } from "node:util";
 import { messageOf } from "../../../checks/index.ts";
 import { CodeUnavailable } from "../../../errors.ts";
-import { type AnyFunction, routineSpecOf } from "../../../routine/index.ts";
+import { type AnyFunction, isFunction } from "../../../functions/index.ts";
+import { routineSpecOf } from "../../../routine/index.ts";
 import { ENCODINGS, LANGUAGES } from "../../../wire/index.ts";
 import { importModule, preloadSpecifier } from "../../shared/index.ts";
 
-/** Why this worker cannot run a route with this target and value encoding; nothing if it can. */
-export function refusalOf(target: string, encoding: string): string | undefined {
+/** Why this worker cannot run a route with this target and value encoding; undefined if it can. */
+export function targetRefusal(target: string, encoding: string): string | undefined {
   const [language = ""] = target.split(":", 1);
   if (target !== "" && !LANGUAGES.includes(language)) {
-    return `this worker runs functions of ${LANGUAGES.join(", ")}, and ${JSON.stringify(target)} is none`;
+    return `this worker runs functions of ${LANGUAGES.join(", ")}, and ${JSON.stringify(target)} is not one of them`;
   }
   if (encoding !== "" && !ENCODINGS.includes(encoding)) {
     return `this worker understands values encoded as ${ENCODINGS.join(" or ")}, not as ${JSON.stringify(encoding)}`;
@@ -18,8 +19,9 @@ export function refusalOf(target: string, encoding: string): string | undefined 
 }
 
 /**
- * The function that a target names: `node:MODULE#EXPORT`. MODULE is a path from the working directory, a URL or a package.
- * Without EXPORT it is the default export. A routine counts as its function. Rejects with `CodeUnavailable`.
+ * The function that a target names: `node:MODULE#EXPORT`. MODULE is a path from the working directory, a URL or a
+ * package. Without EXPORT it is the default export. For a routine it is the function of the routine. Rejects with
+ * `CodeUnavailable`.
  */
 export async function targetFunction(target: string, streams: boolean): Promise<AnyFunction> {
   const named = target.slice(target.indexOf(":") + 1);
@@ -42,11 +44,7 @@ export async function targetFunction(target: string, streams: boolean): Promise<
   if (types.isGeneratorFunction(fn) === streams) return fn;
   throw new CodeUnavailable(
     streams
-      ? `${target} is called as a generator and is a function`
-      : `${target} is a generator and is called as a function: say that it streams`,
+      ? `${target} is called as a generator, but it is a function: leave out the option streams`
+      : `${target} is called as a function, but it is a generator: give the option streams: true`,
   );
-}
-
-function isFunction(value: unknown): value is AnyFunction {
-  return typeof value === "function";
 }

@@ -6,8 +6,9 @@ const MIB = 1024 * 1024;
 interface Named {
   readonly name: string;
   readonly inbox: SessionInbox;
+  readonly party: object;
 }
-const named = (name: string): Named => ({ name, inbox: new SessionInbox() });
+const named = (name: string, party: object = {}): Named => ({ name, party, inbox: new SessionInbox() });
 const message = (bytes = 1): FrameReader => new FrameReader(1).open(Buffer.alloc(bytes), 0, bytes);
 
 function setUp() {
@@ -27,6 +28,19 @@ describe("FairInbox", () => {
       inbox.done();
     }
     expect(turns).toEqual(["greedy", "polite", "greedy", "greedy"]);
+  });
+
+  it("gives many sessions of one caller no more turns than the one of another", () => {
+    const { inbox, greedy, polite } = setUp();
+    const more = Array.from({ length: 5 }, () => named("greedy", greedy.party));
+    for (const session of [greedy, ...more, polite]) for (let i = 0; i < 2; i++) inbox.add(session, message());
+    expect([inbox.size, inbox.parties]).toEqual([7, 2]);
+    const turns: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      turns.push(inbox.current?.name ?? "");
+      inbox.done();
+    }
+    expect(turns).toEqual(["greedy", "polite", "greedy", "polite", "greedy"]);
   });
 
   it("gives the turn of a message that takes long to the next session", () => {

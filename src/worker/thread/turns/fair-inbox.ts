@@ -1,53 +1,62 @@
 import type { FrameReader } from "../../../wire/index.ts";
 import { messageWeight } from "../../shared/index.ts";
+import { FairRing, type TurnTaker } from "./fair-ring.ts";
 
-/** Weight of messages of one session from which on nothing more is read from its caller. */
+/** Weight of the messages of one session above which nothing more is read from its caller. */
 const HOLD_WEIGHT = 4 * 1024 * 1024;
-/** The same for all sessions together, as far as each has a message at least: where there are many, each has a share. */
+/**
+ * The same for all sessions together: with many sessions, each has a share of it. A session may always have one
+ * message.
+ */
 const TOTAL_WEIGHT = 64 * 1024 * 1024;
-/** The part of that below which more is read again. */
+/** The part of that limit below which reading goes on. */
 const RESUME_SHARE = 0.25;
 
-/** The messages of one session that have not been worked off. */
+/** The messages of one session that are not finished. */
 export class SessionInbox {
   readonly messages: FrameReader[] = [];
   weight = 0;
-  /** Whether the session takes its turns. */
+  /** Whether the session takes part in the turns. */
   isInRing = false;
-  /** Whether its caller has been stopped from sending. */
+  /** Whether reading from its caller is paused. */
   isHeld = false;
 }
 
 /** A session with messages. */
-export interface InboxOwner {
+export interface InboxOwner extends TurnTaker {
   readonly inbox: SessionInbox;
 }
 
 /**
- * Messages of sessions that have not been worked off. Sessions take turns, so that one with a great deal to do delays others
- * by one turn at most.
+ * Messages of sessions that have not been worked off. Callers take turns, so that one with a great deal to do, or with many
+ * sessions, delays others by one turn at most.
  */
 export class FairInbox<S extends InboxOwner> {
   readonly #hold: (session: S, isHeld: boolean) => void;
-  /** Sessions with messages, the one whose turn it is first. */
-  readonly #ring: S[] = [];
+  /** Sessions with messages. */
+  readonly #ring = new FairRing<S>();
 
-  /** `hold` is told when nothing more should be read from the caller of a session, and when again. */
+  /** `hold` is called when nothing more should be read from the caller of a session, and when reading may go on. */
   constructor(hold: (session: S, isHeld: boolean) => void) {
     this.#hold = hold;
   }
 
   /** How many sessions have something to do. */
   get size(): number {
-    return this.#ring.length;
+    return this.#ring.size;
   }
 
-  /** The session whose turn it is: the first of its messages is to be worked off. */
+  /** How many callers those belong to. */
+  get parties(): number {
+    return this.#ring.parties;
+  }
+
+  /** The session whose turn it is: the first of its messages is next. */
   get current(): S | undefined {
-    return this.#ring[0];
+    return this.#ring.current;
   }
 
-  /** Adds a message, which is in the reader. */
+  /** Adds a message that the reader has opened. */
   add(session: S, message: FrameReader): void {
     const { inbox } = session;
     inbox.messages.push(message);
@@ -56,49 +65,49 @@ export class FairInbox<S extends InboxOwner> {
     if (inbox.weight > this.#holdWeight) this.#setHeld(session, true);
   }
 
-  /** The message whose turn it was has been worked off, and is returned: the next session has its turn. */
+  /** The current message is finished, and is returned. The next session gets its turn. */
   done(): FrameReader | undefined {
-    const session = this.#ring.shift();
+    const session = this.#ring.current;
     const message = session?.inbox.messages.shift();
     if (session === undefined || message === undefined) return undefined;
     const { inbox } = session;
     inbox.weight -= messageWeight(message.buffer.length);
-    if (inbox.messages.length > 0) this.#ring.push(session);
-    else inbox.isInRing = false;
+    inbox.isInRing = inbox.messages.length > 0;
+    this.#ring.pass(!inbox.isInRing);
     if (inbox.weight === 0 || inbox.weight < this.#holdWeight * RESUME_SHARE) this.#setHeld(session, false);
     return message;
   }
 
-  /** The message whose turn it was is not finished: it goes on after all others had their turn. */
+  /** The current message is not finished. It goes on after all others had their turn. */
   yieldTurn(): void {
-    const session = this.#ring.shift();
-    if (session !== undefined) this.#ring.push(session);
+    this.#ring.pass();
   }
 
-  /** The session whose turn it was has none until `wake`. */
+  /** The current session has no turns until `wake`. */
   suspend(): void {
-    const session = this.#ring.shift();
-    if (session !== undefined) session.inbox.isInRing = false;
+    const session = this.#ring.current;
+    if (session === undefined) return;
+    session.inbox.isInRing = false;
+    this.#ring.remove(session);
   }
 
-  /** A session takes its turns if it has messages. */
+  /** Gives a session its turns if it has messages. */
   wake(session: S): void {
     const { inbox } = session;
     if (inbox.isInRing || inbox.messages.length === 0) return;
     inbox.isInRing = true;
-    this.#ring.push(session);
+    this.#ring.add(session);
   }
 
-  /** Forgets the messages of a session. */
+  /** Drops the messages of a session. */
   drop(session: S): void {
     session.inbox.messages.length = 0;
     session.inbox.isInRing = false;
-    const index = this.#ring.indexOf(session);
-    if (index >= 0) this.#ring.splice(index, 1);
+    this.#ring.remove(session);
   }
 
   get #holdWeight(): number {
-    return Math.min(HOLD_WEIGHT, TOTAL_WEIGHT / this.#ring.length);
+    return Math.min(HOLD_WEIGHT, TOTAL_WEIGHT / this.#ring.size);
   }
 
   #setHeld(session: S, isHeld: boolean): void {

@@ -1,7 +1,10 @@
+import { FairRing, type TurnTaker } from "./fair-ring.ts";
+
 /** A queue in which owners take turns: one with many entries does not delay the first one of another. */
-export class FairQueue<O, T> {
-  /** In the order of the turns; an owner without entries is not here. */
-  readonly #queues = new Map<O, T[]>();
+export class FairQueue<O extends TurnTaker, T> {
+  readonly #entries = new Map<O, T[]>();
+  /** The owners with entries. */
+  readonly #ring = new FairRing<O>();
   #size = 0;
 
   get size(): number {
@@ -9,32 +12,36 @@ export class FairQueue<O, T> {
   }
 
   push(owner: O, entry: T): void {
-    const queue = this.#queues.get(owner);
-    if (queue === undefined) this.#queues.set(owner, [entry]);
-    else queue.push(entry);
+    const entries = this.#entries.get(owner);
+    if (entries === undefined) {
+      this.#entries.set(owner, [entry]);
+      this.#ring.add(owner);
+    } else entries.push(entry);
     this.#size++;
   }
 
   /** Takes out the entry whose turn it is. */
   shift(): T | undefined {
-    for (const [owner, queue] of this.#queues) {
-      const entry = queue.shift();
-      this.#queues.delete(owner);
-      // A map keeps the order in which keys were added: its owner is last now.
-      if (queue.length > 0) this.#queues.set(owner, queue);
-      this.#size--;
-      return entry;
-    }
-    return undefined;
+    const owner = this.#ring.current;
+    const entries = owner === undefined ? undefined : this.#entries.get(owner);
+    if (owner === undefined || entries === undefined) return undefined;
+    const entry = entries.shift();
+    if (entries.length === 0) this.#entries.delete(owner);
+    this.#ring.pass(entries.length === 0);
+    this.#size--;
+    return entry;
   }
 
-  /** Takes out the first entry of an owner for which `is` holds. */
+  /** Takes out the first entry of an owner that `is` accepts. */
   remove(owner: O, is: (entry: T) => boolean): T | undefined {
-    const queue = this.#queues.get(owner);
-    const index = queue?.findIndex(is) ?? -1;
-    if (queue === undefined || index < 0) return undefined;
-    const [entry] = queue.splice(index, 1);
-    if (queue.length === 0) this.#queues.delete(owner);
+    const entries = this.#entries.get(owner);
+    const index = entries?.findIndex(is) ?? -1;
+    if (entries === undefined || index < 0) return undefined;
+    const [entry] = entries.splice(index, 1);
+    if (entries.length === 0) {
+      this.#entries.delete(owner);
+      this.#ring.remove(owner);
+    }
     this.#size--;
     return entry;
   }

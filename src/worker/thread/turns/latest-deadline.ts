@@ -1,4 +1,4 @@
-/** Entries of things that are gone, beyond which they are thrown out. */
+/** Most stale entries before they are removed. */
 const MOST_GONE = 64;
 
 interface Entry<T> {
@@ -6,17 +6,17 @@ interface Entry<T> {
   readonly time: number;
 }
 
-/** The latest of the deadlines of many things that come and go, in little time however many there are. */
+/** The latest deadline of many things that come and go. Fast even for very many. */
 export class LatestDeadline<T> {
   readonly #times = new Map<T, number>();
-  /** A heap with the latest on top. May hold things that are gone, but not on top. */
+  /** A heap with the latest on top. It may hold stale entries, but not on top. */
   #heap: Entry<T>[] = [];
 
   get size(): number {
     return this.#times.size;
   }
 
-  /** 0 when there is nothing. */
+  /** 0 when there is none. */
   get latest(): number {
     return this.#heap[0]?.time ?? 0;
   }
@@ -25,13 +25,13 @@ export class LatestDeadline<T> {
     return this.#times.get(thing);
   }
 
-  /** The thing must not have one. */
+  /** The thing must not have a deadline yet. */
   add(thing: T, time: number): void {
     this.#times.set(thing, time);
     this.#push({ thing, time });
   }
 
-  /** False when it has none. */
+  /** Returns false when it has none. */
   delete(thing: T): boolean {
     if (!this.#times.delete(thing)) return false;
     if (this.#heap.length > 2 * this.#times.size + MOST_GONE) {

@@ -4,7 +4,7 @@ import { PaceMeter } from "./pace-meter.ts";
 import { ThreadTimes } from "./thread-times.ts";
 
 let active = 0;
-/** What of the busy time is the thread's own. */
+/** The part of the busy time in which the thread was on a core. */
 let cost: (microseconds: number) => number;
 
 /** The thread works for this many milliseconds. */
@@ -36,7 +36,7 @@ describe("PaceMeter", () => {
     const meter = new PaceMeter();
     work(8);
     expect(meter.read(4)).toEqual({ taskUs: 500, costUs: 500 });
-    // Of tasks that take long, it does.
+    // For long tasks, it does.
     const other = new PaceMeter();
     work(8);
     expect(other.read(1)).toEqual({ taskUs: 8000, costUs: 2000 });

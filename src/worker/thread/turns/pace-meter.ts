@@ -1,51 +1,49 @@
 import { type EventLoopUtilization, performance } from "node:perf_hooks";
 import { ThreadTimes } from "./thread-times.ts";
 
-/** How much a new reading counts against the ones before it. */
+/** The weight of a new reading against the earlier ones. */
 const WEIGHT = 0.5;
 /**
- * For tasks that cost less than this, in microseconds, it does not count that others had the core: with 40 workers on two
- * cores none would be allowed more than a handful of trivial tasks. Longer ones go to whoever is done with them soonest.
+ * For tasks that cost less than this, in microseconds, the time in which other threads had the core does not count:
+ * with 40 workers on two cores, no worker would be allowed more than a handful of trivial tasks. Longer tasks should go
+ * to the worker that finishes them first.
  */
 const SHORT_US = 1000;
 
 /**
- * Tasks that end between two readings, unless they take longer than this many microseconds together: a reading takes 7 us,
- * which is a tenth of a trivial call that is alone.
+ * Tasks that end between two readings, unless they take longer than `WORTH_READING_US` microseconds together. A reading
+ * takes 7 us, a tenth of a trivial call with nothing else under way.
  */
 const TASKS_PER_READING = 8;
 const WORTH_READING_US = 200;
-/** Readings before that counts: callers have to know soon what a task takes. */
+/** Readings before that rule applies: callers must soon know how long a task takes. */
 const FIRST_READINGS = 16;
 
-/** What a task takes, in microseconds. */
+/** How long a task takes, in microseconds. */
 export interface Pace {
-  /** How long it keeps its thread busy, smoothed; without the time in which others had the core if it is short. */
+  /** How long a task keeps its thread busy, smoothed. For short tasks, without the time in which others had the core. */
   readonly taskUs: number;
-  /** The same for the last ones, without the time in which others had the core. */
+  /** The same for the last tasks only, without the time in which others had the core. */
   readonly costUs: number;
 }
 
-/**
- * Measures how long a task keeps its thread busy: all that the thread has done, wherever a task's code was run, over
- * the tasks that ended.
- */
+/** Measures how long a task keeps its thread busy: all work of the thread, divided by the number of tasks that ended. */
 export class PaceMeter {
   readonly #times = new ThreadTimes();
   #last: EventLoopUtilization = performance.eventLoopUtilization();
-  /** Microseconds in which the thread did something since the last reading, and tasks that ended in it. */
+  /** Microseconds in which the thread was active since the last reading, and tasks that ended in that time. */
   #active = 0;
   #ended = 0;
   #polled = 0;
   #taskUs = 0;
   #readings = 0;
 
-  /** The thread looked for messages for so many milliseconds, which is not what tasks take. */
+  /** The thread polled for messages for so many milliseconds. That time does not count for tasks. */
   polled(ms: number): void {
     this.#polled += ms * 1000;
   }
 
-  /** Takes the tasks that ended since the last time. Returns nothing if there are none, or few that are short. */
+  /** Counts the tasks that ended since the last call. Returns undefined if there are none, or only a few short ones. */
   read(ended: number): Pace | undefined {
     this.#ended += ended;
     if (this.#ended > 0 && this.#ended < TASKS_PER_READING && this.#readings >= FIRST_READINGS) {

@@ -2,7 +2,10 @@ import type { ThreadBoard } from "../../shared/index.ts";
 import type { RunningTask } from "../running-task.ts";
 import { LatestDeadline } from "./latest-deadline.ts";
 
-/** Shows on the board of a thread how many tasks it has, whose they are, until when they may run, and which it is in. */
+/**
+ * Shows on the board of a thread how many tasks it has, whose they are, until when they may run, and which one's code
+ * it runs.
+ */
 export class TaskOccupancy {
   readonly #board: ThreadBoard;
   readonly #deadlines = new LatestDeadline<RunningTask>();
@@ -39,13 +42,13 @@ export class TaskOccupancy {
     else if (--this.#unlimited === 0) this.#show();
   }
 
-  /** The thread goes into the code of a task. */
+  /** The thread enters the code of a task. */
   enter(task: RunningTask): void {
     const deadline = this.#deadlines.size === 0 ? undefined : this.#deadlines.get(task);
     this.#board.occupy(task.session.number, task.wireId, deadline ?? Number.POSITIVE_INFINITY);
   }
 
-  /** And comes back from it. */
+  /** The thread returns from it. */
   leave(): void {
     this.#board.vacate();
   }

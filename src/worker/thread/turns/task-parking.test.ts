@@ -4,15 +4,16 @@ import { ConcurrencyPermits } from "../../shared/concurrency-permits.ts";
 import type { RunningTask } from "../running-task.ts";
 import { TaskParking } from "./task-parking.ts";
 
-/** A thread, as far as its tasks are concerned. What it is told waits while a task blocks it. */
+/** A model of a thread and its tasks. Messages to it wait while a task blocks it. */
 interface Lane {
   parking: TaskParking;
   readonly running: number[];
   readonly inbox: (() => void)[];
+  readonly session: { readonly party: object };
   blocked: boolean;
 }
 
-/** The threads of a worker, and the one that passes on what they tell each other. */
+/** The threads of a worker, and the gRPC thread that passes on their messages. */
 class Worker {
   readonly lanes: Lane[] = [];
   readonly started: number[] = [];
@@ -39,7 +40,8 @@ class Worker {
       target.running.push(name);
       this.started.push(name);
     };
-    target.parking.take({ task: name as unknown as RunningTask, start, drop: () => expect.unreachable() });
+    const task = { name, session: target.session } as unknown as RunningTask;
+    target.parking.take({ task, start, drop: () => expect.unreachable() });
   }
 
   end(lane: number): void {
@@ -47,7 +49,7 @@ class Worker {
     if (ended !== undefined) this.lanes[lane]?.parking.giveBack();
   }
 
-  /** A thread ends with all that it has, and another takes its place. */
+  /** A thread ends with its tasks, and another takes its place. */
   kill(lane: number): void {
     const killed = this.lanes[lane];
     if (killed === undefined) return;
@@ -59,7 +61,7 @@ class Worker {
     this.#look(lane);
   }
 
-  /** Delivers one message of those that are under way; false when none can be delivered. */
+  /** Delivers one message that is under way. Returns false when none can be delivered. */
   deliver(which: number): boolean {
     const boxes = [this.#inbox, ...this.lanes.filter(({ blocked }) => !blocked).map(({ inbox }) => inbox)];
     const full = boxes.filter((box) => box.length > 0);
@@ -94,7 +96,7 @@ class Worker {
         });
       },
     });
-    return { parking, running, inbox: [], blocked: false };
+    return { parking, running, inbox: [], session: { party: {} }, blocked: false };
   }
 }
 

@@ -2,14 +2,12 @@ import type { ConcurrencyPermits } from "../../shared/index.ts";
 import type { ExecutorSession } from "../executor-session.ts";
 import type { RunningTask } from "../running-task.ts";
 import { FairQueue } from "./fair-queue.ts";
+import { SLICE_MS } from "./later-turns.ts";
 
-/** Longest run of tasks without a turn of the event loop, in milliseconds. */
-const SLICE_MS = 2;
-
-/** Something that waits for a permit. */
+/** A task that waits for a permit. */
 export interface ParkedTask {
   readonly task: RunningTask;
-  /** Called when it has got its permit. */
+  /** Called when it gets its permit. */
   start(): void;
   /** Called when it will not be started. */
   drop(): void;
@@ -20,20 +18,20 @@ export interface TaskParkingOptions {
   readonly permits: ConcurrencyPermits;
   /** The number of the thread. */
   readonly lane: number;
-  /** Has `look` called in every other thread in which tasks wait, and then here. */
+  /** Has `look` called in every other thread with waiting tasks, and then here. */
   readonly announce: () => void;
 }
 
 /**
- * Tasks of a thread that wait for a permit. A permit that becomes free goes to the next task of the same thread, unless tasks
- * wait in other threads: then those are told first. A thread that does not listen, because a task blocks it, cannot keep the
- * permit from the others.
+ * Tasks of a thread that wait for a permit. A permit that becomes free goes to the next task of the same thread, unless
+ * tasks wait in other threads: then those are told first. A thread that a task blocks cannot keep the permit from the
+ * others.
  */
 export class TaskParking {
   readonly #options: TaskParkingOptions;
-  /** Callers take turns. */
+  /** Sessions take turns. */
   readonly #parked = new FairQueue<ExecutorSession, ParkedTask>();
-  /** `announced`: `look` will be called. `overtaken`: another permit became free since. */
+  /** `announced`: `look` will be called. `overtaken`: another permit has become free meanwhile. */
   #state: "quiet" | "announced" | "overtaken" = "quiet";
   #isStarting = false;
 
@@ -75,7 +73,7 @@ export class TaskParking {
     this.#options.permits.take(this.#options.lane);
   }
 
-  /** Starts what there are permits for. */
+  /** Starts as many tasks as there are permits. */
   look(): void {
     const overtaken = this.#state === "overtaken";
     this.#state = "quiet";
@@ -83,9 +81,9 @@ export class TaskParking {
     if (overtaken) this.#freed();
   }
 
-  /** Starts what there are permits for, for a while: then others have their turn, and messages that have come meanwhile. */
+  /** Starts as many tasks as there are permits, for one time slice. Then new messages and other work get their turn. */
   #startNext(): void {
-    // What is started may end at once, and give its permit back here.
+    // A task that is started may end at once, and give its permit back here.
     if (this.#isStarting) return;
     this.#isStarting = true;
     const { permits, lane } = this.#options;

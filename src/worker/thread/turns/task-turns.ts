@@ -3,7 +3,10 @@ import type { GeneratorTurns } from "../routines/index.ts";
 import type { RunningTask } from "../running-task.ts";
 import type { TaskParking } from "./task-parking.ts";
 
-/** While a task waits for calls that it made, another may run in its place; otherwise tasks could wait for each other for ever. */
+/**
+ * While a task waits for calls that it made, another may run in its place. Otherwise tasks could wait for each other
+ * forever.
+ */
 export function callObserver(task: RunningTask, parking: TaskParking): CallObserver {
   return {
     made: () => {
@@ -20,10 +23,10 @@ export function callObserver(task: RunningTask, parking: TaskParking): CallObser
 }
 
 /**
- * While a generator waits to be asked for more, another task may run in its place: whoever asks may first have to wait
- * for that one. When it is asked, it waits for its turn as a task does.
+ * While a generator waits for the next request, another task may run in its place: the request may depend on that task.
+ * When it is asked, it waits for its turn like a task.
  */
-export function generatorTurns(task: RunningTask, parking: TaskParking): GeneratorTurns {
+export function generatorTurns(task: RunningTask, parking: TaskParking): Pick<GeneratorTurns, "due" | "rests"> {
   return {
     due: (go) => {
       if (task.state !== "resting") return go();
@@ -46,7 +49,7 @@ export function generatorTurns(task: RunningTask, parking: TaskParking): Generat
   };
 }
 
-/** A generator has nothing to do. */
+/** A generator has no request to serve. */
 export function restGenerator(task: RunningTask, parking: TaskParking): void {
   const { state } = task;
   if (state !== "running" && state !== "waiting") return;

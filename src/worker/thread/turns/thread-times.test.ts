@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { ThreadTimes } from "./thread-times.ts";
 
-/** What the system says, one text for each look; nothing: it does not tell. */
+/** The answers of the system, one text for each look. Undefined: the system has no such file. */
 async function timesWith(texts: readonly string[] | undefined): Promise<ThreadTimes> {
   const left = [...(texts ?? [])];
   vi.doMock(import("node:fs"), async (original) => {
@@ -49,7 +49,7 @@ describe("the cost of a time", () => {
     const times = new ThreadTimes();
     const end = performance.now() + 20;
     while (performance.now() < end);
-    // What a thread has just done may be told when it has slept.
+    // The system may report recent work only after the thread has slept.
     await delay(1);
     expect(times.cost(0)).toBeGreaterThan(0);
   });

@@ -1,12 +1,16 @@
 import { openSync, readSync } from "node:fs";
 
-/** What Linux tells of a thread: nanoseconds on a core, nanoseconds in which it would have run, and how often it ran. */
+/**
+ * The file in which Linux reports about a thread: nanoseconds on a core, nanoseconds of waiting for a core, and how
+ * often it ran.
+ */
 const TIMES = "/proc/thread-self/schedstat";
 const SPACE = 0x20;
 
 /**
- * How long this thread was on a core, and waited for one. With 40 workers on two cores a trivial task takes hundreds of
- * microseconds by the clock, and three by this. A look takes 3 us, and there is one for each message of results.
+ * How long this thread was on a core, and how long it waited for one. With 40 workers on two cores a trivial task takes
+ * hundreds of microseconds by the clock, and three by this measure. A look takes 3 us, and there is one for each
+ * reading of `PaceMeter`.
  */
 export class ThreadTimes {
   readonly #descriptor = open();
@@ -19,8 +23,8 @@ export class ThreadTimes {
   }
 
   /**
-   * What of the `active` microseconds since the last look the thread has not merely waited for a core. Where the system
-   * does not tell, all of them.
+   * The part of the `active` microseconds since the last look in which the thread did not wait for a core. All of them
+   * if the system does not report that.
    */
   cost(active: number): number {
     if (this.#descriptor === undefined) return active;
@@ -31,7 +35,7 @@ export class ThreadTimes {
     const waited = parse(text, space + 1, Math.min(length, text.indexOf(SPACE, space + 1))) - this.#waited;
     this.#onCore += onCore;
     this.#waited += waited;
-    // A thread that blocks costs what it blocks for. It also waits for a core when it wakes up, which is not active time.
+    // A thread that blocks costs the time that it blocks. Waiting for a core after waking up is not active time.
     return Math.max(onCore / 1000, active - waited / 1000, 0);
   }
 }

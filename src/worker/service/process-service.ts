@@ -28,10 +28,10 @@ import { ThreadStartFailure } from "./task-thread.ts";
 import { isInForeground } from "./terminal.ts";
 import { WorkerService } from "./worker-service.ts";
 
-/** How often silent callers are asked whether they are there, in milliseconds, unless the channel's options say so. */
+/** How often silent callers are pinged, in milliseconds, unless the channel's options say otherwise. */
 const KEEPALIVE_INTERVAL_MS = 60_000;
 
-/** How long callers have to take what was sent to them before the process ends, in milliseconds. */
+/** How long callers have to read what was sent to them before the process ends, in milliseconds. */
 const FLUSH_GRACE_MS = 500;
 
 /** How long the parent has to read what tasks printed before the process ends, in milliseconds. */
@@ -92,7 +92,7 @@ async function start(config: ProcessConfig): Promise<void> {
         return Promise.resolve();
       },
       broken: (reason) => {
-        console.error(`the worker ends: a task thread has ended, and no other can be started in its place: ${reason}`);
+        console.error(`the worker ends: a task thread has ended and cannot be replaced: ${reason}`);
         exit(1);
       },
     },
@@ -111,7 +111,7 @@ async function start(config: ProcessConfig): Promise<void> {
   let isSignalled = false;
   const onSignal = (signal: NodeJS.Signals, timeout: number, isTyped: boolean): void => {
     process.on(signal, () => {
-      // The program got the signal, too, and decides.
+      // The program got the signal too, and decides.
       if (isTyped && isInForeground()) return;
       isSignalled = true;
       ending.signal(timeout);
@@ -121,7 +121,8 @@ async function start(config: ProcessConfig): Promise<void> {
   onSignal("SIGINT", -1, true);
   onSignal("SIGHUP", 0, true);
   onSignal("SIGQUIT", 0, true);
-  // A worker whose parent is gone has to clean up first. The parent may have got the same signal, and be about to end.
+  // If the parent is gone, the worker must clean up first. The parent may have got the same signal, and be about to
+  // end.
   void ending.ended
     .then(() => within(LAST_OUTPUT_MS, Promise.all([written(process.stdout), written(process.stderr)])))
     .then(() => (isSignalled ? after(SAME_SIGNAL_MS) : undefined))
@@ -133,7 +134,7 @@ async function start(config: ProcessConfig): Promise<void> {
   say({ ready: true, listen });
 }
 
-/** What it advertises of messages, and keeps to. Compression is for networks. */
+/** The message options that it advertises and follows. Compression is for networks. */
 function channelOf({ about: { channel }, listen: where }: ProcessConfig): GrpcServerOptions {
   const { maxMessageBytes, compression } = channel;
   return {
@@ -152,7 +153,10 @@ function after(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** The parent is gone, or the thread of it that had the pool: nobody else stops this process or cleans up after the pool. */
+/**
+ * The parent is gone, or the thread of the parent that had the pool. Nobody else stops this process or cleans up after
+ * the pool.
+ */
 async function abandoned(config: ProcessConfig): Promise<void> {
   orphaned = true;
   try {
@@ -167,13 +171,13 @@ function exit(code: number): never {
   process.exit(code);
 }
 
-/** The stack of an error of the runtime helps nobody. */
+/** The stack of an error of the runtime does not help the user. */
 function describe(error: unknown): string {
   if (error instanceof WorkerStartError || error instanceof ThreadStartFailure) return error.message;
   return stackOf(error);
 }
 
-/** The first line is the configuration, what follows are commands. */
+/** The first line is the configuration. The next lines are commands. */
 function listen(): void {
   let configured = false;
   const lines = new ControlLines((line) => {
@@ -184,6 +188,10 @@ function listen(): void {
       say({ ready: false, error: describe(error), ...(thrown === undefined ? {} : { thrown }) });
       control.end(() => exit(1));
     });
+  });
+  // The task threads that wait for their configuration would keep the process.
+  control.on("close", () => {
+    if (!configured) exit(1);
   });
   control.setEncoding("utf8");
   control.on("data", (chunk: string) => lines.add(chunk));
