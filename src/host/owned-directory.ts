@@ -1,6 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { errorCode } from "../checks/index.ts";
 import {
   currentProcess,
@@ -43,12 +43,26 @@ export function createOwnedDirectory(path: string): string {
 
 /** Removes an owned directory with its content; does nothing when it does not exist. */
 export async function removeOwnedDirectory(path: string): Promise<void> {
-  await rm(path, REMOVAL);
+  await rm(takeAway(path), REMOVAL);
 }
 
 /** `removeOwnedDirectory` for code that cannot await. */
 export function removeOwnedDirectorySync(path: string): void {
-  rmSync(path, REMOVAL);
+  rmSync(takeAway(path), REMOVAL);
+}
+
+/**
+ * Gives a directory another name and returns that. Processes that know the old name, such as those that follow the
+ * workers of a pool and create their folder when it is gone, could fill the directory as fast as it is emptied.
+ */
+function takeAway(path: string): string {
+  const away = join(dirname(path), ownedDirectoryName());
+  try {
+    renameSync(path, away);
+    return away;
+  } catch {
+    return path;
+  }
 }
 
 /** Removes the owned directories in `root` whose owners are gone; other processes may do the same at the same time. */

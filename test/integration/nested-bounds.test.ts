@@ -22,10 +22,14 @@ import {
 } from "wool-ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { reasonOf } from "../support/reason-of.ts";
+import { takeAWhile } from "../support/take-a-while.ts";
 import { until } from "../support/until.ts";
 
 /** Two levels below the caller: a task that calls a task that calls `where`, `amount` times. */
-const where = routine(async () => currentTask()?.worker);
+const where = routine(async () => {
+  takeAWhile();
+  return currentTask()?.worker;
+});
 const below = routine(
   async (amount: number): Promise<(string | undefined)[]> => Promise.all(Array.from({ length: amount }, () => where())),
 );
@@ -253,11 +257,14 @@ describe("a call that needs tags", () => {
     const onGpu = where.with({ needs: ["gpu"] });
     const here = await Promise.all(Array.from({ length: 60 }, () => pool.dispatch(onGpu)));
     expect(new Set(here)).toEqual(new Set(gpus));
-    const onCpu = routine(async () => currentTask()?.worker, { needs: ["cpu"] });
+    const onCpu = routine(async () => where.local(), { needs: ["cpu"] });
     const nested = routine(async () => Promise.all(Array.from({ length: 60 }, () => onCpu())));
     expect(new Set(await pool.dispatch(nested))).toEqual(new Set(cpus));
     const mapped = new Set<string | undefined>();
-    const item = routine(async (number: number) => (number < 0 ? "" : currentTask()?.worker));
+    const item = routine(async (number: number) => {
+      takeAWhile();
+      return number < 0 ? "" : currentTask()?.worker;
+    });
     for await (const uid of pool.map(item, Array(60).keys(), { needs: ["gpu"] })) mapped.add(uid);
     expect(mapped).toEqual(new Set(gpus));
     const everywhere = await pool.broadcast(onCpu);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { currentTask, routine, WorkerPool } from "wool-ts";
 import { poolOf } from "../support/pool-of.ts";
 import { isRunning } from "../support/processes.ts";
+import { takeAWhile } from "../support/take-a-while.ts";
 
 let pool: WorkerPool;
 
@@ -32,7 +33,10 @@ const steps = routine(async function* (amount: number): AsyncGenerator<Visit[]> 
   for (let i = 0; i < amount; i++) yield [visit(), ...(await descend(1))];
 });
 
-const pid = routine(async () => process.pid);
+const pid = routine(async () => {
+  takeAWhile();
+  return process.pid;
+});
 
 function expectChain(visits: readonly Visit[]): void {
   expect(visits[0]?.caller).toBeUndefined();

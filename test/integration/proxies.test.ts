@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type DiscoveryEvent,
@@ -64,7 +66,8 @@ describe("a WorkerProxy", () => {
   for (const [name, options] of Object.entries(sources)) {
     test(`from ${name} reaches the workers and leaves them running`, async () => {
       const pids = new Set(workers().map((worker) => worker.pid));
-      const proxy = new WorkerProxy({ ...options(), quorum: 2 });
+      // The default balancer need not wake a second worker for calls that take next to no time.
+      const proxy = new WorkerProxy({ ...options(), quorum: 2, loadBalancer: new RoundRobinLoadBalancer() });
       const seen = await Promise.all(Array.from({ length: 20 }, () => proxy.dispatch(pid)));
       expect(new Set(seen)).toEqual(pids);
       expect(proxy.workers.size).toBe(2);
@@ -81,6 +84,19 @@ describe("a WorkerProxy", () => {
       expect(pids).toContain(await pool.dispatch(pid));
     });
   }
+
+  test("from a pool's uri does not keep the pool from stopping", async () => {
+    const owner = await WorkerPool.start({ size: 1 });
+    await using proxy = new WorkerProxy({ poolUri: owner.uri });
+    const [worker] = owner.workers.values();
+    expect(await proxy.dispatch(pid)).toBe(worker?.pid);
+    const directory = dirname(worker?.address.slice("unix:".length) ?? "");
+    expect(existsSync(directory)).toBe(true);
+    await owner.stop();
+    expect(existsSync(directory)).toBe(false);
+    await until(() => proxy.workers.size === 0, "the proxy has noticed that the workers are gone");
+    expect(existsSync(directory)).toBe(false);
+  });
 
   test("from a namespace finds workers that another pool announces there", async () => {
     const namespace = `test-${randomUUID()}`;
