@@ -5,6 +5,11 @@ const GRACE_MS = 1000;
 /** How long a suspected thread may take to show that its event loop turns, in milliseconds. */
 const ANSWER_MS = 500;
 const LOOK_MS = 100;
+/**
+ * After how many checks a thread with tasks is asked in any case. It notices then that a task has replaced a part of the
+ * language, also if it does nothing else because of that.
+ */
+const CHECKS_PER_PING = 10;
 /** Most notes on one session: the default limit on the live tasks of a caller. */
 const MOST_NOTES = 100_000;
 /** How long a thread whose event loop turns may take to read a message from a lane, in milliseconds. */
@@ -53,6 +58,7 @@ export class ThreadWatchdog {
   /** How many notes there are for each session. */
   readonly #noted = new Map<number, number>();
   #pings = 0;
+  #checks = 0;
   /** When the unanswered ping was sent. */
   #pingedAt: number | undefined;
   /** The messages that had come through lanes at the last check. */
@@ -128,7 +134,7 @@ export class ThreadWatchdog {
     else {
       this.#suspectedAt = undefined;
       if (this.#isQuiet()) this.#rest();
-      else if (this.#unwanted.size > 0) this.#ask();
+      else if (this.#unwanted.size > 0 || ++this.#checks % CHECKS_PER_PING === 0) this.#ask();
     }
   }
 

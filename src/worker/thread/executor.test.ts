@@ -152,6 +152,7 @@ let drained: number;
 let released: number;
 let entered: string[];
 let gates: Map<string, () => void>;
+let isSound: boolean;
 
 function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcurrency, 1)): void {
   board = new ThreadBoard();
@@ -161,6 +162,7 @@ function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcur
   entered = [];
   gates = new Map();
   released = 0;
+  isSound = true;
   hooks.executorTest = {
     enter: (name) => {
       entered.push(name);
@@ -182,6 +184,7 @@ function setUp(maxConcurrency: number, permits = ConcurrencyPermits.of(maxConcur
     malformed: (...told) => malformed.push(told),
     exhausted: () => expect.unreachable(),
     hold: () => undefined,
+    isSound: () => isSound,
     drained: () => drained++,
   });
   caller = new Caller(executor, 1).route(enter, 1);
@@ -219,6 +222,15 @@ describe("the executor", () => {
     await settle();
     expect(caller.answers.at(-1)).toEqual(["result", 1, "later"]);
     expect([executor.isIdle, board.live]).toEqual([true, 0]);
+  });
+
+  it("does nothing more in a thread that a task has spoiled after a message came", async () => {
+    // The first message is read in the next turn of the event loop.
+    caller.task(0, 1, ["now"]).send();
+    isSound = false;
+    await settle();
+    expect(entered).toEqual([]);
+    expect(executor.isIdle).toBe(false);
   });
 
   it("keeps callers apart: the same ids and routes mean something else to each", async () => {

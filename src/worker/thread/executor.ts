@@ -272,6 +272,8 @@ export class Executor {
   /** Reads messages for one time slice, then lets the event loop turn. */
   #work(): void {
     this.#workScheduled = false;
+    // Tasks may have run since it was scheduled.
+    if (this.#options.isSound?.() === false) return;
     this.#slice.begin();
     this.#workOff();
   }
