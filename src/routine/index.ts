@@ -13,7 +13,7 @@ export {
 } from "./call-context.ts";
 export { CALL_CHECKS, type CallOptions, type PoolLike, type RoutineOptions } from "./options.ts";
 export { disposeThreadValues, keepForThread, type PerWorker, perWorker } from "./per-worker.ts";
-export type { Route, TaskCost } from "./route.ts";
+export type { Route } from "./route.ts";
 export {
   type AsyncFunction,
   type AsyncGeneratorFunctionLike,
@@ -34,3 +34,4 @@ export { routineSpecOf } from "./routine-registry.ts";
 export type { RoutineSpec } from "./routine-spec.ts";
 export { isRuntimeLine, mapSources, setStack, trimStack } from "./stack-lines.ts";
 export { currentTask, type Task, type TaskRecord } from "./task.ts";
+export type { TaskCost } from "./task-cost.ts";

@@ -14,7 +14,8 @@ import { functionPort, ValueEncoder } from "../values/index.ts";
 import { warnOfLargeCapture, warnOfRecursion } from "./capture-warnings.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
 import type { RoutineOptions } from "./options.ts";
-import { nextRouteNumber, type Route, TaskCost } from "./route.ts";
+import { nextRouteNumber, type Route } from "./route.ts";
+import { TaskCost } from "./task-cost.ts";
 
 /** The prototypes of generator functions, also of bound ones. */
 const generatorPrototypes: readonly unknown[] = [function* () {}, async function* () {}].map(Object.getPrototypeOf);

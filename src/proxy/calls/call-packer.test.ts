@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type Call, type CallPack, errorOf } from "../../call/index.ts";
 import { PoolClosed } from "../../errors.ts";
-import { type Route, TaskCost } from "../../routine/route.ts";
+import type { Route } from "../../routine/route.ts";
+import { TaskCost } from "../../routine/task-cost.ts";
 import { decode, ValueEncoder } from "../../values/index.ts";
 import type { Payload } from "../../wire/index.ts";
 import { CallPacker, type PackGroup } from "./call-packer.ts";

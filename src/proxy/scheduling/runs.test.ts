@@ -7,7 +7,8 @@ import {
   ROUTE,
   settle,
 } from "../../../test/support/fake-workers.ts";
-import { type Route, TaskCost } from "../../routine/route.ts";
+import type { Route } from "../../routine/route.ts";
+import { TaskCost } from "../../routine/task-cost.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** A routine whose tasks take so many microseconds. */

@@ -26,11 +26,12 @@ const MOST_LOOKS = 128;
  * 2 workers did 430,000.
  */
 const WORTH_WAKING_US = 200;
+const CORES = availableCores();
 /**
  * How many of the members that had calls last are asked first: their threads are awake. With one for each of two cores, 10 and
  * 40 workers did 1.2x as many trivial calls with 100 under way as with none.
  */
-const MOST_WARM = availableCores();
+const MOST_WARM = CORES;
 /** After this many rounds others get a turn. */
 const WARM_ROUNDS = 1024;
 
@@ -189,21 +190,26 @@ export class Runs {
   }
 
   /**
-   * As few task threads as can take all waiting calls with at most `run` calls each. Prefers threads that had calls
-   * last. Undefined if there are not enough, or if one of their workers limits how many tasks it runs: the others would
-   * wait.
+   * As few task threads as can take all waiting calls with at most `run` calls each. When the threads on this machine
+   * that would be awake are as many as its cores, one more would only take turns with them, so they get as much as they
+   * have room for. Prefers threads that had calls last. Undefined if there are not enough, or if one of their workers
+   * limits how many tasks it runs: the others would wait.
    */
   #findForRuns(run: number): Room[] | undefined {
     const ring = this.#ring;
     const found: Room[] = [];
+    let local = 0;
     let room = 0;
+    let roomForRuns = 0;
     const isEnough = (member: Member): boolean => {
       for (const each of roomOf(member)) {
-        if (each.load >= run) continue;
+        if (each.load >= run && local >= CORES) continue;
         found.push(each);
-        room += Math.min(each.room, run - each.load);
+        room += each.room;
+        roomForRuns += Math.max(0, Math.min(each.room, run - each.load));
+        if (member.link.sharesFiles) local++;
       }
-      return room >= this.#queue.size;
+      return (local >= CORES ? room : roomForRuns) >= this.#queue.size;
     };
     const warm = new Set(this.#warm);
     for (const member of warm) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TaskCost } from "./route.ts";
+import { TaskCost } from "./task-cost.ts";
 
 /** The cost of tasks that take `task` microseconds each, in messages that take `message` more and have `counts` tasks. */
 function costOf(task: number, message: number, counts: readonly number[]): TaskCost {
