@@ -7,6 +7,7 @@ import {
   ROUTE,
   settle,
 } from "../../../test/support/fake-workers.ts";
+import { availableCores } from "../../host/index.ts";
 import type { Route } from "../../routine/route.ts";
 import { TaskCost } from "../../routine/task-cost.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -49,6 +50,20 @@ describe("calls that take next to no time", () => {
     // 50 of them are worth waking a thread.
     expect(loads(members).filter((load) => load > 0).length).toBe(3);
     expect(Math.max(...loads(members))).toBeLessThanOrEqual(50);
+  });
+
+  it("wake no more threads on this machine than it has cores, as long as these have room", async () => {
+    const cores = availableCores();
+    const members = makeMembers(cores + 3);
+    for (const { link } of members) Object.assign(link, { sharesFiles: true });
+    const { scheduler } = makeScheduler(members);
+    submit(scheduler, trivial, 512 * cores - 10);
+    await settle();
+    expect(loads(members).filter((load) => load > 0).length).toBe(cores);
+    submit(scheduler, trivial, 100);
+    await settle();
+    expect(loads(members).reduce((sum, load) => sum + load)).toBe(512 * cores + 90);
+    expect(loads(members).filter((load) => load > 0).length).toBe(cores + 1);
   });
 
   it("go to threads that are awake", async () => {
