@@ -13,7 +13,9 @@ const ENGINE_TESTS = [
   "src/values",
   ...["bundles", "compile-cache", "decorators", "entries", "references"].map((name) => `test/programs/${name}.test.ts`),
   "test/lifecycle/programs.test.ts",
-  ...["errors", "routines", "streams-kinds", "wire-sessions"].map((name) => `test/integration/${name}.test.ts`),
+  ...["calls/errors", "calls/routines", "streams/streams-kinds", "wire/wire-sessions"].map(
+    (name) => `test/integration/${name}.test.ts`,
+  ),
 ];
 const ALL_TESTS = ["src/functions", "src/values", "test/integration", "test/lifecycle", "test/programs"];
 const versions = process.argv.slice(2);
