@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import Module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,18 +37,22 @@ export function scriptLoader(url: string, name: string): Load {
   return (file) => scripts.load(file);
 }
 
-class KeptScripts {
+/** Scripts of a folder that require each other, with compiled code kept in the file `store`. */
+export class KeptScripts {
   readonly #folder: string;
   readonly #store: string;
   readonly #require: NodeJS.Require;
   readonly #kept: ReadonlyMap<string, { readonly hash: string; readonly code: Buffer }>;
   readonly #scripts: { readonly name: string; readonly hash: string; readonly script: Script }[] = [];
+  /** If so, another thread may keep the same meanwhile. */
+  readonly #wasMissing: boolean;
   #isKeeping = false;
 
   constructor(folder: string, store: string, require: NodeJS.Require) {
     this.#folder = folder;
     this.#store = store;
     this.#require = require;
+    this.#wasMissing = !existsSync(store);
     this.#kept = readStore(store);
   }
 
@@ -59,14 +63,14 @@ class KeptScripts {
     const module = new Module(path);
     module.filename = path;
     this.#require.cache[path] = module;
-    this.#compile(name, path)(
-      module.exports,
-      (specifier) => (specifier.startsWith("./") ? this.load(specifier.slice(2)) : this.#require(specifier)),
-      module,
-      path,
-      this.#folder,
-    );
-    module.loaded = true;
+    const require: Load = (specifier) =>
+      specifier.startsWith("./") ? this.load(specifier.slice(2)) : this.#require(specifier);
+    try {
+      this.#compile(name, path)(module.exports, require, module, path, this.#folder);
+      module.loaded = true;
+    } finally {
+      if (!module.loaded) delete this.#require.cache[path];
+    }
     return module.exports;
   }
 
@@ -91,9 +95,8 @@ class KeptScripts {
     setTimeout(() => this.#keep(), KEEP_AFTER_MS).unref();
   }
 
-  /** Another thread may have done it meanwhile. */
   #keep(): void {
-    if (this.#kept.size === 0 && existsSync(this.#store)) return;
+    if (this.#wasMissing && existsSync(this.#store)) return;
     const codes = this.#scripts.map(({ script }) => script.createCachedData());
     const contents: Contents = this.#scripts.map(({ name, hash }, at) => [name, hash, codes[at]?.length ?? 0]);
     const text = Buffer.from(JSON.stringify(contents));
@@ -131,6 +134,10 @@ function writeStore(path: string, bytes: Buffer): void {
     renameSync(draft, path);
   } catch {
     // Code that cannot be kept is compiled again.
-    rmSync(draft, { force: true });
+    try {
+      unlinkSync(draft);
+    } catch {
+      // It was not written.
+    }
   }
 }
