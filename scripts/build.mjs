@@ -136,6 +136,8 @@ function writeCommonJs(modules) {
   for (const name of names) {
     const { text, imported } = toCommonJs(readFileSync(join(out, name), "utf8"), rename);
     for (const module of imported) names.add(module);
+    // src/worker/kept-scripts.ts reads a byte as a character.
+    if (/[^\0-\x7f]/.test(text)) throw new Error(`${name} has characters that are not ASCII`);
     writeFileSync(join(out, rename(name)), text);
   }
   return names;

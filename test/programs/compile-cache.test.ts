@@ -64,14 +64,18 @@ describe("compiled code", () => {
   test.skipIf(hasCache)("is kept by the runtime where Node.js keeps none, and used", async () => {
     const program = join(directory, "kept.mjs");
     cpSync(fixture("compile-cache/kept.mjs"), program);
-    const run = async (): Promise<unknown> =>
-      JSON.parse((await runProgram(program, { args: [kept()], env: ON })).stdout);
+    const run = async (folder: string, env = {}): Promise<unknown> =>
+      JSON.parse((await runProgram(program, { args: [folder], env: { ...ON, ...env } })).stdout);
     const version = `${process.version}-${process.arch}`;
     const files = ["process", "thread"].map((name) => expect.stringMatching(`^${name}-${version}-\\w+\\.bin$`));
     const expected = { isTask: true, isSame: true, refuses: true, nested: 8, kept: files };
-    expect(await run()).toEqual(expected);
+    expect(await run(kept())).toEqual(expected);
     // Code that was compiled before does the same.
-    expect(await run()).toEqual(expected);
+    expect(await run(kept())).toEqual(expected);
+    rmSync(kept(), { recursive: true });
+    const other = join(directory, "elsewhere");
+    expect(await run(other, { NODE_COMPILE_CACHE: other })).toEqual(expected);
+    expect(existsSync(kept())).toBe(false);
   });
 
   test.each(["NODE_DISABLE_COMPILE_CACHE", "NODE_V8_COVERAGE"])("is not kept with %s", async (name) => {
