@@ -29,7 +29,7 @@ type Contents = (readonly [name: string, hash: string, bytes: number])[];
  * everything else in the thread that loads them has the same instances.
  *
  * Node.js 20 keeps no compiled code, and this does it instead, for the files of one kind of thread, `name`, in one file:
- * a worker is ready in 0.79x of the time, with 0.77x of the processor time.
+ * a worker takes 165 ms of processor time until it is ready, 195 ms without.
  */
 export function scriptLoader(url: string, name: string): Load {
   const require = createRequire(url);
