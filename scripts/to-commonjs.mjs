@@ -16,6 +16,7 @@ const LOADED_LATE = ["acorn"];
 export function toCommonJs(text, rename) {
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
   const imported = [];
+  const exported = [];
   const edits = [];
   const replace = ({ start, end }, by) => {
     const lost = text.slice(start, end).split("\n").length - by.split("\n").length;
@@ -28,6 +29,7 @@ export function toCommonJs(text, rename) {
     imported.push(`${module}.js`);
     return `require("./${file}")`;
   };
+  const assigned = new Set();
   let waits = false;
   let lastImport = 0;
   const visit = (node, isTop) => {
@@ -36,12 +38,12 @@ export function toCommonJs(text, rename) {
       const call = required(node.source.value);
       if (call !== undefined) return replace(node, `(async () => ${call})()`);
     }
+    if (node.type === "AssignmentExpression") namesIn(node.left, assigned);
+    if (node.type === "UpdateExpression") namesIn(node.argument, assigned);
+    if (/^For(?:In|Of)/.test(node.type)) namesIn(node.left, assigned);
     const isTopHere = isTop && !/Function|^PropertyDefinition|^StaticBlock/.test(node.type);
     if (isTopHere && (node.type === "AwaitExpression" || node.await === true)) waits = true;
-    for (const value of Object.values(node)) {
-      for (const child of Array.isArray(value) ? value : [value])
-        if (typeof child?.type === "string") visit(child, isTopHere);
-    }
+    for (const child of childrenOf(node)) visit(child, isTopHere);
   };
   for (const node of program.body) {
     if (node.type === "ImportDeclaration") {
@@ -53,6 +55,7 @@ export function toCommonJs(text, rename) {
         LOADED_LATE.includes(source) ? lateImportOf(node.specifiers, call) : importOf(node.specifiers, call),
       );
     } else if (node.type === "ExportNamedDeclaration" && node.declaration === null && node.source === null) {
+      exported.push(...node.specifiers.map(({ local }) => local.name));
       const names = node.specifiers.map(({ local, exported }) => `${exported.name}: ${local.name}`);
       const mark = 'Object.defineProperty(module.exports, "__esModule", { value: true });';
       replace(node, `module.exports = { ${names.join(", ")} }; ${mark}`);
@@ -60,6 +63,9 @@ export function toCommonJs(text, rename) {
       throw new Error(`an unexpected ${node.type}: ${text.slice(node.start, node.end)}`);
     else visit(node, true);
   }
+  // Importers would not see it.
+  const changed = exported.filter((name) => assigned.has(name));
+  if (changed.length > 0) throw new Error(`a module assigns to what it exports: ${changed.join(", ")}`);
   let result = text;
   if (waits) {
     edits.push({ start: lastImport, end: lastImport, by: " module.exports = (async () => {" });
@@ -70,6 +76,19 @@ export function toCommonJs(text, rename) {
     result = result.slice(0, start) + by + result.slice(end);
   }
   return { text: `"use strict"; ${result}`, imported };
+}
+
+function childrenOf(node) {
+  return Object.values(node)
+    .flat()
+    .filter((value) => typeof value?.type === "string");
+}
+
+/** Adds the variables that an assignment to `target` changes. */
+function namesIn(target, names) {
+  if (target.type === "Identifier") names.add(target.name);
+  else if (/Pattern$|^Property$|^RestElement$/.test(target.type))
+    for (const child of childrenOf(target)) namesIn(child, names);
 }
 
 function importOf(specifiers, call) {
