@@ -6,9 +6,10 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, transform } from "esbuild";
+import { build } from "esbuild";
 import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
+import { toCommonJs } from "./to-commonjs.mjs";
 
 /** What programs import: the name in dist/, and the source. Each is also in "exports" of package.json. */
 const PUBLIC_ENTRIES = {
@@ -17,6 +18,9 @@ const PUBLIC_ENTRIES = {
   etcd: "src/discovery/etcd/index.ts",
   redis: "src/discovery/redis/index.ts",
 };
+
+/** The modules in dist/ that those are made of. */
+const PUBLIC_MODULES = Object.keys(PUBLIC_ENTRIES).map((name) => `${name}-module.js`);
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
@@ -122,22 +126,33 @@ async function writeDeclarations() {
   }
 }
 
-/** The public entries, and the files they share, as CommonJS: for tools that cannot load anything else, such as jest. */
-async function writeCommonJs(files) {
-  const names = new Set(files);
-  // Files that may be imported from others: shared files, and public entries that are loaded on demand.
-  const part = `\\./(wool-[0-9A-Z]{8}|${Object.keys(PUBLIC_ENTRIES).join("|")})`;
+/** Writes modules, and the files they share, as CommonJS. Returns the names of those modules. */
+function writeCommonJs(modules) {
+  const names = new Set(modules);
+  const rename = (module) =>
+    /^wool-[0-9A-Z]{8}\.js$/.test(module) || names.has(module) || PUBLIC_MODULES.includes(module)
+      ? module.replace(/(?:-module)?\.js$/, ".cjs")
+      : undefined;
   for (const name of names) {
-    const text = readFileSync(join(out, name), "utf8");
-    const shared = text.replace(new RegExp(`(["'])${part}\\.js\\1`, "g"), '"./$2.cjs"');
-    for (const [, file] of text.matchAll(new RegExp(`["']${part}\\.js["']`, "g"))) names.add(`${file}.js`);
-    const { code } = await transform(shared, {
-      format: "cjs",
-      platform: "node",
-      target: common.target,
-      logOverride: { "empty-import-meta": "silent" },
-    });
-    writeFileSync(join(out, name.replace(/js$/, "cjs")), code.replace(/\n\/\/# sourceMappingURL=.*\n?$/, "\n"));
+    const { text, imported } = toCommonJs(readFileSync(join(out, name), "utf8"), rename);
+    for (const module of imported) names.add(module);
+    // src/worker/kept-scripts.ts reads a byte as a character.
+    if (/[^\0-\x7f]/.test(text)) throw new Error(`${name} has characters that are not ASCII`);
+    writeFileSync(join(out, rename(name)), text);
+  }
+  return names;
+}
+
+/**
+ * What programs import. Task threads have the runtime as CommonJS (src/worker/kept-scripts.ts), so there "#index" and the
+ * others are modules with the exports of those files. The condition is in "imports" of package.json.
+ */
+function writePublicEntries() {
+  for (const name of Object.keys(PUBLIC_ENTRIES)) {
+    const exports = Object.keys(require(join(out, `${name}.cjs`)));
+    writeFileSync(join(out, `${name}.js`), `export { ${exports.join(", ")} } from "#${name}";\n`);
+    const load = `process.getBuiltinModule("node:module").createRequire(import.meta.url)("./${name}.cjs")`;
+    writeFileSync(join(out, `${name}-thread.js`), `export const { ${exports.join(", ")} } = ${load};\n`);
   }
 }
 
@@ -160,18 +175,30 @@ try {
   await build({
     ...common,
     entryPoints: [
-      ...Object.entries(PUBLIC_ENTRIES).map(([name, source]) => ({ in: source, out: name })),
-      { in: "src/worker/thread-main.ts", out: "thread-main" },
+      ...Object.entries(PUBLIC_ENTRIES).map(([name, source]) => ({ in: source, out: `${name}-module` })),
+      { in: "src/worker/thread/thread-service.ts", out: "thread-service" },
       { in: "src/cli/main.ts", out: "cli" },
     ],
     ...inFiles,
   });
-  await writeCommonJs(Object.keys(PUBLIC_ENTRIES).map((name) => `${name}.js`));
+  writeCommonJs([...PUBLIC_MODULES, "thread-service.js"]);
+  rmSync(join(out, "thread-service.js"));
+  writePublicEntries();
   // The gRPC thread of a worker runs no user code, so it shares no instances and loads only what it uses.
+  const before = new Set(readdirSync(out));
   await build({
     ...common,
-    entryPoints: ["src/worker/process-main.ts"],
+    entryPoints: ["src/worker/service/loading-thread.ts", "src/worker/service/process-service.ts"],
     ...inFiles,
+  });
+  for (const name of writeCommonJs(["loading-thread.js", "process-service.js"])) {
+    if (!before.has(name)) rmSync(join(out, name));
+  }
+  await build({
+    ...common,
+    entryPoints: ["src/worker/process-main.ts", "src/worker/thread-main.ts"],
+    ...inFiles,
+    splitting: false,
   });
   await writeEmbeddedWorker();
   rmSync(join(root, "dist"), { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { installDependencies, installRuntime } from "../support/bundle.ts";
 import { fixture, runProgram } from "../support/run-program.ts";
 
 const hasCache = "getCompileCacheDir" in process.getBuiltinModule("node:module");
-if (!hasCache) console.warn(`skipped: compiled code, since Node.js ${process.version} does not keep any`);
+if (!hasCache) console.warn(`skipped: compiled code of Node.js itself, since version ${process.version} keeps none`);
 
 /** The tests have none kept, unless they ask for it. */
 const ON = { NODE_DISABLE_COMPILE_CACHE: undefined, NODE_COMPILE_CACHE: undefined };
@@ -61,13 +61,30 @@ describe("compiled code", () => {
     expect({ parent: dirname(folder), env }).toEqual({ parent: other, env: other });
   });
 
+  test.skipIf(hasCache)("is kept by the runtime where Node.js keeps none, and used", async () => {
+    const program = join(directory, "kept.mjs");
+    cpSync(fixture("compile-cache/kept.mjs"), program);
+    const run = async (folder: string, env = {}): Promise<unknown> =>
+      JSON.parse((await runProgram(program, { args: [folder], env: { ...ON, ...env } })).stdout);
+    const version = `${process.version}-${process.arch}`;
+    const files = ["process", "thread"].map((name) => expect.stringMatching(`^${name}-${version}-\\w+\\.bin$`));
+    const expected = { isTask: true, isSame: true, refuses: true, nested: 8, kept: files };
+    expect(await run(kept())).toEqual(expected);
+    // Code that was compiled before does the same.
+    expect(await run(kept())).toEqual(expected);
+    rmSync(kept(), { recursive: true });
+    const other = join(directory, "elsewhere");
+    expect(await run(other, { NODE_COMPILE_CACHE: other })).toEqual(expected);
+    expect(existsSync(kept())).toBe(false);
+  });
+
   test.each(["NODE_DISABLE_COMPILE_CACHE", "NODE_V8_COVERAGE"])("is not kept with %s", async (name) => {
     rmSync(kept(), { recursive: true, force: true });
     expect(await find({ [name]: join(directory, "coverage") })).toEqual({ sum: 3 });
     expect(existsSync(kept())).toBe(false);
   });
 
-  test.skipIf(!hasCache)("is done without where the folder cannot be written to", async () => {
+  test("is done without where the folder cannot be written to", async () => {
     rmSync(kept(), { recursive: true, force: true });
     cpSync(program, kept());
     expect((await find({})).sum).toBe(3);

@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 const dist = fileURLToPath(new URL("../../dist/", import.meta.url));
-const STATIC_IMPORT = /^(?:import|export)\s(?:[^"';]*\sfrom\s)?["']([^"']+)["']/gm;
+const STATIC_IMPORT =
+  /^(?:(?:import|export)\s(?:[^"';]*\sfrom\s)?|(?:"use strict"; )?(?:var [^;]*= )?require\()["']([^"']+)["']/gm;
 
 /** The packages that loading a file of dist/ loads, not counting what is imported when it is needed. */
 function packagesOf(file: string, seen = new Set<string>()): Set<string> {
@@ -21,6 +22,11 @@ function packagesOf(file: string, seen = new Set<string>()): Set<string> {
 
 // A package in CommonJS that requires modules of Node.js cannot be loaded in a bundle that is an ES module, such as the worker
 // that bundles carry along.
-it.each(["index.js", "process-main.js", "thread-main.js"])("%s loads only packages that are ES modules", (file) => {
-  expect([...packagesOf(join(dist, file))].filter((name) => !/^(?:acorn$|@bufbuild\/protobuf)/.test(name))).toEqual([]);
-});
+it.each(["index-module.js", "process-service.cjs", "thread-service.cjs"])(
+  "%s loads only packages that are ES modules",
+  (file) => {
+    expect([...packagesOf(join(dist, file))].filter((name) => !/^(?:acorn$|@bufbuild\/protobuf)/.test(name))).toEqual(
+      [],
+    );
+  },
+);

@@ -1,10 +1,12 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { WorkerStartError } from "../../errors.ts";
 import { OWN_URL } from "../../functions/index.ts";
 import type { PoolDirectory } from "../../host/index.ts";
+import { THREAD_CONDITION } from "../shared/index.ts";
 
+const INSTALLED_FILE = "process-main.js";
 const EMBEDDED_FILE = "wool-worker.mjs";
 const IN_ARCHIVE = /\.(?:zip|asar)[\\/]/;
 const HOOKS = /\.pnp\./;
@@ -22,10 +24,15 @@ export function useWorkerFile(url: string): void {
  */
 export function installedEntry(nodeOptions: string): string | undefined {
   if (own !== undefined) return own;
-  const entry = fileBeside("process-main.js");
+  const entry = fileBeside(INSTALLED_FILE);
   if (!existsSync(entry) || !existsSync(fileBeside("thread-main.js"))) return undefined;
   // Files in an archive are readable only with the hooks of a package manager.
   return IN_ARCHIVE.test(entry) && !HOOKS.test(nodeOptions) ? undefined : entry;
+}
+
+/** The options of Node.js that a worker with this file needs. */
+export function entryOptions(file: string): string[] {
+  return basename(file) === INSTALLED_FILE ? [THREAD_CONDITION] : [];
 }
 
 /**
@@ -51,7 +58,7 @@ async function embeddedText(): Promise<string> {
     cause = error;
   }
   throw new WorkerStartError(
-    `a worker process cannot be started: neither its file (${fileBeside("process-main.js")}) nor the module with ` +
+    `a worker process cannot be started: neither its file (${fileBeside(INSTALLED_FILE)}) nor the module with ` +
       "a copy of it (embedded-worker.js of wool-ts) exists. " +
       'Keep wool-ts out of the bundle (esbuild: packages: "external") and install it where the program runs.',
     { cause },

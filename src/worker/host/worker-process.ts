@@ -18,6 +18,7 @@ import {
   type ThreadStart,
 } from "../shared/index.ts";
 import { OutputRelay } from "./output-relay.ts";
+import { entryOptions } from "./worker-entry.ts";
 
 /** How long a process may take to end beyond the time that its tasks were given, in milliseconds. */
 const STOP_GRACE_MS = 3000;
@@ -262,7 +263,7 @@ function compileCache(): Record<string, string> {
 function spawnWorker(options: SpawnOptions): ChildProcess {
   let child: ChildProcess;
   try {
-    const nodeOptions = [...moduleOptions(process.execArgv), ...options.execArgv];
+    const nodeOptions = [...moduleOptions(process.execArgv), ...entryOptions(options.file), ...options.execArgv];
     child = spawn(process.execPath, [...nodeOptions, options.file, JSON.stringify(options.threads)], {
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       env: { ...compileCache(), ...process.env, ...options.env },

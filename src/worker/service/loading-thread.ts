@@ -10,6 +10,7 @@ export class LoadingThread {
   failure: unknown;
 
   constructor(resourceLimits: ResourceLimits | undefined) {
+    if (threadFile === undefined) throw new Error("no threads were started");
     this.worker = new Worker(threadFile, resourceLimits === undefined ? {} : { resourceLimits });
     this.worker.on("error", (error) => {
       this.failure = error;
@@ -18,19 +19,16 @@ export class LoadingThread {
   }
 }
 
-let threadFile = new URL("thread-main.js", import.meta.url);
+let threadFile: URL | undefined;
 const started: LoadingThread[] = [];
 
-/** Starts task threads with the module at `url`. */
-export function useThreadFile(url: string): void {
-  threadFile = new URL(url);
-}
-
 /**
- * Starts the threads of a worker, to be taken with `takeThread`. `start`: a `ThreadStart` as JSON. They load their code while this thread loads its own: a
- * worker is ready in 0.85x of the time that it takes with one after the other.
+ * Starts the threads of a worker, to be taken with `takeThread`. `start`: a `ThreadStart` as JSON. `file`: what each of them
+ * runs. They load their code while this thread loads its own: a worker is ready in 0.85x of the time that it takes with one
+ * after the other.
  */
-export function startThreads(start: string): void {
+export function startThreads(start: string, file: URL): void {
+  threadFile = file;
   const { threads, resourceLimits } = JSON.parse(start) as ThreadStart;
   for (let i = 0; i < threads; i++) started.push(new LoadingThread(resourceLimits));
 }

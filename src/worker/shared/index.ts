@@ -16,6 +16,7 @@ export { importModule, preload, preloadSpecifier } from "./preload.ts";
 export type { KeptShare, ShareNotice, ShareOrder } from "./share-messages.ts";
 export { startTimeout, stopTimeout } from "./stop-timeout.ts";
 export { type TaskOfSession, ThreadBoard } from "./thread-board.ts";
+export { THREAD_CONDITION } from "./thread-condition.ts";
 export {
   type FromThread,
   messageWeight,

@@ -1,0 +1,105 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { KeptScripts } from "./kept-scripts.ts";
+
+let folder: string;
+let store: string;
+const compiledFrom = vi.fn<(code: unknown) => void>();
+
+vi.mock("node:vm", async (original) => {
+  const vm = await original<typeof import("node:vm")>();
+  return {
+    ...vm,
+    Script: class extends vm.Script {
+      constructor(code: string, options: { cachedData?: Buffer }) {
+        super(code, options);
+        compiledFrom(
+          options.cachedData === undefined ? "source" : this.cachedDataRejected === true ? "rejected" : "kept",
+        );
+      }
+    },
+  };
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  folder = mkdtempSync(join(tmpdir(), "wool-kept-"));
+  store = join(folder, "cache", "scripts.bin");
+  write("one.cjs", 'const { add } = require("./two.cjs"); exports.sum = add(1, 2); exports.where = __filename;');
+  write("two.cjs", "exports.add = (x, y) => x + y; exports.instance = {};");
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(name: string, text: string): void {
+  writeFileSync(join(folder, name), text);
+}
+
+/** Loads a file as a new thread does, and says how each script was compiled. */
+function load(name = "one.cjs"): { exports: unknown; compiled: unknown[] } {
+  const require = createRequire(join(folder, "main.cjs"));
+  for (const path of Object.keys(require.cache)) if (path.startsWith(folder)) delete require.cache[path];
+  compiledFrom.mockClear();
+  const exports = new KeptScripts(folder, store, require).load(name);
+  vi.advanceTimersByTime(10_000);
+  return { exports, compiled: compiledFrom.mock.calls.flat() };
+}
+
+const result = () => ({ sum: 3, where: join(folder, "one.cjs") });
+
+it("loads scripts that require each other, and the next time from compiled code", () => {
+  expect(load()).toEqual({ exports: result(), compiled: ["source", "source"] });
+  expect(load()).toEqual({ exports: result(), compiled: ["kept", "kept"] });
+});
+
+it("shares instances with whatever requires the same files", () => {
+  load();
+  const require = createRequire(join(folder, "main.cjs"));
+  const scripts = new KeptScripts(folder, store, require);
+  expect(scripts.load("two.cjs")).toBe(require(join(folder, "two.cjs")));
+});
+
+it("compiles a script anew whose source has changed, be it as long as before", () => {
+  load();
+  write("two.cjs", "exports.add = (x, y) => x * y; exports.instance = {};");
+  expect(load()).toEqual({ exports: { ...result(), sum: 2 }, compiled: ["kept", "source"] });
+  expect(load().compiled).toEqual(["kept", "kept"]);
+});
+
+it.each([
+  ["cut", (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+  ["empty", () => Buffer.alloc(0)],
+  ["changed in one byte", (bytes: Buffer) => bytes.fill((bytes.at(-9) ?? 0) ^ 1, bytes.length - 9, bytes.length - 8)],
+])("does without a file that is %s, and replaces it", (_title, damage) => {
+  load();
+  writeFileSync(store, damage(readFileSync(store)));
+  expect(load()).toEqual({ exports: result(), compiled: ["source", "source"] });
+  expect(load().compiled).toEqual(["kept", "kept"]);
+});
+
+it("keeps compiled code where only this user can read it, and leaves nothing else behind", () => {
+  load();
+  expect(readdirSync(join(folder, "cache"))).toEqual(["scripts.bin"]);
+  expect(statSync(store).mode & 0o077).toBe(0);
+  expect(statSync(join(folder, "cache")).mode & 0o077).toBe(0);
+});
+
+it("does without where the folder cannot be made", () => {
+  write("cache", "a file");
+  expect(load()).toEqual({ exports: result(), compiled: ["source", "source"] });
+  expect(load().compiled).toEqual(["source", "source"]);
+});
+
+it("lets an error in a script through, and loads it again the next time", () => {
+  const require = createRequire(join(folder, "main.cjs"));
+  const scripts = new KeptScripts(folder, store, require);
+  write("one.cjs", 'throw new RangeError("not now")');
+  expect(() => scripts.load("one.cjs")).toThrow(RangeError);
+  write("one.cjs", "exports.ready = true;");
+  expect(scripts.load("one.cjs")).toEqual({ ready: true });
+});
