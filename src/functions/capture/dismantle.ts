@@ -73,6 +73,9 @@ function sentByReference(shipment: Dismantled, reason: string): DismantledWithRe
 /** The functions that the capture under way has taken apart: they do not change before its end. */
 const takenApart = new Map<object, { readonly policy: ShippingPolicy; readonly result: DismantledWithReason }>();
 
+/** Functions that have travelled by reference: the engine was not asked about most of them, and will not be. */
+const named = new WeakSet<object>();
+
 /** Like `dismantle`, and tells the reason. */
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   return asOneCapture(() => {
@@ -84,6 +87,7 @@ export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): 
     const result = takeApart(fn, policy);
     if (takenApart.size === 0) afterCapture(() => takenApart.clear());
     takenApart.set(fn, { policy, result });
+    if (result.way === "reference") named.add(fn);
     return result;
   });
 }
@@ -169,7 +173,7 @@ export function foresee(values: readonly unknown[]): void {
 }
 
 function isKnown(fn: AnyFunction): boolean {
-  return takenApart.has(fn) || boundViews.has(fn) || hasFacts(fn) || revivedSource(fn) !== undefined;
+  return named.has(fn) || boundViews.has(fn) || hasFacts(fn) || revivedSource(fn) !== undefined;
 }
 
 /** The name that `bind` gives. Another function may have such a name; the engine tells. */
