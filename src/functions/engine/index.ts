@@ -1,7 +1,6 @@
 export { type CodeSite, type FreeName, siteAt, siteOf } from "./code-site.ts";
 export { type PrivateField, viewPrivates, viewPromise } from "./hidden-state.ts";
 export {
-  type BoundView,
   EngineClosed,
   type FunctionLocation,
   type FunctionView,

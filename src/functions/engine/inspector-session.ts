@@ -223,8 +223,8 @@ export function withRemoteObject<T>(subject: object, body: (objectId: string) =>
 }
 
 /**
- * Gives the inspector references to objects that the capture under way is about to ask about. For many functions that
- * takes 27 us each; one by one it takes 62.
+ * Gives the inspector references to objects that the capture under way is about to ask about. For hundreds of functions
+ * that takes 6 us each; one by one it takes 23.
  */
 export function foreseeObjects(subjects: readonly object[]): void {
   if (captureNumber() === undefined) return;
