@@ -2,6 +2,7 @@ export {
   byReference,
   countedFunctions,
   dismantle,
+  foresee,
   functionState,
   hurryAccessors,
   makingOf,

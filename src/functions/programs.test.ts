@@ -90,10 +90,10 @@ const programs = [
   ["functions-cases.mjs", 56],
   ["bindings-cases.mjs", 38],
   ["classes-cases.mjs", 42],
-  ["modules-cases.mjs", 67],
+  ["modules-cases.mjs", 73],
   ["commonjs-cases.cjs", 21],
   ["refusals-cases.mjs", 27],
-  ["operation-cases.mjs", 19],
+  ["operation-cases.mjs", 31],
   ["quiet-cases.mjs", 7],
 ] as const;
 

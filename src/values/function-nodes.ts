@@ -177,6 +177,7 @@ export function orRefuse<T>(culprit: WeakKey, ask: () => T): T {
 
 function writeAll(writer: GraphWriter, values: readonly unknown[]): void {
   writer.varint(values.length);
+  if (values.length > 1) writer.port.foresee?.(values);
   for (const value of values) writer.value(value);
 }
 

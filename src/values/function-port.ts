@@ -10,6 +10,7 @@ import {
   dismantle,
   endCapture,
   findKnown,
+  foresee,
   makingOf,
   noteConstructor,
   notePrototype,
@@ -47,6 +48,8 @@ export interface FunctionPort {
   readonly policy?: ShippingPolicy;
   /** Takes a function or class apart. `holder` is the object that has it as a method. Throws `ShippingError`. */
   dismantle(fn: object, holder?: object): Dismantled;
+  /** Says which values are about to be written. Those that are functions can be taken apart faster together. */
+  foresee?(values: readonly unknown[]): void;
   /** Makes the shell of a function, or finds an object by its name, from the result of `dismantle` or `referenceOf`. */
   assemble(head: PlainData, early: readonly unknown[]): Assembled;
   /** The result of `assemble`, if this process has it already. Compiles and loads nothing. */
@@ -80,6 +83,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
   return {
     policy,
     dismantle: (fn, holder) => dismantle(fn, policyOf(fn, holder)),
+    foresee,
     assemble: (head, early) => assemble(head, early, policy),
     findKnown,
     referenceOf: (value) => referenceOf(value, policy),

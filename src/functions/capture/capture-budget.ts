@@ -1,5 +1,5 @@
 import { usesOuterThis } from "../emit/index.ts";
-import { type CodeSite, captureNumber, isQuicklyEntered } from "../engine/index.ts";
+import { afterCapture, type CodeSite, captureNumber, isQuicklyEntered, type SourceFile } from "../engine/index.ts";
 import { overrideFor, ShippingError, type ShippingPolicy, titleOfFunction } from "../shipment/index.ts";
 
 /** Taking this many functions apart blocks the process for seconds. */
@@ -15,6 +15,12 @@ const STOPPED = 80;
 /** Every function has a few properties; this many more cost as much as a bound function. */
 const USUAL_PROPERTIES = 3;
 const PROPERTIES = 4;
+/**
+ * Reading this many characters of another file of a package costs as much, too: of the time for an expression of mathjs,
+ * with its hundred files, a third. One large file does not decide.
+ */
+const CHARACTERS = 1000;
+const MOST_FOR_A_FILE = 250;
 
 let counted: number | undefined;
 let functions = 0;
@@ -22,6 +28,7 @@ let taken = 0;
 let ofPackages = 0;
 let isRefused = false;
 let isOnRequest = false;
+const files = new Set<SourceFile>();
 
 /**
  * Counts a function that travels by value in the capture that is under way. Throws `ShippingError` when there are too
@@ -44,6 +51,8 @@ export function countFunction(
     ofPackages = 0;
     isRefused = false;
     isOnRequest = false;
+    files.clear();
+    afterCapture(() => files.clear());
   }
   counted = capture;
   functions += 1;
@@ -75,7 +84,14 @@ function costOf(fn: object, site: CodeSite | undefined): number {
   const properties = Math.max(0, Reflect.ownKeys(fn).length - USUAL_PROPERTIES) / PROPERTIES;
   if (site === undefined) return 1 + properties;
   const entering = !usesOuterThis(site) ? 0 : isQuicklyEntered(site) ? ENTERED : STOPPED;
-  return WRITTEN + properties + entering;
+  return WRITTEN + properties + entering + costOfFile(site.file);
+}
+
+/** The cost of reading a file, for the first function in it. */
+function costOfFile(file: SourceFile): number {
+  if (files.has(file)) return 0;
+  files.add(file);
+  return Math.min(file.source.length / CHARACTERS, MOST_FOR_A_FILE);
 }
 
 /** Counts a function that the capture has taken apart before, and that travels in another payload too. */

@@ -1,10 +1,12 @@
 import { types } from "node:util";
-import { isReassigned, isUsedInWith, reassignmentOf } from "../emit/index.ts";
-import type { CodeSite } from "../engine/index.ts";
+import { isReassigned, isUsedInWith, reassignmentOf, staysUndefined } from "../emit/index.ts";
+import { type CodeSite, sourceFileOf } from "../engine/index.ts";
 import {
   builtinExports,
   exportFrom,
   importedAs,
+  isConstantImport,
+  type LiveVariable,
   liveImport,
   moduleOf,
   noteImport,
@@ -131,7 +133,15 @@ function exportedData(
       return { kind: live === undefined ? "slot" : "cell", value: shared, isFixed: true };
     }
   }
-  return live === undefined ? undefined : { kind: "cell", value: moduleCell(live, value), isFixed: false };
+  if (live === undefined) return undefined;
+  return { kind: "cell", value: moduleCell(live, value), isFixed: value !== undefined && isInitialised(live) };
+}
+
+/** True for a variable that its module assigns to only once, such as a compiled enum: `(E || (E = {}))`. */
+function isInitialised({ script, local }: LiveVariable): boolean {
+  const file = sourceFileOf(script.id);
+  const binding = file?.analysis.top.bindings.get(local);
+  return file !== undefined && binding !== undefined && reassignmentOf(binding, file) === "never";
 }
 
 /** A number or string that was imported from a module of Node.js has the receiver's value there: its pid, its platform. */
@@ -148,11 +158,13 @@ function builtinExport(binding: Binding | undefined, value: unknown): Borrowed |
 function isSettled(site: CodeSite, binding: Binding | undefined, value: unknown): boolean {
   const imported = binding?.imported;
   if (imported !== undefined) {
-    return isImmutable(value) && liveImport(site.file.script, imported.source, imported.imported) === undefined;
+    const { script } = site.file;
+    if (isImmutable(value)) return liveImport(script, imported.source, imported.imported) === undefined;
+    return value !== undefined && isConstantImport(script, imported.source, imported.imported);
   }
   if (binding !== undefined && reassignmentOf(binding, site.file) !== "never") return false;
   // A `var` is undefined until its declaration has run.
-  return binding?.kind !== "var" || value !== undefined;
+  return binding?.kind !== "var" || value !== undefined || staysUndefined(binding);
 }
 
 /** An imported function or namespace rarely changes; an imported number may be a counter. */

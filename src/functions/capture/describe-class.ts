@@ -1,5 +1,5 @@
 import { type ComputedMember, computedMembers } from "../emit/index.ts";
-import { type CodeSite, readVariable, UNINITIALISED, viewFunction } from "../engine/index.ts";
+import { type CodeSite, readVariable, type ScopeView, UNINITIALISED, viewFunction } from "../engine/index.ts";
 import {
   describeProperties,
   integrityOf,
@@ -151,6 +151,7 @@ export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): 
   const texts = { true: new Map<Key, Set<string>>(), false: new Map<Key, Set<string>>() };
   const { node } = site.unit;
   const computed = computedMembers(site);
+  const hasSameSurroundings = surroundingsOf(cls, site);
   const offset = isClassNode(node) && node.superClass != null ? 1 : 0;
   for (const member of isClassNode(node) ? node.body.body : []) {
     if (member.type !== "MethodDefinition" || member.kind === "constructor") continue;
@@ -170,7 +171,7 @@ export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): 
         members !== undefined &&
         isStandard &&
         functions.length > 0 &&
-        functions.every((fn) => members.has(textOf(fn)) && hasSameSurroundings(fn, cls, site))
+        functions.every((fn) => members.has(textOf(fn)) && hasSameSurroundings(fn))
       );
     },
     keys: (isStatic) => texts[`${isStatic}`].keys(),
@@ -179,13 +180,24 @@ export function bodyAt(cls: object, site: CodeSite, early: readonly unknown[]): 
 
 /**
  * A class that is made more than once makes methods with the same text. A method copied from another such class is
- * recognised by its captured variables.
+ * recognised by its captured variables. The result is for one capture, in which each method is asked about twice.
  */
-function hasSameSurroundings(fn: unknown, cls: object, site: CodeSite): boolean {
-  if (site.unit.scope.kind === "top" || site.free.size === 0 || typeof fn !== "function") return true;
-  if (notedPlace(fn)?.owner === cls) return true;
-  const [own, others] = [viewFunction(fn).scopes.toReversed(), viewFunction(cls).scopes.toReversed()];
-  return own.every((scope, index) => {
+function surroundingsOf(cls: object, site: CodeSite): (fn: unknown) => boolean {
+  const compared = new Map<object, boolean>();
+  let scopes: readonly ScopeView[] | undefined;
+  return (fn) => {
+    if (site.unit.scope.kind === "top" || site.free.size === 0 || typeof fn !== "function") return true;
+    if (notedPlace(fn)?.owner === cls) return true;
+    scopes ??= viewFunction(cls).scopes;
+    const isSame = compared.get(fn) ?? areSame(viewFunction(fn).scopes, scopes);
+    compared.set(fn, isSame);
+    return isSame;
+  };
+}
+
+function areSame(scopes: readonly ScopeView[], outer: readonly ScopeView[]): boolean {
+  const others = outer.toReversed();
+  return scopes.toReversed().every((scope, index) => {
     const other = others[index];
     if (other === undefined || scope.description.startsWith("Global")) return true;
     return Object.keys(scope.variables).every(

@@ -30,8 +30,10 @@ export function noteConstructor(fn: object): void {
 /** Everything about a function object that its code does not tell. Live values go into `parts`. */
 export function describeFunction(fn: object, parts: PartsList): Facts {
   const facts: Record<string, PlainData> = { ...describeNameAndLength(fn) };
-  const properties = describeProperties(fn, (key) => isOwnAddition(fn, key), parts);
-  if (properties.length > 0) facts["properties"] = properties;
+  if (!hasOnlyStandardProperties(fn, facts)) {
+    const properties = describeProperties(fn, (key) => isOwnAddition(fn, key), parts);
+    if (properties.length > 0) facts["properties"] = properties;
+  }
   const parent = Reflect.getPrototypeOf(fn);
   if (parent === null || !DEFAULT_PROTOTYPES.has(intrinsicPathOf(parent) ?? "")) {
     facts["parent"] = parts.add(parent, "[[Prototype]]");
@@ -42,6 +44,11 @@ export function describeFunction(fn: object, parts: PartsList): Facts {
   const integrity = integrityOf(fn);
   if (integrity !== "open") facts["integrity"] = integrity;
   return facts;
+}
+
+/** True for most functions. Reading the `arguments` and `caller` of a function would take longer than all the rest. */
+function hasOnlyStandardProperties(fn: object, facts: Facts): boolean {
+  return "name" in facts && "length" in facts && Reflect.ownKeys(fn).every((key) => STANDARD_KEYS.has(key));
 }
 
 function isOwnAddition(fn: object, key: string | symbol): boolean {

@@ -1,7 +1,7 @@
 export { countedFunctions } from "./capture-budget.ts";
 export { noteMembers } from "./class-members.ts";
 export { noteConstructor } from "./describe-function.ts";
-export { type DismantledWithReason, dismantle, dismantleWithReason } from "./dismantle.ts";
+export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } from "./dismantle.ts";
 export { usesReceiver } from "./function-facts.ts";
 export { hurryAccessors } from "./live-scopes.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";

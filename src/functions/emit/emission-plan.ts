@@ -1,5 +1,6 @@
+import type { AnyNode, VariableDeclarator } from "acorn";
 import type { CodeSite, FreeName, SourceFile } from "../engine/index.ts";
-import type { Binding, Reference, Scope } from "../syntax/index.ts";
+import { type Binding, childrenOf, isClassNode, isFunctionNode, type Reference, type Scope } from "../syntax/index.ts";
 import { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
 
 /** How the free names of a piece of code are provided. Names in neither list are the receiver's globals. */
@@ -51,6 +52,35 @@ function codeScope(scope: Scope): Scope {
 /** True for a variable that is assigned to by functions that captured it. */
 export function isReassigned(binding: Binding, file: SourceFile): boolean {
   return reassignmentOf(binding, file) === "inside";
+}
+
+const unassigned = new WeakMap<Binding, boolean>();
+
+/** True for a `var` that is declared without a value and never gets one, such as the `var undefined` of some packages. */
+export function staysUndefined(binding: Binding): boolean {
+  if (binding.kind !== "var" || binding.writes.length > 0) return false;
+  const known = unassigned.get(binding) ?? !givesValue(binding.scope.node, binding.name);
+  unassigned.set(binding, known);
+  return known;
+}
+
+/** True when a declaration of this name, outside of inner functions, gives it a value. */
+function givesValue(node: AnyNode, name: string): boolean {
+  for (const child of childrenOf(node)) {
+    if (child.type === "FunctionDeclaration" && child.id?.name === name) return true;
+    if (isFunctionNode(child) || isClassNode(child)) continue;
+    if (child.type === "VariableDeclaration" && child.declarations.some((each) => mayAssign(each, node, name))) {
+      return true;
+    }
+    if (givesValue(child, name)) return true;
+  }
+  return false;
+}
+
+function mayAssign({ id, init }: VariableDeclarator, holder: AnyNode, name: string): boolean {
+  if (id.type !== "Identifier") return true;
+  const isOfLoop = holder.type === "ForInStatement" || holder.type === "ForOfStatement";
+  return id.name === name && (init != null || isOfLoop);
 }
 
 /** `Name || (Name = {})`, by which compilers open an enum or a namespace, assigns once. */

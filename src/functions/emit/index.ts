@@ -5,6 +5,7 @@ export {
   isReassigned,
   isUsedInWith,
   reassignmentOf,
+  staysUndefined,
   usesOuterThis,
 } from "./emission-plan.ts";
 export { type ComputedMember, computedMembers } from "./emit-class.ts";

@@ -1,15 +1,15 @@
 export { type CodeSite, type FreeName, siteAt, siteOf } from "./code-site.ts";
+export { type PrivateField, viewPrivates, viewPromise } from "./hidden-state.ts";
 export {
   EngineClosed,
   type FunctionLocation,
   type FunctionView,
-  type PrivateField,
+  foreseeObjects,
   readVariable,
   type ScopeView,
   UNINITIALISED,
+  viewBoundFunctions,
   viewFunction,
-  viewPrivates,
-  viewPromise,
 } from "./inspector-session.ts";
 export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
 export { isQuicklyEntered, knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";

@@ -1,7 +1,7 @@
 import inspector from "node:inspector";
 import { setFlagsFromString } from "node:v8";
 import { isError } from "../../checks/index.ts";
-import { afterCapture, asOneCapture, hasMarks, markOwner, unmarked } from "./variable-marks.ts";
+import { afterCapture, asOneCapture, captureNumber, hasMarks, markOwner, unmarked } from "./variable-marks.ts";
 
 /** One scope of a function as V8 reports it: a snapshot whose values are the real ones. */
 export interface ScopeView {
@@ -44,13 +44,6 @@ export interface FunctionView {
   /** Innermost first. */
   readonly scopes: readonly ScopeView[];
   readonly bound: BoundView | undefined;
-}
-
-/** One private field, in the order in which V8 installed it. */
-export interface PrivateField {
-  /** With its `#`. */
-  readonly name: string;
-  readonly value: unknown;
 }
 
 const KEEP_GROUP = "wool-keep";
@@ -188,6 +181,8 @@ function turnDebuggerOff(): void {
 
 const CAPTURE_GROUP = "wool-capture";
 let handedOverId: string | undefined;
+/** The ids of objects that were handed over together, until the end of the capture. */
+const foreseenIds = new Map<object, string>();
 
 /** Objects that the inspector knows are released at the end of a capture. Otherwise they would stay alive for good. */
 function connectForCapture(): string {
@@ -202,26 +197,45 @@ function connectForCapture(): string {
   handedOverId = result.objectId;
   afterCapture(() => {
     handedOverId = undefined;
+    foreseenIds.clear();
     inspect("Runtime.releaseObjectGroup", { objectGroup: CAPTURE_GROUP });
   });
   return handedOverId;
 }
 
+function handOver(subject: object): string {
+  const objectId = connectForCapture();
+  handedOver.subject = subject;
+  // Reading a property compiles nothing; a call would.
+  const { result } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+    objectId,
+    ownProperties: true,
+  });
+  handedOver.subject = undefined;
+  const [property] = result;
+  if (property?.value?.objectId === undefined) throw new Error("the inspector did not return the object");
+  return property.value.objectId;
+}
+
 /** Gives the inspector a reference to `subject` while `body` runs. */
 export function withRemoteObject<T>(subject: object, body: (objectId: string) => T): T {
-  return asOneCapture(() => {
-    const objectId = connectForCapture();
-    handedOver.subject = subject;
-    // Reading a property compiles nothing; a call would.
-    const { result } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
-      objectId,
-      ownProperties: true,
-    });
-    handedOver.subject = undefined;
-    const [property] = result;
-    if (property?.value?.objectId === undefined) throw new Error("the inspector did not return the object");
-    return body(property.value.objectId);
+  return asOneCapture(() => body(foreseenIds.get(subject) ?? handOver(subject)));
+}
+
+/**
+ * Gives the inspector references to objects that the capture under way is about to ask about. For hundreds of functions
+ * that takes 6 us each; one by one it takes 23.
+ */
+export function foreseeObjects(subjects: readonly object[]): void {
+  if (captureNumber() === undefined) return;
+  const { result } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+    objectId: handOver([...subjects]),
+    ownProperties: true,
   });
+  for (const { name, value } of result) {
+    const subject = subjects[Number(name)];
+    if (subject !== undefined && value?.objectId !== undefined) foreseenIds.set(subject, value.objectId);
+  }
 }
 
 function take(objectId: string): unknown {
@@ -246,7 +260,7 @@ export function liveValue(remote: inspector.Runtime.RemoteObject): unknown {
 }
 
 /** The actual values of many remote objects, in their order. */
-function liveValues(remotes: readonly inspector.Runtime.RemoteObject[]): unknown[] {
+export function liveValues(remotes: readonly inspector.Runtime.RemoteObject[]): unknown[] {
   const held = remotes.filter(({ objectId }) => objectId !== undefined);
   if (held.length < 2) return remotes.map((remote) => liveValue(remote));
   inspect("Runtime.callFunctionOn", {
@@ -274,20 +288,12 @@ function locationOf(value: unknown): FunctionLocation | undefined {
   return { scriptId: String(value.scriptId), line: Number(value.lineNumber), column: Number(value.columnNumber) };
 }
 
-function readIfInitialised({ variables }: ScopeView, name: string): unknown {
-  try {
-    return variables[name];
-  } catch {
-    return undefined;
-  }
-}
-
 /** The scope with the real values of its variables, and the owner of the mark that was in one of them. */
 function withoutMarks(scope: ScopeView): ScopeView {
   let mark: object | undefined;
   if (/^(?:Global|Module|Script)/.test(scope.description)) return scope;
   for (const name of Object.keys(scope.variables)) {
-    const value = readIfInitialised(scope, name);
+    const value = readVariable(scope, name);
     const owner = markOwner(value);
     if (owner === undefined) continue;
     mark = owner;
@@ -296,15 +302,20 @@ function withoutMarks(scope: ScopeView): ScopeView {
   return mark === undefined ? scope : { ...scope, mark };
 }
 
+/** The internal properties of an object. */
+export function internalsOf(objectId: string): readonly inspector.Runtime.InternalPropertyDescriptor[] {
+  const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
+    objectId,
+    ownProperties: true,
+  });
+  return internalProperties;
+}
+
 /** Location, scopes and binding of a function, without turning the debugger on. */
 export function viewFunction(fn: object): FunctionView {
   return withRemoteObject(fn, (objectId) => {
-    const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
-      objectId,
-      ownProperties: true,
-    });
-    const find = (name: string): inspector.Runtime.RemoteObject | undefined =>
-      internalProperties.find((property) => property.name === name)?.value;
+    const internals = internalsOf(objectId);
+    const find = (name: string): Remote => internals.find((property) => property.name === name)?.value;
     const location = locationOf(find("[[FunctionLocation]]")?.value);
     const list = find("[[Scopes]]")?.objectId;
     const taken = list === undefined ? undefined : take(list);
@@ -323,52 +334,24 @@ type Remote = inspector.Runtime.RemoteObject | undefined;
 
 function viewBound(target: Remote, self: Remote, args: Remote): BoundView | undefined {
   if (target === undefined || self === undefined || args === undefined) return undefined;
-  const [fn, receiver, given] = liveValues([target, self, args]);
-  if (typeof fn !== "function") return undefined;
-  return { target: fn, self: receiver, args: Array.isArray(given) ? [...given] : [] };
+  return boundFrom(liveValues([target, self, args]));
 }
 
-/** Whether a promise is settled, and with what. */
-export interface PromiseView {
-  readonly state: "pending" | "fulfilled" | "rejected";
-  readonly result: unknown;
+function boundFrom([target, self, args]: readonly unknown[]): BoundView | undefined {
+  if (typeof target !== "function") return undefined;
+  return { target, self, args: Array.isArray(args) ? [...args] : [] };
 }
 
-/** Reads the state of a promise without waiting for it. Throws when the inspector does not show it. */
-export function viewPromise(promise: object): PromiseView {
-  return withRemoteObject(promise, (objectId) => {
-    const { internalProperties = [] } = inspect<inspector.Runtime.GetPropertiesReturnType>("Runtime.getProperties", {
-      objectId,
-      ownProperties: true,
+/** The target, `this` and arguments of bound functions; undefined for each function that is not bound. */
+export function viewBoundFunctions(functions: readonly object[]): (BoundView | undefined)[] {
+  return asOneCapture(() => {
+    const internals = functions.map((fn) => {
+      const found = withRemoteObject(fn, internalsOf);
+      return BOUND.flatMap((name) => found.find((property) => property.name === name)?.value ?? []);
     });
-    const find = (name: string): inspector.Runtime.RemoteObject | undefined =>
-      internalProperties.find((property) => property.name === name)?.value;
-    const state: unknown = find("[[PromiseState]]")?.value;
-    const result = find("[[PromiseResult]]");
-    if (state === "pending") return { state, result: undefined };
-    if ((state !== "fulfilled" && state !== "rejected") || result === undefined) {
-      throw new Error("the inspector does not show the state of a promise");
-    }
-    return { state, result: liveValue(result) };
+    const values = liveValues(internals.flat());
+    return internals.map(({ length }) => (length === 0 ? undefined : boundFrom(values.splice(0, length))));
   });
 }
 
-/** The private fields of an object, in the order in which they were installed: those of a base class first. */
-export function viewPrivates(object: object): PrivateField[] {
-  return withRemoteObject(object, (objectId) => {
-    // Not in the published typings of the protocol.
-    interface WithPrivates {
-      readonly privateProperties?: readonly {
-        readonly name: string;
-        readonly value?: inspector.Runtime.RemoteObject;
-      }[];
-    }
-    const { privateProperties = [] } = inspect<WithPrivates>("Runtime.getProperties", {
-      objectId,
-      ownProperties: true,
-    });
-    const fields = privateProperties.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]));
-    const values = liveValues(fields.map(({ value }) => value));
-    return fields.map(({ name }, index) => ({ name, value: values[index] }));
-  });
-}
+const BOUND = ["[[TargetFunction]]", "[[BoundThis]]", "[[BoundArgs]]"];

@@ -205,3 +205,27 @@ export function liveImport(
   const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
   return imported === undefined ? undefined : liveExport(imported, name, visited);
 }
+
+/** True for an import that is certainly a `const` of its module. False when that is not known, as for CommonJS. */
+export function isConstantImport(
+  script: Script,
+  specifier: string,
+  name: string,
+  visited: Set<string> = new Set(),
+): boolean {
+  const importer = pathOf(script.url);
+  const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
+  const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
+  const key = `${imported?.id}:${name}`;
+  if (imported === undefined || !imported.isModule || visited.has(key)) return false;
+  visited.add(key);
+  const { exports, reexports } = moduleFactsOf(imported);
+  const local = exports.get(name);
+  const binding = typeof local === "string" ? sourceFileOf(imported.id)?.analysis.top.bindings.get(local) : undefined;
+  if (binding?.imported !== undefined) {
+    return isConstantImport(imported, binding.imported.source, binding.imported.imported, visited);
+  }
+  if (local !== undefined) return binding?.kind === "const";
+  const found = reexports.find(({ exported }) => exported === name);
+  return found !== undefined && isConstantImport(imported, found.source, found.imported, visited);
+}

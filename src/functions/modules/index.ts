@@ -1,6 +1,6 @@
 export { builtinAt, builtinExports, builtinPlaceOf } from "./builtin-modules.ts";
 export { bundledOrigin } from "./bundled-origin.ts";
-export { isReader, type LiveVariable, liveImport, type ModuleReference } from "./export-places.ts";
+export { isConstantImport, isReader, type LiveVariable, liveImport, type ModuleReference } from "./export-places.ts";
 export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { importFrom } from "./import-from.ts";

@@ -63,16 +63,21 @@ export function isInPackage(path: string): boolean {
   return path.split(sep).includes("node_modules");
 }
 
+const paths = new BoundedMap<string, string>(1024);
+
 /** The path of a `file:` URL, or the path itself; undefined for anything else. */
 export function pathOf(url: string): string | undefined {
-  if (url.startsWith("file:")) {
-    try {
-      return fileURLToPath(url);
-    } catch {
-      return undefined;
-    }
+  if (!url.startsWith("file:")) return isAbsolute(url) ? url : undefined;
+  // Each function asks for the path of its file several times; parsing the URL each time takes 6 us in all.
+  const known = paths.get(url);
+  if (known !== undefined) return known;
+  try {
+    const path = fileURLToPath(url);
+    paths.set(url, path);
+    return path;
+  } catch {
+    return undefined;
   }
-  return isAbsolute(url) ? url : undefined;
 }
 
 /**

@@ -39,6 +39,8 @@ const getOwnPropertyNames = Object.getOwnPropertyNames;
 const getOwnPropertySymbols = Object.getOwnPropertySymbols;
 const getOwnPropertyDescriptor = Object.getOwnPropertyDescriptor;
 const isExtensible = Object.isExtensible;
+/** So many functions of an array are looked at together. */
+const FORESEEN = 256;
 const NO_DEPENDENCIES: readonly Dependency[] = Object.freeze([]);
 
 /**
@@ -267,8 +269,16 @@ export class GraphWriter extends ByteWriter {
       this.varint(length);
     }
     this.depth++;
-    for (let index = 0; index < length; index++) this.value(values[index]);
+    if (length > 1 && typeof values[0] === "function") this.#functions(values);
+    else for (let index = 0; index < length; index++) this.value(values[index]);
     this.depth--;
+  }
+
+  #functions(values: readonly unknown[]): void {
+    for (const [index, value] of values.entries()) {
+      if (index % FORESEEN === 0) this.port.foresee?.(values.slice(index, index + FORESEEN));
+      this.value(value);
+    }
   }
 
   // A separate method: a closure in the one above would make that slower, even when it is not created.

@@ -41,6 +41,9 @@ export function writeProperties(
   integrity: number,
 ): void {
   writer.varint(properties.length);
+  if (properties.some(({ property }) => typeof property.value === "function")) {
+    writer.port.foresee?.(properties.map(({ property }) => property.value));
+  }
   for (const { key, property } of properties) {
     const attributes = attributesOf(property, integrity);
     writer.value(key);
