@@ -5,6 +5,7 @@ export {
   functionState,
   hurryAccessors,
   makingOf,
+  mayGetWeakState,
   noteConstructor,
   notePrototype,
   privatesOf,

@@ -68,22 +68,40 @@ function sentByReference(shipment: Dismantled, reason: string): DismantledWithRe
   return { shipment, way: "reference", reason, captured: [] };
 }
 
+interface TakenApart {
+  readonly policy: ShippingPolicy;
+  readonly result: DismantledWithReason;
+  /** It was only looked at so far. */
+  isPreview: boolean;
+}
+
 /** The functions that the capture under way has taken apart: they do not change before its end. */
-const takenApart = new Map<object, { readonly policy: ShippingPolicy; readonly result: DismantledWithReason }>();
+const takenApart = new Map<object, TakenApart>();
 
 /** Like `dismantle`, and tells the reason. */
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   return asOneCapture(() => {
     const known = takenApart.get(fn);
-    if (known !== undefined && isAsGood(known.policy, policy)) {
-      if (known.result.way === "value") countAgain();
-      return known.result;
-    }
-    const result = takeApart(fn, policy);
-    if (takenApart.size === 0) afterCapture(() => takenApart.clear());
-    takenApart.set(fn, { policy, result });
-    return result;
+    if (known === undefined || !isAsGood(known.policy, policy)) return remember(fn, policy, false);
+    if (known.result.way === "value" && !known.isPreview) countAgain();
+    known.isPreview = false;
+    return known.result;
   });
+}
+
+/** Like `dismantleWithReason`, for a function that need not travel because of that. */
+export function previewOf(fn: object, policy: ShippingPolicy): DismantledWithReason {
+  return asOneCapture(() => {
+    const known = takenApart.get(fn);
+    return known !== undefined && isAsGood(known.policy, policy) ? known.result : remember(fn, policy, true);
+  });
+}
+
+function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): DismantledWithReason {
+  const result = takeApart(fn, policy);
+  if (takenApart.size === 0) afterCapture(() => takenApart.clear());
+  takenApart.set(fn, { policy, result, isPreview });
+  return result;
 }
 
 /** True when the result for one policy is also right for another one. */

@@ -42,3 +42,4 @@ export {
   urlInRoot,
 } from "./root.ts";
 export { isTypeScript, prepareForTypeScript } from "./typescript-loader.ts";
+export { isMadeLater, isReplaced, leadsToWeak } from "./weak-files.ts";
