@@ -120,6 +120,9 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
     throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
   }
   if (types.isProxy(fn)) {
+    // A package may export one. The receiver uses its own.
+    const exported = policy.ship === "value" ? undefined : importReference(fn, policy);
+    if (exported !== undefined) return sentByReference(byModule(fn, exported), exportReason(exported));
     throw new ShippingError("is a Proxy, which does not show its target", [], "capture the target instead");
   }
   const universal = universalReference(fn);

@@ -53,7 +53,10 @@ export function byModule(
   const kind = isVariable ? "variable" : wrapper === undefined ? "module" : "wrapped";
   const isByInstance = isOfInstance(path);
   const hasShape =
-    (typeof value === "function" || isByInstance) && typeof value !== "symbol" && namesPackage(module.data);
+    (typeof value === "function" || isByInstance) &&
+    typeof value !== "symbol" &&
+    !types.isProxy(value) &&
+    namesPackage(module.data);
   const shape = hasShape ? shapeOf(value, isByInstance) : "";
   const head = { kind, module: module.hash, path: [...path], ...facts, ...(shape === "" ? {} : { shape }) };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };

@@ -29,7 +29,7 @@ export function workerAdvice(
 ): string {
   if (isOfRuntime(refusal.culprit, port)) return "";
   const captured = capturedAdvice(found);
-  return captured === "" && isArgument ? argumentAdvice(refusal, found) : captured;
+  return captured === "" && isArgument ? argumentAdvice(refusal, found, port) : captured;
 }
 
 /** Advice for a captured variable with a known initializer: each worker can make its own value in the same way. */
@@ -55,9 +55,9 @@ function asResult(expression: string): string {
 }
 
 /** Advice for an argument, or a part of one: nobody knows how it was made, at most its class. */
-function argumentAdvice({ fix }: Refusal, found: PathStep | undefined): string {
+function argumentAdvice({ fix }: Refusal, found: PathStep | undefined, port: FunctionPort): string {
   if (!MAKES.test(fix) || fix.includes("perWorker")) return "";
-  const name = classOnPath(found);
+  const name = classOnPath(found, port);
   const expression = name === undefined ? "..." : `new ${name}(...)`;
   return (
     ` Or have each worker make it once, outside of the routine: const own = perWorker(() => ${expression}), with ` +
@@ -65,22 +65,30 @@ function argumentAdvice({ fix }: Refusal, found: PathStep | undefined): string {
   );
 }
 
-/** The name of the class that is nearest to the argument: the user has made an instance of that one. */
-function classOnPath(found: PathStep | undefined): string | undefined {
+/** The name of the class that is nearest to the argument, since the user has made an instance of that one. */
+function classOnPath(found: PathStep | undefined, port: FunctionPort): string | undefined {
   let name: string | undefined;
-  for (let step = found; step?.from !== undefined; step = step.from) name = classNameOf(step.value) ?? name;
+  for (let step = found; step?.from !== undefined; step = step.from) {
+    // Whatever a function holds was made by other code.
+    name = typeof step.value === "function" ? undefined : (classNameOf(step.value, port) ?? name);
+  }
   return name;
 }
 
-const PLAIN: ReadonlySet<string> = new Set(["Object", "Array", "Map", "Set", "Function"]);
-
-function classNameOf(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || types.isProxy(value)) return undefined;
-  const constructor = makerOf(value);
-  if (constructor === undefined || PLAIN.has(constructor.name)) return undefined;
-  const name = platformName(constructor) ?? constructor.name;
-  // Objects that a function of Node.js makes have no constructor that one calls.
-  return name === "" || name !== constructor.name ? undefined : name;
+/** The name by which a program knows the class of an object; undefined for a class of the platform. */
+function classNameOf(value: unknown, port: FunctionPort): string | undefined {
+  const maker = typeof value === "object" && value !== null && !types.isProxy(value) ? makerOf(value) : undefined;
+  if (maker === undefined || platformName(maker) !== undefined) return undefined;
+  try {
+    const { head } = port.dismantle(maker);
+    const path = typeof head === "object" && head !== null && "path" in head ? head.path : undefined;
+    const exported = Array.isArray(path) ? path.at(-1) : undefined;
+    const name = typeof exported === "string" && exported !== "default" ? exported : maker.name;
+    return /^\p{Lu}[\p{ID_Continue}$]+$/u.test(name) ? name : undefined;
+  } catch {
+    // Not a class that a program can use.
+    return undefined;
+  }
 }
 
 /** True for an object of the runtime: making it in the worker would not help. */
