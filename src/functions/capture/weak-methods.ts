@@ -3,6 +3,7 @@ import { isObject } from "../../checks/index.ts";
 import { afterCapture } from "../engine/index.ts";
 import { isReader } from "../modules/index.ts";
 import { Cell, isFunction, ShippingError, type ShippingPolicy, sourceTextOf } from "../shipment/index.ts";
+import { isOverBudget } from "./capture-budget.ts";
 import { type DismantledWithReason, previewOf } from "./dismantle.ts";
 import { Borrowed, SharedExport } from "./references.ts";
 
@@ -60,7 +61,7 @@ function takenApart(fn: object, policy: ShippingPolicy): DismantledWithReason | 
     return previewOf(fn, policy);
   } catch (error) {
     // It is refused, with its place, when it has to travel itself.
-    if (error instanceof ShippingError) return undefined;
+    if (error instanceof ShippingError && !isOverBudget()) return undefined;
     throw error;
   }
 }

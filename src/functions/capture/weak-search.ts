@@ -1,7 +1,9 @@
 import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import {
+  afterCapture,
   type BoundView,
+  captureNumber,
   EngineClosed,
   type FunctionView,
   intrinsicPathOf,
@@ -11,7 +13,15 @@ import {
   viewFunction,
   viewPrivates,
 } from "../engine/index.ts";
-import { builtinPlaceOf, isMadeLater, isReader, isReplaced, leadsToWeak, pathOf } from "../modules/index.ts";
+import {
+  builtinPlaceOf,
+  isAtTopLevel,
+  isMadeLater,
+  isReader,
+  isReplaced,
+  leadsToWeak,
+  pathOf,
+} from "../modules/index.ts";
 import { Cell, isFunction, revivedSource, runtimeNameOf, sourceTextOf, wrappedBy } from "../shipment/index.ts";
 
 /*
@@ -35,8 +45,9 @@ export interface Findings {
 }
 
 const NOTHING: Findings = { collections: new Map(), isFinal: true };
-/** Bounds the time of a search. What a class uses for its own state is near. */
-const MAX_FUNCTIONS = 500;
+/** Bounds the time of a search, and of all searches of a capture. What a class uses for its own state is near. */
+const MAX_FUNCTIONS = 50;
+const MAX_IN_CAPTURE = 250;
 const MAX_WAYS = 4;
 const WORDS = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 const STEP = /^[^.>\s():]+$/;
@@ -84,7 +95,8 @@ class Search {
     this.#enqueue(this.#root, []);
     for (let index = 0; index < this.#pending.length && index < MAX_FUNCTIONS; index++) {
       const next = this.#pending[index];
-      if (next !== undefined) this.#lookInto(next);
+      if (next === undefined || (index > 0 && known.size >= MAX_IN_CAPTURE)) break;
+      this.#lookInto(next);
     }
     return { collections: this.#collections, isFinal: this.#isFinal };
   }
@@ -96,7 +108,7 @@ class Search {
   }
 
   #lookInto({ fn, way }: Pending): void {
-    const { variables, bound, isWorthwhile, path } = surroundings(fn);
+    const { bound, isWorthwhile } = surroundings(fn);
     if (bound !== undefined) {
       this.#follow(bound.self, extend(fn, way, ".(this)"), NO_WORDS);
       bound.args.forEach((value, index) => this.#follow(value, extend(fn, way, `.(${index})`), NO_WORDS));
@@ -106,19 +118,36 @@ class Search {
     const isRoot = fn === this.#root;
     if (!isWorthwhile && !isRoot) return;
     const text = sourceTextOf(fn);
-    const words = new Set(text.match(WORDS));
-    if (isWorthwhile) {
-      for (const [name, value] of variables) {
-        const isUsed = words.has(name);
-        if (value === UNINITIALISED || (isUsed && value === undefined && isMadeLater(path, name)))
-          this.#isFinal = false;
-        if (isWeak(value) && isReplaced(path, name)) this.#isFinal = false;
-        // Other code beside a class may keep something for its instances, too.
-        if (isUsed || (isRoot && isWeak(value))) this.#follow(value, extend(fn, way, name), words);
-      }
-      this.#followProperties(fn, extend(fn, way, ""), words);
-    }
+    if (isWorthwhile) this.#followVariables(fn, way, text);
     if (isRoot) this.#followMethods(fn, text);
+  }
+
+  /** Looks at the variables around a function that its text mentions, or that of functions beside it that it uses. */
+  #followVariables(fn: object, way: Way, text: string): void {
+    const { variables, path } = surroundings(fn);
+    if (fn === this.#root) {
+      for (const name of variables.keys()) {
+        const value = variables.get(name);
+        if (value === UNINITIALISED) this.#isFinal = false;
+        // Other code beside a class may keep something for its instances, too.
+        if (isWeak(value)) this.#follow(value, extend(fn, way, name), NO_WORDS);
+      }
+    }
+    const words = new Set(text.match(WORDS));
+    for (const name of words) {
+      if (!variables.has(name)) continue;
+      const value = variables.get(name);
+      if (value === UNINITIALISED || (value === undefined && isMadeLater(path, name))) this.#isFinal = false;
+      if (isWeak(value)) {
+        if (isReplaced(path, name)) this.#isFinal = false;
+        if (fn !== this.#root) this.#follow(value, extend(fn, way, name), NO_WORDS);
+      } else if (isFunction(value) && isAtTopLevel(path, name, sourceTextOf(value))) {
+        // The loop goes on with the words that are added.
+        for (const word of sourceTextOf(value).match(WORDS) ?? []) words.add(word);
+        this.#followProperties(value, extend(fn, way, name), words);
+      } else this.#follow(value, extend(fn, way, name), words);
+    }
+    this.#followProperties(fn, extend(fn, way, ""), words);
   }
 
   /** Looks at a value that code with these words uses. */
@@ -138,6 +167,8 @@ class Search {
 
   /** Weak collections among the properties of an object, and what code with these words uses of it. */
   #followProperties(holder: object, way: Way, words: ReadonlySet<string>): void {
+    // Data may have millions of elements.
+    if (types.isTypedArray(holder) || Array.isArray(holder)) return;
     for (const key of Object.getOwnPropertyNames(holder)) {
       if (!STEP.test(key) || key === "prototype") continue;
       const value = ownValue(holder, key);
@@ -219,7 +250,7 @@ interface Surroundings {
   /** The file of a function; undefined when it is not known. */
   readonly path: string | undefined;
   /** The variables around a function, innermost first. */
-  readonly variables: ReadonlyMap<string, unknown>;
+  readonly variables: Pick<ReadonlyMap<string, unknown>, "get" | "has" | "keys">;
   readonly bound: BoundView | undefined;
   /** False when neither its file nor anything that this imports makes weak collections. */
   readonly isWorthwhile: boolean;
@@ -227,7 +258,20 @@ interface Surroundings {
 
 const NOWHERE: Surroundings = { path: undefined, variables: new Map(), bound: undefined, isWorthwhile: false };
 
+/** Of the capture that is under way: classes of a package use the same functions. */
+const known = new Map<object, Surroundings>();
+
 function surroundings(fn: object): Surroundings {
+  const seen = known.get(fn);
+  if (seen !== undefined) return seen;
+  const found = findSurroundings(fn);
+  if (captureNumber() === undefined) return found;
+  if (known.size === 0) afterCapture(() => known.clear());
+  known.set(fn, found);
+  return found;
+}
+
+function findSurroundings(fn: object): Surroundings {
   const revived = revivedSource(fn);
   if (revived !== undefined) {
     const captured = revived.captured();
@@ -240,18 +284,29 @@ function surroundings(fn: object): Surroundings {
   const url = location === undefined ? "node:" : (scriptUrl(location.scriptId) ?? "");
   const path = pathOf(url);
   const isWorthwhile = !url.startsWith("node:") && leadsToWeak(path);
-  return { path, variables: isWorthwhile ? variablesIn(view) : new Map(), bound, isWorthwhile };
+  return { path, variables: isWorthwhile ? new ScopeVariables(view) : new Map(), bound, isWorthwhile };
 }
 
-function variablesIn({ scopes }: FunctionView): Map<string, unknown> {
-  const variables = new Map<string, unknown>();
-  for (const scope of scopes) {
-    if (scope.description.startsWith("Global")) continue;
-    for (const name of Object.keys(scope.variables)) {
-      if (!variables.has(name)) variables.set(name, contentOf(readVariable(scope, name, UNINITIALISED)));
-    }
+/** The variables in the scopes of a function. There may be thousands, so each is read when it is asked for. */
+class ScopeVariables {
+  readonly #scopes: FunctionView["scopes"];
+
+  constructor({ scopes }: FunctionView) {
+    this.#scopes = scopes.filter(({ description }) => !description.startsWith("Global"));
   }
-  return variables;
+
+  has(name: string): boolean {
+    return this.#scopes.some(({ variables }) => Object.hasOwn(variables, name));
+  }
+
+  get(name: string): unknown {
+    const scope = this.#scopes.find(({ variables }) => Object.hasOwn(variables, name));
+    return scope === undefined ? undefined : contentOf(readVariable(scope, name, UNINITIALISED));
+  }
+
+  keys(): MapIterator<string> {
+    return new Set(this.#scopes.flatMap(({ variables }) => Object.keys(variables))).keys();
+  }
 }
 
 function contentOf(value: unknown): unknown {

@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { afterCapture, asOneCapture } from "../engine/index.ts";
 import { isFunction, type PrivateState, revivedSource, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import { isOverBudget } from "./capture-budget.ts";
 import { previewOf } from "./dismantle.ts";
 import { SharedExport } from "./references.ts";
 import { functionsUsedBy } from "./weak-methods.ts";
@@ -159,7 +160,7 @@ function isByReference(fn: object, policy: ShippingPolicy): boolean {
     return previewOf(fn, policy).way === "reference";
   } catch (error) {
     // It is refused, with its place, when it has to travel itself.
-    if (error instanceof ShippingError) return false;
+    if (error instanceof ShippingError && !isOverBudget()) return false;
     throw error;
   }
 }

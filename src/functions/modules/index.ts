@@ -12,6 +12,7 @@ export {
   exportOf,
   importedAs,
   isWholeModule,
+  noteExport,
   noteImport,
   noteRequired,
   noteShipped,
@@ -42,4 +43,4 @@ export {
   urlInRoot,
 } from "./root.ts";
 export { isTypeScript, prepareForTypeScript } from "./typescript-loader.ts";
-export { isMadeLater, isReplaced, leadsToWeak } from "./weak-files.ts";
+export { isAtTopLevel, isMadeLater, isReplaced, leadsToWeak } from "./weak-files.ts";

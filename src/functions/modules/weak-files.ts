@@ -3,6 +3,7 @@ import { isBuiltin } from "node:module";
 import { dirname } from "node:path";
 import { BoundedMap } from "../shipment/index.ts";
 import { importResolve, isBareSpecifier, RUNTIME, requireResolve, resolveUserModule } from "./resolve-module.ts";
+import { entryPath } from "./root.ts";
 
 /*
  * Which files can lead to a `WeakMap` or `WeakSet`: their text has the word, or that of a file that they import. Most
@@ -20,9 +21,13 @@ const decided = new Map<string, boolean>();
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
 const UNREADABLE: FileFacts = { makesWeak: true, imports: [] };
 
-/** False when neither a file nor anything that it imports makes a weak collection. True when that is not known. */
+/**
+ * False when neither a file nor anything that it imports makes a weak collection. True when that is not known. The
+ * collections of the entry file travel with its code, so only its imports count.
+ */
 export function leadsToWeak(path: string | undefined): boolean {
   if (path === undefined) return true;
+  if (path === entryPath()) return importsOf(path).some((imported) => imported !== path && leadsToWeak(imported));
   const known = decided.get(path);
   if (known !== undefined) return known;
   const visited = new Set([path]);
@@ -54,8 +59,28 @@ function readFacts(path: string): FileFacts {
     return UNREADABLE;
   }
   if (/\bWeak(?:Map|Set)\b/.test(text)) return UNREADABLE;
+  return { makesWeak: false, imports: importedFiles(text, path) };
+}
+
+let ofEntry: readonly string[] | undefined;
+
+/** The files that the entry file imports. */
+function importsOf(path: string): readonly string[] {
+  ofEntry ??= readImports(path);
+  return ofEntry;
+}
+
+function readImports(path: string): readonly string[] {
+  try {
+    return importedFiles(readFileSync(path, "utf8"), path);
+  } catch {
+    return [];
+  }
+}
+
+function importedFiles(text: string, path: string): readonly string[] {
   const specifiers = new Set([...text.matchAll(IMPORTS)].map(([, , specifier = ""]) => specifier));
-  return { makesWeak: false, imports: [...specifiers].flatMap((specifier) => filesOf(specifier, path)) };
+  return [...specifiers].flatMap((specifier) => filesOf(specifier, path));
 }
 
 const resolved = new BoundedMap<string, readonly string[]>(4096);
@@ -82,6 +107,30 @@ export function isReplaced(path: string | undefined, name: string): boolean {
 /** True when the code of a file puts a new weak collection into a variable. */
 export function isMadeLater(path: string | undefined, name: string): boolean {
   return assignmentsTo(path, name)?.isMade ?? false;
+}
+
+/** The text of the file that was asked for last. */
+let latest: { readonly path: string; readonly text: string } | undefined;
+const BESIDE = /(?:^|\n)(?:export (?:default )?)?(?:(?:const|let|var) ([\p{ID_Continue}$]+) = )?$/u;
+const LONGEST_BEFORE = 200;
+
+/**
+ * True when a function or class is written at the top level of a file, under the name of the variable that holds it: it
+ * has the same variables around it as any other code there. False when the text does not tell.
+ */
+export function isAtTopLevel(path: string | undefined, name: string, source: string): boolean {
+  if (path === undefined) return false;
+  try {
+    if (latest?.path !== path) latest = { path, text: readFileSync(path, "utf8") };
+  } catch {
+    return false;
+  }
+  const { text } = latest;
+  const at = text.indexOf(source);
+  const before = at < 0 ? null : BESIDE.exec(text.slice(Math.max(0, at - LONGEST_BEFORE), at));
+  if (before === null) return false;
+  if (before[1] !== undefined) return before[1] === name;
+  return new RegExp(`^(?:async )?(?:function\\s*\\*?|class) ?${name.replaceAll("$", "\\$")}\\b`).test(source);
 }
 
 interface Assignments {

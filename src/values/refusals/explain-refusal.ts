@@ -174,10 +174,9 @@ function followAll(value: object, port: FunctionPort, follow: Follow): void {
     [...Set.prototype.values.call(value)].forEach((item, index) => follow(`.values()[${index}]`, item));
   if (!types.isArrayBufferView(value)) followProperties(value, follow);
   const prototype: object | null = Object.getPrototypeOf(value);
-  const isPlain = prototype === Object.prototype || prototype === Array.prototype || prototype === null;
-  if (!isPlain) follow(".constructor", ownProperty(prototype, "constructor")?.value);
+  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return;
+  follow(".constructor", ownProperty(prototype, "constructor")?.value);
   followPrivates(value, port, follow);
-  if (isPlain) return;
   follow(".__proto__", prototype);
 }
 
