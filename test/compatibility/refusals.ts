@@ -27,8 +27,8 @@ export const REFUSALS: Readonly<Record<string, Refusals>> = {
   inversify: {
     instance:
       /container: has private fields of .* comes from the package "inversify".*perWorker\(\(\) => new (?:\w+\.)?Container\(/,
-    argument: /has private fields of .* of "inversify".*perWorker\(\(\) => new Container\(/,
-    result: /has private fields of .* of "inversify".*Make the instance inside the routine/,
+    argument: /has private fields of .* of "(?:inversify|@inversifyjs\/container)".*perWorker\(\(\) => new Container\(/,
+    result: /has private fields of .* of "(?:inversify|@inversifyjs\/container)".*Make the instance inside the routine/,
   },
   ioredis: { instance: "keeps something under Symbol" },
   jose: {

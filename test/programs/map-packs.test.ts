@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +38,8 @@ beforeAll(() => {
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "app", type: "module" }));
   writeFileSync(join(lib, "package.json"), JSON.stringify({ name: "lib", type: "module", exports: "./index.mjs" }));
   cpSync(fixture("map-packs/lib.mjs"), join(lib, "index.mjs"));
-  for (const name of ["main.mjs", "main.mts"]) cpSync(fixture("map-packs/main.mjs"), join(app, name));
+  const text = readFileSync(fixture("map-packs/main.mjs"), "utf8").replace("./lib.mjs", "lib");
+  for (const name of ["main.mjs", "main.mts"]) writeFileSync(join(app, name), text);
   symlinkSync(join("..", "..", "lib"), join(app, "node_modules", "lib"));
 });
 afterAll(() => rmSync(top, { recursive: true, force: true }));

@@ -1,11 +1,11 @@
 import { types } from "node:util";
 import { afterCapture, asOneCapture } from "../engine/index.ts";
 import { isFunction, type PrivateState, revivedSource, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import { collectionAt, type Findings, findCollections, type Way, type Weak } from "../variables/index.ts";
 import { isOverBudget } from "./capture-budget.ts";
 import { previewOf } from "./dismantle.ts";
 import { SharedExport } from "./references.ts";
 import { functionsUsedBy } from "./weak-methods.ts";
-import { collectionAt, type Findings, findCollections, type Way, type Weak } from "./weak-search.ts";
 
 /*
  * A module may keep the state of instances in its own `WeakMap`: that of its own classes, or of those of another module

@@ -53,7 +53,7 @@ const WORDS = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 const STEP = /^[^.>\s():]+$/;
 
 /** True for a `WeakMap` or `WeakSet`. */
-export function isWeak(value: unknown): value is Weak {
+function isWeak(value: unknown): value is Weak {
   return types.isWeakMap(value) || types.isWeakSet(value);
 }
 
@@ -284,7 +284,7 @@ function findSurroundings(fn: object): Surroundings {
   const url = location === undefined ? "node:" : (scriptUrl(location.scriptId) ?? "");
   const path = pathOf(url);
   const isWorthwhile = !url.startsWith("node:") && leadsToWeak(path);
-  return { path, variables: isWorthwhile ? new ScopeVariables(view) : new Map(), bound, isWorthwhile };
+  return { path, variables: new ScopeVariables(view), bound, isWorthwhile };
 }
 
 /** The variables in the scopes of a function. There may be thousands, so each is read when it is asked for. */
