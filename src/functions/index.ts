@@ -6,6 +6,7 @@ export {
   functionState,
   hurryAccessors,
   makingOf,
+  mayGetWeakState,
   noteConstructor,
   notePrototype,
   privatesOf,

@@ -1,5 +1,13 @@
 import { types } from "node:util";
-import { Cell, functionState, isClass, privatesOf, referenceOf, type ShippingPolicy } from "../functions/index.ts";
+import {
+  Cell,
+  functionState,
+  isClass,
+  mayGetWeakState,
+  privatesOf,
+  referenceOf,
+  type ShippingPolicy,
+} from "../functions/index.ts";
 import { isUsableHandle } from "../sharing/index.ts";
 import {
   heldFor,
@@ -177,7 +185,9 @@ class StateWalk {
       return;
     }
     const isUnknown = types.isProxy(value) || travellerKindOf(value) !== undefined;
-    if (isUnknown || !this.#lookAtState(value) || (!isPlain && !this.#lookAtClasses(value, prototype))) {
+    const lookFurther = (): boolean =>
+      isPlain ? !hasMethods(value) || this.#lookAtPrivates(value) : this.#lookAtClasses(value, prototype);
+    if (isUnknown || !this.#lookAtState(value) || !lookFurther()) {
       this.isOpaque = true;
       this.isMutable = true;
       return;
@@ -226,7 +236,14 @@ class StateWalk {
       } else this.visit(current);
       current = Reflect.getPrototypeOf(current);
     }
-    return privatesOf(value, this.#policy).length === 0;
+    return this.#lookAtPrivates(value);
+  }
+
+  /** False for an object with private state. */
+  #lookAtPrivates(value: object): boolean {
+    if (privatesOf(value, this.#policy).length > 0) return false;
+    if (mayGetWeakState(value, this.#policy)) this.checks.push(() => privatesOf(value, this.#policy).length === 0);
+    return true;
   }
 
   #watchEntries(collection: Map<unknown, unknown> | Set<unknown>, list: () => unknown[]): void {
@@ -256,6 +273,14 @@ class StateWalk {
       return true;
     });
   }
+}
+
+/** True for an object with own functions or accessors, which may keep state for it elsewhere. */
+function hasMethods(value: object): boolean {
+  return Reflect.ownKeys(value).some((key) => {
+    const property = Reflect.getOwnPropertyDescriptor(value, key);
+    return typeof property?.value === "function" || property?.get !== undefined || property?.set !== undefined;
+  });
 }
 
 const ABSENT = Symbol("absent");

@@ -69,7 +69,7 @@ function handleOf<T>(state: ThreadState): Handle<T> {
   const handle: Handle<T> = { get: () => valueOf(handle[STATE]) as T, [STATE]: state };
   Object.defineProperty(handle, STATE, { enumerable: false });
   Object.defineProperty(handle, traveller, { value: PER_WORKER });
-  Object.defineProperty(handle, byReference, { value: true });
+  Object.defineProperty(handle, byReference, { value: state.create });
   return handle;
 }
 

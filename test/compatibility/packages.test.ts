@@ -14,7 +14,7 @@ const packages = readdirSync(fileURLToPath(new URL("project/packages", import.me
 const BUNDLED = ["decimal.js", "lodash", "superstruct", "yup", "zod", "zod3"];
 
 /** Those whose default import has another meaning in CommonJS, because they are ES modules only. */
-const NOT_REQUIRED: readonly string[] = ["chalk", "got", "lodash-es", "node-fetch"];
+const NOT_REQUIRED: readonly string[] = ["chalk", "got", "ky", "lodash-es", "node-fetch", "p-limit", "p-queue"];
 
 function refusalsFor(name: string, setUp?: string): Refusals {
   return { ...REFUSALS[name], ...(setUp === undefined ? {} : REFUSALS[`${name}, ${setUp}`]) };

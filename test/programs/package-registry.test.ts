@@ -33,6 +33,29 @@ console.log(JSON.stringify([await greet(), (await loadedIn()) !== process.pid, a
 await pool.stop();
 `;
 
+/** A package whose classes are behind wrappers that it exports, as the types of sequelize are. */
+const WRAPPING = `
+class Kind {
+  constructor(name) { this.name = name; }
+  title() { return "a " + this.name; }
+}
+class Older {}
+function Wrapper(name) { return Object.assign(new Older(), { name }); }
+Wrapper.prototype = Older.prototype;
+exports.Kind = new Proxy(Kind, { apply: (target, _self, args) => new target(...args) });
+exports.Wrapper = Wrapper;
+`;
+
+const WRAPPED_PROGRAM = `
+import { routine, WorkerPool } from "wool-ts";
+import { Kind, Wrapper } from "wrapping";
+const pool = await WorkerPool.start({ size: 1 });
+const look = routine(async (kind, old) => [kind instanceof Kind, kind.title(), old instanceof Wrapper, old.name]);
+const made = await routine(async () => Kind("circle"))();
+console.log(JSON.stringify([await look(Kind("square"), new Wrapper("x")), made instanceof Kind, made.title()]));
+await pool.stop();
+`;
+
 let folder: string;
 
 beforeAll(() => {
@@ -42,9 +65,18 @@ beforeAll(() => {
   writeFileSync(join(folder, "node_modules", "registry", "package.json"), '{ "name": "registry", "main": "index.js" }');
   writeFileSync(join(folder, "node_modules", "registry", "index.js"), REGISTRY);
   writeFileSync(join(folder, "main.mjs"), PROGRAM);
+  mkdirSync(join(folder, "node_modules", "wrapping"));
+  writeFileSync(join(folder, "node_modules", "wrapping", "package.json"), '{ "name": "wrapping", "main": "index.js" }');
+  writeFileSync(join(folder, "node_modules", "wrapping", "index.js"), WRAPPING);
+  writeFileSync(join(folder, "wrapped.mjs"), WRAPPED_PROGRAM);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test("what a worker's package does not have travels, and the rest of the package stays the worker's own", async () => {
   expect(await outputOf(join(folder, "main.mjs"))).toEqual(["I am User", true, "I am User"]);
+});
+
+test("a class that a package exports only inside of a wrapper is the worker's own", async () => {
+  const seen = await outputOf(join(folder, "wrapped.mjs"));
+  expect(seen).toEqual([[true, "a square", true, "x"], true, "a circle"]);
 });

@@ -65,9 +65,14 @@ export function countFunction(
   throw overBudget(fn, name);
 }
 
+/** True when the capture under way has refused a function that was one too many. */
+export function isOverBudget(): boolean {
+  return isRefused && captureNumber() === counted;
+}
+
 /** Throws for a function beyond the budget of the capture under way, before it is examined. */
 export function refuseBeyondBudget(fn: object): void {
-  if (isRefused && captureNumber() === counted) throw overBudget(fn, undefined);
+  if (isOverBudget()) throw overBudget(fn, undefined);
 }
 
 function overBudget(fn: object, name: string | undefined): ShippingError {

@@ -70,8 +70,15 @@ function sentByReference(shipment: Dismantled, reason: string): DismantledWithRe
   return { shipment, way: "reference", reason, captured: [] };
 }
 
+interface TakenApart {
+  readonly policy: ShippingPolicy;
+  readonly result: DismantledWithReason;
+  /** It was only looked at so far. */
+  isPreview: boolean;
+}
+
 /** The functions that the capture under way has taken apart: they do not change before its end. */
-const takenApart = new Map<object, { readonly policy: ShippingPolicy; readonly result: DismantledWithReason }>();
+const takenApart = new Map<object, TakenApart>();
 
 /** Functions that have travelled by reference: the engine was not asked about most of them, and will not be. */
 const named = new WeakSet<object>();
@@ -80,16 +87,27 @@ const named = new WeakSet<object>();
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   return asOneCapture(() => {
     const known = takenApart.get(fn);
-    if (known !== undefined && isAsGood(known.policy, policy)) {
-      if (known.result.way === "value") countAgain();
-      return known.result;
-    }
-    const result = takeApart(fn, policy);
-    if (takenApart.size === 0) afterCapture(() => takenApart.clear());
-    takenApart.set(fn, { policy, result });
-    if (result.way === "reference") named.add(fn);
-    return result;
+    if (known === undefined || !isAsGood(known.policy, policy)) return remember(fn, policy, false);
+    if (known.result.way === "value" && !known.isPreview) countAgain();
+    known.isPreview = false;
+    return known.result;
   });
+}
+
+/** Like `dismantleWithReason`, for a function that need not travel because of that. */
+export function previewOf(fn: object, policy: ShippingPolicy): DismantledWithReason {
+  return asOneCapture(() => {
+    const known = takenApart.get(fn);
+    return known !== undefined && isAsGood(known.policy, policy) ? known.result : remember(fn, policy, true);
+  });
+}
+
+function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): DismantledWithReason {
+  const result = takeApart(fn, policy);
+  if (takenApart.size === 0) afterCapture(() => takenApart.clear());
+  takenApart.set(fn, { policy, result, isPreview });
+  if (result.way === "reference") named.add(fn);
+  return result;
 }
 
 /** True when the result for one policy is also right for another one. */
@@ -108,6 +126,9 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
     throw new ShippingError(`${typeof fn} is not a function`, [], "pass a function or a class");
   }
   if (types.isProxy(fn)) {
+    // A package may export one. The receiver uses its own.
+    const exported = policy.ship === "value" ? undefined : importReference(fn, policy);
+    if (exported !== undefined) return sentByReference(byModule(fn, exported), exportReason(exported));
     throw new ShippingError("is a Proxy, which does not show its target", [], "capture the target instead");
   }
   const universal = universalReference(fn);

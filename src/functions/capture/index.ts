@@ -16,4 +16,5 @@ export {
 } from "./references.ts";
 export { makingOf, ownNameCalled } from "./source-notes.ts";
 export { functionState, type Stability, stability } from "./stability.ts";
+export { mayGetWeakState } from "./weak-state.ts";
 export { writtenName } from "./written-name.ts";

@@ -84,13 +84,13 @@ function privateChain(object: object): PrivateDeclarations[] {
 
 /**
  * The private state of an object: an entry for each class of its chain that declares private members, the base class
- * first, and one for the entries in weak collections of modules; empty for most objects. Throws `ShippingError` when
+ * first, and those with the entries in weak collections of modules; empty for most objects. Throws `ShippingError` when
  * private fields cannot be told apart, or cannot be set at the receiver.
  */
 export function privatesOf(object: object, policy: ShippingPolicy = {}): PrivateState[] {
   const fields = privateFieldsOf(object, policy);
   const weak = weakStateOf(object, policy);
-  return weak === undefined ? fields : [...fields, weak];
+  return weak.length === 0 ? fields : [...fields, ...weak];
 }
 
 function privateFieldsOf(object: object, policy: ShippingPolicy): PrivateState[] {

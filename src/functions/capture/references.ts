@@ -8,6 +8,7 @@ import {
   isInPackage,
   isByInstance as isOfInstance,
   type ModuleReference,
+  noteExport,
   noteShipped,
   pathOf,
   type StandInSource,
@@ -34,7 +35,10 @@ import { noteHolder } from "./class-members.ts";
 import { isOwnPrototype, replacedPrototypeOf } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
 
-/** A property that makes an object travel by the name of its export, if it has one. */
+/**
+ * A property that makes an object travel by the name of its export, if it has one. Its value may be a function of the
+ * module that exports the object: then the export is found although nobody has imported it.
+ */
 export const byReference: unique symbol = Symbol.for("wool-ts.by-reference");
 
 /** A shipment that is only a name. */
@@ -53,7 +57,10 @@ export function byModule(
   const kind = isVariable ? "variable" : wrapper === undefined ? "module" : "wrapped";
   const isByInstance = isOfInstance(path);
   const hasShape =
-    (typeof value === "function" || isByInstance) && typeof value !== "symbol" && namesPackage(module.data);
+    (typeof value === "function" || isByInstance) &&
+    typeof value !== "symbol" &&
+    !types.isProxy(value) &&
+    namesPackage(module.data);
   const shape = hasShape ? shapeOf(value, isByInstance) : "";
   const head = { kind, module: module.hash, path: [...path], ...facts, ...(shape === "" ? {} : { shape }) };
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
@@ -192,6 +199,7 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
   const wrapped = wrappedBy(value);
   if (wrapped !== undefined) return wrapperReference(value, wrapped, policy);
   noteHolder(value);
+  if (byReference in value) noteOwnExport(value);
   const reference = importReference(value, policy);
   if (
     reference !== undefined &&
@@ -209,6 +217,20 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
 }
 
 const looked = new WeakSet<object>();
+
+/** Looks for an object among the exports of the module of its function, see `byReference`. */
+function noteOwnExport(value: object): void {
+  const beside: unknown = Reflect.get(value, byReference);
+  if (!isFunction(beside) || looked.has(value) || importedAs(value) !== undefined) return;
+  looked.add(value);
+  try {
+    const view = viewFunction(beside);
+    const { script } = factsOf(beside, () => view).site.file;
+    noteExport(value, script, view.scopes);
+  } catch {
+    // It travels by value, and is refused with its place if it cannot.
+  }
+}
 
 /**
  * Says that an object travels whose prototype does not belong to a class. If the prototype is part of a package and can

@@ -1,113 +1,126 @@
 import { types } from "node:util";
-import { EngineClosed, intrinsicPathOf, readVariable, UNINITIALISED, viewFunction } from "../engine/index.ts";
-import { builtinPlaceOf } from "../modules/index.ts";
-import {
-  isFunction,
-  type PrivateState,
-  revivedSource,
-  runtimeNameOf,
-  type ShippingPolicy,
-  sourceTextOf,
-} from "../shipment/index.ts";
-import { dismantleWithReason } from "./dismantle.ts";
+import { afterCapture, asOneCapture } from "../engine/index.ts";
+import { isFunction, type PrivateState, revivedSource, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import { collectionAt, type Findings, findCollections, type Way, type Weak } from "../variables/index.ts";
+import { isOverBudget } from "./capture-budget.ts";
+import { previewOf } from "./dismantle.ts";
+import { SharedExport } from "./references.ts";
+import { functionsUsedBy } from "./weak-methods.ts";
 
 /*
- * A module may keep the state of its instances in its own `WeakMap`. If the class travels by reference, the receiver's
- * module has another `WeakMap`, so the entry for an instance travels with the instance.
+ * A module may keep the state of instances in its own `WeakMap`: that of its own classes, or of those of another module
+ * that uses its functions. If the module travels by reference, the receiver's module has another `WeakMap`, so the entry
+ * for an instance travels with the instance.
  */
 
-type Weak = WeakMap<object, unknown> | WeakSet<object>;
-type Collections = ReadonlyMap<string, Weak>;
-
-const NONE: Collections = new Map();
-const beside = new WeakMap<object, Collections>();
-/** Prototypes of objects without a weak collection beside their classes: nearly all. */
+const searched = new WeakMap<object, Findings>();
+/** Findings that may be others later. They hold for one capture. */
+const preliminary = new Map<object, Findings>();
+/** Prototypes of objects without a weak collection that their classes could use: nearly all. */
 const plain = new WeakSet<object>();
 
-/** The weak collections in variables around a class. Its code may keep state of instances there. */
-function collectionsBeside(cls: object): Collections {
-  const known = beside.get(cls);
+/** The weak collections that the code of a class can use. It may keep state of instances there. */
+function collectionsOf(cls: object): Findings {
+  const known = searched.get(cls) ?? preliminary.get(cls);
   if (known !== undefined) return known;
-  const { collections, isFinal } = findCollections(cls);
-  if (isFinal) beside.set(cls, collections);
-  return collections;
-}
-
-interface Found {
-  readonly collections: Collections;
-  /** False while a variable is not initialised: it may get a collection later. */
-  readonly isFinal: boolean;
-}
-
-const NOTHING: Found = { collections: NONE, isFinal: true };
-
-function findCollections(cls: object): Found {
-  if (intrinsicPathOf(cls) !== undefined || builtinPlaceOf(cls) !== undefined) return NOTHING;
-  if (revivedSource(cls) !== undefined || runtimeNameOf(cls) !== undefined) return NOTHING;
-  if (sourceTextOf(cls).endsWith("{ [native code] }")) return NOTHING;
-  const found = new Map<string, Weak>();
-  let isFinal = true;
-  for (const scope of scopesOfClass(cls)) {
-    if (scope.description.startsWith("Global")) continue;
-    for (const name of Object.keys(scope.variables)) {
-      const value = readVariable(scope, name, UNINITIALISED);
-      if (value === UNINITIALISED) isFinal = false;
-      if (isWeak(value) && !found.has(name)) found.set(name, value);
+  return asOneCapture(() => {
+    const findings = findCollections(cls);
+    if (findings.isFinal) searched.set(cls, findings);
+    else {
+      if (preliminary.size === 0) afterCapture(() => preliminary.clear());
+      preliminary.set(cls, findings);
     }
-  }
-  return { collections: found, isFinal };
+    return findings;
+  });
 }
 
-function scopesOfClass(cls: object): ReturnType<typeof viewFunction>["scopes"] {
-  try {
-    return viewFunction(cls).scopes;
-  } catch (error) {
-    if (error instanceof EngineClosed) return [];
-    throw error;
-  }
-}
-
-function isWeak(value: unknown): value is Weak {
-  return types.isWeakMap(value) || types.isWeakSet(value);
-}
-
-/** The name of a collection: the number of steps from the owner's prototype to that of its class, then the variable. */
+/** The name of a collection: the number of steps from the owner's prototype to that of its class, then the way. */
 const NAME = /^@(\d+) (.+)$/;
 
-/** True for the name of a collection beside a class; other names of private state are those of private fields. */
+/** True for the name of a collection that a class uses; other names of private state are those of private fields. */
 export function isWeakName(name: string): boolean {
   return NAME.test(name);
 }
 
-/**
- * The entries for an object in collections beside those of its classes that the receiver loads by itself; undefined for
- * most objects. The first of these classes is the owner.
- */
-export function weakStateOf(object: object, policy: ShippingPolicy): PrivateState | undefined {
+interface Held {
+  /** The number of prototypes between the object and that of the class. */
+  readonly step: number;
+  readonly collection: Weak;
+  readonly ways: readonly Way[];
+}
+
+/** The entries for an object in the collections that its classes can use. */
+function heldEntries(object: object): readonly Held[] {
   const prototype = Reflect.getPrototypeOf(object);
-  if (prototype === null || plain.has(prototype)) return undefined;
-  const held: { readonly step: number; readonly name: string; readonly collection: Weak }[] = [];
+  if (prototype === null || plain.has(prototype)) return [];
+  const held: Held[] = [];
   let isPlain = true;
   let step = 0;
   for (const constructor of constructorsOf(object)) {
-    const collections = constructor === undefined ? NONE : collectionsBeside(constructor);
-    if (collections.size > 0 || (constructor !== undefined && !beside.has(constructor))) isPlain = false;
-    for (const [name, collection] of collections) {
-      if (holds(collection, object)) held.push({ step, name, collection });
+    if (constructor !== undefined) {
+      const { collections, isFinal } = collectionsOf(constructor);
+      if (collections.size > 0 || !isFinal) isPlain = false;
+      for (const [collection, ways] of collections) {
+        if (holds(collection, object)) held.push({ step, collection, ways });
+      }
     }
     step += 1;
   }
   if (isPlain) plain.add(prototype);
-  if (held.length === 0) return undefined;
-  const anchor = anchorOf(object, policy);
-  if (anchor === undefined) return undefined;
-  const travelling = held.filter(({ step: at }) => at >= anchor.step);
-  if (travelling.length === 0) return undefined;
-  return {
-    owner: anchor.owner,
-    names: travelling.map(({ step: at, name }) => `@${at - anchor.step} ${name}`),
-    values: travelling.map(({ collection }) => heldFor(collection, object)),
+  return held;
+}
+
+/** True for an object of which a module keeps nothing now, but may keep something later. */
+export function mayGetWeakState(object: object, policy: ShippingPolicy): boolean {
+  const prototype = Reflect.getPrototypeOf(object);
+  if (heldEntries(object).length === 0 && prototype !== null && !plain.has(prototype)) return true;
+  return [...functionsUsedBy(object, policy)].some((fn) => collectionsOf(fn).collections.size > 0);
+}
+
+/**
+ * The entries for an object in collections of modules that the receiver loads by itself; none for most objects. The
+ * owner is a class of the object, or a function that its classes use.
+ */
+export function weakStateOf(object: object, policy: ShippingPolicy): PrivateState[] {
+  const states = new Map<object, { names: string[]; values: unknown[] }>();
+  const taken = new Set<Weak>();
+  const take = (collection: Weak, owner: object, name: string): void => {
+    taken.add(collection);
+    const { names, values } = states.get(owner) ?? { names: [], values: [] };
+    names.push(name);
+    values.push(heldFor(collection, object));
+    states.set(owner, { names, values });
   };
+  const held = heldEntries(object);
+  const anchor = held.length === 0 ? undefined : anchorOf(object, policy);
+  for (const { step, collection, ways } of held) {
+    const direct = ways[0]?.[0]?.rest;
+    if (anchor !== undefined && step >= anchor.step) take(collection, anchor.owner, `@${step - anchor.step} ${direct}`);
+    else {
+      const found = firstReference(ways, policy) ?? ways.flat().find((each) => isReceivers(each, policy));
+      if (found !== undefined) take(collection, found.fn, `@0 ${found.rest}`);
+    }
+  }
+  for (const fn of functionsUsedBy(object, policy)) {
+    for (const [collection, ways] of collectionsOf(fn).collections) {
+      if (!taken.has(collection) && holds(collection, object)) take(collection, fn, `@0 ${ways[0]?.[0]?.rest}`);
+    }
+  }
+  return [...states].map(([owner, { names, values }]) => ({ owner, names, values }));
+}
+
+/** The first function on a way to a collection that travels by reference, and with it the module of the collection. */
+function firstReference(ways: readonly Way[], policy: ShippingPolicy): Way[number] | undefined {
+  for (const way of ways) {
+    const found = way.slice(1).find(({ fn }) => isByReference(fn, policy));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** True for a variable that a class captured, and that is the receiver's own there: its module is loaded by reference. */
+function isReceivers({ fn, rest }: Way[number], policy: ShippingPolicy): boolean {
+  return previewOf(fn, policy).captured.some(({ name, value }) => name === rest && value instanceof SharedExport);
 }
 
 function holds(collection: Weak, object: object): boolean {
@@ -136,35 +149,47 @@ function anchorOf(
 ): { readonly owner: object; readonly step: number } | undefined {
   let step = 0;
   for (const constructor of constructorsOf(object)) {
-    if (constructor !== undefined && dismantleWithReason(constructor, policy).way === "reference") {
-      return { owner: constructor, step };
-    }
+    if (constructor !== undefined && isByReference(constructor, policy)) return { owner: constructor, step };
     step += 1;
   }
   return undefined;
 }
 
-/** Puts the entries for an object into the collections beside its classes here. */
+function isByReference(fn: object, policy: ShippingPolicy): boolean {
+  try {
+    return previewOf(fn, policy).way === "reference";
+  } catch (error) {
+    // It is refused, with its place, when it has to travel itself.
+    if (error instanceof ShippingError && !isOverBudget()) return false;
+    throw error;
+  }
+}
+
+/** Puts the entries for an object into the collections that its classes use here. */
 export function restoreWeakState(object: object, { owner, names, values }: PrivateState): void {
-  // A class that travelled has brought its collections.
-  if (revivedSource(owner) !== undefined) return;
   const prototype: unknown = Reflect.get(owner, "prototype");
   const start: object = Object.create(typeof prototype === "object" ? prototype : null);
   const constructors = [...constructorsOf(start)];
   names.forEach((each, index) => {
-    const [, step, name = ""] = NAME.exec(each) ?? [];
-    const cls = constructors[Number(step)];
-    const collection = cls === undefined ? undefined : collectionsBeside(cls).get(name);
+    const [, step, way = ""] = NAME.exec(each) ?? [];
+    const fn = Number(step) === 0 ? owner : constructors[Number(step)];
+    const collection = fn === undefined ? undefined : asOneCapture(() => collectionAt(fn, way));
     if (types.isWeakMap(collection)) Reflect.apply(WeakMap.prototype.set, collection, [object, values[index]]);
     else if (types.isWeakSet(collection)) Reflect.apply(WeakSet.prototype.add, collection, [object]);
-    else throw missing(owner, name);
+    // A class that travelled has brought its collections.
+    else if (revivedSource(owner) === undefined) throw missing(owner, way);
   });
 }
 
-function missing(owner: object, name: string): Error {
+function missing(owner: object, way: string): Error {
   const title = isFunction(owner) ? owner.name : "a class";
   return new TypeError(
-    `the sender keeps the state of an instance of ${title} in the variable "${name}", and the module of ${title} ` +
+    `the sender keeps the state of an instance of ${title} in the variable "${variableOf(way)}", and the module of ${title} ` +
       "here has no WeakMap or WeakSet of that name. Install the same version of it, or send plain data.",
   );
+}
+
+/** The name of the variable at the end of a way. */
+function variableOf(way: string): string {
+  return way.slice(way.lastIndexOf(">") + 1);
 }

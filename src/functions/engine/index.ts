@@ -1,6 +1,7 @@
 export { type CodeSite, type FreeName, siteAt, siteOf } from "./code-site.ts";
 export { type PrivateField, viewPrivates, viewPromise } from "./hidden-state.ts";
 export {
+  type BoundView,
   EngineClosed,
   type FunctionLocation,
   type FunctionView,
@@ -15,7 +16,7 @@ export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal } from ".
 export { isQuicklyEntered, knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
-export { loadedUrls, type Script, scriptFrom, scriptOf } from "./scripts.ts";
+export { loadedUrls, type Script, scriptFrom, scriptOf, scriptUrl } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
 export {
   afterCapture,

@@ -102,19 +102,22 @@ let lastSurvey: number | undefined;
 /** Finds a script without turning the debugger on; false when that is not possible. */
 function findQuietly(isWanted: (script: SurveyedScript) => boolean): boolean {
   let found = [...surveyed.values()].findLast(isWanted);
-  const capture = captureNumber();
-  // No user code is compiled during a capture.
-  if (found === undefined && (capture === undefined || lastSurvey !== capture)) {
-    lastSurvey = capture;
-    for (const script of surveyScripts()) if (!known.has(script.id)) surveyed.set(script.id, script);
-    found = [...surveyed.values()].findLast(isWanted);
-  }
+  if (found === undefined && surveyOncePerCapture()) found = [...surveyed.values()].findLast(isWanted);
   if (found === undefined) return false;
   const script = isOwnToNode(found.url) ? ownToNode(found) : readSurveyed(found);
   if (script === undefined) return false;
   surveyed.delete(found.id);
   known.set(script.id, script);
   newest.set(script.url, script);
+  return true;
+}
+
+/** Lists all scripts; false when that was done in this capture already: no user code is compiled meanwhile. */
+function surveyOncePerCapture(): boolean {
+  const capture = captureNumber();
+  if (capture !== undefined && lastSurvey === capture) return false;
+  lastSurvey = capture;
+  for (const script of surveyScripts()) if (!known.has(script.id)) surveyed.set(script.id, script);
   return true;
 }
 
@@ -128,6 +131,14 @@ export function scriptOf(id: string): Script | undefined {
   if (script !== undefined && (script.source !== undefined || isOwnToNode(script.url))) return script;
   if (!readAnnounced(script) && !findQuietly((candidate) => candidate.id === id)) readScripts(id);
   return known.get(id);
+}
+
+/** The URL of the script of that id, without its source; undefined when V8 does not list it without the debugger. */
+export function scriptUrl(id: string): string | undefined {
+  const listed = known.get(id) ?? surveyed.get(id);
+  if (listed !== undefined) return listed.url;
+  surveyOncePerCapture();
+  return surveyed.get(id)?.url;
 }
 
 /** The script that was compiled from this url; looks again when it is not known yet. The newest if there are several. */

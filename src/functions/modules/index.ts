@@ -12,6 +12,7 @@ export {
   exportOf,
   importedAs,
   isWholeModule,
+  noteExport,
   noteImport,
   noteRequired,
   noteShipped,
@@ -42,3 +43,4 @@ export {
   urlInRoot,
 } from "./root.ts";
 export { isTypeScript, prepareForTypeScript } from "./typescript-loader.ts";
+export { isAtTopLevel, isMadeLater, isReplaced, leadsToWeak } from "./weak-files.ts";

@@ -183,6 +183,14 @@ function requiredPlace(value: object, script: Script): ExportPlace | undefined {
   return path === undefined ? undefined : placeInExports(value, requiredExports(path)?.exports);
 }
 
+/** Remembers the place of an object among the exports of a module that is loaded, if it is there. */
+export function noteExport(value: object, script: Script, scopes: readonly ScopeView[]): void {
+  const place = script.isModule ? placeInExports(value, exportedValues(script, scopes)) : requiredPlace(value, script);
+  const module = place === undefined ? undefined : moduleOf(script);
+  if (place === undefined || place.wrapper !== undefined || module === undefined) return;
+  imported.set(value, { module, ...place, title: titleOf(script) });
+}
+
 /** The export of a CommonJS module that is this value, found without the engine. */
 export function requiredExport(value: object): ModuleReference | undefined {
   for (const path of requiredPaths()) {

@@ -48,6 +48,7 @@ export function indexedExport(value: WeakKey): ModuleReference | undefined {
  */
 export function indexExports(exports: unknown, module: Dependency, title: string, only?: "prototypes"): void {
   const instances: [object, readonly string[]][] = [];
+  const behind: [object, object, readonly string[]][] = [];
   const visited = new Set<object>();
   let left = MAX_MEMBERS;
   const note = (value: WeakKey, path: readonly string[]): boolean => {
@@ -66,7 +67,10 @@ export function indexExports(exports: unknown, module: Dependency, title: string
         if (only !== undefined) return;
         const prototype = memberOf(value, "prototype");
         // An assigned prototype does not lead back to its function.
-        if (typeof prototype === "object" && prototype !== null) note(prototype, [...path, "prototype"]);
+        if (typeof prototype === "object" && prototype !== null) {
+          note(prototype, [...path, "prototype"]);
+          behind.push([value, prototype, path]);
+        }
       }
     } else if (typeof value === "object" && value !== null) {
       // Other objects are data: the program may have changed them.
@@ -83,7 +87,20 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   visit(exports, []);
   if (typeof exports === "object" && exports !== null && !types.isModuleNamespaceObject(exports)) enter(exports, []);
   // After the exports: an exported class is named by its export.
+  for (const [wrapper, prototype, path] of behind) noteWrapped(wrapper, prototype, path, note);
   for (const [instance, path] of instances) notePrototypes(instance, path, note);
+}
+
+/** Notes the class behind an exported wrapper, such as a Proxy of the class, that has the prototype of the class. */
+function noteWrapped(
+  wrapper: object,
+  prototype: object,
+  path: readonly string[],
+  note: (value: WeakKey, path: readonly string[]) => boolean,
+): void {
+  const cls = types.isProxy(prototype) ? undefined : memberOf(prototype, "constructor");
+  if (typeof cls !== "function" || cls === wrapper || types.isProxy(cls)) return;
+  if (memberOf(cls, "prototype") === prototype) note(cls, [...path, "prototype", "constructor"]);
 }
 
 /** The step of a path from an object to its prototype. */

@@ -57,7 +57,8 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   }
   const origin = isDefault || shown === null ? undefined : (constructorOf(shown) ?? namedMaker(writer, value, shown));
   if (!isDefault) refuseForeignSymbols(writer, value, properties);
-  const privates = isDefault ? NO_PRIVATES : orRefuse(value, () => writer.port.privatesOf(value));
+  const mayHavePrivates = !isDefault || (state === ordinaryState && hasMethods(properties));
+  const privates = mayHavePrivates ? orRefuse(value, () => writer.port.privatesOf(value)) : NO_PRIVATES;
 
   let flags = integrity << INTEGRITY_SHIFT;
   if (shown === null) flags |= PROTOTYPE_NULL;
@@ -219,14 +220,17 @@ function writtenProperties(writer: GraphWriter, value: object, state: InternalSt
   return [...properties.filter(({ key }) => key !== addition.key), addition];
 }
 
+/** Functions of an object may use state that a module keeps for it. */
+function hasMethods(properties: readonly KeyedProperty[]): boolean {
+  return properties.some(({ property }) => "get" in property || typeof property.value === "function");
+}
+
 /**
  * Finding out whether an object has a name is not cheap. An object with only data has none, unless its class is the
  * platform's or a package's; then the first instance of that class in a payload answers for all.
  */
 function mayBeNamed(properties: readonly KeyedProperty[]): boolean {
-  return properties.some(
-    ({ key, property }) => key === Symbol.toStringTag || "get" in property || typeof property.value === "function",
-  );
+  return hasMethods(properties) || properties.some(({ key }) => key === Symbol.toStringTag);
 }
 
 function refuseForeignSymbols(writer: GraphWriter, value: object, properties: readonly KeyedProperty[]): void {

@@ -2,13 +2,14 @@ import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import { SerializationError } from "../../errors.ts";
 import { arrayIndex } from "../array-index.ts";
-import { type FunctionPort, isCell, makingOf } from "../function-port.ts";
+import { type FunctionPort, isCell } from "../function-port.ts";
 import type { Omissions, PropertyChanges } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
 import type { Refusal } from "../refusal.ts";
 import { internalStateOf } from "../slots/index.ts";
-import { traveller, travellerKind, travellerKindOf } from "../traveller.ts";
+import { travellerKind, travellerKindOf } from "../traveller.ts";
 import { bundleAdvice } from "./bundle-advice.ts";
+import { workerAdvice } from "./worker-advice.ts";
 
 interface Step {
   readonly value: unknown;
@@ -20,6 +21,8 @@ interface Step {
   readonly captured: boolean;
 }
 
+/** The name of the list of arguments in paths. */
+const ARGUMENTS = "args";
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 /** Turns a refusal into the error for the user: where in `root` the value is, why it cannot travel, and the fix. */
@@ -53,7 +56,7 @@ export function locateRefusal(
   const path = (found === undefined ? rootName : pathTo(found, rootName, isCaptured)) + segments.join("");
   const advice = bundleAdvice(found === undefined ? [refusal.culprit, root] : valuesUpFrom(found));
   // The user cannot change the code of a package.
-  const own = advice === "" && !isOwnTraveller(refusal.culprit) ? perWorkerAdvice(found) : advice;
+  const own = advice === "" ? workerAdvice(refusal, found, port, rootName === ARGUMENTS) : advice;
   return { path, reason: refusal.message, fix: sentence(refusal.fix) + own };
 }
 
@@ -96,33 +99,6 @@ export function refusedField(
     if (step.from.from === undefined) return step.key;
   }
   return undefined;
-}
-
-/** Whether it is an object of the runtime: making it in the worker would not help. */
-function isOwnTraveller(culprit: WeakKey): boolean {
-  return typeof culprit === "object" && traveller in culprit;
-}
-
-/** Advice for a captured variable with a known initializer: each worker can make its own value in the same way. */
-function perWorkerAdvice(found: Step | undefined): string {
-  for (let step = found; step?.from !== undefined; step = step.from) {
-    const fn = step.from.value;
-    const making = typeof fn === "function" ? makingOf(fn, step.label) : undefined;
-    if (making === undefined) continue;
-    const origin =
-      making.source === undefined ? "Or have" : `"${step.label}" comes from the package "${making.source}": have`;
-    const [create, use] = making.isAwaited ? ["async () =>", "await "] : ["() =>", ""];
-    return (
-      ` ${origin} each worker make it once: const ${step.label} = perWorker(${create} ${asResult(making.expression)}), with ` +
-      `${use}${step.label}.get() where it is used.`
-    );
-  }
-  return "";
-}
-
-/** An expression as the result of an arrow function: an object literal would be read as the body. */
-function asResult(expression: string): string {
-  return expression.startsWith("{") ? `(${expression})` : expression;
 }
 
 function canLackProperties(holder: object): boolean {
@@ -183,7 +159,7 @@ function pathTo(end: Step, rootName: string, isCaptured: boolean): string {
     captured ||= step.captured;
     // The value of a shared variable has the name of the variable.
     if (step.label === "") continue;
-    path += captured ? ` -> ${step.label.replace(/^\./, "")}` : step.label;
+    path += captured ? ` -> ${step.label.replace(/^[. ]/, "")}` : step.label;
   }
   return path;
 }
@@ -241,7 +217,7 @@ function followPrivates(value: object, port: FunctionPort, follow: Follow): void
     for (const { owner, names, values } of port.privatesOf(value)) {
       follow(".constructor", owner);
       names.forEach((name, index) =>
-        follow(name.startsWith("@") ? ` (in ${name.replace(/^\S+ /, "")})` : `.#${name}`, values[index]),
+        follow(name.startsWith("@") ? ` (in ${name.replace(/^.*[ >]/, "")})` : `.#${name}`, values[index]),
       );
     }
   } catch {

@@ -1,4 +1,4 @@
-import { createServer } from "node:net";
+import { createServer, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routine, SerializationError, WorkerPool } from "wool-ts";
 import { poolOf } from "../../support/pool-of.ts";
@@ -113,6 +113,37 @@ describe("fields of `this` that cannot travel", () => {
       expect(error).toBeInstanceOf(SerializationError);
       expect(error).toMatchObject({ path: expect.stringMatching(`^${path.replaceAll(".", "\\.")}`) });
     }
+  });
+
+  test("may be a pool, a logger with a stream and a client with a socket, as services have them", async () => {
+    class Orders {
+      readonly rate = 2;
+      readonly price = routine(async function (this: Orders, amount: number) {
+        return this.rate * amount;
+      });
+      readonly report = routine(async function (this: Orders) {
+        return this.logger.level;
+      });
+
+      readonly pool: WorkerPool;
+      readonly logger: { readonly level: string; readonly stream: unknown };
+      readonly client: { readonly socket: Socket };
+
+      constructor(services: Pick<Orders, "pool" | "logger" | "client">) {
+        ({ pool: this.pool, logger: this.logger, client: this.client } = services);
+      }
+
+      async total(amounts: readonly number[]): Promise<number> {
+        const prices = await Promise.all(amounts.map((amount) => this.price(amount)));
+        return prices.reduce((sum, price) => sum + price, 0);
+      }
+    }
+    const logger = { level: "info", stream: process.stderr };
+    const orders = new Orders({ pool, logger, client: { socket: new Socket() } });
+    expect(await orders.total([1, 2, 3])).toBe(12);
+    const error = await orders.report().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SerializationError);
+    expect(error).toMatchObject({ path: expect.stringMatching(/^this\.logger/) });
   });
 
   test("can be assigned to, and are listed", async () => {

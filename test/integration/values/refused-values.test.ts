@@ -71,6 +71,35 @@ describe("an argument that cannot travel is refused before anything is sent", ()
     expect((await refusal(take(new Holder()))).path).toBe("args[0].held");
   });
 
+  test("what each worker can make by itself, with the way to do so", async () => {
+    const way = (expression: string): string =>
+      `Or have each worker make it once, outside of the routine: const own = perWorker(() => ${expression}), with ` +
+      "own.get() in the routine instead of the argument.";
+    class Client {
+      readonly server = server;
+    }
+    expect((await refusal(take(server))).message).toBe(
+      `args[0]: net.Server holds an open handle. Make it inside the routine, from data that is passed. ${way("...")}`,
+    );
+    expect((await refusal(take({ clients: [new Client()] }))).message).toBe(
+      "args[0].clients[0].server: net.Server holds an open handle. Make it inside the routine, from data that is " +
+        `passed. ${way("new Client(...)")}`,
+    );
+    const client = new Client();
+    expect((await refusal(take(() => client.server))).message).toMatch(
+      /^args\[0\] -> client -> server: .* Or have each worker make it once: const client = perWorker\(\(\) => \.\.\.\), with/,
+    );
+  });
+
+  test("what no worker could make, without such advice", async () => {
+    for (const value of [new Promise(() => undefined), new WeakRef({}), new Proxy({}, {}), (function* () {})()]) {
+      expect((await refusal(take(value))).message).not.toContain("perWorker");
+    }
+    const results = await refusal(routine(async () => (await import("node:net")).createServer())());
+    expect(results.message).toContain("net.Server holds an open handle");
+    expect(results.message).not.toContain("perWorker");
+  });
+
   test("a pool", async () => {
     const { message } = await refusal(take({ pool }));
     expect(message).toBe("args[0].pool: is a WorkerPool, which belongs to this process. Make it inside the routine.");

@@ -24,6 +24,20 @@ void check({
     return [made instanceof Point, is(made, Point({ y: 2 })), made.toJS()];
   },
   changed: async () => is(await routine((it) => it.add(3))(ImmutableSet([1, 2])), ImmutableSet([1, 2, 3])),
+  empty: async () => {
+    const empties = [ImmutableMap(), List(), OrderedMap(), ImmutableSet()];
+    const equal = await routine((them) => {
+      const own = [ImmutableMap(), List(), OrderedMap(), ImmutableSet()];
+      return them.map((it, index) => [
+        is(it, own[index]),
+        it.isEmpty(),
+        it.concat(own[index]).size,
+        it.equals(it.clear()),
+      ]);
+    })(empties);
+    const back = await routine(() => [ImmutableMap().set("a", 1), List().push(1), OrderedMap()])();
+    return [equal, back.map((it) => it.toJS()), is(back[2], OrderedMap())];
+  },
   removed: async () => (await routine((it) => it.delete("a"))(OrderedMap({ a: 1, b: 2 }))).toJS(),
   thrown: async () => (await reasonOf(routine(() => state.setIn(["a", "b"], 1))())).message,
 });

@@ -1,0 +1,95 @@
+import { types } from "node:util";
+import { isObject } from "../../checks/index.ts";
+import { afterCapture } from "../engine/index.ts";
+import { isReader } from "../modules/index.ts";
+import { Cell, isFunction, ShippingError, type ShippingPolicy, sourceTextOf } from "../shipment/index.ts";
+import { isOverBudget } from "./capture-budget.ts";
+import { type DismantledWithReason, previewOf } from "./dismantle.ts";
+import { Borrowed, SharedExport } from "./references.ts";
+
+/*
+ * An object may have methods of its own, such as closures that a function of a module made. Where they use functions
+ * that travel by reference, those find what their module keeps for the object only in the receiver's module.
+ */
+
+const NONE: ReadonlySet<object> = new Set();
+/** The functions that travel by reference and that code uses which travels by value. They hold for one capture. */
+const used = new Map<object, ReadonlySet<object>>();
+/** How many functions that travel by value may be on the way. */
+const MAX_DEPTH = 2;
+
+/** The functions that travel by reference, among the own methods of an object and the functions that these use. */
+export function functionsUsedBy(object: object, policy: ShippingPolicy): ReadonlySet<object> {
+  // The elements of a typed array would all be listed.
+  if (typeof object === "function" || types.isProxy(object) || types.isTypedArray(object)) return NONE;
+  let found: Set<object> | undefined;
+  for (const key of Reflect.ownKeys(object)) {
+    const { value, get, set }: PropertyDescriptor = Reflect.getOwnPropertyDescriptor(object, key) ?? {};
+    for (const method of [value, get, set]) {
+      if (!isFunction(method)) continue;
+      found ??= new Set();
+      for (const fn of referencesIn(method, policy, MAX_DEPTH)) found.add(fn);
+    }
+  }
+  return found ?? NONE;
+}
+
+function referencesIn(fn: object, policy: ShippingPolicy, depth: number): ReadonlySet<object> {
+  const known = used.get(fn);
+  if (known !== undefined) return known;
+  const taken = takenApart(fn, policy);
+  if (taken === undefined) return NONE;
+  if (taken.way === "reference") return new Set([fn]);
+  if (depth === 0) return NONE;
+  const text = sourceTextOf(fn);
+  const found = new Set<object>();
+  for (const { value } of taken.captured) {
+    for (const each of functionsIn(value, text)) {
+      for (const reference of referencesIn(each, policy, depth - 1)) found.add(reference);
+    }
+  }
+  // Found with less depth, it may lack something.
+  if (depth === MAX_DEPTH) {
+    if (used.size === 0) afterCapture(() => used.clear());
+    used.set(fn, found);
+  }
+  return found;
+}
+
+function takenApart(fn: object, policy: ShippingPolicy): DismantledWithReason | undefined {
+  try {
+    return previewOf(fn, policy);
+  } catch (error) {
+    // It is refused, with its place, when it has to travel itself.
+    if (error instanceof ShippingError && !isOverBudget()) return undefined;
+    throw error;
+  }
+}
+
+/** A captured function, or those of a captured module that the code mentions. */
+function* functionsIn(captured: unknown, text: string): Generator<object> {
+  const value = contentOf(captured);
+  if (isFunction(value)) yield value;
+  else if (isObject(value) && !types.isProxy(value)) {
+    for (const key of Object.getOwnPropertyNames(value)) {
+      if (!text.includes(key)) continue;
+      const member = memberOf(value, key);
+      if (isFunction(member)) yield member;
+    }
+  }
+}
+
+function contentOf(captured: unknown): unknown {
+  if (captured instanceof Cell) return captured.v;
+  return captured instanceof Borrowed || captured instanceof SharedExport ? captured.value : captured;
+}
+
+function memberOf(holder: object, key: string): unknown {
+  try {
+    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
+    return isReader(descriptor?.get) ? Reflect.get(holder, key) : descriptor?.value;
+  } catch {
+    // An export that is not initialised yet.
+    return undefined;
+  }
+}
