@@ -14,6 +14,7 @@ import {
   type Progress,
   splitMapOptions,
 } from "./map.ts";
+import type { OneByOne } from "./one-by-one.ts";
 
 type ItemCall<T, R> = (
   item: T,
@@ -28,7 +29,7 @@ function mapSingly<T, R>(
   options: MapOptions,
   window: MapWindow,
   ending?: MapEnding,
-): AsyncGenerator<R, void, void> {
+): OneByOne<R> {
   return mapConcurrently(
     items,
     {

@@ -1,8 +1,8 @@
-import { types } from "node:util";
 import { errorOf, fromCaller, placed } from "../call/index.ts";
 import { checkOptions, describeValue, must } from "../checks/index.ts";
 import { InvalidArgument } from "../errors.ts";
 import { CALL_CHECKS, type CallOptions } from "../routine/index.ts";
+import { OneByOne } from "./one-by-one.ts";
 
 /** How far a `map` has come. */
 export interface Progress {
@@ -204,13 +204,26 @@ const WINDOW_MS = 10;
  * cancels the calls under way, and so does `ending`. The source is closed then. But nobody waits for a source that is
  * itself waiting for an item: the item may never come.
  */
-export async function* mapConcurrently<T, R>(
+export function mapConcurrently<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
   calls: ItemCalls<T>,
   options: MapOptions,
   window: MapWindow,
   ending: MapEnding = {},
-): AsyncGenerator<R, void, void> {
+): OneByOne<R> {
+  const { signal } = ending;
+  const isOver = signal === undefined ? () => false : () => signal.aborted;
+  return new OneByOne(mapInLists<T, R>(items, calls, options, window, ending), isOver);
+}
+
+/** Yields results in lists. Where the window has grown, a list has as many as are ready, up to `LONGEST_LIST`. */
+async function* mapInLists<T, R>(
+  items: Iterable<T> | AsyncIterable<T>,
+  calls: ItemCalls<T>,
+  options: MapOptions,
+  window: MapWindow,
+  ending: MapEnding,
+): AsyncGenerator<readonly R[], void, void> {
   const { ordered = true, stopOnError = true, onProgress } = options;
   const total = Array.isArray(items) ? items.length : undefined;
   const iterator = iterate(items);
@@ -270,8 +283,7 @@ export async function* mapConcurrently<T, R>(
     source.state = "asked";
     try {
       const step = iterator.next();
-      if (types.isPromise(step)) step.then(take, fail);
-      else if ("then" in step) Promise.resolve(step).then(take, fail);
+      if ("then" in step) Promise.resolve(step).then(take, fail);
       else take(step);
     } catch (error) {
       fail(error);
@@ -284,18 +296,21 @@ export async function* mapConcurrently<T, R>(
     if (source.state === "asked") flushSoon();
     else calls.flush();
   };
+  /** Very short items are begun in runs: each run wakes a worker once. */
+  const isToFill = (): boolean => !window.isGrown || started - handedOn <= window.size * REFILL_BELOW;
   const isOver = (): boolean => source.state === "exhausted" && handedOn === started;
-  const isReady = (): boolean => queue.peek()?.isReady === true;
 
   ending.signal?.addEventListener("abort", notice);
   const unwatch = ending.watchClosed?.(notice);
   try {
     for (;;) {
       if (ending.signal?.aborted === true) throw ending.signal.reason;
-      // Very short items are begun in runs: each run wakes a worker once.
-      if (!window.isGrown || started - handedOn <= window.size * REFILL_BELOW || !isReady()) fill();
-      if (isOver()) break;
-      const group = queue.peek();
+      let group = queue.peek();
+      if (group?.isReady !== true || isToFill()) {
+        fill();
+        if (isOver()) break;
+        group = queue.peek();
+      }
       if (group?.isReady !== true) {
         if (source.state === "failed") throw source.error;
         const closed = underWay.size === 0 ? ending.closed?.() : undefined;
@@ -305,15 +320,23 @@ export async function* mapConcurrently<T, R>(
         });
         continue;
       }
-      const { isFailure } = group;
-      const outcome = group.take();
-      if (!ordered || group.isEmpty) queue.shift();
-      handedOn++;
-      if (isFailure) failures.push(errorOf(outcome));
-      else done++;
-      onProgress?.({ done, failed: failures.length, inFlight: started - handedOn, total });
-      if (!isFailure) yield outcome as R;
-      else if (stopOnError) throw placed(outcome);
+      const list: R[] = [];
+      const longest = window.isGrown && onProgress === undefined ? LONGEST_LIST : 1;
+      do {
+        const { isFailure } = group;
+        // What came before it is yielded first.
+        if (isFailure && stopOnError && list.length > 0) break;
+        const outcome = group.take();
+        if (!ordered || group.isEmpty) queue.shift();
+        handedOn++;
+        if (isFailure) failures.push(errorOf(outcome));
+        else done++;
+        onProgress?.({ done, failed: failures.length, inFlight: started - handedOn, total });
+        if (!isFailure) list.push(outcome as R);
+        else if (stopOnError) throw placed(outcome);
+        group = queue.peek();
+      } while (list.length < longest && group?.isReady === true && !isToFill());
+      if (list.length > 0) yield list;
     }
   } finally {
     calls.drop();
@@ -329,6 +352,8 @@ export async function* mapConcurrently<T, R>(
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${started} items failed`);
 }
 
+/** Most results that count as yielded before they are. */
+const LONGEST_LIST = 64;
 /** The part of a window below which it is filled again. */
 const REFILL_BELOW = 0.75;
 

@@ -100,20 +100,20 @@ export class CallPacker {
     const { encoder, canPack } = this.#options;
     let route: Route;
     let bytes: EncodedValue;
-    let isPlain: boolean;
-    openSignals();
+    // Other values can contain signals and functions.
+    let isPlain = typeof item === "number" || typeof item === "string";
     try {
       if (this.#open === undefined && !canPack()) return false;
       route = this.#options.route();
       if (this.#open !== undefined && this.#open.route !== route) this.flush();
       if (this.#open === undefined && (route.encoding !== undefined || this.#most(route) === 1)) return false;
+      if (!isPlain) openSignals();
       bytes = encoder.encodeList([item], "args", route.weak);
-      isPlain = encoder.takeDependencies().length === 0;
+      isPlain ||= closeSignals() === undefined && encoder.takeDependencies().length === 0;
     } catch {
       // The ordinary call reports the error.
+      closeSignals();
       return false;
-    } finally {
-      if (closeSignals() !== undefined) isPlain = false;
     }
     if (!isPlain || bytes instanceof PayloadParts || bytes.length > MOST_BYTES) return false;
     const open = this.#open ?? this.#begin(route, openGroup());
