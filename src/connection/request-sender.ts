@@ -28,7 +28,11 @@ import type { SentTask } from "./sent-task.ts";
 const NO_BYTES = new Uint8Array(0);
 const encoder = new ValueEncoder();
 
-/** How many calls may send their arguments in chunks without counting in the window. */
+/**
+ * How many calls may send their arguments in chunks without counting in the window. Beside 8 calls with 8 MB each to one
+ * worker on TCP, small calls took 154 ms in the median, 222 with none, and 0.6 with 64. But that many calls could not go to
+ * another worker any more when this one turns out to be slow.
+ */
 const FREE_TRANSFERS = 4;
 
 /** Writes a session's requests, and remembers what the worker has been told of routines, pools and code. */
