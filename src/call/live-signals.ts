@@ -1,5 +1,5 @@
 import { isAbortSignal } from "../checks/index.ts";
-import { Refusal, registerTraveller } from "../values/index.ts";
+import { registerTraveller, ValueRefusal } from "../values/index.ts";
 import { onAbort } from "./abort-listeners.ts";
 import type { Call } from "./call.ts";
 
@@ -56,7 +56,7 @@ registerTraveller("abort-signal", {
     const { aborted, reason } = value;
     if (!isCollecting || policy?.isLasting === true) {
       if (aborted) return [true, reason, -1];
-      throw new Refusal(
+      throw new ValueRefusal(
         value,
         "an AbortSignal stays live only among the arguments of a call",
         "Pass it as an argument, or as the option `signal`.",

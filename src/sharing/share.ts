@@ -1,5 +1,5 @@
 import { InvalidArgument } from "../errors.ts";
-import { Refusal, registerTraveller, type TravellerPort, traveller } from "../values/index.ts";
+import { registerTraveller, type TravellerPort, traveller, ValueRefusal } from "../values/index.ts";
 import { contentOf, receivedContent, SharedContent } from "./shared-content.ts";
 
 /** A value that is sent once to each worker that needs it. A handle: pass it to routines, or capture it. */
@@ -48,11 +48,12 @@ class SharedValue<T> implements Shared<T> {
     throw new InvalidArgument(`the value of this handle ${reasons[state.kind]}. ${fixes[state.kind]}`);
   }
 
-  /** The content that a call sends for it. Encodes the value at the first use. Throws `Refusal`. */
+  /** The content that a call sends for it. Encodes the value at the first use. Throws `ValueRefusal`. */
   get content(): SharedContent {
     const state = this.#state;
     if (state.kind === "encoded") return state.content;
-    if (state.kind !== "given") throw new Refusal(this, `this shared value ${reasons[state.kind]}`, fixes[state.kind]);
+    if (state.kind !== "given")
+      throw new ValueRefusal(this, `this shared value ${reasons[state.kind]}`, fixes[state.kind]);
     const content = SharedContent.of(state.value, this);
     content.addHandle();
     this.#state = { kind: "encoded", content, given: { value: state.value } };
@@ -112,7 +113,11 @@ export function isUsableHandle(value: object): boolean | undefined {
 
 function handleIn(value: object): SharedValue<unknown> {
   if (value instanceof SharedValue) return value;
-  throw new Refusal(value, "a handle of another copy of wool-ts is not known here", "Install one copy of wool-ts.");
+  throw new ValueRefusal(
+    value,
+    "a handle of another copy of wool-ts is not known here",
+    "Install one copy of wool-ts.",
+  );
 }
 
 /** Whether the value itself travels, because the receiver does not have it and cannot ask for it. */

@@ -72,7 +72,7 @@ export class SharedContent {
     gone.register(this, { hash: this.hash, file: this.#file }, this);
   }
 
-  /** Encodes a value. Throws a `Refusal` that names `holder` when it cannot travel. */
+  /** Encodes a value. Throws a `ValueRefusal` that names `holder` when it cannot travel. */
   static of(value: unknown, holder: object): SharedContent {
     const payload = encoder.encodeToKeep(value, "value", holder);
     const needs = encoder.takeDependencies();

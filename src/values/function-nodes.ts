@@ -9,8 +9,8 @@ import {
   ShippingError,
 } from "./function-port.ts";
 import type { GraphReader, GraphWriter } from "./graph/index.ts";
-import { Refusal } from "./refusal.ts";
 import { travellerKind, travellerKindOf } from "./traveller.ts";
+import { ValueRefusal } from "./value-refusal.ts";
 
 /** Writes a function or class. Its captured values are written later, so that they may refer back to the function. */
 export function writeFunction(writer: GraphWriter, fn: object, holder?: object): void {
@@ -136,7 +136,7 @@ export function writeTraveller(writer: GraphWriter, value: object): boolean {
   if (byReference in value && writeReference(writer, value)) return true;
   const kind = travellerKind(name);
   if (kind === undefined) {
-    throw new Refusal(
+    throw new ValueRefusal(
       value,
       `an object of the kind "${name}" is not known here`,
       "Import the module that registers it.",
@@ -165,13 +165,13 @@ export function readTraveller(reader: GraphReader): object {
   return shell.value;
 }
 
-/** Asks the port about `culprit`. Turns a `ShippingError` into a `Refusal` of `culprit`. */
+/** Asks the port about `culprit`. Turns a `ShippingError` into a `ValueRefusal` of `culprit`. */
 export function orRefuse<T>(culprit: WeakKey, ask: () => T): T {
   try {
     return ask();
   } catch (error) {
     if (!(error instanceof ShippingError)) throw error;
-    throw new Refusal(culprit, error.message, error.fix, error.path, error);
+    throw new ValueRefusal(culprit, error.message, error.fix, error.path, error);
   }
 }
 

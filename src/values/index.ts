@@ -12,7 +12,6 @@ export { decode, encode } from "./codec.ts";
 export { NotData } from "./function-nodes.ts";
 export { functionPort } from "./function-port.ts";
 export { jsonSerializer, serializerOfThrown } from "./json-values.ts";
-export { Refusal } from "./refusal.ts";
 export { dumpWith, isSerializer, type Serializer } from "./serializer.ts";
 export { stateSummary, zodDefinition } from "./slots/index.ts";
 export { setTraps } from "./traps.ts";
@@ -24,4 +23,5 @@ export {
 } from "./traveller.ts";
 export { ValueDecoder } from "./value-decoder.ts";
 export { ValueEncoder } from "./value-encoder.ts";
+export { ValueRefusal } from "./value-refusal.ts";
 export { heldFor, holds, isWeakCollection, NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";

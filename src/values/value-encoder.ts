@@ -3,9 +3,9 @@ import { type EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph/index.ts";
 import { Omissions, type PropertyChanges } from "./omissions.ts";
-import { Refusal } from "./refusal.ts";
 import { explainRefusal, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
 import { Traps } from "./traps.ts";
+import { ValueRefusal } from "./value-refusal.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
 // Imported here and not in index.ts: the gRPC thread of a worker uses this folder, but does not encode.
 import "./weigh.ts";
@@ -71,16 +71,16 @@ export class ValueEncoder {
    * Like `encodeInParts`, for a payload that is kept. `holder` stands for the value. Large binary data is still not
    * copied: nobody may change it while the payload is in use.
    *
-   * @throws Refusal, with `holder` as its culprit, when something in the value cannot travel
+   * @throws ValueRefusal, with `holder` as its culprit, when something in the value cannot travel
    */
   encodeToKeep(value: unknown, rootName: string, holder: object): EncodedValue {
     try {
       const payload = this.#joined(this.#encode(value, undefined, undefined, true, NO_COLLECTIONS));
       return payload instanceof PayloadParts ? payload.keep() : this.keep(payload);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ValueRefusal)) throw error;
       const { path, reason, fix } = locateRefusal(error, value, rootName, this.#port);
-      throw new Refusal(holder, reason, fix, [path], error.cause);
+      throw new ValueRefusal(holder, reason, fix, [path], error.cause);
     }
   }
 
@@ -103,7 +103,7 @@ export class ValueEncoder {
     try {
       return this.#joined(this.#encode(values, undefined, values, true, weak, known));
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ValueRefusal)) throw error;
       // Arguments that cannot travel fail the call, even if the receiver can travel.
       this.#encode(args, rootName, args, false, weak);
       if (typeof receiver !== "object" || receiver === null || !canHaveTraps(receiver)) {
@@ -121,7 +121,7 @@ export class ValueEncoder {
     try {
       return this.#joined(this.#encode(value, undefined, undefined, true, weak));
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ValueRefusal)) throw error;
       if (typeof value !== "object" || value === null) throw explainRefusal(error, value, rootName, this.#port);
       return this.#joined(this.#encodeWithout(error, value, rootName, weak));
     }
@@ -138,7 +138,7 @@ export class ValueEncoder {
 
   /** Leaves out one field of the receiver after the other until the rest can travel. */
   #encodeWithTraps(
-    first: Refusal,
+    first: ValueRefusal,
     receiver: object,
     values: readonly unknown[],
     weak: readonly WeakCollection[],
@@ -154,7 +154,7 @@ export class ValueEncoder {
         this.#traps.set(receiver, traps);
         return payload;
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof ValueRefusal)) throw error;
         refusal = error;
       }
     }
@@ -162,7 +162,7 @@ export class ValueEncoder {
   }
 
   /** Leaves out one property after the other until the rest can travel. */
-  #encodeWithout(first: Refusal, value: object, rootName: string, weak: readonly WeakCollection[]): Uint8Array {
+  #encodeWithout(first: ValueRefusal, value: object, rootName: string, weak: readonly WeakCollection[]): Uint8Array {
     const omissions = new Omissions(value);
     let refusal = first;
     while (
@@ -173,14 +173,14 @@ export class ValueEncoder {
       try {
         return this.#encode(value, undefined, undefined, true, weak, omissions);
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof ValueRefusal)) throw error;
         refusal = error;
       }
     }
     throw explainRefusal(refusal, value, rootName, this.#port, omissions);
   }
 
-  /** Throws `Refusal`, or with a `rootName` the error that the user sees. */
+  /** Throws `ValueRefusal`, or with a `rootName` the error that the user sees. */
   #encode(
     value: unknown,
     rootName: string | undefined,
@@ -202,7 +202,7 @@ export class ValueEncoder {
       this.#collections = writer.takeCollections();
       return payload;
     } catch (error) {
-      const isExplained = rootName !== undefined && error instanceof Refusal;
+      const isExplained = rootName !== undefined && error instanceof ValueRefusal;
       throw isExplained ? explainRefusal(error, value, rootName, this.#port) : error;
     } finally {
       endCapture();

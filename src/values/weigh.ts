@@ -2,9 +2,9 @@ import type { Weighed, WeighOptions } from "../functions/index.ts";
 import { registerValueScale } from "../functions/index.ts";
 import { functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph/index.ts";
-import { Refusal } from "./refusal.ts";
 import { locateRefusal } from "./refusals/index.ts";
 import { travellerKind, travellerKindOf } from "./traveller.ts";
+import { ValueRefusal } from "./value-refusal.ts";
 
 /** How large the payload of a value would be and what it depends on, or why the value cannot travel. */
 export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions): Weighed {
@@ -14,7 +14,7 @@ export function weigh(value: unknown, { path, isCaptured, policy }: WeighOptions
     const bytes = writer.write(value).length;
     return { bytes, dependencies: writer.takeDependencies() };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ValueRefusal)) throw error;
     return { refusal: locateRefusal(error, value, path, port, isCaptured) };
   }
 }

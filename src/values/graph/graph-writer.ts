@@ -27,7 +27,7 @@ import { writeFunction } from "../function-nodes.ts";
 import type { Dependency, FunctionPort } from "../function-port.ts";
 import type { PropertyChanges } from "../omissions.ts";
 import { isFractions, isPlainArray, isPlainProperty } from "../plain-shape.ts";
-import { Refusal } from "../refusal.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 import { heldFor, holds, NO_COLLECTIONS, type WeakCollection } from "../weak-collections.ts";
 import { ObjectNumbers } from "./object-numbers.ts";
 import { writeSpecialObject } from "./special-object.ts";
@@ -79,7 +79,7 @@ export class GraphWriter extends ByteWriter {
     return this.#collections === undefined ? NO_COLLECTIONS : [...this.#collections.keys()];
   }
 
-  /** The payload of `value`, valid until this writer is used again. Throws `Refusal`. */
+  /** The payload of `value`, valid until this writer is used again. Throws `ValueRefusal`. */
   write(value: unknown): Buffer {
     this.position = 1;
     this.value(value);
@@ -181,7 +181,7 @@ export class GraphWriter extends ByteWriter {
   /** Goes one level down, for contents that cannot be written later. */
   enter(value: WeakKey): void {
     if (++this.depth > MAX_DEPTH - 1) {
-      throw new Refusal(value, "the hierarchy of classes is too deep to travel", "Flatten the hierarchy.");
+      throw new ValueRefusal(value, "the hierarchy of classes is too deep to travel", "Flatten the hierarchy.");
     }
   }
 
@@ -246,8 +246,8 @@ export class GraphWriter extends ByteWriter {
       if (types.isWeakMap(collection)) this.value(heldFor(collection, key));
       if (this.#later.length > 0) this.#writeLater();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      throw new Refusal(key, error.message, error.fix, ["its value in a WeakMap", ...error.steps], error.cause);
+      if (!(error instanceof ValueRefusal)) throw error;
+      throw new ValueRefusal(key, error.message, error.fix, ["its value in a WeakMap", ...error.steps], error.cause);
     }
   }
 
@@ -360,8 +360,8 @@ function isSameList(known: readonly string[] | undefined, keys: readonly string[
   return true;
 }
 
-function proxyRefusal(value: object): Refusal {
-  return new Refusal(
+function proxyRefusal(value: object): ValueRefusal {
+  return new ValueRefusal(
     value,
     "a Proxy does not show its target",
     "Pass the object behind it, or a copy such as { ...proxy }.",

@@ -2,7 +2,6 @@ import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "../bytes/index.t
 import { NotData, orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
 import type { PrivateState } from "../function-port.ts";
 import { constructorOf, ownProperty } from "../own-property.ts";
-import { Refusal } from "../refusal.ts";
 import { refuseHiddenState } from "../refusals/index.ts";
 import {
   close,
@@ -19,6 +18,7 @@ import {
   travellingPrototype,
   writeProperties,
 } from "../slots/index.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 import { isGuard } from "./frozen-values.ts";
 import type { GraphReader } from "./graph-reader.ts";
 import type { GraphWriter } from "./graph-writer.ts";
@@ -239,7 +239,7 @@ function refuseForeignSymbols(writer: GraphWriter, value: object, properties: re
     try {
       orRefuse(value, () => writer.port.refuseSymbol(value, key));
     } catch (error) {
-      if (error instanceof Refusal) error.key = key;
+      if (error instanceof ValueRefusal) error.key = key;
       throw error;
     }
   }

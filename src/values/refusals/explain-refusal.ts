@@ -5,9 +5,9 @@ import { arrayIndex } from "../array-index.ts";
 import { type FunctionPort, isCell } from "../function-port.ts";
 import type { Omissions, PropertyChanges } from "../omissions.ts";
 import { ownProperty } from "../own-property.ts";
-import type { Refusal } from "../refusal.ts";
 import { internalStateOf } from "../slots/index.ts";
 import { travellerKind, travellerKindOf } from "../traveller.ts";
+import type { ValueRefusal } from "../value-refusal.ts";
 import { bundleAdvice } from "./bundle-advice.ts";
 import { workerAdvice } from "./worker-advice.ts";
 
@@ -27,7 +27,7 @@ const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 /** Turns a refusal into the error for the user: where in `root` the value is, why it cannot travel, and the fix. */
 export function explainRefusal(
-  refusal: Refusal,
+  refusal: ValueRefusal,
   root: unknown,
   rootName: string,
   port: FunctionPort,
@@ -44,7 +44,7 @@ export function explainRefusal(
  * @param isCaptured - whether a function captured `root`, default false
  */
 export function locateRefusal(
-  refusal: Refusal,
+  refusal: ValueRefusal,
   root: unknown,
   rootName: string,
   port: FunctionPort,
@@ -65,7 +65,7 @@ export function locateRefusal(
  * object works without one of its parts. False when there is no such property.
  */
 export function omitRefused(
-  refusal: Refusal,
+  refusal: ValueRefusal,
   root: object,
   rootName: string,
   port: FunctionPort,
@@ -90,7 +90,7 @@ export function omitRefused(
 
 /** The field of the receiver of a method that leads to the refused value; undefined when none does. */
 export function refusedField(
-  refusal: Refusal,
+  refusal: ValueRefusal,
   receiver: object,
   port: FunctionPort,
   changes: PropertyChanges,

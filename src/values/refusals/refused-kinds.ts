@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { platformName } from "../function-port.ts";
 import { ownProperty } from "../own-property.ts";
-import { Refusal } from "../refusal.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 
 interface RefusedKind {
   is(value: object): boolean;
@@ -110,10 +110,10 @@ function isRemoteGenerator(value: object): boolean {
   return ownProperty(value, Symbol.toStringTag)?.value === "AsyncGenerator";
 }
 
-/** Throws `Refusal` for an object with hidden state. */
+/** Throws `ValueRefusal` for an object with hidden state. */
 export function refuseHiddenState(value: object): void {
   for (const kind of refusedKinds) {
-    if (kind.is(value)) throw new Refusal(value, kind.what, kind.fix);
+    if (kind.is(value)) throw new ValueRefusal(value, kind.what, kind.fix);
   }
   const first: object | null = Object.getPrototypeOf(value);
   let prototype = first;
@@ -122,7 +122,7 @@ export function refuseHiddenState(value: object): void {
     if (typeof constructor !== "function") continue;
     const name = platformName(constructor);
     if (name === undefined || OPEN_CLASSES.has(name)) continue;
-    throw new Refusal(value, `${name} ${whyNot(name)}`, fixFor(name));
+    throw new ValueRefusal(value, `${name} ${whyNot(name)}`, fixFor(name));
   }
   if (first !== null) openPrototypes.add(first);
 }

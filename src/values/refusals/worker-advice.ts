@@ -1,8 +1,8 @@
 import { types } from "node:util";
 import { type FunctionPort, makingOf, platformName } from "../function-port.ts";
 import { ownProperty } from "../own-property.ts";
-import type { Refusal } from "../refusal.ts";
 import { traveller } from "../traveller.ts";
+import type { ValueRefusal } from "../value-refusal.ts";
 
 /** A step on the path to a refused value. */
 interface PathStep {
@@ -22,7 +22,7 @@ const MAKES = /\bmake (?:it|the instance|the object)\b/i;
  * @param isArgument - whether the first step of the path is an argument of a call
  */
 export function workerAdvice(
-  refusal: Refusal,
+  refusal: ValueRefusal,
   found: PathStep | undefined,
   port: FunctionPort,
   isArgument: boolean,
@@ -55,7 +55,7 @@ function asResult(expression: string): string {
 }
 
 /** Advice for an argument, or a part of one: nobody knows how it was made, at most its class. */
-function argumentAdvice({ fix }: Refusal, found: PathStep | undefined, port: FunctionPort): string {
+function argumentAdvice({ fix }: ValueRefusal, found: PathStep | undefined, port: FunctionPort): string {
   if (!MAKES.test(fix) || fix.includes("perWorker")) return "";
   const name = classOnPath(found, port);
   const expression = name === undefined ? "..." : `new ${name}(...)`;

@@ -3,7 +3,7 @@ import { arrayIndex } from "../array-index.ts";
 import { isSharedMemory, MAX_RESERVED, MalformedPayload, maxByteLengthOf } from "../bytes/index.ts";
 import { builtInGetter } from "../own-property.ts";
 import { NAMES_ONLY } from "../plain-shape.ts";
-import { Refusal } from "../refusal.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 import type { InternalState } from "./internal-state.ts";
 
 interface ViewKind {
@@ -155,10 +155,10 @@ function kindOf(view: ArrayBufferView, prototype: object | null): number {
 
 function checkBuffer(owner: object, buffer: ArrayBufferLike): void {
   if (buffer.byteLength === 0 && isDetached(buffer)) {
-    throw new Refusal(owner, "a transferred ArrayBuffer has no bytes left", "Pass it before transferring it.");
+    throw new ValueRefusal(owner, "a transferred ArrayBuffer has no bytes left", "Pass it before transferring it.");
   }
   if ((maxByteLengthOf(buffer) ?? 0) > MAX_RESERVED) {
-    throw new Refusal(
+    throw new ValueRefusal(
       owner,
       "an ArrayBuffer that may grow beyond 4 GiB is too large to travel",
       "Give the ArrayBuffer a smaller maxByteLength.",
@@ -174,7 +174,7 @@ function checkBounds(view: ArrayBufferView, buffer: ArrayBufferLike): void {
     if (tagOf(view) === undefined) byteLengthOf(view);
     else Reflect.apply(Uint8Array.prototype.keys, view, []);
   } catch {
-    throw new Refusal(
+    throw new ValueRefusal(
       view,
       "a view beyond the end of its shrunk ArrayBuffer has no bytes",
       "Make a view on the bytes that are left.",
@@ -193,7 +193,7 @@ function isDetached(buffer: ArrayBufferLike): boolean {
 function arrayBufferOf(view: ArrayBufferView): ArrayBufferLike {
   const { buffer } = view;
   if (types.isArrayBuffer(buffer) || isSharedMemory(buffer)) return buffer;
-  throw new Refusal(
+  throw new ValueRefusal(
     view,
     "a view on a SharedArrayBuffer refers to memory of this process",
     "Pass a copy, such as view.slice().",

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
-import { Refusal } from "../refusal.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 import type { InternalState } from "./internal-state.ts";
 import { inheritedClass, platformKeys, succeeds } from "./platform-class.ts";
 
@@ -65,7 +65,7 @@ function bytesOf(blob: Blob): ArrayBuffer {
   const pieces = piecesOf(blob);
   const length = (pieces ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0);
   if (pieces === undefined || length !== sizeOf(blob)) {
-    throw new Refusal(
+    throw new ValueRefusal(
       blob,
       `${isFile(blob) ? "File" : "Blob"} does not have its bytes in memory`,
       "Pass its bytes: await blob.arrayBuffer().",

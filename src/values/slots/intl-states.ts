@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { MalformedPayload } from "../bytes/index.ts";
-import { Refusal } from "../refusal.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 import type { InternalState } from "./internal-state.ts";
 import { succeeds } from "./platform-class.ts";
 
@@ -37,7 +37,11 @@ export const intlState: InternalState = {
     const twin = make(variant, resolved);
     if (twin === undefined || !isDeepStrictEqual(resolvedOf(variant, twin), resolved)) {
       const name = `Intl.${String(INTL_CLASSES[variant])}`;
-      throw new Refusal(value, `this ${name} cannot be made from its resolved options`, "Make it inside the routine.");
+      throw new ValueRefusal(
+        value,
+        `this ${name} cannot be made from its resolved options`,
+        "Make it inside the routine.",
+      );
     }
     writer.value(resolved);
   },

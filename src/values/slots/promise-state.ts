@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { viewPromise } from "../function-port.ts";
 import { ownProperty } from "../own-property.ts";
-import { Refusal } from "../refusal.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 import type { InternalState } from "./internal-state.ts";
 
 const FULFILLED = 0;
@@ -67,10 +67,10 @@ function settlementOf(promise: Promise<unknown>): Settlement {
   if (known !== undefined) return known;
   const { state, result } = view(promise);
   if (state === "pending") {
-    throw new Refusal(promise, "a Promise that is not settled has no value yet", "Await it and pass the value.");
+    throw new ValueRefusal(promise, "a Promise that is not settled has no value yet", "Await it and pass the value.");
   }
   if (state === "fulfilled" && hasThen(result)) {
-    throw new Refusal(
+    throw new ValueRefusal(
       promise,
       "a Promise of an object with a then method cannot be made in another process",
       "Await it and pass the value.",
@@ -85,7 +85,7 @@ function view(promise: Promise<unknown>): ReturnType<typeof viewPromise> {
   try {
     return viewPromise(promise);
   } catch (error) {
-    throw new Refusal(
+    throw new ValueRefusal(
       promise,
       "the result of a Promise cannot be seen without the inspector of Node.js",
       "Await it and pass the value.",

@@ -1,7 +1,7 @@
 import { TextDecoder, TextEncoder } from "node:util";
 import { MalformedPayload } from "../bytes/index.ts";
 import { builtInGetter, ownProperty } from "../own-property.ts";
-import { Refusal } from "../refusal.ts";
+import { ValueRefusal } from "../value-refusal.ts";
 import type { InternalState } from "./internal-state.ts";
 import { platformKeys, succeeds } from "./platform-class.ts";
 
@@ -37,7 +37,7 @@ export const textDecoderState: InternalState<TextDecoder> = {
     const encoding = String(encodingOf(decoder));
     const flags = flagsOf(decoder);
     if (!isFresh(decoder, makeDecoder(encoding, flags))) {
-      throw new Refusal(
+      throw new ValueRefusal(
         decoder,
         `a TextDecoder for ${encoding} may hold part of a character, which only this process can see`,
         "Make it inside the routine.",

@@ -1,6 +1,6 @@
 /** Why a value cannot travel, before its path in the whole value is known. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+export class ValueRefusal extends Error {
+  override readonly name = "ValueRefusal";
   /** The object, function or symbol that cannot travel. */
   readonly culprit: WeakKey;
   /** What to do instead. */
