@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ContextVar, currentTask, LocalWorker, routine, StaticDiscovery, WorkerLost, WorkerPool } from "wool-ts";
 import { collect } from "../../support/collect.ts";
-import { poolOf } from "../../support/pool-of.ts";
 
 const MANY = 10_000;
 
@@ -19,8 +18,9 @@ const sum = routine(async (item: { values: number[] }) => {
 
 let pool: WorkerPool;
 
+// Workers of its own: where others have loaded much, or left something running, stacks take too long for packs.
 beforeAll(async () => {
-  pool = await poolOf(2);
+  pool = await WorkerPool.start({ size: 2 });
 });
 afterAll(async () => {
   await pool.stop();
