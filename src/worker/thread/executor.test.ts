@@ -50,6 +50,18 @@ const countdown = new RoutineSpec(
   {},
   false,
 );
+/** Takes steps of a millisecond without an end. */
+const slowSteps = new RoutineSpec(
+  function* (): Generator<number, void, void> {
+    for (let i = 1; ; i++) {
+      const end = performance.now() + 1;
+      while (performance.now() < end);
+      yield i;
+    }
+  },
+  {},
+  false,
+);
 const large = new RoutineSpec((bytes: Uint8Array) => bytes, {}, false);
 
 const KINDS = new Map<number, string>(Object.entries(ResponseField).map(([name, field]) => [field, name]));
@@ -222,6 +234,17 @@ describe("the executor", () => {
     await settle();
     expect(caller.answers.at(-1)).toEqual(["result", 1, "later"]);
     expect([executor.isIdle, board.live]).toEqual([true, 0]);
+  });
+
+  it("finishes a session whose generator has taken its steps, also if a time slice ended with the last of them", async () => {
+    caller
+      .route(slowSteps, 2)
+      .task(0, 2, [])
+      .write((writer) => writeCredit(writer, 0, 3))
+      .send();
+    executor.finish(1);
+    await vi.waitFor(() => expect(finished).toEqual([1]), 20_000);
+    expect(caller.outcomes).toEqual([1, 2, 3].map((value) => ["yielded", 0, value]));
   });
 
   it("does nothing more in a thread that a task has spoiled after a message came", async () => {

@@ -119,6 +119,7 @@ export class Executor {
         this.#endedSinceFlush++;
         this.#reportIfDrained();
       },
+      rested: (session) => this.#reportIfFinished(session),
     });
     this.#requests = new RequestHandler({
       worker: options.uid,

@@ -39,6 +39,8 @@ export interface TaskRunnerOptions {
   readonly isSound?: () => boolean;
   /** Called after each task that has ended. */
   readonly ended: () => void;
+  /** Called when a generator of a session has taken all steps that its caller asked for. */
+  readonly rested?: (session: ExecutorSession) => void;
 }
 
 const { apply } = Reflect;
@@ -54,7 +56,9 @@ export class TaskRunner {
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
     this.#parking = options.parking;
-    this.#resting = new RestingGenerators(options.parking, options.slice, options.later);
+    this.#resting = new RestingGenerators(options.parking, options.slice, options.later, (session) =>
+      options.rested?.(session),
+    );
     this.#isSound = options.isSound ?? (() => true);
   }
 

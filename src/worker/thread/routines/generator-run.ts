@@ -125,22 +125,27 @@ export class GeneratorRun {
   }
 
   #wake(): void {
-    if (this.#stepping || this.#over) return;
-    const [control] = this.#controls;
-    if (this.#credit === 0 && (control === undefined || this.#plain < control.after)) return;
+    if (this.#stepping || this.#over || !this.#isDue) return;
     this.#stepping = true;
     this.#turns.due(() => void this.#pump());
   }
 
+  /** Whether its caller has asked for a step. */
+  get #isDue(): boolean {
+    const control = this.#controls[0];
+    return this.#credit > 0 || (control !== undefined && this.#plain >= control.after);
+  }
+
   async #pump(): Promise<void> {
-    for (let steps = 1; !this.#over; steps++) {
+    for (let steps = 1; !this.#over && this.#isDue; steps++) {
       // Whoever runs ahead lets others have their turn, and does not run away from a caller that does not read.
       if (steps === STEPS_PER_TURN || this.#credit > STEPS_PER_TURN) await this.#output.relief?.();
       if (steps === STEPS_PER_TURN || (isLook(steps) && this.#turns.isOver())) {
         await new Promise<void>((resolve) => this.#turns.next(resolve));
         steps = 1;
       }
-      if (this.#over) break;
+      // Its caller may have taken steps back meanwhile.
+      if (this.#over || !this.#isDue) break;
       let kind: StepKind = StepKind.next;
       let value: unknown;
       const control = this.#controls[0];
@@ -148,10 +153,10 @@ export class GeneratorRun {
         this.#controls.shift();
         control.taken?.();
         ({ kind, value } = control);
-      } else if (this.#credit > 0) {
+      } else {
         this.#credit--;
         this.#plain++;
-      } else break;
+      }
       if (kind === StepKind.throw) this.#output.throwing?.(value);
       try {
         const result = await this.#advance(kind, value);

@@ -1,3 +1,4 @@
+import type { ExecutorSession } from "../executor-session.ts";
 import type { GeneratorTurns } from "../routines/index.ts";
 import type { RunningTask } from "../running-task.ts";
 import type { LaterTurns, TimeSlice } from "./later-turns.ts";
@@ -9,10 +10,20 @@ export class RestingGenerators {
   readonly #parking: TaskParking | undefined;
   readonly #slice: TimeSlice;
   readonly #later: LaterTurns;
+  readonly #rested: (session: ExecutorSession) => void;
   #count = 0;
 
-  /** `parking`: where tasks wait when no more may run at once; undefined if any number may. */
-  constructor(parking: TaskParking | undefined, slice: TimeSlice, later: LaterTurns) {
+  /**
+   * `parking`: where tasks wait when no more may run at once; undefined if any number may. `rested`: called when a generator
+   * has come to rest.
+   */
+  constructor(
+    parking: TaskParking | undefined,
+    slice: TimeSlice,
+    later: LaterTurns,
+    rested: (session: ExecutorSession) => void,
+  ) {
+    this.#rested = rested;
     this.#parking = parking;
     this.#slice = slice;
     this.#later = later;
@@ -31,7 +42,10 @@ export class RestingGenerators {
         if (turns === undefined) go();
         else turns.due(go);
       },
-      rests: () => this.rests(task),
+      rests: () => {
+        this.rests(task);
+        this.#rested(task.session);
+      },
       isOver: () => this.#slice.isOver,
       next: (go) => this.#later.wait(task.session, go),
     };
