@@ -28,7 +28,7 @@ const MOST_LOOKS = 128;
 const WORTH_WAKING_US = 200;
 /**
  * Short calls keep no more threads of this machine awake than it has cores. Without this limit, 40 workers on two busy
- * cores did 4,000 to 15,000 of 400 trivial calls under way per second, in all of three runs, and 170,000 to 250,000 with it.
+ * cores did 4,000 to 15,000 of 400 trivial calls under way per second, in all of three runs, and 100,000 to 250,000 with it.
  */
 const CORES = availableCores();
 /**
