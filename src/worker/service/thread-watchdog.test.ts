@@ -128,7 +128,7 @@ describe("a thread that does not respond", () => {
     expect(culprits).toEqual([undefined]);
   });
 
-  it("is let be while it is in a task that is not overdue, whatever happened to others", () => {
+  it("is left alone while it is in a task that is not overdue, whatever happened to others", () => {
     const { board, reasons, watchdog } = setUp();
     board.live = 2;
     board.occupy(1, 5, Number.POSITIVE_INFINITY);
@@ -140,7 +140,7 @@ describe("a thread that does not respond", () => {
     expect(reasons).toEqual([]);
   });
 
-  it("is let be somewhere in its tasks while one of them may go on", () => {
+  it("is left alone somewhere in its tasks while one of them may go on", () => {
     const { board, reasons, watchdog } = setUp();
     board.live = 2;
     board.soleSession = 1;
@@ -154,7 +154,7 @@ describe("a thread that does not respond", () => {
   it.each([
     ["others had no task there", 1, 5],
     ["there are tasks of several callers", 0, -1],
-  ])("is let be somewhere in its tasks when %s", (_when, soleSession, soleTask) => {
+  ])("is left alone somewhere in its tasks when %s", (_when, soleSession, soleTask) => {
     const { board, reasons, watchdog } = setUp();
     board.live = 1;
     board.soleSession = soleSession;
@@ -193,7 +193,7 @@ describe("a thread that responds", () => {
     expect(ping).toHaveBeenCalledTimes((10 * LONG_MS) / 1000);
   });
 
-  it("is let be when it blocks later, for what it knew of before", () => {
+  it("is left alone when it blocks later, for what it knew of before", () => {
     const { board, reasons, thread, watchdog } = setUp();
     thread.responds = true;
     board.live = 2;

@@ -38,7 +38,7 @@ describe("IntrinsicGuard", () => {
     expect(found).toBe("Array.prototype.push");
   });
 
-  it("takes what is there when it is made for right", () => {
+  it("takes everything that exists when it is made for right", () => {
     replace(WeakRef.prototype, "deref");
     const guard = new IntrinsicGuard();
     expect(guard.replaced()).toBeUndefined();

@@ -126,7 +126,7 @@ describe("a task that blocks its thread", () => {
     expect(await pool.dispatch(pid)).toBe(before);
   });
 
-  test("without being overdue is let be, whoever else is", async () => {
+  test("without being overdue is left alone, whoever else is", async () => {
     const waiting = reasonOf(pool.dispatch(waitForever.with({ timeout: 100 })));
     const controller = new AbortController();
     const unwanted = reasonOf(pool.dispatch(waitForever.with({ signal: controller.signal })));
