@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import { afterCapture } from "../engine/index.ts";
-import { isReader } from "../modules/index.ts";
+import { memberOf } from "../modules/index.ts";
 import { Cell, isFunction, ShippingError, type ShippingPolicy, sourceTextOf } from "../shipment/index.ts";
 import { isOverBudget } from "./capture-budget.ts";
 import { type DismantledWithReason, previewOf } from "./dismantle.ts";
@@ -82,14 +82,4 @@ function* functionsIn(captured: unknown, text: string): Generator<object> {
 function contentOf(captured: unknown): unknown {
   if (captured instanceof Cell) return captured.v;
   return captured instanceof Borrowed || captured instanceof SharedExport ? captured.value : captured;
-}
-
-function memberOf(holder: object, key: string): unknown {
-  try {
-    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
-    return isReader(descriptor?.get) ? Reflect.get(holder, key) : descriptor?.value;
-  } catch {
-    // An export that is not initialised yet.
-    return undefined;
-  }
 }

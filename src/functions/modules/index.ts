@@ -27,6 +27,7 @@ export {
   indexPrototypesOf,
   isByInstance,
   isOfPackage,
+  memberOf,
   stepFrom,
 } from "./package-index.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";

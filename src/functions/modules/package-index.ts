@@ -180,7 +180,8 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype;
 }
 
-function memberOf(holder: object, key: string): unknown {
+/** A member of an object, without running code of users; undefined for an export that is not initialised yet. */
+export function memberOf(holder: object, key: string): unknown {
   try {
     const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
     return isReader(descriptor?.get) ? Reflect.get(holder, key) : descriptor?.value;
