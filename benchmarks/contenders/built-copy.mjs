@@ -17,7 +17,7 @@ export async function importWithCopy(modules, change) {
     cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
     cpSync(join(ROOT, "dist"), join(folder, "dist"), { recursive: true });
     for (const name of modules) cpSync(join(ROOT, "benchmarks/contenders", name), join(folder, name));
-    for (const name of readdirSync(join(folder, "dist")).filter((file) => file.endsWith(".js"))) {
+    for (const name of readdirSync(join(folder, "dist")).filter((file) => /\.c?js$/.test(file))) {
       const path = join(folder, "dist", name);
       writeFileSync(path, change(readFileSync(path, "utf8"), name));
     }
