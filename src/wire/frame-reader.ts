@@ -73,6 +73,11 @@ export class FrameReader {
     return 0;
   }
 
+  /** Bytes of the message after the current frame. */
+  get remaining(): number {
+    return this.#limit - this.#position;
+  }
+
   /** An integer field of the current frame; 0 when absent. */
   integer(field: number): number {
     return (this.#integers & (1 << field)) === 0 ? 0 : (this.#numbers[field] as number);

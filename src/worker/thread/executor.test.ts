@@ -256,6 +256,16 @@ describe("the executor", () => {
     expect(executor.isIdle).toBe(false);
   });
 
+  it("answers the first tasks of a long message before it begins the last ones", async () => {
+    const answered: number[] = [];
+    hooks.executorTest = { enter: () => answered.push(caller.outcomes.length) };
+    for (let id = 0; id < 100; id++) caller.task(id, 1, ["any"]);
+    caller.send();
+    await vi.waitFor(() => expect(caller.outcomes).toHaveLength(100));
+    expect(answered).toHaveLength(100);
+    expect(answered.at(-1)).toBeGreaterThanOrEqual(32);
+  });
+
   it("keeps callers apart: the same ids and routes mean something else to each", async () => {
     const other = new Caller(executor, 2).route(large, 1);
     caller.task(0, 1, ["mine"]).send();

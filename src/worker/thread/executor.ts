@@ -12,7 +12,7 @@ import {
 } from "../../wire/index.ts";
 import type { ShareNotice, ThreadBoard, UnfinishedPayloads } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
-import { RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
+import { type MessageProgress, RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { AdmissionHooks } from "./task-admission.ts";
 import { TaskRunner, type TaskRunnerOptions } from "./task-runner.ts";
@@ -95,6 +95,8 @@ export class Executor {
   readonly #parties = new Parties();
   #endedSinceFlush = 0;
   readonly #workNow = (): void => this.#work();
+  readonly #goOnSoon = (): void => process.nextTick(this.#goOnNow);
+  readonly #goOnNow = (): void => this.#goOn();
   readonly #flushNow = (): void => this.#flush();
 
   constructor(options: ExecutorOptions) {
@@ -287,8 +289,13 @@ export class Executor {
         continue;
       }
       session.begin(message);
-      if (!this.#readSafely(session, message, this.#turnEnd())) {
+      const progress = this.#readSafely(session, message);
+      if (progress !== "whole") {
         this.#inbox.yieldTurn();
+        if (progress === "part") {
+          this.#goOnAfterResults();
+          return;
+        }
         if (!this.#slice.isOver) continue;
         this.#schedule();
         return;
@@ -300,6 +307,20 @@ export class Executor {
       if (this.#readers.length < MOST_SPARE_READERS) this.#readers.push(message);
       if (this.#finishing.size > 0) this.#reportIfFinished(session);
     }
+  }
+
+  /** Goes on when the tasks that have begun have done what they can without waiting, after their results. */
+  #goOnAfterResults(): void {
+    this.#workScheduled = true;
+    queueMicrotask(this.#goOnSoon);
+  }
+
+  #goOn(): void {
+    this.#workScheduled = false;
+    if (this.#options.isSound?.() === false) return;
+    this.#send();
+    if (this.#slice.isOver) this.#schedule();
+    else this.#workOff();
   }
 
   /** Until when the session whose turn it is may work: where many callers have something to do, each has a short turn. */
@@ -334,15 +355,15 @@ export class Executor {
   }
 
   /** A caller that violates the protocol or exceeds a limit loses its session. Other callers are not affected. */
-  #readSafely(session: ExecutorSession, message: FrameReader, until: number): boolean {
+  #readSafely(session: ExecutorSession, message: FrameReader): MessageProgress {
     try {
-      return this.#requests.handle(session, message, until);
+      return this.#requests.handle(session, message, this.#turnEnd(), !this.#pace.isCrowded);
     } catch (error) {
       const reason = messageOf(error);
       if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);
       else this.#options.malformed(session.number, reason);
       this.close(session.number);
-      return true;
+      return "whole";
     }
   }
 
@@ -386,10 +407,15 @@ export class Executor {
     const pace = this.#pace.read(this.#endedSinceFlush);
     if (this.#endedSinceFlush > 0) board.taskEnded();
     this.#endedSinceFlush = 0;
-    for (const session of this.#touched) {
-      if (pace !== undefined) writePace(session.outbox.writer, pace.taskUs, pace.costUs);
-      session.flush();
+    if (pace !== undefined) {
+      for (const { outbox } of this.#touched) writePace(outbox.writer, pace.taskUs, pace.costUs);
     }
+    this.#send();
+  }
+
+  /** Sends what is pending. */
+  #send(): void {
+    for (const session of this.#touched) session.flush();
     this.#touched.clear();
     for (const session of this.#finishing) this.#reportIfFinished(session);
   }

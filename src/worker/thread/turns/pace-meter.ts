@@ -38,6 +38,11 @@ export class PaceMeter {
   #taskUs = 0;
   #readings = 0;
 
+  /** Whether others want the core that the thread runs on. */
+  get isCrowded(): boolean {
+    return this.#times.isCrowded;
+  }
+
   /** The thread polled for messages for so many milliseconds. That time does not count for tasks. */
   polled(ms: number): void {
     this.#polled += ms * 1000;

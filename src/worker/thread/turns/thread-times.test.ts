@@ -54,3 +54,21 @@ describe("the cost of a time", () => {
     expect(times.cost(0)).toBeGreaterThan(0);
   });
 });
+
+describe("a crowded core", () => {
+  it("is one that the thread often waits for", async () => {
+    const times = await timesWith(["1000 9000 1\n", "2000 9000 2\n", "3000 9900 3\n", "9000 9900 4\n"]);
+    const seen = [times.isCrowded];
+    for (let looks = 0; looks < 3; looks++) {
+      times.cost(1);
+      seen.push(times.isCrowded);
+    }
+    expect(seen).toEqual([false, false, true, false]);
+  });
+
+  it("is not known where the system does not tell", async () => {
+    const times = await timesWith(undefined);
+    times.cost(100);
+    expect(times.isCrowded).toBe(false);
+  });
+});

@@ -6,6 +6,13 @@ import { openSync, readSync } from "node:fs";
  */
 const TIMES = "/proc/thread-self/schedstat";
 const SPACE = 0x20;
+/** Factor by which the weight of earlier looks shrinks with each new one. */
+const KEPT = 15 / 16;
+/**
+ * A thread that waits longer than this for a core, for each second on one, shares it with others. On two cores it is 0.1 to
+ * 0.2 with 100 trivial calls in flight, which one worker and the caller do in turns, and 0.4 to 0.5 with 1000.
+ */
+const CROWDED = 0.3;
 
 /**
  * How long this thread was on a core, and how long it waited for one. With 40 workers on two cores a trivial task takes
@@ -17,9 +24,18 @@ export class ThreadTimes {
   readonly #text = Buffer.alloc(96);
   #onCore = 0;
   #waited = 0;
+  /** Times of the last looks. */
+  #lately = { onCore: 0, waited: 0 };
 
   constructor() {
     this.cost(0);
+    // Starting up says nothing about later.
+    this.#lately = { onCore: 0, waited: 0 };
+  }
+
+  /** Whether others want the core that the thread runs on. False if the system does not report that. */
+  get isCrowded(): boolean {
+    return this.#lately.waited > this.#lately.onCore * CROWDED;
   }
 
   /**
@@ -35,6 +51,9 @@ export class ThreadTimes {
     const waited = parse(text, space + 1, Math.min(length, text.indexOf(SPACE, space + 1))) - this.#waited;
     this.#onCore += onCore;
     this.#waited += waited;
+    const lately = this.#lately;
+    lately.onCore = lately.onCore * KEPT + onCore;
+    lately.waited = lately.waited * KEPT + waited;
     // A thread that blocks costs the time that it blocks. Waiting for a core after waking up is not active time.
     return Math.max(onCore / 1000, active - waited / 1000, 0);
   }
