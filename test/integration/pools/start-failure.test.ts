@@ -171,7 +171,7 @@ describe("a LocalWorker", () => {
 });
 
 test("a worker process whose parent ends before it has said anything ends, too", async () => {
-  const main = fileURLToPath(new URL("../../../dist/process-main.js", import.meta.url));
+  const main = fileURLToPath(new URL("../../../dist/process-main.cjs", import.meta.url));
   const child = spawn(process.execPath, [main, JSON.stringify({ threads: 2 })], {
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
