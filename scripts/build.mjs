@@ -58,6 +58,16 @@ const builtInsByCall = {
   },
 };
 
+/** What runs before any code of users needs no copies of globals, and starts sooner without them. */
+const { inject: _inject, define: _define, ...asItIs } = common;
+
+/** The file with the task threads of a worker is loaded long before the one that uses them. Both need the same instance. */
+const loadingThreadAside = {
+  name: "loading thread aside",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\/loading-thread\.ts$/ }, () => ({ path: "./loading-thread.js", external: true })),
+};
+
 /** The module that holds the embedded worker is written separately, without a source map twice its size. */
 const embeddedWorkerAside = {
   name: "embedded worker aside",
@@ -186,19 +196,24 @@ try {
   writePublicEntries();
   // The gRPC thread of a worker runs no user code, so it shares no instances and loads only what it uses.
   const before = new Set(readdirSync(out));
+  await build({ ...asItIs, entryPoints: ["src/worker/service/loading-thread.ts"], ...inFiles });
   await build({
     ...common,
-    entryPoints: ["src/worker/service/loading-thread.ts", "src/worker/service/process-service.ts"],
+    entryPoints: ["src/worker/service/process-service.ts"],
     ...inFiles,
+    plugins: [loadingThreadAside, ...inFiles.plugins],
   });
   for (const name of writeCommonJs(["loading-thread.js", "process-service.js"])) {
     if (!before.has(name)) rmSync(join(out, name));
   }
+  const script = { ...inFiles, format: "cjs", splitting: false, outExtension: { ".js": ".cjs" } };
+  await build({ ...common, entryPoints: ["src/worker/kept-scripts.ts"], ...script });
   await build({
-    ...common,
+    ...asItIs,
     entryPoints: ["src/worker/process-main.ts", "src/worker/thread-main.ts"],
-    ...inFiles,
-    splitting: false,
+    ...script,
+    define: { "import.meta.url": "OWN_URL" },
+    banner: { js: '"use strict"; var OWN_URL = process.getBuiltinModule("node:url").pathToFileURL(__filename).href;' },
   });
   await writeEmbeddedWorker();
   rmSync(join(root, "dist"), { recursive: true, force: true });

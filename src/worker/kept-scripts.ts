@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
-import Module, { createRequire } from "node:module";
+import Module from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cachedDataVersionTag } from "node:v8";
 import { constants, Script } from "node:vm";
 import { threadId } from "node:worker_threads";
-import { cacheFolder, keepsCompiledCode } from "./compile-cache.ts";
+import { cacheFolder } from "./compile-cache.ts";
+import type { LoadScript } from "./script-loader.ts";
 
 /**
  * How long after its start a thread keeps compiled code, in milliseconds. By then the functions of the first calls are
@@ -19,22 +20,16 @@ const AFTER = Buffer.from("\n})");
 const HASH = "sha256";
 const HASH_BYTES = 32;
 
-type Load = (file: string) => unknown;
-type Body = (exports: unknown, require: Load, module: unknown, filename: string, dirname: string) => void;
+type Body = (exports: unknown, require: LoadScript, module: unknown, filename: string, dirname: string) => void;
 /** Name, hash of the source, and bytes of compiled code, of each script. The compiled code follows in the same order. */
 type Contents = (readonly [name: string, hash: string, bytes: number])[];
 
 /**
- * Loads CommonJS files of the folder dist of the package, whose file `url` is. They are in the cache of `require`, so that
- * everything else in the thread that loads them has the same instances.
- *
- * Node.js 20 keeps no compiled code, and this does it instead, for the files of one kind of thread, `name`, in one file:
- * a worker takes 165 ms of processor time until it is ready, 195 ms without.
+ * Loads CommonJS files of the folder dist of the package, whose file `url` is, and keeps their compiled code: those of one
+ * kind of thread, `name`, in one file. Node.js 20 keeps none, and a worker takes 165 ms of processor time until it is ready,
+ * 195 ms without.
  */
-export function scriptLoader(url: string, name: string): Load {
-  const require = createRequire(url);
-  const isLeftToNode = "enableCompileCache" in process.getBuiltinModule("node:module");
-  if (isLeftToNode || !keepsCompiledCode()) return (file) => require(`./${file}`) as unknown;
+export function keptScriptLoader(url: string, name: string, require: NodeJS.Require): LoadScript {
   const folder = dirname(fileURLToPath(url));
   const version = `${process.version}-${process.arch}-${cachedDataVersionTag().toString(36)}`;
   const store = join(process.env["NODE_COMPILE_CACHE"] ?? cacheFolder(url), `${name}-${version}.bin`);
@@ -68,7 +63,7 @@ export class KeptScripts {
     const module = new Module(path);
     module.filename = path;
     this.#require.cache[path] = module;
-    const require: Load = (specifier) =>
+    const require: LoadScript = (specifier) =>
       specifier.startsWith("./") ? this.load(specifier.slice(2)) : this.#require(specifier);
     try {
       this.#compile(name, path)(module.exports, require, module, path, this.#folder);

@@ -1,9 +1,8 @@
 /** What a task thread runs first. */
-import { keepCompiledCode } from "./compile-cache.ts";
-import { scriptLoader } from "./kept-scripts.ts";
+import { scriptLoader } from "./script-loader.ts";
 import { THREAD_CONDITION } from "./shared/index.ts";
 
 // Programs that tasks start are not task threads.
 process.execArgv = process.execArgv.filter((option) => option !== THREAD_CONDITION);
-keepCompiledCode(import.meta.url);
-await scriptLoader(import.meta.url, "thread")("thread-service.cjs");
+// A promise: it waits for its configuration. If it fails, the thread ends with the error.
+void scriptLoader(import.meta.url, "thread")("thread-service.cjs");

@@ -93,7 +93,7 @@ describe("an installation", () => {
     installRuntime(join(store, "wool-ts"));
     installDependencies(store);
     symlinkSync(join(".pnpm", "wool-ts@0.1.0", "node_modules", "wool-ts"), join(folder, "node_modules", "wool-ts"));
-    expect(await outputOf(program)).toEqual([4, join(store, "wool-ts", "dist", "thread-main.js"), true]);
+    expect(await outputOf(program)).toEqual([4, join(store, "wool-ts", "dist", "thread-main.cjs"), true]);
   });
 
   test.each(["zip", "asar"])("inside of a .%s is left alone where a new process could not read it", async (type) => {
@@ -113,6 +113,6 @@ describe("an installation", () => {
     symlinkSync(join(archive, "wool-ts"), join(folder, "node_modules", "wool-ts"));
     writeFileSync(join(folder, ".pnp.cjs"), "");
     const env = { NODE_OPTIONS: `--require ${join(folder, ".pnp.cjs")}` };
-    expect(await outputOf(program, { env })).toEqual([4, join(archive, "wool-ts", "dist", "thread-main.js"), true]);
+    expect(await outputOf(program, { env })).toEqual([4, join(archive, "wool-ts", "dist", "thread-main.cjs"), true]);
   });
 });

@@ -17,7 +17,7 @@ test("tells when there is neither a file for a worker nor one to be carried alon
   executable.isSea = false;
   const error: unknown = await new LocalWorker().start().catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(WorkerStartError);
-  expect(String(error)).toMatch(/neither its file \(.*process-main\.js\) nor the module with a copy/);
+  expect(String(error)).toMatch(/neither its file \(.*process-main\.cjs\) nor the module with a copy/);
 });
 
 test("does not start a process once it was stopped", async () => {

@@ -17,6 +17,7 @@ const CHECKS = {
   window: must.duration,
   directory: must.anything,
   spin: must.anything,
+  listening: must.anything,
 };
 
 /**

@@ -6,7 +6,7 @@ import { OWN_URL } from "../../functions/index.ts";
 import type { PoolDirectory } from "../../host/index.ts";
 import { THREAD_CONDITION } from "../shared/index.ts";
 
-const INSTALLED_FILE = "process-main.js";
+const INSTALLED_FILE = "process-main.cjs";
 const EMBEDDED_FILE = "wool-worker.mjs";
 const IN_ARCHIVE = /\.(?:zip|asar)[\\/]/;
 const HOOKS = /\.pnp\./;
@@ -25,7 +25,7 @@ export function useWorkerFile(url: string): void {
 export function installedEntry(nodeOptions: string): string | undefined {
   if (own !== undefined) return own;
   const entry = fileBeside(INSTALLED_FILE);
-  if (!existsSync(entry) || !existsSync(fileBeside("thread-main.js"))) return undefined;
+  if (!existsSync(entry) || !existsSync(fileBeside("thread-main.cjs"))) return undefined;
   // Files in an archive are readable only with the hooks of a package manager.
   return IN_ARCHIVE.test(entry) && !HOOKS.test(nodeOptions) ? undefined : entry;
 }

@@ -67,6 +67,7 @@ export class WorkerProcess {
   readonly #cancelExitCleanup: () => void;
   #end: ProcessEnd | undefined;
   #reported: (report: ProcessReport) => void = () => undefined;
+  #listens: (listen: ListenAddress) => void = () => undefined;
   readonly #killAt = new Deadline();
   #watchdog: ProcessWatchdog | undefined;
 
@@ -102,10 +103,15 @@ export class WorkerProcess {
 
   /**
    * Configures the process. Resolves with the address where it listens. Rejects with `WorkerStartError` when it does
-   * not start.
+   * not start. `listening` is called when callers can connect, before it takes tasks.
    */
-  async start(config: ProcessConfig, timeout: number): Promise<ListenAddress> {
+  async start(
+    config: ProcessConfig,
+    timeout: number,
+    listening: (listen: ListenAddress) => void,
+  ): Promise<ListenAddress> {
     let timer: Timer | undefined;
+    this.#listens = listening;
     try {
       this.#control.write(`${JSON.stringify(config)}\n`);
       const report = await Promise.race<ProcessReport | string>([
@@ -179,6 +185,7 @@ export class WorkerProcess {
   #hear(word: ProcessWord): void {
     this.#watchdog?.heard();
     if ("ready" in word) this.#reported(word);
+    else if ("listening" in word) this.#listens(word.listening);
   }
 
   async #ended(end: ProcessEnd): Promise<ProcessEnd> {

@@ -87,6 +87,7 @@ async function start(config: ProcessConfig): Promise<void> {
         payloadDirectory: config.payloadDirectory,
         maxMessageBytes: config.about.channel.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       },
+      listening: (listening) => say({ listening }),
       stopRequested: (timeout) => {
         void ending.request(timeout);
         return Promise.resolve();

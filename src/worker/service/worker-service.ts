@@ -178,7 +178,9 @@ export class WorkerService {
 
   async #listen(address: ListenAddress): Promise<ListenAddress> {
     try {
-      return await this.#server.listen(address);
+      const actual = await this.#server.listen(address);
+      this.#options.listening(actual);
+      return actual;
     } catch (error) {
       const where = "path" in address ? address.path : `host ${JSON.stringify(address.host)}, port ${address.port}`;
       const reason = messageOf(error);
