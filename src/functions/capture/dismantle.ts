@@ -34,6 +34,7 @@ import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
+import { isReadAgain } from "./live-scopes.ts";
 import {
   ancestorsOf,
   byModule,
@@ -176,7 +177,7 @@ const boundViews = new WeakMap<object, NonNullable<FunctionView["bound"]>>();
 
 /**
  * Says which functions the capture under way is about to take apart: the engine tells about many of them faster than
- * about each by itself. Values that are no functions, and functions that are known, are left out.
+ * about each by itself. Values that are no functions, and functions that it need not tell about again, are left out.
  */
 export function foresee(values: readonly unknown[]): void {
   const unknown = values.filter(isFunction).filter((fn) => !types.isProxy(fn) && !isKnown(fn));
@@ -194,7 +195,8 @@ export function foresee(values: readonly unknown[]): void {
 }
 
 function isKnown(fn: AnyFunction): boolean {
-  return named.has(fn) || boundViews.has(fn) || hasFacts(fn) || revivedSource(fn) !== undefined;
+  if (named.has(fn) || boundViews.has(fn) || revivedSource(fn) !== undefined) return true;
+  return hasFacts(fn) && !isReadAgain(fn);
 }
 
 /** The name that `bind` gives. Another function may have such a name; the engine tells. */
