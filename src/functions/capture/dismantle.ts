@@ -34,6 +34,7 @@ import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
+import { keepShipment, keptShipment } from "./kept-shipments.ts";
 import { isReadAgain } from "./live-scopes.ts";
 import {
   ancestorsOf,
@@ -207,6 +208,12 @@ function looksBound(fn: AnyFunction): boolean {
 
 function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {
   refuseBeyondBudget(fn);
+  const kept = keptShipment(fn, policy);
+  if (kept !== undefined) {
+    countFunction(fn, kept.site, kept.file, policy);
+    noteBoundHolder(boundViews.get(fn));
+    return kept.result;
+  }
   let view: FunctionView | undefined;
   const source = (): FunctionView => {
     view ??= viewFunction(fn);
@@ -215,17 +222,24 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
   const bound = boundViews.get(fn) ?? (hasFacts(fn) ? undefined : source().bound);
   if (bound !== undefined) {
     boundViews.set(fn, bound);
-    countFunction(fn, undefined, fileOf(bound.target), policy);
-    return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+    const file = fileOf(bound.target);
+    countFunction(fn, undefined, file, policy);
+    const shipment = takeBound(fn, bound);
+    const result: DismantledWithReason = { shipment, way: "value", reason: "it is bound", captured: [] };
+    keepShipment(fn, policy, { result, site: undefined, file });
+    return result;
   }
   const { exported, site } = factsOf(fn, source);
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
     return sentByReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   if (policy.ship === "reference") throw notByReference(fn, exported, policy);
-  countFunction(fn, site, site.file.script.url, policy);
-  const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(site.file.script, exported);
-  return { ...takeByValue(fn, site, source, policy), way: "value", reason };
+  const { script } = site.file;
+  countFunction(fn, site, script.url, policy);
+  const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(script, exported);
+  const result: DismantledWithReason = { ...takeByValue(fn, site, source, policy), way: "value", reason };
+  if (site.form !== "class") keepShipment(fn, policy, { result, site, file: script.url });
+  return result;
 }
 
 function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, policy: ShippingPolicy): ShippingError {
@@ -281,8 +295,12 @@ function requireDirectory(fn: AnyFunction): string | undefined {
   return toRootRelative(directory) ?? directory;
 }
 
+function noteBoundHolder(bound: FunctionView["bound"]): void {
+  if (typeof bound?.self === "object" && bound.self !== null) noteHolder(bound.self);
+}
+
 function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): Dismantled {
-  if (typeof bound.self === "object" && bound.self !== null) noteHolder(bound.self);
+  noteBoundHolder(bound);
   const parts = new PartsList();
   parts.add(bound.target, "bound function");
   parts.add(bound.self, "bound this");
