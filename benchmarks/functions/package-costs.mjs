@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 
-const USAGE = `usage: node benchmarks/functions/package-costs.mjs [--against DIST] [--rounds N] [FILTER]
+const USAGE = `usage: node benchmarks/functions/package-costs.mjs [--against DIST] [--rounds N] [--node FILE] [FILTER]
 
   WOOL_COMPATIBILITY_FOLDER  a folder in which \`npm run test:compatibility\` has installed the packages
   --against DIST             the dist folder of another version, measured in turns with this one
