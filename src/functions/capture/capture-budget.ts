@@ -1,6 +1,6 @@
 import { usesOuterThis } from "../emit/index.ts";
 import { afterCapture, type CodeSite, captureNumber, isQuicklyEntered, type SourceFile } from "../engine/index.ts";
-import { overrideFor, ShippingError, type ShippingPolicy, titleOfFunction } from "../shipment/index.ts";
+import { BoundedMap, overrideFor, ShippingError, type ShippingPolicy, titleOfFunction } from "../shipment/index.ts";
 
 /** Taking this many functions apart blocks the process for seconds. */
 const MOST_FUNCTIONS = 10_000;
@@ -57,12 +57,21 @@ export function countFunction(
   counted = capture;
   functions += 1;
   taken += 1;
-  const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file ?? "")?.[1];
+  const name = file === undefined ? undefined : packageOf(file);
   if (name !== undefined) ofPackages += costOf(fn, site);
   if ((policy.unavailable?.size ?? 0) > 0 || (name !== undefined && overrideFor(name) === "value")) isOnRequest = true;
   if (taken <= MOST_FUNCTIONS && ofPackages <= (isOnRequest ? MOST_ON_REQUEST : MOST_OF_PACKAGES)) return;
   isRefused = true;
   throw overBudget(fn, name);
+}
+
+const packages = new BoundedMap<string, { readonly name: string | undefined }>(4096);
+
+/** The name of the package that a file belongs to. Remembered: a file of a package has hundreds of functions. */
+function packageOf(file: string): string | undefined {
+  const known = packages.get(file) ?? { name: /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] };
+  packages.set(file, known);
+  return known.name;
 }
 
 /** True when the capture under way has refused a function that was one too many. */

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { intrinsicPathOf } from "../engine/index.ts";
 import { builtinPlaceOf, importedAs } from "../modules/index.ts";
-import { describeProperties, integrityOf, type PartsList, type PlainData } from "../shipment/index.ts";
+import { describeProperties, integrityOf, PartsList, type PlainData } from "../shipment/index.ts";
 
 type Facts = { readonly [key: string]: PlainData };
 
@@ -31,19 +31,40 @@ export function noteConstructor(fn: object): void {
 export function describeFunction(fn: object, parts: PartsList): Facts {
   const facts: Record<string, PlainData> = { ...describeNameAndLength(fn) };
   if (!hasOnlyStandardProperties(fn, facts)) {
-    const properties = describeProperties(fn, (key) => isOwnAddition(fn, key), parts);
+    const added = Reflect.ownKeys(fn).filter((key) => isOwnAddition(fn, key));
+    const properties = describeProperties(fn, () => true, parts, "", added);
     if (properties.length > 0) facts["properties"] = properties;
   }
-  const parent = Reflect.getPrototypeOf(fn);
-  if (parent === null || !DEFAULT_PROTOTYPES.has(intrinsicPathOf(parent) ?? "")) {
-    facts["parent"] = parts.add(parent, "[[Prototype]]");
-  }
+  if (!hasUsualParent(fn)) facts["parent"] = parts.add(Reflect.getPrototypeOf(fn), "[[Prototype]]");
   const prototype = describePrototype(fn, parts);
   if (prototype !== undefined) facts["prototype"] = prototype;
   if (constructors.has(fn) || prototype !== undefined) facts["constructs"] = true;
   const integrity = integrityOf(fn);
   if (integrity !== "open") facts["integrity"] = integrity;
   return facts;
+}
+
+/** True when `describeFunction` would tell nothing about a function but this name and this length. */
+export function isUnaltered(fn: object, name: unknown, length: unknown): boolean {
+  return (
+    hasLabel(fn, "name", name) &&
+    hasLabel(fn, "length", length) &&
+    Reflect.ownKeys(fn).every((key) => STANDARD_KEYS.has(key)) &&
+    hasUsualParent(fn) &&
+    !constructors.has(fn) &&
+    Object.isExtensible(fn) &&
+    describePrototype(fn, new PartsList()) === undefined
+  );
+}
+
+function hasLabel(fn: object, key: "name" | "length", value: unknown): boolean {
+  const label = Reflect.getOwnPropertyDescriptor(fn, key);
+  return label !== undefined && label.value === value && isStandard(label, typeof value);
+}
+
+function hasUsualParent(fn: object): boolean {
+  const parent = Reflect.getPrototypeOf(fn);
+  return parent !== null && DEFAULT_PROTOTYPES.has(intrinsicPathOf(parent) ?? "");
 }
 
 /** True for most functions. Reading the `arguments` and `caller` of a function would take longer than all the rest. */
@@ -59,11 +80,11 @@ function isOwnAddition(fn: object, key: string | symbol): boolean {
 /** `name` and `length` as the engine defines them; anything else in their place is an ordinary property. */
 function isStandardLabel(fn: object, key: "name" | "length"): boolean {
   const descriptor = Reflect.getOwnPropertyDescriptor(fn, key);
-  if (descriptor === undefined) return true;
-  const type = key === "name" ? "string" : "number";
-  return (
-    typeof descriptor.value === type && !descriptor.writable && !descriptor.enumerable && !!descriptor.configurable
-  );
+  return descriptor === undefined || isStandard(descriptor, key === "name" ? "string" : "number");
+}
+
+function isStandard({ value, writable, enumerable, configurable }: PropertyDescriptor, type: string): boolean {
+  return typeof value === type && writable === false && enumerable === false && configurable === true;
 }
 
 /** The name and length of a function: null when it has none, absent when it is an ordinary property. */

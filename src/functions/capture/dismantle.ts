@@ -34,6 +34,8 @@ import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
+import { keepShipment, keptShipment } from "./kept-shipments.ts";
+import { isReadAgain } from "./live-scopes.ts";
 import {
   ancestorsOf,
   byModule,
@@ -176,7 +178,7 @@ const boundViews = new WeakMap<object, NonNullable<FunctionView["bound"]>>();
 
 /**
  * Says which functions the capture under way is about to take apart: the engine tells about many of them faster than
- * about each by itself. Values that are no functions, and functions that are known, are left out.
+ * about each by itself. Values that are no functions, and functions that it need not tell about again, are left out.
  */
 export function foresee(values: readonly unknown[]): void {
   const unknown = values.filter(isFunction).filter((fn) => !types.isProxy(fn) && !isKnown(fn));
@@ -194,7 +196,8 @@ export function foresee(values: readonly unknown[]): void {
 }
 
 function isKnown(fn: AnyFunction): boolean {
-  return named.has(fn) || boundViews.has(fn) || hasFacts(fn) || revivedSource(fn) !== undefined;
+  if (named.has(fn) || boundViews.has(fn) || revivedSource(fn) !== undefined) return true;
+  return hasFacts(fn) && !isReadAgain(fn);
 }
 
 /** The name that `bind` gives. Another function may have such a name; the engine tells. */
@@ -205,6 +208,12 @@ function looksBound(fn: AnyFunction): boolean {
 
 function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {
   refuseBeyondBudget(fn);
+  const kept = keptShipment(fn, policy);
+  if (kept !== undefined) {
+    countFunction(fn, kept.site, kept.file, policy);
+    noteBoundHolder(boundViews.get(fn));
+    return kept.result;
+  }
   let view: FunctionView | undefined;
   const source = (): FunctionView => {
     view ??= viewFunction(fn);
@@ -213,17 +222,24 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
   const bound = boundViews.get(fn) ?? (hasFacts(fn) ? undefined : source().bound);
   if (bound !== undefined) {
     boundViews.set(fn, bound);
-    countFunction(fn, undefined, fileOf(bound.target), policy);
-    return { shipment: takeBound(fn, bound), way: "value", reason: "it is bound", captured: [] };
+    const file = fileOf(bound.target);
+    countFunction(fn, undefined, file, policy);
+    const shipment = takeBound(fn, bound);
+    const result: DismantledWithReason = { shipment, way: "value", reason: "it is bound", captured: [] };
+    keepShipment(fn, policy, { result, site: undefined, file });
+    return result;
   }
   const { exported, site } = factsOf(fn, source);
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
     return sentByReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
   }
   if (policy.ship === "reference") throw notByReference(fn, exported, policy);
-  countFunction(fn, site, site.file.script.url, policy);
-  const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(site.file.script, exported);
-  return { ...takeByValue(fn, site, source, policy), way: "value", reason };
+  const { script } = site.file;
+  countFunction(fn, site, script.url, policy);
+  const reason = isByValue ? '`ship: "value"` asks for it' : valueReason(script, exported);
+  const result: DismantledWithReason = { ...takeByValue(fn, site, source, policy), way: "value", reason };
+  if (site.form !== "class") keepShipment(fn, policy, { result, site, file: script.url });
+  return result;
 }
 
 function notByReference(fn: AnyFunction, exported: ModuleReference | undefined, policy: ShippingPolicy): ShippingError {
@@ -279,8 +295,12 @@ function requireDirectory(fn: AnyFunction): string | undefined {
   return toRootRelative(directory) ?? directory;
 }
 
+function noteBoundHolder(bound: FunctionView["bound"]): void {
+  if (typeof bound?.self === "object" && bound.self !== null) noteHolder(bound.self);
+}
+
 function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): Dismantled {
-  if (typeof bound.self === "object" && bound.self !== null) noteHolder(bound.self);
+  noteBoundHolder(bound);
   const parts = new PartsList();
   parts.add(bound.target, "bound function");
   parts.add(bound.self, "bound this");

@@ -1,4 +1,11 @@
-import { type CodeSite, captureNumber, type FunctionView, liveVariables, type ScopeView } from "../engine/index.ts";
+import {
+  type CodeSite,
+  captureNumber,
+  type FunctionView,
+  knownLiveVariables,
+  liveVariables,
+  type ScopeView,
+} from "../engine/index.ts";
 import type { CapturedVariable } from "../variables/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
 
@@ -24,6 +31,11 @@ let hurried: number | undefined;
 /** Makes the rest of the capture under way read variables with accessors: a slow capture is worth them at once. */
 export function hurryAccessors(): void {
   hurried = captureNumber();
+}
+
+/** True for a function whose scopes the engine has to show again, since its variables may have changed. */
+export function isReadAgain(fn: object): boolean {
+  return readBefore.has(fn) && knownLiveVariables(fn) === undefined;
 }
 
 /** Remembers the variables in the scopes of a function, for the next time. */

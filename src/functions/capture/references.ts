@@ -175,7 +175,7 @@ export function isAllowed(reference: ModuleReference, policy: ShippingPolicy): b
 
 /** The receiver's reason for a module that it cannot load, or an export that it does not have. */
 export function whyUnavailable({ module, path }: ModuleReference, { unavailable }: ShippingPolicy): string | undefined {
-  if (unavailable === undefined) return undefined;
+  if (unavailable === undefined || unavailable.size === 0) return undefined;
   return unavailable.get(module.hash) ?? unavailable.get(exportName(module.hash, path));
 }
 

@@ -1,7 +1,15 @@
 import inspector from "node:inspector";
 import { setFlagsFromString } from "node:v8";
 import { isError } from "../../checks/index.ts";
-import { afterCapture, asOneCapture, captureNumber, hasMarks, markOwner, unmarked } from "./variable-marks.ts";
+import {
+  afterCapture,
+  asOneCapture,
+  captureNumber,
+  hasMarks,
+  markOwner,
+  marksVersion,
+  unmarked,
+} from "./variable-marks.ts";
 
 /** One scope of a function as V8 reports it: a snapshot whose values are the real ones. */
 export interface ScopeView {
@@ -181,8 +189,8 @@ function turnDebuggerOff(): void {
 
 const CAPTURE_GROUP = "wool-capture";
 let handedOverId: string | undefined;
-/** The ids of objects that were handed over together, until the end of the capture. */
-const foreseenIds = new Map<object, string>();
+/** Objects that were handed over together, until the end of the capture: their ids, and which comes next. */
+const foreseen = new Map<object, { readonly id: string; readonly next: object | undefined }>();
 
 /** Objects that the inspector knows are released at the end of a capture. Otherwise they would stay alive for good. */
 function connectForCapture(): string {
@@ -197,7 +205,9 @@ function connectForCapture(): string {
   handedOverId = result.objectId;
   afterCapture(() => {
     handedOverId = undefined;
-    foreseenIds.clear();
+    foreseen.clear();
+    readAhead = undefined;
+    credit = MOST_CREDIT;
     inspect("Runtime.releaseObjectGroup", { objectGroup: CAPTURE_GROUP });
   });
   return handedOverId;
@@ -219,7 +229,7 @@ function handOver(subject: object): string {
 
 /** Gives the inspector a reference to `subject` while `body` runs. */
 export function withRemoteObject<T>(subject: object, body: (objectId: string) => T): T {
-  return asOneCapture(() => body(foreseenIds.get(subject) ?? handOver(subject)));
+  return asOneCapture(() => body(foreseen.get(subject)?.id ?? handOver(subject)));
 }
 
 /**
@@ -234,7 +244,8 @@ export function foreseeObjects(subjects: readonly object[]): void {
   });
   for (const { name, value } of result) {
     const subject = subjects[Number(name)];
-    if (subject !== undefined && value?.objectId !== undefined) foreseenIds.set(subject, value.objectId);
+    if (subject === undefined || value?.objectId === undefined) continue;
+    foreseen.set(subject, { id: value.objectId, next: subjects[Number(name) + 1] });
   }
 }
 
@@ -313,19 +324,46 @@ export function internalsOf(objectId: string): readonly inspector.Runtime.Intern
 
 /** Location, scopes and binding of a function, without turning the debugger on. */
 export function viewFunction(fn: object): FunctionView {
-  return withRemoteObject(fn, (objectId) => {
-    const internals = internalsOf(objectId);
-    const find = (name: string): Remote => internals.find((property) => property.name === name)?.value;
-    const location = locationOf(find("[[FunctionLocation]]")?.value);
-    const list = find("[[Scopes]]")?.objectId;
-    const taken = list === undefined ? undefined : take(list);
-    const scopes = isScopeList(taken)
-      ? Array.from(taken, ({ description, object }) => ({ description, variables: object }))
+  return asOneCapture(() => {
+    const ahead = readAhead;
+    readAhead = undefined;
+    if (ahead !== undefined) {
+      const isCurrent = ahead.fn === fn && ahead.version === marksVersion();
+      credit = Math.min(MOST_CREDIT, credit + (isCurrent ? 1 : -1));
+      if (isCurrent) return ahead.view;
+    }
+    const next = hasMarks() && credit > 0 ? foreseen.get(fn)?.next : undefined;
+    const [view, nextView] = viewTogether(next === undefined ? [fn] : [fn, next]);
+    if (view === undefined) throw new Error("the inspector did not return the function");
+    if (next !== undefined && nextView !== undefined) readAhead = { fn: next, view: nextView, version: marksVersion() };
+    return view;
+  });
+}
+
+/**
+ * The function after the one that was viewed last. While there are marks, the debugger is on, and taking scopes compiles
+ * a script each time; for two functions together it takes one. Closures that share variables in pairs take 0.82x to
+ * 0.88x of the time. If the first function gets a mark, what was read of the second is out of date, so `credit` counts
+ * how often that happens.
+ */
+let readAhead: { readonly fn: object; readonly view: FunctionView; readonly version: number } | undefined;
+const MOST_CREDIT = 4;
+let credit = MOST_CREDIT;
+
+function viewTogether(functions: readonly object[]): FunctionView[] {
+  const internals = functions.map((fn) => withRemoteObject(fn, internalsOf));
+  const find = (index: number, name: string): Remote => internals[index]?.find((each) => each.name === name)?.value;
+  const lists = functions.flatMap((_, index) => find(index, "[[Scopes]]") ?? []);
+  const taken = liveValues(lists);
+  return functions.map((_, index) => {
+    const list = find(index, "[[Scopes]]") === undefined ? undefined : taken.shift();
+    const scopes = isScopeList(list)
+      ? Array.from(list, ({ description, object }) => ({ description, variables: object }))
       : [];
     return {
-      location,
+      location: locationOf(find(index, "[[FunctionLocation]]")?.value),
       scopes: hasMarks() ? scopes.map(withoutMarks) : scopes,
-      bound: viewBound(find("[[TargetFunction]]"), find("[[BoundThis]]"), find("[[BoundArgs]]")),
+      bound: viewBound(find(index, "[[TargetFunction]]"), find(index, "[[BoundThis]]"), find(index, "[[BoundArgs]]")),
     };
   });
 }

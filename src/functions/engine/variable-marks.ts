@@ -17,6 +17,7 @@ class Mark {
 
 let atEnd: (() => void)[] = [];
 let marked: { readonly variable: VariableAccess; readonly value: unknown }[] = [];
+let changes = 0;
 let captures = 0;
 let lastCapture = 0;
 
@@ -28,6 +29,7 @@ export function markVariable(variable: VariableAccess, owner: object): boolean {
   try {
     const value = variable.get();
     variable.set(new Mark(owner, value));
+    changes += 1;
     marked.push({ variable, value });
     return true;
   } catch {
@@ -39,6 +41,7 @@ export function markVariable(variable: VariableAccess, owner: object): boolean {
 function removeMarks(): void {
   const removed = marked;
   marked = [];
+  changes += 1;
   for (const { variable, value } of removed) variable.set(value);
 }
 
@@ -83,6 +86,11 @@ function cleanUp(): void {
 export function afterCapture(clear: () => void): void {
   if (captures === 0) clear();
   else atEnd.push(clear);
+}
+
+/** Changes whenever a mark is left or removed: scopes that were read before may lack it. */
+export function marksVersion(): number {
+  return changes;
 }
 
 /** True while some variable holds a mark. */

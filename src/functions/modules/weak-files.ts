@@ -109,8 +109,28 @@ export function isMadeLater(path: string | undefined, name: string): boolean {
   return assignmentsTo(path, name)?.isMade ?? false;
 }
 
+interface FileText {
+  readonly path: string;
+  readonly text: string;
+  /** All names of functions, classes and variables that are declared at the start of a line. */
+  readonly names: ReadonlySet<string>;
+}
+
 /** The text of the file that was asked for last. */
-let latest: { readonly path: string; readonly text: string } | undefined;
+let latest: FileText | undefined;
+/** `export const name =`, `async function name`, `class name`. */
+const DECLARATION =
+  /^(?:export (?:default )?)?(?:(?:const|let|var) ([\p{ID_Continue}$]+) = |(?:async )?(?:function\s*\*?|class) ?([\p{ID_Continue}$]+))/gmu;
+
+function textOf(path: string): FileText {
+  if (latest?.path === path) return latest;
+  const text = readFileSync(path, "utf8");
+  const names = new Set<string>();
+  for (const [, variable, name = variable ?? ""] of text.matchAll(DECLARATION)) names.add(name);
+  latest = { path, text, names };
+  return latest;
+}
+
 const BESIDE = /(?:^|\n)(?:export (?:default )?)?(?:(?:const|let|var) ([\p{ID_Continue}$]+) = )?$/u;
 const LONGEST_BEFORE = 200;
 
@@ -120,12 +140,15 @@ const LONGEST_BEFORE = 200;
  */
 export function isAtTopLevel(path: string | undefined, name: string, source: string): boolean {
   if (path === undefined) return false;
+  let file: FileText;
   try {
-    if (latest?.path !== path) latest = { path, text: readFileSync(path, "utf8") };
+    file = textOf(path);
   } catch {
     return false;
   }
-  const { text } = latest;
+  // Searching half a megabyte for each function of lodash took 100 ms.
+  if (!file.names.has(name)) return false;
+  const { text } = file;
   const at = text.indexOf(source);
   const before = at < 0 ? null : BESIDE.exec(text.slice(Math.max(0, at - LONGEST_BEFORE), at));
   if (before === null) return false;

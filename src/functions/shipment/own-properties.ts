@@ -35,15 +35,16 @@ function describeProperty(
   ];
 }
 
-/** Describes the own properties that `isIncluded` accepts. */
+/** Describes the own properties that `isIncluded` accepts, or those of `keys` that it accepts. */
 export function describeProperties(
   object: object,
   isIncluded: (key: string | symbol, descriptor: PropertyDescriptor) => boolean,
   parts: PartsList,
   prefix = "",
+  keys: readonly (string | symbol)[] = Reflect.ownKeys(object),
 ): PlainData[] {
   const described: PlainData[] = [];
-  for (const key of Reflect.ownKeys(object)) {
+  for (const key of keys) {
     const descriptor = Reflect.getOwnPropertyDescriptor(object, key);
     if (descriptor === undefined || !isIncluded(key, descriptor)) continue;
     described.push(describeProperty(key, descriptor, parts, prefix));

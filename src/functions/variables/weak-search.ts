@@ -6,6 +6,7 @@ import {
   captureNumber,
   EngineClosed,
   type FunctionView,
+  foreseeObjects,
   intrinsicPathOf,
   readVariable,
   scriptUrl,
@@ -49,6 +50,8 @@ const NOTHING: Findings = { collections: new Map(), isFinal: true };
 const MAX_FUNCTIONS = 50;
 const MAX_IN_CAPTURE = 250;
 const MAX_WAYS = 4;
+/** Of every function. For its `arguments` and `caller` the engine walks the stack: a tenth of the first call with lodash. */
+const STANDARD_KEYS: ReadonlySet<string> = new Set(["length", "name", "arguments", "caller"]);
 const WORDS = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 const STEP = /^[^.>\s():]+$/;
 
@@ -93,12 +96,22 @@ class Search {
 
   run(): Findings {
     this.#enqueue(this.#root, []);
+    let foreseen = 1;
     for (let index = 0; index < this.#pending.length && index < MAX_FUNCTIONS; index++) {
       const next = this.#pending[index];
       if (next === undefined || (index > 0 && known.size >= MAX_IN_CAPTURE)) break;
+      if (index === foreseen) foreseen = this.#foresee(index);
       this.#lookInto(next);
     }
     return { collections: this.#collections, isFinal: this.#isFinal };
+  }
+
+  /** Hands the functions that come next to the engine together. Returns the place of the first one after them. */
+  #foresee(start: number): number {
+    const end = Math.min(this.#pending.length, MAX_FUNCTIONS, start + Math.max(1, MAX_IN_CAPTURE - known.size));
+    const unseen = this.#pending.slice(start, end).flatMap(({ fn }) => (known.has(fn) ? [] : [fn]));
+    if (unseen.length > 1) foreseeObjects(unseen);
+    return end;
   }
 
   #enqueue(fn: object, way: Way): void {
@@ -169,8 +182,9 @@ class Search {
   #followProperties(holder: object, way: Way, words: ReadonlySet<string>): void {
     // Data may have millions of elements.
     if (types.isTypedArray(holder) || Array.isArray(holder)) return;
+    const isCode = typeof holder === "function";
     for (const key of Object.getOwnPropertyNames(holder)) {
-      if (!STEP.test(key) || key === "prototype") continue;
+      if (key === "prototype" || (isCode && STANDARD_KEYS.has(key)) || !STEP.test(key)) continue;
       const value = ownValue(holder, key);
       if (isWeak(value) || (typeof value === "function" && words.has(key)))
         this.#follow(value, onward(way, key), NO_WORDS);

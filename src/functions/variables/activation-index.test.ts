@@ -1,0 +1,57 @@
+import inspector from "node:inspector";
+import { afterEach, expect, it, vi } from "vitest";
+import { dismantle, foresee } from "../capture/index.ts";
+import { asOneCapture } from "../engine/index.ts";
+import { Cell } from "../shipment/index.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** Functions that share a variable: the first assigns to it. All activations hold the same value. */
+function counter(): (() => unknown)[] {
+  let total = 0;
+  return [() => (total += 1), () => total, () => total > 0, () => [total]];
+}
+
+/** Takes the functions apart in this order, in one capture, and returns the cell of each. */
+function cellsOf(functions: readonly (() => unknown)[]): (Cell | undefined)[] {
+  return asOneCapture(() => {
+    foresee(functions);
+    return functions.map((fn) => dismantle(fn).parts.find((part) => part instanceof Cell));
+  });
+}
+
+const ORDERS: Record<string, (counters: (() => unknown)[][]) => (() => unknown)[]> = {
+  "in pairs": (counters) => counters.flatMap((each) => each.slice(0, 2)),
+  "in threes": (counters) => counters.flatMap((each) => each.slice(0, 3)),
+  "in fours": (counters) => counters.flat(),
+  "one of each": (counters) => counters.flatMap(([, read]) => read ?? []),
+  "the same code first": (counters) => [0, 1, 2].flatMap((place) => counters.flatMap((each) => each[place] ?? [])),
+  "in the opposite order": (counters) => counters.flat().toReversed(),
+  "in an order without a pattern": (counters) =>
+    counters.flat().toSorted((a, b) => rank(counters, a) - rank(counters, b)),
+};
+
+function rank(counters: (() => unknown)[][], fn: () => unknown): number {
+  return (counters.flat().indexOf(fn) * 7919) % 31;
+}
+
+it.each(Object.entries(ORDERS))("functions that share variables share a cell, and no others do: %s", (_, order) => {
+  const counters = Array.from({ length: 6 }, counter);
+  const functions = order(counters);
+  const cells = cellsOf(functions);
+  for (const [index, fn] of functions.entries()) {
+    const owner = counters.findIndex((each) => each.includes(fn));
+    const sharing = functions.filter((_fn, other) => cells[other] === cells[index]);
+    expect(sharing).toEqual(functions.filter((other) => counters[owner]?.includes(other)));
+  }
+  expect(counters.map(([, read]) => read?.())).toEqual([0, 0, 0, 0, 0, 0]);
+});
+
+it("takes the scopes of two functions from the engine together", () => {
+  const counters = Array.from({ length: 20 }, counter);
+  cellsOf([counter()[0] ?? counter, counter()[1] ?? counter]);
+  const post = vi.spyOn(inspector.Session.prototype, "post");
+  cellsOf(counters.flatMap((each) => each.slice(0, 2)));
+  const taken = post.mock.calls.filter(([method]) => String(method) === "Runtime.callFunctionOn");
+  expect(taken.length).toBeLessThan(30);
+});
