@@ -91,7 +91,7 @@ const programs = [
   ["bindings-cases.mjs", 38],
   ["classes-cases.mjs", 42],
   ["modules-cases.mjs", 74],
-  ["commonjs-cases.cjs", 21],
+  ["commonjs-cases.cjs", 22],
   ["refusals-cases.mjs", 27],
   ["operation-cases.mjs", 31],
   ["quiet-cases.mjs", 7],

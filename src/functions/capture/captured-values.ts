@@ -151,9 +151,12 @@ function isInitialised({ script, local }: LiveVariable): boolean {
   return file !== undefined && binding !== undefined && reassignmentOf(binding, file) === "never";
 }
 
-/** A number or string that was imported from a module of Node.js has the receiver's value there: its pid, its platform. */
+/**
+ * A number or string that was imported or required from a module of Node.js has the receiver's value there: its pid, its
+ * platform.
+ */
 function builtinExport(binding: Binding | undefined, value: unknown): Borrowed | undefined {
-  const imported = binding?.imported;
+  const imported = moduleVariable(binding);
   if (imported === undefined || (typeof value === "object" && value !== null) || typeof value === "function") {
     return undefined;
   }

@@ -37,6 +37,7 @@ export function loadedSpecifier(node: AnyNode | null | undefined): string | unde
   if (node?.type === "ImportExpression") return literalOf(node.source);
   if (node?.type !== "CallExpression") return undefined;
   const [first] = node.arguments;
+  if (node.callee.type === "MemberExpression" && isUnwrapper(first)) return loadedSpecifier(node.callee.object);
   if (node.callee.type === "Identifier" && LOADERS.test(node.callee.name)) return literalOf(first);
   const isWrapper = /^(?:_?_?(?:interop_?[rR]equire\w*|toESM|importStar|importDefault))$/.test(calleeName(node.callee));
   return isWrapper ? loadedSpecifier(first) : undefined;
@@ -48,7 +49,22 @@ function calleeName(node: AnyNode): string {
   return node.type === "MemberExpression" && node.property.type === "Identifier" ? node.property.name : "";
 }
 
+/** The function that tsx puts into `import("./m.ts").then(...)`, to see through a module that is CommonJS. */
+function isUnwrapper(node: AnyNode | undefined): boolean {
+  if (node?.type !== "ArrowFunctionExpression" || node.body.type !== "BlockStatement") return false;
+  const [param] = node.params;
+  const [first, last] = node.body.body;
+  const name = first?.type === "VariableDeclaration" ? literalOf(first.declarations[0]?.init ?? undefined) : undefined;
+  if (name !== "default" || last?.type !== "ReturnStatement" || last.argument?.type !== "ConditionalExpression") {
+    return false;
+  }
+  const { alternate } = last.argument;
+  return param?.type === "Identifier" && alternate.type === "Identifier" && alternate.name === param.name;
+}
+
 function literalOf(node: AnyNode | undefined): string | undefined {
+  if (node?.type === "TemplateLiteral" && node.expressions.length === 0)
+    return node.quasis[0]?.value.cooked ?? undefined;
   return node?.type === "Literal" && typeof node.value === "string" ? node.value : undefined;
 }
 
