@@ -133,10 +133,12 @@ const LOADED_BY: ReadonlyMap<string, string> = new Map([
   ["crypto", "NativeModule internal/crypto/webcrypto"],
 ]);
 
+let mainProcess: unknown;
+
 /** The names of the parts of Node.js that are loaded. A test runner's own `process` has a copy of the list. */
 export function loadedByNode(): unknown {
-  const own: unknown = IS_MAIN_REALM ? process : new Script("process").runInThisContext();
-  return isObject(own) ? Reflect.get(own, "moduleLoadList") : undefined;
+  mainProcess ??= IS_MAIN_REALM ? process : new Script("process").runInThisContext();
+  return isObject(mainProcess) ? Reflect.get(mainProcess, "moduleLoadList") : undefined;
 }
 
 /** Removes the loaded globals from a set of names, and returns them. */

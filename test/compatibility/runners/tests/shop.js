@@ -28,3 +28,5 @@ export class Till {
     return this.sales.length;
   }
 }
+
+export const currentTill = () => till;
