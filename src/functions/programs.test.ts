@@ -33,8 +33,8 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}, input?:
     env: { ...process.env, NODE_OPTIONS: "", SHIPPING_LIBRARY: library, ...env },
   });
   // A console ends with its input, so the input stays open until the program ends by itself.
-  if (input === undefined) child.stdin.end();
-  else child.stdin.write(input);
+  child.stdin.write(input ?? "");
+  if (!args.includes("-i")) child.stdin.end();
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk) => {
@@ -90,12 +90,14 @@ const programs = [
   ["functions-cases.mjs", 56],
   ["bindings-cases.mjs", 38],
   ["classes-cases.mjs", 42],
-  ["modules-cases.mjs", 73],
-  ["commonjs-cases.cjs", 21],
+  ["modules-cases.mjs", 74],
+  ["commonjs-cases.cjs", 22],
   ["refusals-cases.mjs", 27],
   ["operation-cases.mjs", 31],
   ["quiet-cases.mjs", 7],
 ] as const;
+
+const tally = join(fixtures, "modules", "tally.cjs");
 
 describe("programs that ship functions into another process", () => {
   test.each(programs)("%s", async (program, passed) => {
@@ -128,13 +130,19 @@ describe("programs that ship functions into another process", () => {
       let counter = 0;
       var shared = [1];
       function add(x) { counter += 1; return [x + limit, counter, shared]; }
+      const tally = require(${JSON.stringify(tally)});
+      var sameTally = require(${JSON.stringify(tally)});
       import(${JSON.stringify(pathToFileURL(join(fixtures, "check.mjs")).href)}).then(async ({ check, finish }) => {
         await check("code of -e", add, [1], [43, 1, [1]]);
         await check("modules that are globals there", () => typeof fs.readFileSync, [], "function");
+        await check("a module of the receiver", () => [tally.up(), tally.count, sameTally.count], [], [1, 1, 1]);
+        await check("its variables stay there", () => [sameTally.up(), tally.count], [], [2, 2]);
         await finish();
       });
     `;
-    expect(await report(["-e", program])).toEqual({ passed: 2, failures: [] });
+    expect(await report(["-e", program])).toEqual({ passed: 4, failures: [] });
+    // From the standard input they are no globals.
+    expect(await report(["-"], {}, program.replace(/.*readFileSync.*/, ""))).toEqual({ passed: 3, failures: [] });
   });
 
   test("from the console", async () => {
@@ -142,11 +150,15 @@ describe("programs that ship functions into another process", () => {
       "const limit = 42",
       "let counter = 0",
       "const up = () => ++counter",
+      `const tally = require(${JSON.stringify(tally)})`,
+      `var sameTally = require(${JSON.stringify(tally)})`,
       `import(${JSON.stringify(pathToFileURL(join(fixtures, "check.mjs")).href)}).then(async ({ check, finish }) => {` +
         ' await check("lines of the console", () => [limit, up(), counter], [], [42, 1, 1]);' +
+        ' await check("a module", () => [tally.up(), tally.count, sameTally.count], [], [1, 1, 1]);' +
+        ' await check("its variables", () => [sameTally.up(), tally.count], [], [2, 2]);' +
         " await finish(); process.exit(); })",
     ];
-    expect(await report(["-i"], {}, `${lines.join("\n")}\n`)).toEqual({ passed: 1, failures: [] });
+    expect(await report(["-i"], {}, `${lines.join("\n")}\n`)).toEqual({ passed: 3, failures: [] });
   });
 
   test("TypeScript that is more than types", async () => {

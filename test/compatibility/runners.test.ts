@@ -79,7 +79,7 @@ describe("jest", () => {
 
   it("runs calls as ES modules", async () => {
     const project = makeProject("jest-modules", "jest", { type: "module", jest: { transform: {} } });
-    await expectPassed(project, [...JEST, ...NODE_TESTS], ["--experimental-vm-modules"]);
+    await expectPassed(project, [...JEST, ...NODE_TESTS, "live-exports"], ["--experimental-vm-modules"]);
   });
 
   it("runs calls where timers are fake from the start", async () => {
@@ -93,7 +93,7 @@ describe("vitest", () => {
 
   it.each(["vmThreads", "threads", "forks"])("runs calls with the pool %s", async (pool) => {
     // It resets modules of the project only, not those of packages.
-    const args = [...VITEST, `--pool=${pool}`, "calls", "fake-timers"];
+    const args = [...VITEST, `--pool=${pool}`, "calls", "fake-timers", "live-exports"];
     await expectPassed(makeProject("vitest", "vitest", { type: "module" }), args);
   });
 

@@ -5,13 +5,15 @@ import {
   builtinExports,
   exportFrom,
   importedAs,
+  importerOf,
   isConstantImport,
+  isWholeModule,
   type LiveVariable,
   liveImport,
   moduleOf,
   noteImport,
   noteRequired,
-  pathOf,
+  requiredExport,
   requiredModule,
   resolveUserModule,
   titleOf,
@@ -19,7 +21,7 @@ import {
 import { isUserModule, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
 import { type Binding, isModuleLevel } from "../syntax/index.ts";
 import { type CapturedVariable, cellOf, globalCell, moduleCell } from "../variables/index.ts";
-import { copyOfModule, isModuleObject, moduleObjectOf } from "./module-copies.ts";
+import { copyOfModule, innerNamespace, isModuleObject, moduleObjectOf, usedMembers } from "./module-copies.ts";
 import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
 import { Borrowed, isAllowed, isBeyondReach, referenceOf, SharedExport } from "./references.ts";
 
@@ -42,8 +44,10 @@ export function captureValue(
 ): CapturedValue {
   const { name, value, free, scope } = variable;
   const { binding } = free;
-  if (scope === undefined || (binding === undefined && scope.description === "Script")) {
-    return { name, kind: "cell", value: globalCell(name, value), isFixed: false };
+  const isGlobal = scope === undefined || (binding === undefined && scope.description === "Script");
+  if (isGlobal && moduleVariable(binding) === undefined) {
+    const loaded = binding === undefined ? loadedModule(value, policy) : undefined;
+    return { name, kind: "cell", value: loaded ?? globalCell(name, value), isFixed: false };
   }
   const own = ownVariable(site, variable, policy);
   if (own !== undefined) return { name, ...own };
@@ -79,6 +83,9 @@ export function captureValue(
   if (typeof value === "object" && value !== null && referenceOf(value, policy) !== undefined) {
     return { name, kind: "slot", value: Borrowed.of(value), isFixed: true };
   }
+  const inner =
+    binding?.imported === undefined ? undefined : innerNamespace(value, binding.imported, site.file.script, policy);
+  if (inner !== undefined) return { name, kind: "slot", value: inner, isFixed: false };
   const builtin = builtinExport(binding, value);
   if (builtin !== undefined) return { name, kind: "slot", value: builtin, isFixed: true };
   return { name, kind: "slot", value, isFixed };
@@ -124,7 +131,7 @@ function exportedData(
     free.binding?.imported === undefined ? undefined : liveImport(script, variable.source, variable.imported);
   const isObject = typeof value === "object" && value !== null;
   if (live === undefined && !isObject) return undefined;
-  const importer = pathOf(script.url);
+  const importer = importerOf(script.url);
   const target = importer === undefined ? undefined : resolveUserModule(variable.source, importer);
   const reference = target === undefined ? undefined : exportFrom(target, variable.imported, value);
   if (target !== undefined && reference !== undefined && isAllowed(reference, policy)) {
@@ -144,9 +151,12 @@ function isInitialised({ script, local }: LiveVariable): boolean {
   return file !== undefined && binding !== undefined && reassignmentOf(binding, file) === "never";
 }
 
-/** A number or string that was imported from a module of Node.js has the receiver's value there: its pid, its platform. */
+/**
+ * A number or string that was imported or required from a module of Node.js has the receiver's value there: its pid, its
+ * platform.
+ */
 function builtinExport(binding: Binding | undefined, value: unknown): Borrowed | undefined {
-  const imported = binding?.imported;
+  const imported = moduleVariable(binding);
   if (imported === undefined || (typeof value === "object" && value !== null) || typeof value === "function") {
     return undefined;
   }
@@ -193,7 +203,7 @@ function requiredValue(
   specifier: string,
   policy: ShippingPolicy,
 ): SharedExport | undefined {
-  const importer = pathOf(site.file.script.url);
+  const importer = importerOf(site.file.script.url);
   const required = importer === undefined ? undefined : requiredModule(specifier, importer);
   if (importer === undefined || required === undefined || !isAllowed(required.whole, policy)) return undefined;
   const isItself = required.exports === value;
@@ -207,6 +217,15 @@ function requiredValue(
   return new SharedExport(required.whole, value, isItself ? "itself" : "interop", required.exports);
 }
 
+/** The exports of a user's CommonJS module that another line of the console has loaded; undefined for other values. */
+function loadedModule(value: unknown, policy: ShippingPolicy): SharedExport | undefined {
+  if (!isModuleObject(value) || types.isProxy(value) || !isWholeModule(value)) return undefined;
+  const hasCode = Object.values(value).some((member) => typeof member === "function");
+  const reference = hasCode ? requiredExport(value) : undefined;
+  if (reference === undefined || reference.path.length > 0 || !isAllowed(reference, policy)) return undefined;
+  return isUserModule(reference.module.data) ? new SharedExport(reference, value, "live") : undefined;
+}
+
 /** True for the object that a transpiler makes from the exports of a CommonJS module. */
 function isInterop(value: object | null, exports: object): boolean {
   if (value === null || types.isProxy(value) || types.isProxy(exports)) return false;
@@ -218,7 +237,7 @@ function isInterop(value: object | null, exports: object): boolean {
 /** True for the namespace of a user's module when only data of it is used: then current values travel. */
 function isOnlyData(site: CodeSite, { scopes }: CapturedVariable, specifier: string, namespace: object): boolean {
   const reference = importedAs(namespace);
-  const importer = pathOf(site.file.script.url);
+  const importer = importerOf(site.file.script.url);
   if (reference === undefined || isBeyondReach(reference) || importer === undefined) return false;
   const target = resolveUserModule(specifier, importer);
   return target !== undefined && !usesCodeOf(target, site, scopes);
@@ -239,7 +258,7 @@ function moduleValue(
   }
   const required = isNamespace ? undefined : requiredValue(site, variable, specifier, policy);
   if (required !== undefined) return { value: required, isFixed: true };
-  const copy = copyOfModule(value, variable.free, specifier, script.url);
+  const copy = copyOfModule(value, usedMembers(variable.free), specifier, script, policy);
   // Anyone may assign to a member of an object that stands for a module.
   const isFixed =
     isNamespace && !Object.keys(copy).some((member) => liveImport(script, specifier, member) !== undefined);

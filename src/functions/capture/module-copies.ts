@@ -1,9 +1,20 @@
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import { type FreeName, unmarked } from "../engine/index.ts";
-import { builtinExports, noteImport } from "../modules/index.ts";
+import { isReassigned } from "../emit/index.ts";
+import {
+  type FreeName,
+  readVariable,
+  type ScopeView,
+  type Script,
+  siteAt,
+  unmarked,
+  viewFunction,
+} from "../engine/index.ts";
+import { builtinExports, isReader, liveImport, namespaceBehind, noteImport, readBy } from "../modules/index.ts";
+import type { Cell, ShippingPolicy } from "../shipment/index.ts";
 import type { Binding } from "../syntax/index.ts";
-import { Borrowed } from "./references.ts";
+import { moduleCell } from "../variables/index.ts";
+import { Borrowed, referenceOf } from "./references.ts";
 
 const copies = new WeakMap<object, Map<string, object>>();
 
@@ -26,8 +37,9 @@ export function loadedSpecifier(node: AnyNode | null | undefined): string | unde
   if (node?.type === "ImportExpression") return literalOf(node.source);
   if (node?.type !== "CallExpression") return undefined;
   const [first] = node.arguments;
+  if (node.callee.type === "MemberExpression" && isUnwrapper(first)) return loadedSpecifier(node.callee.object);
   if (node.callee.type === "Identifier" && LOADERS.test(node.callee.name)) return literalOf(first);
-  const isWrapper = /^(?:_?_?(?:interopRequire\w*|toESM|importStar|importDefault))$/.test(calleeName(node.callee));
+  const isWrapper = /^(?:_?_?(?:interop_?[rR]equire\w*|toESM|importStar|importDefault))$/.test(calleeName(node.callee));
   return isWrapper ? loadedSpecifier(first) : undefined;
 }
 
@@ -37,7 +49,22 @@ function calleeName(node: AnyNode): string {
   return node.type === "MemberExpression" && node.property.type === "Identifier" ? node.property.name : "";
 }
 
+/** The function that tsx puts into `import("./m.ts").then(...)`, to see through a module that is CommonJS. */
+function isUnwrapper(node: AnyNode | undefined): boolean {
+  if (node?.type !== "ArrowFunctionExpression" || node.body.type !== "BlockStatement") return false;
+  const [param] = node.params;
+  const [first, last] = node.body.body;
+  const name = first?.type === "VariableDeclaration" ? literalOf(first.declarations[0]?.init ?? undefined) : undefined;
+  if (name !== "default" || last?.type !== "ReturnStatement" || last.argument?.type !== "ConditionalExpression") {
+    return false;
+  }
+  const { alternate } = last.argument;
+  return param?.type === "Identifier" && alternate.type === "Identifier" && alternate.name === param.name;
+}
+
 function literalOf(node: AnyNode | undefined): string | undefined {
+  if (node?.type === "TemplateLiteral" && node.expressions.length === 0)
+    return node.quasis[0]?.value.cooked ?? undefined;
   return node?.type === "Literal" && typeof node.value === "string" ? node.value : undefined;
 }
 
@@ -52,11 +79,18 @@ export function isModuleObject(value: unknown): value is object {
 }
 
 /**
- * An object with the exports of a module that a piece of code uses, for a module that cannot travel by name. It has all
- * exports when the code does more than read members.
+ * An object with the exports of a module that a piece of code uses, for a module that cannot travel by name.
+ *
+ * @param used - the members that the code reads; undefined for all
  */
-export function copyOfModule(module: object, free: FreeName, specifier: string, importer: string): object {
-  const members = usedMembers(free) ?? Object.keys(module);
+export function copyOfModule(
+  module: object,
+  used: readonly string[] | undefined,
+  specifier: string,
+  importer: Script,
+  policy: ShippingPolicy,
+): object {
+  const members = used ?? Object.keys(module);
   const key = members.join();
   const known = copies.get(module) ?? new Map<string, object>();
   copies.set(module, known);
@@ -66,11 +100,92 @@ export function copyOfModule(module: object, free: FreeName, specifier: string, 
   for (const member of members) {
     if (!Reflect.has(module, member)) continue;
     const value = unmarked(Reflect.get(module, member));
-    noteImport(value, specifier, member, importer);
+    noteImport(value, specifier, member, importer.url);
+    const get = liveReader(module, member, value, specifier, importer);
+    if (get !== undefined) {
+      Object.defineProperty(copy, member, { get, enumerable: true, configurable: true });
+      continue;
+    }
     const isShared = builtin !== undefined && isPrimitive(value) && Reflect.has(builtin, member);
-    Reflect.set(copy, member, isShared ? Borrowed.exportOf(builtin, member) : value);
+    const inner = innerNamespace(value, { source: specifier, imported: member }, importer, policy);
+    Reflect.set(copy, member, isShared ? Borrowed.exportOf(builtin, member) : (inner ?? value));
   }
   return copy;
+}
+
+/** The object that travels for a namespace that another module exports; undefined for other values. */
+export function innerNamespace(
+  value: unknown,
+  { source, imported }: { readonly source: string; readonly imported: string },
+  importer: Script,
+  policy: ShippingPolicy,
+): object | undefined {
+  if (typeof value !== "object" || value === null || !types.isModuleNamespaceObject(value)) return undefined;
+  const behind = namespaceBehind(importer, source, imported);
+  if (behind === undefined) return undefined;
+  noteImport(value, behind.specifier, "*", behind.script.url);
+  if (referenceOf(value, policy) !== undefined) return Borrowed.of(value);
+  return copyOfModule(value, undefined, behind.specifier, behind.script, policy);
+}
+
+/** The value of a variable in the scopes of a function. */
+export function valueIn(scopes: readonly ScopeView[], name: string): unknown {
+  const scope = scopes.find(({ variables }) => Object.hasOwn(variables, name));
+  return scope === undefined ? undefined : readVariable(scope, name);
+}
+
+const readers = new WeakMap<Cell, () => unknown>();
+
+/** A getter for an export that its module assigns to, which reads the variable that the module's functions share. */
+function liveReader(
+  module: object,
+  member: string,
+  value: unknown,
+  specifier: string,
+  importer: Script,
+): (() => unknown) | undefined {
+  if (!types.isModuleNamespaceObject(module)) {
+    const get = types.isProxy(module) ? undefined : Reflect.getOwnPropertyDescriptor(module, member)?.get;
+    return isReader(get) && readsLive(get) ? get : undefined;
+  }
+  const live = liveImport(importer, specifier, member);
+  if (live === undefined) return undefined;
+  const cell = moduleCell(live, value);
+  // A bound function of the language: it travels, and so does the cell that it is bound to.
+  const reader = readers.get(cell) ?? Reflect.get.bind(undefined, cell, "v");
+  readers.set(cell, reader);
+  return reader;
+}
+
+const readingLive = new WeakMap<object, boolean>();
+
+/** True for the getter of an export that some code of its module assigns to. */
+function readsLive(get: () => unknown): boolean {
+  const known = readingLive.get(get);
+  if (known !== undefined) return known;
+  // Modules may export what they import from each other.
+  readingLive.set(get, false);
+  const result = findLive(get);
+  readingLive.set(get, result);
+  return result;
+}
+
+function findLive(get: () => unknown): boolean {
+  const { name = "", member, key } = readBy(get) ?? {};
+  const { location, scopes } = viewFunction(get);
+  const site = location === undefined ? undefined : siteAt(location, false);
+  const binding = site?.free.get(name)?.binding;
+  if (site === undefined || binding === undefined) return false;
+  if (isReassigned(binding, site.file)) return true;
+  const module = valueIn(scopes, name);
+  const read = member ?? (key === undefined ? undefined : valueIn(scopes, key));
+  if (typeof read !== "string" || !isModuleObject(module) || types.isProxy(module)) return false;
+  if (types.isModuleNamespaceObject(module)) {
+    const specifier = moduleObjectOf(binding);
+    return specifier !== undefined && liveImport(site.file.script, specifier, read) !== undefined;
+  }
+  const next = Reflect.getOwnPropertyDescriptor(module, read)?.get;
+  return isReader(next) && readsLive(next);
 }
 
 function isPrimitive(value: unknown): boolean {
@@ -78,7 +193,7 @@ function isPrimitive(value: unknown): boolean {
 }
 
 /** The members that a piece of code reads of a variable; undefined when it does anything else with it. */
-function usedMembers({ references }: FreeName): string[] | undefined {
+export function usedMembers({ references }: FreeName): string[] | undefined {
   const members = new Set<string>();
   for (const { position } of references) {
     if (position.type !== "member") return undefined;

@@ -1,12 +1,20 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import { type CodeSite, readVariable, type ScopeView, scriptFrom } from "../engine/index.ts";
-import { isReader, isWholeModule, liveImport, moduleFactsOf, pathOf, resolveUserModule } from "../modules/index.ts";
+import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
+import {
+  importerOf,
+  isReader,
+  isWholeModule,
+  liveImport,
+  moduleFactsOf,
+  pathOf,
+  resolveUserModule,
+} from "../modules/index.ts";
 import { isFunction } from "../shipment/index.ts";
 import { type Binding, isModuleLevel, type Reference } from "../syntax/index.ts";
 import { factsOf } from "./function-facts.ts";
-import { loadedSpecifier, moduleObjectOf } from "./module-copies.ts";
+import { loadedSpecifier, moduleObjectOf, valueIn } from "./module-copies.ts";
 import { isReceiversOwn } from "./references.ts";
 
 /** An export of another module that a variable holds, or `*` for an object with all of them. */
@@ -80,7 +88,7 @@ function isExportedCode(value: unknown): boolean {
 
 function isReached(target: string, site: CodeSite, scopes: readonly ScopeView[]): boolean {
   const { references, loaded } = reachedFrom(site);
-  const importer = pathOf(site.file.script.url);
+  const importer = importerOf(site.file.script.url);
   if (importer === undefined) return false;
   if (loaded.some((specifier) => isOrImports(resolveUserModule(specifier, importer), target))) return true;
   return references.some((reference) => leadsTo(target, reference, site, scopes));
@@ -95,7 +103,7 @@ function isOrImports(path: string | undefined, target: string): boolean {
 function leadsTo(target: string, reference: Reference, site: CodeSite, scopes: readonly ScopeView[]): boolean {
   const variable = moduleVariable(reference.binding);
   const { script } = site.file;
-  const importer = pathOf(script.url);
+  const importer = importerOf(script.url);
   if (variable === undefined || importer === undefined) return false;
   const path = resolveUserModule(variable.source, importer);
   if (path === undefined || !isCode(valueIn(scopes, reference.node.name), variable, reference)) return false;
@@ -127,11 +135,6 @@ function readMember(object: object, member: string): unknown {
   const descriptor = Reflect.getOwnPropertyDescriptor(object, member);
   // A getter is code of the module, unless a transpiler made it for an export.
   return isReader(descriptor?.get) ? Reflect.get(object, member) : (descriptor?.get ?? descriptor?.value);
-}
-
-function valueIn(scopes: readonly ScopeView[], name: string): unknown {
-  const scope = scopes.find(({ variables }) => Object.hasOwn(variables, name));
-  return scope === undefined ? undefined : readVariable(scope, name);
 }
 
 interface Reached {

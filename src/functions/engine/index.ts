@@ -12,7 +12,7 @@ export {
   viewBoundFunctions,
   viewFunction,
 } from "./inspector-session.ts";
-export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal } from "./intrinsics.ts";
+export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal, loadedByNode } from "./intrinsics.ts";
 export { isQuicklyEntered, knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";

@@ -100,7 +100,7 @@ function buildTable(): Intrinsics {
     visited.clear();
   }
   add(globalThis, "globalThis");
-  addAll([...unnamedIntrinsics(), ...takeLoaded(unloaded)]);
+  addAll([...unnamedIntrinsics(makeSamples()), ...takeLoaded(unloaded)]);
   return { paths, values, addAll };
 }
 
@@ -109,14 +109,16 @@ interface NamedIntrinsic {
   readonly value: object;
 }
 
-/** The main realm's values of this realm's globals: objects that Node.js makes use these. */
+/** The main realm's values of this realm's globals: objects that Node.js makes, and functions that come back, use these. */
 function mainRealmGlobals(): NamedIntrinsic[] {
   const realm: unknown = new Script("globalThis").runInThisContext();
+  const samples: unknown = new Script(`(${makeSamples.toString()})()`).runInThisContext();
   if (!isObject(realm)) return [];
-  return [...unloaded].flatMap((name) => {
+  const named = [...unloaded].flatMap((name) => {
     const value: unknown = Reflect.getOwnPropertyDescriptor(realm, name)?.value;
     return isObject(value) ? [{ name, value }] : [];
   });
+  return [...unnamedIntrinsics(samples), ...named];
 }
 
 /** Globals that Node.js loads at their first use: a program that has one of them has loaded it. */
@@ -131,9 +133,17 @@ const LOADED_BY: ReadonlyMap<string, string> = new Map([
   ["crypto", "NativeModule internal/crypto/webcrypto"],
 ]);
 
+let mainProcess: unknown;
+
+/** The names of the parts of Node.js that are loaded. A test runner's own `process` has a copy of the list. */
+export function loadedByNode(): unknown {
+  mainProcess ??= IS_MAIN_REALM ? process : new Script("process").runInThisContext();
+  return isObject(mainProcess) ? Reflect.get(mainProcess, "moduleLoadList") : undefined;
+}
+
 /** Removes the loaded globals from a set of names, and returns them. */
 function takeLoaded(names: Set<string>): NamedIntrinsic[] {
-  const modules: unknown = Reflect.get(process, "moduleLoadList");
+  const modules: unknown = loadedByNode();
   const loaded: NamedIntrinsic[] = [];
   for (const name of names) {
     const loader = LOADED_BY.get(name);
@@ -174,19 +184,33 @@ function addMethods(object: object, path: string, add: (value: unknown, path: st
   }
 }
 
-function unnamedIntrinsics(): NamedIntrinsic[] {
-  const samples: [string, object][] = [
-    ["%GeneratorFunction.prototype%", function* () {}],
-    ["%AsyncFunction.prototype%", async () => {}],
-    ["%AsyncGeneratorFunction.prototype%", async function* () {}],
-    ["%ArrayIteratorPrototype%", [].values()],
-    ["%MapIteratorPrototype%", new Map().values()],
-    ["%SetIteratorPrototype%", new Set().values()],
-    ["%StringIteratorPrototype%", ""[Symbol.iterator]()],
-    ["%RegExpStringIteratorPrototype%", "".matchAll(/x/g)],
-  ];
-  return samples.flatMap(([name, sample]) => {
-    const value = Reflect.getPrototypeOf(sample);
+const UNNAMED: readonly string[] = [
+  "%GeneratorFunction.prototype%",
+  "%AsyncFunction.prototype%",
+  "%AsyncGeneratorFunction.prototype%",
+  "%ArrayIteratorPrototype%",
+  "%MapIteratorPrototype%",
+  "%SetIteratorPrototype%",
+  "%StringIteratorPrototype%",
+  "%RegExpStringIteratorPrototype%",
+];
+
+/** Objects whose prototypes have no name, in the order of `UNNAMED`. Its text is also run in the main realm. */
+const makeSamples = (): object[] => [
+  function* () {},
+  async () => {},
+  async function* () {},
+  [].values(),
+  new Map().values(),
+  new Set().values(),
+  ""[Symbol.iterator](),
+  "".matchAll(/x/g),
+];
+
+function unnamedIntrinsics(samples: unknown): NamedIntrinsic[] {
+  return UNNAMED.flatMap((name, index) => {
+    const sample: unknown = isObject(samples) ? Reflect.get(samples, index) : undefined;
+    const value = isObject(sample) ? Reflect.getPrototypeOf(sample) : null;
     return value === null ? [] : [{ name, value }];
   });
 }

@@ -12,6 +12,7 @@ import {
   withDebugger,
   withRemoteObject,
 } from "./inspector-session.ts";
+import { IS_MAIN_REALM } from "./intrinsics.ts";
 
 /** A function that was entered and stopped before its first statement. */
 export interface PausedFunction {
@@ -147,8 +148,30 @@ function run(): void {
   }
 }
 
+const TAKER = `$wool_${Math.random().toString(36).slice(2)}`;
+
+/**
+ * The value of an expression in a function of the realm that a test runner loads modules into. The inspector hands no
+ * object of that realm over to the main one, so the expression calls a function of this realm.
+ */
+function evaluateInRealm(callFrameId: string, expression: string): unknown {
+  let taken: unknown;
+  const take = (value: unknown): void => {
+    taken = value;
+  };
+  // The expression sees the user's names, so it needs a name that no program has.
+  Object.defineProperty(globalThis, TAKER, { value: take, configurable: true });
+  try {
+    inspect("Debugger.evaluateOnCallFrame", { callFrameId, expression: `${TAKER}(${expression})`, silent: true });
+  } finally {
+    Reflect.deleteProperty(globalThis, TAKER);
+  }
+  return taken;
+}
+
 function describe({ callFrameId }: inspector.Debugger.CallFrame): PausedFunction {
   const evaluate = (expression: string): unknown => {
+    if (!IS_MAIN_REALM) return evaluateInRealm(callFrameId, expression);
     const { result } = inspect<inspector.Debugger.EvaluateOnCallFrameReturnType>("Debugger.evaluateOnCallFrame", {
       callFrameId,
       expression,

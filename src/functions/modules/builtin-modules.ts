@@ -1,5 +1,6 @@
 import { builtinModules, isBuiltin } from "node:module";
 import { isObject } from "../../checks/index.ts";
+import { loadedByNode } from "../engine/index.ts";
 
 /** A place in a module of Node.js. */
 export interface BuiltinPlace {
@@ -83,7 +84,7 @@ function indexLoadedModules(): void {
 const ALL_MODULES = builtinModules.filter((name) => !NOT_TOUCHED.has(name)).map((name) => `NativeModule ${name}`);
 
 function loadList(): readonly unknown[] {
-  const entries: unknown = Reflect.get(process, "moduleLoadList");
+  const entries = loadedByNode();
   return Array.isArray(entries) ? entries : ALL_MODULES;
 }
 

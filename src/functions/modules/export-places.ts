@@ -7,7 +7,7 @@ import { type Dependency, isWrap, runtimeExport, wrappedBy } from "../shipment/i
 import { type CodeUnit, isClassNode, isModuleLevel } from "../syntax/index.ts";
 import { moduleFactsOf } from "./module-facts.ts";
 import { resolveUserModule } from "./resolve-module.ts";
-import { pathOf } from "./root.ts";
+import { importerOf } from "./root.ts";
 
 /** Where a module exports a value. */
 export interface ExportPlace {
@@ -155,11 +155,27 @@ export function placeInExports(value: WeakKey, exports: unknown): ExportPlace | 
   return wrapped;
 }
 
-const READER = /^(?:\(\)\s*=>\s*|function\s*\(\)\s*\{\s*return\s+)[\w$]+(?:\.[\w$]+|\[[\w$]+\])?;?\s*\}?$/;
+const READER =
+  /^(?:\(\)\s*=>\s*(?:\{\s*try\s*\{\s*return\s+)?|function\s*\(\)\s*\{\s*return\s+)([\w$]+)(?:\.([\w$]+)|\[([\w$]+)\])?;?\s*\}?(?:\s*catch\s*\{\s*\}\s*;?\s*\})?$/;
 
 /** True for the getter that a transpiler makes for an export: `() => name`. Other getters are not run. */
-export function isReader(get: unknown): boolean {
-  return typeof get === "function" && READER.test(Function.prototype.toString.call(get));
+export function isReader(get: unknown): get is () => unknown {
+  return readBy(get) !== undefined;
+}
+
+/** What the getter of an export reads: a variable, or a member of it. */
+interface ReadPlace {
+  readonly name: string;
+  readonly member: string | undefined;
+  /** The variable that has the name of the member. */
+  readonly key: string | undefined;
+}
+
+/** What the getter that a transpiler makes for an export reads; undefined for other getters. */
+export function readBy(get: unknown): ReadPlace | undefined {
+  if (typeof get !== "function") return undefined;
+  const [, name, member, key] = READER.exec(Function.prototype.toString.call(get)) ?? [];
+  return name === undefined ? undefined : { name, member, key };
 }
 
 /** A variable of a user's module that some code of that module assigns to. */
@@ -200,10 +216,47 @@ export function liveImport(
   name: string,
   visited: Set<string> = new Set(),
 ): LiveVariable | undefined {
-  const importer = pathOf(script.url);
+  const importer = importerOf(script.url);
   const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
   const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
   return imported === undefined ? undefined : liveExport(imported, name, visited);
+}
+
+/** A namespace, as the module that imports it names it. */
+export interface NamespaceImport {
+  readonly script: Script;
+  readonly specifier: string;
+}
+
+/**
+ * Where the namespace comes from that a user's module exports under a name, as in `export * as name from "./m.js"`.
+ * Follows re-exports. Undefined for every other export.
+ */
+export function namespaceBehind(
+  script: Script,
+  specifier: string,
+  name: string,
+  visited: Set<string> = new Set(),
+): NamespaceImport | undefined {
+  const importer = importerOf(script.url);
+  const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
+  const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
+  const key = `${imported?.id}:${name}`;
+  if (imported === undefined || !imported.isModule || visited.has(key)) return undefined;
+  visited.add(key);
+  const follow = (source: string, next: string): NamespaceImport | undefined =>
+    next === "*" ? { script: imported, specifier: source } : namespaceBehind(imported, source, next, visited);
+  const { exports, reexports } = moduleFactsOf(imported);
+  const local = exports.get(name);
+  if (local !== undefined) {
+    const binding = typeof local === "string" ? sourceFileOf(imported.id)?.analysis.top.bindings.get(local) : undefined;
+    return binding?.imported === undefined ? undefined : follow(binding.imported.source, binding.imported.imported);
+  }
+  for (const { source, imported: from, exported } of reexports) {
+    const found = exported === name ? follow(source, from) : exported === "*" ? follow(source, name) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** True for an import that is certainly a `const` of its module. False when that is not known, as for CommonJS. */
@@ -213,7 +266,7 @@ export function isConstantImport(
   name: string,
   visited: Set<string> = new Set(),
 ): boolean {
-  const importer = pathOf(script.url);
+  const importer = importerOf(script.url);
   const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
   const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
   const key = `${imported?.id}:${name}`;

@@ -46,7 +46,9 @@ function interopOf(exports: object, source: StandInSource): object {
   const names = hasMembers ? Object.getOwnPropertyNames(exports) : [];
   for (const name of names) {
     if (Object.hasOwn(interop, name) || (hasDefault && name === "default")) continue;
-    Object.defineProperty(interop, name, { enumerable: true, get: (): unknown => Reflect.get(exports, name) });
+    // Such as `__esModule`, which is hidden.
+    const enumerable = Reflect.getOwnPropertyDescriptor(exports, name)?.enumerable !== false;
+    Object.defineProperty(interop, name, { enumerable, get: (): unknown => Reflect.get(exports, name) });
   }
   if (hasDefault && !Object.hasOwn(interop, "default")) {
     Object.defineProperty(interop, "default", { enumerable: true, value: exports });

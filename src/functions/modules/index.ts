@@ -1,6 +1,14 @@
 export { builtinAt, builtinExports, builtinPlaceOf } from "./builtin-modules.ts";
 export { bundledOrigin } from "./bundled-origin.ts";
-export { isConstantImport, isReader, type LiveVariable, liveImport, type ModuleReference } from "./export-places.ts";
+export {
+  isConstantImport,
+  isReader,
+  type LiveVariable,
+  liveImport,
+  type ModuleReference,
+  namespaceBehind,
+  readBy,
+} from "./export-places.ts";
 export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { importFrom } from "./import-from.ts";
@@ -35,6 +43,7 @@ export {
   configureEntry,
   configureRoot,
   fromRootRelative,
+  importerOf,
   isInPackage,
   noteForeignFile,
   pathOf,

@@ -24,7 +24,7 @@ import {
 } from "./module-names.ts";
 import { indexExports, indexedExport, indexPrototypesOf } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
-import { entryPath, isInPackage, pathOf } from "./root.ts";
+import { entryPath, importerOf, isInPackage, pathOf } from "./root.ts";
 
 // References from import declarations, for values whose own code does not tell where they are exported.
 const imported = new WeakMap<WeakKey, ModuleReference>();
@@ -44,7 +44,7 @@ export function noteImport(value: unknown, specifier: string, name: string, impo
 
 /** Remembers the place of `value` in the CommonJS module that `specifier` names in the file at `importer`, if it is there. */
 export function noteRequired(value: unknown, specifier: string, importer: string): void {
-  const path = pathOf(importer);
+  const path = importerOf(importer);
   if (!hasIdentity(value) || path === undefined || imported.has(value)) return;
   const reference = requiredFrom(value, specifier, path);
   if (reference !== undefined) imported.set(value, reference);
@@ -57,7 +57,7 @@ function importedReference(
   importer: string,
 ): ModuleReference | undefined {
   const path = name === "*" ? [] : [name];
-  const importerPath = pathOf(importer);
+  const importerPath = importerOf(importer);
   if (specifier.startsWith("node:")) {
     return { module: specifierModule(specifier, undefined, false), path, title: specifier, wrapper: undefined };
   }

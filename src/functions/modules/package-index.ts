@@ -25,7 +25,7 @@ import {
   specifierModule,
 } from "./module-names.ts";
 import { importResolve, isBareSpecifier, RUNTIME, requireResolve, resolveUserModule } from "./resolve-module.ts";
-import { entryPath, isInPackage, pathOf } from "./root.ts";
+import { entryPath, importerOf, isInPackage, pathOf } from "./root.ts";
 
 /*
  * Exports of packages that the program imported, by identity. The file of a function does not tell where it is
@@ -203,7 +203,7 @@ const IMPORTS = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
  * imports, and the exports of CommonJS modules.
  */
 export function indexImportsOf(script: Script, scopes: readonly ScopeView[]): void {
-  const importer = pathOf(script.url);
+  const importer = importerOf(script.url);
   if (seen.has(script.id) || importer === undefined || isInPackage(importer)) return;
   seen.add(script.id);
   for (const specifier of packageSpecifiers(script.source ?? "", importer, IMPORTS)) indexRequired(specifier, importer);

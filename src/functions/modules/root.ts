@@ -80,6 +80,20 @@ export function pathOf(url: string): string | undefined {
   }
 }
 
+// `[eval]`, `[stdin]` and the lines of the console, which have names instead of files.
+const WITHOUT_FILE = /^(?:\[(?:eval|stdin)\]|REPL\d+)$/;
+let startedIn: string | undefined;
+
+/**
+ * The path that the specifiers in a script are relative to: that of its file. Code from `-e`, the standard input or the
+ * console finds modules from the directory that the process was started in. Undefined for anything else.
+ */
+export function importerOf(url: string): string | undefined {
+  if (!WITHOUT_FILE.test(url)) return pathOf(url);
+  startedIn ??= join(process.cwd(), "[eval]");
+  return startedIn;
+}
+
 /**
  * A file's path on the wire: relative to the root, with forward slashes. It leads out of the root for a package of the
  * same workspace. Undefined for the root itself, and for a file on another drive.

@@ -41,7 +41,7 @@ function captureVariable(site: CodeSite, scopes: readonly ScopeView[], free: Fre
   const scope = scopes.find(
     ({ description, variables }) => !description.startsWith("Global") && Object.hasOwn(variables, name),
   );
-  if (scope === undefined) return captureOutside(site, free);
+  if (scope === undefined) return captureOutside(site, scopes, free);
   if (binding === undefined && scope.description !== "Script" && !MODULE_PARAMETERS.has(name)) {
     throw new ShippingError(
       `uses the variable "${name}" of code that is not in its source, as code made by direct eval does`,
@@ -56,12 +56,12 @@ function captureVariable(site: CodeSite, scopes: readonly ScopeView[], free: Fre
 }
 
 /** A name that no scope of the function holds: a global variable, or the function's own name. */
-function captureOutside(site: CodeSite, free: FreeName): CapturedVariable | undefined {
+function captureOutside(site: CodeSite, scopes: readonly ScopeView[], free: FreeName): CapturedVariable | undefined {
   const { binding, name } = free;
   const isTopOfScript = binding?.scope.kind === "top" && !site.file.script.isModule;
   if (binding === undefined ? !isStandardGlobal(name) : isTopOfScript) {
     if (Object.hasOwn(globalThis, name))
-      return { name, free, value: Reflect.get(globalThis, name), scope: undefined, scopes: [] };
+      return { name, free, value: Reflect.get(globalThis, name), scope: undefined, scopes };
   }
   if (binding === undefined || isOwnName(site, free)) return undefined;
   throw new ShippingError(

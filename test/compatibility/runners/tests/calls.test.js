@@ -1,9 +1,10 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { isMainThread, Worker } from "node:worker_threads";
 import { add, Money, NotMoney } from "money-kit";
 import { InvalidArgument, routine, SerializationError, TaskTimeout, WoolError, WorkerPool } from "wool-ts";
-import { OutOfStock, priceOf, prices } from "./shop.js";
+import { currentTill, OutOfStock, priceOf, prices, Till } from "./shop.js";
 
 let pool;
 beforeAll(async () => {
@@ -21,6 +22,21 @@ test("a call runs in another process", async () => {
 test("a function of another module travels", async () => {
   expect(await routine(async () => priceOf("tea"))()).toBe(3);
   expect(await routine(priceOf)("tea")).toBe(3);
+});
+
+test("a variable that functions and a class share stays one", async () => {
+  const sell = routine(async (item) => [Till.get().sell(item), Till.get().sell(item), currentTill() === Till.get()]);
+  // The way to read a variable changes after fifty calls.
+  for (let call = 0; call < 60; call++) expect(await sell("tea")).toEqual([1, 2, true]);
+});
+
+test("a routine that a task has made can be called", async () => {
+  const times = await routine(async (factor) => routine(async (n) => n * factor))(3);
+  expect(await times(4)).toBe(12);
+});
+
+test("a module of Node.js is the worker's own", async () => {
+  expect(await routine(async () => [isMainThread, typeof Worker])()).toEqual([false, "function"]);
 });
 
 test("a stream can be left early", async () => {

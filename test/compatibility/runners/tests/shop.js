@@ -14,3 +14,19 @@ export function priceOf(item) {
   if (price === undefined) throw new OutOfStock(item, new RangeError("never heard of it"));
   return price;
 }
+
+let till;
+
+export class Till {
+  sales = [];
+  static get() {
+    till ??= new Till();
+    return till;
+  }
+  sell(item) {
+    this.sales.push(item);
+    return this.sales.length;
+  }
+}
+
+export const currentTill = () => till;

@@ -1,0 +1,1 @@
+export * as counters from "./counter.js";
