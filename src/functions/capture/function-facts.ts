@@ -9,7 +9,7 @@ import {
   siteOf,
   viewFunction,
 } from "../engine/index.ts";
-import { exportOf, indexImportsOf, type ModuleReference } from "../modules/index.ts";
+import { exportOf, indexImportsOf, type ModuleReference, noteNamespaces } from "../modules/index.ts";
 import {
   type AnyFunction,
   isClass,
@@ -42,6 +42,7 @@ export function factsOf(fn: AnyFunction, view: () => FunctionView = () => viewFu
   const seen = view();
   const { site, script } = locate(fn, seen);
   indexImportsOf(script, seen.scopes);
+  noteNamespaces(script, seen.scopes);
   const facts = { site, exported: exportOf(fn, script, site.unit, seen.scopes), version };
   known.set(fn, facts);
   return facts;

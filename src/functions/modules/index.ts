@@ -22,6 +22,7 @@ export {
   isWholeModule,
   noteExport,
   noteImport,
+  noteNamespaces,
   noteRequired,
   noteShipped,
   requiredExport,

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
-import { type ScopeView, type Script, scriptFrom } from "../engine/index.ts";
+import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
 import {
   type ExportPlace,
@@ -22,7 +22,7 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
-import { indexExports, indexedExport, indexPrototypesOf } from "./package-index.ts";
+import { indexExports, indexedExport, indexPrototypesOf, memberOf } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, importerOf, isInPackage, pathOf } from "./root.ts";
 
@@ -40,6 +40,22 @@ export function noteImport(value: unknown, specifier: string, name: string, impo
   if (!hasIdentity(value) || imported.has(value)) return;
   const reference = importedReference(value, specifier, name, importer);
   if (reference !== undefined) imported.set(value, reference);
+}
+
+const withNamespaces = new Set<string>();
+
+/**
+ * Remembers the namespaces that a file of a package imports. Its code may have put one into an object, which is met
+ * before a function that uses the import.
+ */
+export function noteNamespaces(script: Script, scopes: readonly ScopeView[]): void {
+  const path = pathOf(script.url);
+  if (withNamespaces.has(script.id) || !script.isModule || path === undefined || !isInPackage(path)) return;
+  withNamespaces.add(script.id);
+  const variables = scopes.find(({ description }) => description === "Module")?.variables ?? {};
+  for (const { name, imported: from } of sourceFileOf(script.id)?.analysis.top.bindings.values() ?? []) {
+    if (from?.imported === "*") noteImport(memberOf(variables, name), from.source, "*", script.url);
+  }
 }
 
 /** Remembers the place of `value` in the CommonJS module that `specifier` names in the file at `importer`, if it is there. */
