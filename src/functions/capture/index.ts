@@ -14,7 +14,6 @@ export {
   SharedExport,
   universalReference,
 } from "./references.ts";
-export { makingOf, ownNameCalled } from "./source-notes.ts";
+export { makingOf, ownNameCalled, writtenName } from "./source-notes.ts";
 export { functionState, type Stability, stability } from "./stability.ts";
 export { mayGetWeakState } from "./weak-state.ts";
-export { writtenName } from "./written-name.ts";
