@@ -140,6 +140,18 @@ const LONGEST_BEFORE = 200;
  */
 export function isAtTopLevel(path: string | undefined, name: string, source: string): boolean {
   if (path === undefined) return false;
+  const key = `${path}\n${name}`;
+  const known = atTopLevel.get(key);
+  if (known?.source === source) return known.isAtTop;
+  const isAtTop = findAtTopLevel(path, name, source);
+  atTopLevel.set(key, { source, isAtTop });
+  return isAtTop;
+}
+
+/** Each class of a file asks about the same functions. To find one in a file of a megabyte takes half a millisecond. */
+const atTopLevel = new BoundedMap<string, { readonly source: string; readonly isAtTop: boolean }>(4096);
+
+function findAtTopLevel(path: string, name: string, source: string): boolean {
   let file: FileText;
   try {
     file = textOf(path);

@@ -130,13 +130,12 @@ class Search {
     }
     const isRoot = fn === this.#root;
     if (!isWorthwhile && !isRoot) return;
-    const text = sourceTextOf(fn);
-    if (isWorthwhile) this.#followVariables(fn, way, text);
-    if (isRoot) this.#followMethods(fn, text);
+    if (isWorthwhile) this.#followVariables(fn, way);
+    if (isRoot) this.#followMethods(fn, sourceTextOf(fn));
   }
 
   /** Looks at the variables around a function that its text mentions, or that of functions beside it that it uses. */
-  #followVariables(fn: object, way: Way, text: string): void {
+  #followVariables(fn: object, way: Way): void {
     const { variables, path } = surroundings(fn);
     if (fn === this.#root) {
       for (const name of variables.keys()) {
@@ -146,7 +145,7 @@ class Search {
         if (isWeak(value)) this.#follow(value, extend(fn, way, name), NO_WORDS);
       }
     }
-    const words = new Set(text.match(WORDS));
+    const words = new Set(wordsOf(fn));
     for (const name of words) {
       if (!variables.has(name)) continue;
       const value = variables.get(name);
@@ -156,7 +155,7 @@ class Search {
         if (fn !== this.#root) this.#follow(value, extend(fn, way, name), NO_WORDS);
       } else if (isFunction(value) && isAtTopLevel(path, name, sourceTextOf(value))) {
         // The loop goes on with the words that are added.
-        for (const word of sourceTextOf(value).match(WORDS) ?? []) words.add(word);
+        for (const word of wordsOf(value)) words.add(word);
         this.#followProperties(value, extend(fn, way, name), words);
       } else this.#follow(value, extend(fn, way, name), words);
     }
@@ -226,6 +225,17 @@ class Search {
 
 const NO_WORDS: ReadonlySet<string> = new Set();
 
+const wordLists = new WeakMap<object, readonly string[]>();
+
+/** The words in the text of a function, each once. Every class of a file asks for those of the same functions. */
+function wordsOf(fn: object): readonly string[] {
+  const known = wordLists.get(fn);
+  if (known !== undefined) return known;
+  const words = [...new Set(sourceTextOf(fn).match(WORDS))];
+  wordLists.set(fn, words);
+  return words;
+}
+
 /** The way to a function, and from there to one of its variables, or to itself with an empty name. */
 function extend(fn: object, way: Way, name: string): Way {
   return [...way.map((each) => ({ fn: each.fn, rest: `${each.rest}>${name}` })), { fn, rest: name }];
@@ -252,8 +262,23 @@ function ownValue(holder: object, key: string): unknown {
   }
 }
 
+type HiddenFields = readonly { readonly name: string; readonly value: unknown }[];
+
+/** Of the capture that is under way. */
+const hidden = new Map<object, HiddenFields>();
+
 /** The private fields of an object whose class has some. */
-function hiddenFields(holder: object): readonly { readonly name: string; readonly value: unknown }[] {
+function hiddenFields(holder: object): HiddenFields {
+  const known = hidden.get(holder);
+  if (known !== undefined) return known;
+  const fields = findHiddenFields(holder);
+  if (captureNumber() === undefined) return fields;
+  if (hidden.size === 0) afterCapture(() => hidden.clear());
+  hidden.set(holder, fields);
+  return fields;
+}
+
+function findHiddenFields(holder: object): HiddenFields {
   const cls = typeof holder === "function" ? holder : ownValue(Reflect.getPrototypeOf(holder) ?? {}, "constructor");
   if (!isFunction(cls) || !isOwnCode(cls)) return [];
   const text = sourceTextOf(cls);
