@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { LocalWorker, perWorker, routine, SerializationError, WorkerLost, WorkerPool, WorkerStartError } from "wool-ts";
-import { connections } from "../../support/connections.ts";
-import { freePort } from "../../support/free-port.ts";
 import { textOf, useNoteFiles } from "../../support/note-files.ts";
 import { expectNothingLeft } from "../../support/nothing-left.ts";
 import { reasonOf } from "../../support/reason-of.ts";
@@ -50,32 +48,6 @@ describe("setup", () => {
     expect(wordsIn(file)).toEqual([]);
     await worker.stop({ timeout: -1 });
     expect(wordsIn(file)).toEqual([kind]);
-  });
-
-  test.each([
-    [undefined, 1],
-    [true, 0],
-  ])("may take long: a pool with lazy %s has %i connections meanwhile, and its calls wait", async (lazy, expected) => {
-    const file = makeNote();
-    const door = makeNote();
-    const port = await freePort();
-    const setup = async () => {
-      const { readFileSync } = await import("node:fs");
-      await note(file, "begun");
-      while (readFileSync(door, "utf8") === "") await new Promise((resolve) => setTimeout(resolve, 5));
-      Object.assign(globalThis, { woolTestReady: true });
-    };
-    const isReady = routine(async () => "woolTestReady" in globalThis);
-    const options = { size: 1, workerOptions: { host: "127.0.0.1", port, setup }, ...(lazy && { lazy }) };
-    const starting = WorkerPool.start(options);
-    await until(() => wordsIn(file).length === 1, "the setup runs");
-    if (expected > 0) await until(() => connections(port) === expected, "the pool has connected");
-    expect(connections(port)).toBe(expected);
-    await note(door, "open");
-    await using pool = await starting;
-    expect(connections(port)).toBe(expected);
-    expect(await pool.dispatch(isReady)).toBe(true);
-    expect(connections(port)).toBe(1);
   });
 
   test("is undone after what tasks have made, and before what it has made itself", async () => {
