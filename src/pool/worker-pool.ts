@@ -280,9 +280,7 @@ export class WorkerPool implements AsyncDisposable {
   /** Starts workers. The returned promise rejects when one of them is lost for good. */
   async #spawn(size: number, proxy: WorkerProxy, publisher: DiscoveryPublisherLike): Promise<[Promise<never>]> {
     const { tags = [], workerOptions = {}, worker: factory, quorumTimeout = QUORUM_TIMEOUT_MS } = this.#options;
-    const { credentials, lazy } = this.#options;
-    // The caller has time while its workers start: the first result comes 30 ms sooner.
-    const listening = lazy === true ? undefined : (worker: WorkerMetadata): void => proxy.greet(worker);
+    const { credentials } = this.#options;
     const options: WorkerOptions = {
       ...(credentials === undefined ? {} : { credentials }),
       ...workerOptions,
@@ -293,7 +291,7 @@ export class WorkerPool implements AsyncDisposable {
     this.#spawned = new SpawnedWorkers({
       make: () =>
         factory === undefined
-          ? new ResilientWorker(options, { directory: this.#directory, spin, ...(listening && { listening }) })
+          ? new ResilientWorker(options, { directory: this.#directory, spin })
           : makeWorker(factory, options),
       publisher,
       startLimit: quorumTimeout,

@@ -136,11 +136,6 @@ export class WorkerProxy implements AsyncDisposable {
     if (returns) this.#returning.add(uid);
   }
 
-  /** @internal Connects to a worker that the pool itself starts, and that does not take tasks yet. */
-  greet(worker: WorkerMetadata): void {
-    this.#membership.greet(worker);
-  }
-
   /** @internal Uses a worker that the pool itself started, for as long as the pool says. */
   adopt(worker: WorkerMetadata): void {
     this.#membership.adopt(worker);

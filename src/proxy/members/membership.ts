@@ -1,5 +1,4 @@
 import { messageOf } from "../../checks/index.ts";
-import type { LinkListener } from "../../connection/index.ts";
 import type {
   DiscoveryEvent,
   DiscoveryLike,
@@ -19,8 +18,6 @@ import type { Roster } from "./roster.ts";
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
-
-const NOBODY: LinkListener = { progressed: () => undefined, interrupted: () => undefined };
 
 /** How a membership decides which workers to admit. */
 export interface MembershipOptions {
@@ -58,8 +55,6 @@ export class Membership {
   readonly #leased = new Set<string>();
   /** The metadata of the pool's own workers, as a discovery reports it. */
   readonly #announced = new Map<string, WorkerMetadata>();
-  /** Workers that the pool itself starts: connected to, and not members yet. */
-  readonly #greeted = new Map<string, Member>();
 
   constructor(scheduler: Scheduler, options: MembershipOptions) {
     this.#scheduler = scheduler;
@@ -112,29 +107,15 @@ export class Membership {
     return member === undefined ? undefined : (this.#announced.get(uid) ?? member.metadata);
   }
 
-  /** Connects to a worker that the pool itself starts, so that its first call does not wait for that. */
-  greet(worker: WorkerMetadata): void {
-    if (this.#state === "closed" || !this.#options.filter(worker)) return;
-    this.#forgetGreeted(worker.uid, true);
-    const { credentials, limits } = this.#options;
-    const greeted = Member.join(worker, NOBODY, credentials, limits);
-    this.#greeted.set(worker.uid, greeted);
-    // The first call tries again, and tells why it fails.
-    greeted.link.connect().catch(() => undefined);
-  }
-
   /** Takes in a worker that the pool itself started. Later events of a discovery do not change it. */
   adopt(worker: WorkerMetadata): void {
     this.#own.add(worker.uid);
     if (this.#state !== "closed" && this.#options.filter(worker)) this.#admit(worker);
-    // As a member it has the same connection.
-    this.#forgetGreeted(worker.uid, false);
   }
 
   /** Takes out a worker that the pool itself started and that has ended. */
   abandon(uid: string): void {
     this.#announced.delete(uid);
-    this.#forgetGreeted(uid, true);
     this.remove(uid, true);
   }
 
@@ -148,11 +129,6 @@ export class Membership {
     this.#evictions.forget(uid);
     const member = this.#remove(uid, gone);
     if (member !== undefined) emitWorkerEvent("worker-dropped", member.metadata);
-  }
-
-  #forgetGreeted(uid: string, gone: boolean): void {
-    this.#greeted.get(uid)?.release(gone);
-    this.#greeted.delete(uid);
   }
 
   #remove(uid: string, gone: boolean): Member | undefined {
@@ -173,7 +149,6 @@ export class Membership {
     this.#unfollow?.();
     this.#evictions.close();
     for (const uid of Array.from(this.#scheduler.members.keys())) this.remove(uid, gone);
-    for (const uid of Array.from(this.#greeted.keys())) this.#forgetGreeted(uid, true);
     // Some subscriptions answer only when their next event comes. Nobody needs to wait for that.
     this.#subscription?.return?.().catch(() => undefined);
   }

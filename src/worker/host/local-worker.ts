@@ -45,8 +45,6 @@ export interface LocalWorkerPlacement {
   readonly directory?: PoolDirectory;
   /** Whether task threads poll for messages for a moment before they sleep. Default: if there are enough cores. */
   readonly spin?: boolean;
-  /** Called when callers can connect to a process of the worker, before it takes tasks. */
-  readonly listening?: (worker: WorkerMetadata) => void;
 }
 
 /** A worker in a child process of this one. */
@@ -121,28 +119,17 @@ export class LocalWorker extends Worker {
       options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
     const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
     const setup = options.setup === undefined ? undefined : shipHook(options.setup, "setup");
+    const directory = this.#directory();
     // Only the embedded entry is asynchronous.
-    const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(this.#directory()));
+    const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
     const { credentials: given } = options;
     const provider = given === undefined ? undefined : providerOf(given);
     const credentials = provider === undefined ? undefined : processCredentials(await provider.load(), provider);
     const secure = provider !== undefined;
     const child = this.#spawn(entry, { threads: channel.threads, resourceLimits: options.resourceLimits });
     if (where === "background") child.unref();
-    const describe = (where: ListenAddress): WorkerMetadata => ({
-      uid: this.uid,
-      address: "path" in where ? `unix:${where.path}` : `${bracketed(where.host)}:${where.port}`,
-      pid: child.pid ?? 0,
-      version: PACKAGE_VERSION,
-      tags: this.tags,
-      extra: this.extra,
-      secure,
-      channel,
-    });
     let listen: ListenAddress;
     try {
-      // Made while Node.js starts in the process.
-      const directory = this.#directory();
       const starting = child.start(
         {
           uid: this.uid,
@@ -166,14 +153,12 @@ export class LocalWorker extends Worker {
           directory: directory.path,
         },
         timeout,
-        (where) => this.#placement.listening?.(describe(where)),
       );
       if (provider !== undefined) this.#passOn(provider, child);
       listen = await starting;
     } catch (error) {
       // Another program may use the port of the earlier process by now. The next start takes any port.
       this.#port = undefined;
-      child.kill();
       await child.exited;
       // For a worker that was stopped, the end of its process is no error.
       this.#refuseStopped();
@@ -184,7 +169,16 @@ export class LocalWorker extends Worker {
       if (!this.#isStopped) this.processEnded(end, child.lastWords);
     });
     if ("port" in listen) this.#port = listen.port;
-    return describe(listen);
+    return {
+      uid: this.uid,
+      address: "path" in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`,
+      pid: child.pid ?? 0,
+      version: PACKAGE_VERSION,
+      tags: this.tags,
+      extra: this.extra,
+      secure,
+      channel,
+    };
   }
 
   /** Passes replaced credentials on to the process, while it runs. */

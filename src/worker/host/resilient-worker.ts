@@ -17,7 +17,6 @@ const CHECKS = {
   window: must.duration,
   directory: must.anything,
   spin: must.anything,
-  listening: must.anything,
 };
 
 /**

@@ -67,7 +67,6 @@ export class WorkerProcess {
   readonly #cancelExitCleanup: () => void;
   #end: ProcessEnd | undefined;
   #reported: (report: ProcessReport) => void = () => undefined;
-  #listens: (listen: ListenAddress) => void = () => undefined;
   readonly #killAt = new Deadline();
   #watchdog: ProcessWatchdog | undefined;
 
@@ -103,15 +102,10 @@ export class WorkerProcess {
 
   /**
    * Configures the process. Resolves with the address where it listens. Rejects with `WorkerStartError` when it does
-   * not start. `listening` is called when callers can connect, before it takes tasks.
+   * not start.
    */
-  async start(
-    config: ProcessConfig,
-    timeout: number,
-    listening: (listen: ListenAddress) => void,
-  ): Promise<ListenAddress> {
+  async start(config: ProcessConfig, timeout: number): Promise<ListenAddress> {
     let timer: Timer | undefined;
-    this.#listens = listening;
     try {
       this.#control.write(`${JSON.stringify(config)}\n`);
       const report = await Promise.race<ProcessReport | string>([
@@ -185,7 +179,6 @@ export class WorkerProcess {
   #hear(word: ProcessWord): void {
     this.#watchdog?.heard();
     if ("ready" in word) this.#reported(word);
-    else if ("listening" in word) this.#listens(word.listening);
   }
 
   async #ended(end: ProcessEnd): Promise<ProcessEnd> {

@@ -87,7 +87,6 @@ async function start(config: ProcessConfig): Promise<void> {
         payloadDirectory: config.payloadDirectory,
         maxMessageBytes: config.about.channel.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       },
-      listening: (listening) => say({ listening }),
       stopRequested: (timeout) => {
         void ending.request(timeout);
         return Promise.resolve();

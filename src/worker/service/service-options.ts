@@ -1,6 +1,5 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { WorkerDescription } from "../../discovery/index.ts";
-import type { ListenAddress } from "../../grpc/index.ts";
 import type { ProcessCredentials, ThreadConfig } from "../shared/index.ts";
 
 /** With a smaller limit on live tasks, the calls of a pack could exceed it. */
@@ -20,8 +19,6 @@ export interface WorkerServiceOptions {
   readonly resourceLimits: ResourceLimits | undefined;
   /** The credentials with which tasks call other workers; undefined without TLS. */
   readonly credentials: ProcessCredentials | undefined;
-  /** Called when callers can connect, which they may do before the threads are ready. */
-  readonly listening: (listen: ListenAddress) => void;
   /** Called when a `Stop` request comes in; the answer is sent when this resolves. */
   readonly stopRequested: (timeout: number) => Promise<void>;
   /** Called when a task thread has ended and cannot be replaced. */

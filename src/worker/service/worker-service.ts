@@ -178,9 +178,7 @@ export class WorkerService {
 
   async #listen(address: ListenAddress): Promise<ListenAddress> {
     try {
-      const actual = await this.#server.listen(address);
-      this.#options.listening(actual);
-      return actual;
+      return await this.#server.listen(address);
     } catch (error) {
       const where = "path" in address ? address.path : `host ${JSON.stringify(address.host)}, port ${address.port}`;
       const reason = messageOf(error);

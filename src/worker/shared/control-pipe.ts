@@ -62,12 +62,8 @@ export type ProcessCommand =
   /** Use these credentials for new connections. */
   | { readonly credentials: ProcessCredentials };
 
-/** What a worker process writes to its control pipe, as lines of JSON. */
-export type ProcessWord =
-  | ProcessReport
-  /** Callers can connect there. Said before the report: tasks wait until the task threads are ready. */
-  | { readonly listening: ListenAddress }
-  | { readonly pong: number };
+/** What a worker process writes to its control pipe, as lines of JSON. The first is its report. */
+export type ProcessWord = ProcessReport | { readonly pong: number };
 
 /** Splits a stream of text into lines, and parses each line as JSON. */
 export class ControlLines {

@@ -38,8 +38,7 @@ interface Lane {
   session: number;
   /** Bytes that were sent and are still on their way out. */
   waiting: number;
-  /** Ends a connection without a known ticket. Tickets are not read before the thread is ready, however long that takes. */
-  patience: Timer | undefined;
+  readonly patience: Timer;
 }
 
 /**
@@ -78,10 +77,7 @@ export class DirectLanes {
   /** Starts reading messages of callers. */
   start(): void {
     this.#isReading = true;
-    for (const lane of this.#strangers) {
-      this.#hurry(lane);
-      lane.socket.resume();
-    }
+    for (const { socket } of this.#strangers) socket.resume();
   }
 
   /** The caller of a session may connect with this ticket, once. */
@@ -161,15 +157,11 @@ export class DirectLanes {
       },
       this.#options.maxMessageBytes,
     );
-    const lane: Lane = { socket, ticket: undefined, session: 0, waiting: 0, patience: undefined };
+    const patience = new Timer(TICKET_MS, () => this.#dismiss(lane)).unref();
+    const lane: Lane = { socket, ticket: undefined, session: 0, waiting: 0, patience };
     this.#strangers.add(lane);
     socket.limitMessages(MOST_TICKET_BYTES);
-    if (this.#isReading) this.#hurry(lane);
-    else socket.pause();
-  }
-
-  #hurry(lane: Lane): void {
-    lane.patience = new Timer(TICKET_MS, () => this.#dismiss(lane)).unref();
+    if (!this.#isReading) socket.pause();
   }
 
   #shown(lane: Lane, ticket: string): void {
@@ -186,7 +178,7 @@ export class DirectLanes {
     this.#tickets.delete(ticket);
     this.#ticketOf.delete(session);
     this.#strangers.delete(lane);
-    lane.patience?.clear();
+    lane.patience.clear();
     lane.session = session;
     this.#lanes.set(session, lane);
     const { socket } = lane;
@@ -197,13 +189,13 @@ export class DirectLanes {
 
   #dismiss(lane: Lane): void {
     this.#strangers.delete(lane);
-    lane.patience?.clear();
+    lane.patience.clear();
     lane.socket.destroy();
   }
 
   #closed(lane: Lane, fault: string | undefined): void {
     this.#strangers.delete(lane);
-    lane.patience?.clear();
+    lane.patience.clear();
     if (this.#lanes.get(lane.session) !== lane) return;
     this.#lanes.delete(lane.session);
     this.#options.cut(lane.session, fault ?? "its caller closed the connection to the task thread");
