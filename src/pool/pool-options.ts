@@ -43,7 +43,7 @@ export interface PoolOptions {
   readonly lease?: number;
   /** Which of the workers found are used. Default: all. */
   readonly filter?: WorkerFilter;
-  /** Whether connections are made at the first call. Default: true for workers that it finds, false for those that it starts. */
+  /** Whether connections are made at the first call. Default: true. */
   readonly lazy?: boolean;
   /** Workers to wait for before `start` resolves. Default: 1. */
   readonly quorum?: number;

@@ -243,7 +243,7 @@ function indexRequired(specifier: string, importer: string): void {
 }
 
 /**
- * The folder of the runtime's built files. They need no index, and take 30 ms where the package is linked, so that its files
+ * The folder of the runtime's built files. They need no index. It took 30 ms of a profile where the package is linked, so that its files
  * look like those of the user.
  */
 const OWN_FOLDER = IS_BUNDLED || OWN_URL.endsWith(".ts") ? undefined : dirname(fileURLToPath(OWN_URL)) + sep;
