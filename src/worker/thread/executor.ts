@@ -8,10 +8,10 @@ import {
   LimitExceeded,
   type MessageSink,
   type PayloadStore,
-  writePace,
 } from "../../wire/index.ts";
 import type { ShareNotice, ThreadBoard, UnfinishedPayloads } from "../shared/index.ts";
 import { ExecutorSession } from "./executor-session.ts";
+import { PendingOutput } from "./pending-output.ts";
 import { type MessageProgress, RequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import type { RunningTask } from "./running-task.ts";
 import type { AdmissionHooks } from "./task-admission.ts";
@@ -20,7 +20,6 @@ import { ThreadShares } from "./thread-shares.ts";
 import {
   FairInbox,
   LaterTurns,
-  PaceMeter,
   Parties,
   SLICE_MS,
   TaskOccupancy,
@@ -80,24 +79,19 @@ export class Executor {
   readonly #sessions = new Map<number, ExecutorSession>();
   readonly #inbox: FairInbox<ExecutorSession>;
   readonly #readers: FrameReader[] = [];
-  /** Sessions in which there is something to send. */
-  readonly #touched = new Set<ExecutorSession>();
+  readonly #output: PendingOutput;
   /** After `stop`: messages that came before and have not been read completely. */
   readonly #last = new Set<FrameReader>();
   /** Sessions whose callers send nothing more. */
   readonly #finishing = new Set<ExecutorSession>();
-  readonly #pace = new PaceMeter();
   #state: "running" | "stopping" | "drained" = "running";
   #workScheduled = false;
-  #flushScheduled = false;
   readonly #slice = new TimeSlice();
   readonly #later = new LaterTurns(this.#slice);
   readonly #parties = new Parties();
-  #endedSinceFlush = 0;
   readonly #workNow = (): void => this.#work();
   readonly #goOnSoon = (): void => process.nextTick(this.#goOnNow);
   readonly #goOnNow = (): void => this.#goOn();
-  readonly #flushNow = (): void => this.#flush();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -110,15 +104,22 @@ export class Executor {
       },
     });
     this.#inbox = new FairInbox((session, isHeld) => options.hold(session.number, isHeld));
+    this.#output = new PendingOutput({
+      board: options.board,
+      isQuiet: () => this.runner.live === 0 && this.#inbox.size <= 1,
+      sent: () => {
+        for (const session of this.#finishing) this.#reportIfFinished(session);
+      },
+    });
     this.runner = new TaskRunner({
       parking: concurrency === undefined ? undefined : new TaskParking(concurrency),
       slice: this.#slice,
       later: this.#later,
-      touched: (session) => this.#touch(session),
+      touched: (session) => this.#output.add(session),
       occupancy: new TaskOccupancy(options.board),
       ...(options.isSound === undefined ? {} : { isSound: options.isSound }),
       ended: () => {
-        this.#endedSinceFlush++;
+        this.#output.taskEnded();
         this.#reportIfDrained();
       },
       rested: (session) => this.#reportIfFinished(session),
@@ -127,7 +128,7 @@ export class Executor {
       worker: options.uid,
       runner: this.runner,
       announcePool: options.announcePool,
-      touched: (session) => this.#touch(session),
+      touched: (session) => this.#output.add(session),
       dismissed: () => this.#reportIfDrained(),
     });
   }
@@ -139,12 +140,12 @@ export class Executor {
 
   /** The thread was idle for so many milliseconds, and polled for messages. */
   polled(ms: number): void {
-    this.#pace.polled(ms);
+    this.#output.polled(ms);
   }
 
   /** Nothing happens until a caller sends something: no task has anything to do, and nothing waits to be sent. */
   get isIdle(): boolean {
-    return this.runner.busy === 0 && this.#touched.size === 0 && this.#inbox.size === 0;
+    return this.runner.busy === 0 && this.#output.isEmpty && this.#inbox.size === 0;
   }
 
   /**
@@ -183,7 +184,7 @@ export class Executor {
         expel: (reason) => this.#expel(opened, reason),
       }),
       shares: this.shares,
-      touched: (session) => this.#touch(session),
+      touched: (session) => this.#output.add(session),
       relieved: () => this.#relieved(opened),
       stalled: () => this.#stalled(opened),
     });
@@ -268,7 +269,7 @@ export class Executor {
         this.runner.dismiss(task, new TaskCancelled(`${task.name} was cancelled: its worker is stopping`));
       }
     }
-    this.#flush();
+    this.#output.flush();
     this.#reportIfDrained();
   }
 
@@ -318,7 +319,7 @@ export class Executor {
   #goOn(): void {
     this.#workScheduled = false;
     if (this.#options.isSound?.() === false) return;
-    this.#send();
+    this.#output.send();
     if (this.#slice.isOver) this.#schedule();
     else this.#workOff();
   }
@@ -357,7 +358,7 @@ export class Executor {
   /** A caller that violates the protocol or exceeds a limit loses its session. Other callers are not affected. */
   #readSafely(session: ExecutorSession, message: FrameReader): MessageProgress {
     try {
-      return this.#requests.handle(session, message, this.#turnEnd(), !this.#pace.isCrowded);
+      return this.#requests.handle(session, message, this.#turnEnd(), !this.#output.isCrowded);
     } catch (error) {
       const reason = messageOf(error);
       if (error instanceof LimitExceeded) this.#options.exhausted(session.number, reason);
@@ -376,7 +377,7 @@ export class Executor {
     if (this.#state !== "stopping" || this.runner.live + this.runner.waiting + this.#last.size > 0) return;
     for (const { outbox } of this.#sessions.values()) if (outbox.hasPayloads) return;
     this.#state = "drained";
-    this.#flush();
+    this.#output.flush();
     this.#options.drained();
   }
 
@@ -385,38 +386,10 @@ export class Executor {
    * for the next request count as finished, because it will not come.
    */
   #reportIfFinished(session: ExecutorSession): void {
-    if (!this.#finishing.has(session) || this.#touched.has(session) || !session.outbox.isEmpty) return;
+    if (!this.#finishing.has(session) || this.#output.has(session) || !session.outbox.isEmpty) return;
     if (session.inbox.messages.length > 0) return;
     if (!session.tasks.every(({ run }) => run !== undefined && !run.isStepping)) return;
     this.#finishing.delete(session);
     this.#options.finished(session.number);
-  }
-
-  /** Something is pending: sends it at once if nothing else runs, otherwise together with what comes next. */
-  #touch(session: ExecutorSession): void {
-    this.#touched.add(session);
-    if (this.#flushScheduled) return;
-    this.#flushScheduled = true;
-    if (this.runner.live === 0 && this.#inbox.size <= 1) process.nextTick(this.#flushNow);
-    else setImmediate(this.#flushNow);
-  }
-
-  #flush(): void {
-    this.#flushScheduled = false;
-    const { board } = this.#options;
-    const pace = this.#pace.read(this.#endedSinceFlush);
-    if (this.#endedSinceFlush > 0) board.taskEnded();
-    this.#endedSinceFlush = 0;
-    if (pace !== undefined) {
-      for (const { outbox } of this.#touched) writePace(outbox.writer, pace.taskUs, pace.costUs);
-    }
-    this.#send();
-  }
-
-  /** Sends what is pending. */
-  #send(): void {
-    for (const session of this.#touched) session.flush();
-    this.#touched.clear();
-    for (const session of this.#finishing) this.#reportIfFinished(session);
   }
 }
