@@ -77,6 +77,38 @@ function isOwnCode(fn: object): boolean {
   return intrinsicPathOf(fn) === undefined && builtinPlaceOf(fn) === undefined;
 }
 
+/** What `find` says about objects. It is asked once for each in a capture, in which nothing changes. */
+class OncePerCapture<V> {
+  readonly #find: (object: object) => V;
+  readonly #known = new Map<object, V>();
+
+  constructor(find: (object: object) => V) {
+    this.#find = find;
+  }
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  has(object: object): boolean {
+    return this.#known.has(object);
+  }
+
+  of(object: object): V {
+    const known = this.#known.get(object);
+    if (known !== undefined) return known;
+    const found = this.#find(object);
+    if (captureNumber() === undefined) return found;
+    if (this.#known.size === 0) afterCapture(() => this.#known.clear());
+    this.#known.set(object, found);
+    return found;
+  }
+}
+
+/** Classes of a package use the same functions and objects. */
+const surroundings = new OncePerCapture(findSurroundings);
+const hiddenFields = new OncePerCapture(findHiddenFields);
+
 interface Pending {
   readonly fn: object;
   /** The functions on the way here, each with the way from it to `fn`. */
@@ -99,7 +131,7 @@ class Search {
     let foreseen = 1;
     for (let index = 0; index < this.#pending.length && index < MAX_FUNCTIONS; index++) {
       const next = this.#pending[index];
-      if (next === undefined || (index > 0 && known.size >= MAX_IN_CAPTURE)) break;
+      if (next === undefined || (index > 0 && surroundings.size >= MAX_IN_CAPTURE)) break;
       if (index === foreseen) foreseen = this.#foresee(index);
       this.#lookInto(next);
     }
@@ -108,8 +140,8 @@ class Search {
 
   /** Hands the functions that come next to the engine together. Returns the place of the first one after them. */
   #foresee(start: number): number {
-    const end = Math.min(this.#pending.length, MAX_FUNCTIONS, start + Math.max(1, MAX_IN_CAPTURE - known.size));
-    const unseen = this.#pending.slice(start, end).flatMap(({ fn }) => (known.has(fn) ? [] : [fn]));
+    const end = Math.min(this.#pending.length, MAX_FUNCTIONS, start + Math.max(1, MAX_IN_CAPTURE - surroundings.size));
+    const unseen = this.#pending.slice(start, end).flatMap(({ fn }) => (surroundings.has(fn) ? [] : [fn]));
     if (unseen.length > 1) foreseeObjects(unseen);
     return end;
   }
@@ -121,7 +153,7 @@ class Search {
   }
 
   #lookInto({ fn, way }: Pending): void {
-    const { bound, isWorthwhile } = surroundings(fn);
+    const { bound, isWorthwhile } = surroundings.of(fn);
     if (bound !== undefined) {
       this.#follow(bound.self, extend(fn, way, ".(this)"), NO_WORDS);
       bound.args.forEach((value, index) => this.#follow(value, extend(fn, way, `.(${index})`), NO_WORDS));
@@ -136,7 +168,7 @@ class Search {
 
   /** Looks at the variables around a function that its text mentions, or that of functions beside it that it uses. */
   #followVariables(fn: object, way: Way): void {
-    const { variables, path } = surroundings(fn);
+    const { variables, path } = surroundings.of(fn);
     if (fn === this.#root) {
       for (const name of variables.keys()) {
         const value = variables.get(name);
@@ -188,7 +220,7 @@ class Search {
       if (isWeak(value) || (typeof value === "function" && words.has(key)))
         this.#follow(value, onward(way, key), NO_WORDS);
     }
-    for (const { name, value } of hiddenFields(holder))
+    for (const { name, value } of hiddenFields.of(holder))
       if (isWeak(value)) this.#follow(value, onward(way, name), NO_WORDS);
   }
 
@@ -262,23 +294,8 @@ function ownValue(holder: object, key: string): unknown {
   }
 }
 
-type HiddenFields = readonly { readonly name: string; readonly value: unknown }[];
-
-/** Of the capture that is under way. */
-const hidden = new Map<object, HiddenFields>();
-
 /** The private fields of an object whose class has some. */
-function hiddenFields(holder: object): HiddenFields {
-  const known = hidden.get(holder);
-  if (known !== undefined) return known;
-  const fields = findHiddenFields(holder);
-  if (captureNumber() === undefined) return fields;
-  if (hidden.size === 0) afterCapture(() => hidden.clear());
-  hidden.set(holder, fields);
-  return fields;
-}
-
-function findHiddenFields(holder: object): HiddenFields {
+function findHiddenFields(holder: object): readonly { readonly name: string; readonly value: unknown }[] {
   const cls = typeof holder === "function" ? holder : ownValue(Reflect.getPrototypeOf(holder) ?? {}, "constructor");
   if (!isFunction(cls) || !isOwnCode(cls)) return [];
   const text = sourceTextOf(cls);
@@ -296,19 +313,6 @@ interface Surroundings {
 }
 
 const NOWHERE: Surroundings = { path: undefined, variables: new Map(), bound: undefined, isWorthwhile: false };
-
-/** Of the capture that is under way: classes of a package use the same functions. */
-const known = new Map<object, Surroundings>();
-
-function surroundings(fn: object): Surroundings {
-  const seen = known.get(fn);
-  if (seen !== undefined) return seen;
-  const found = findSurroundings(fn);
-  if (captureNumber() === undefined) return found;
-  if (known.size === 0) afterCapture(() => known.clear());
-  known.set(fn, found);
-  return found;
-}
 
 function findSurroundings(fn: object): Surroundings {
   const revived = revivedSource(fn);
@@ -365,7 +369,7 @@ export function collectionAt(start: object, way: string): Weak | undefined {
   for (const part of way.split(">")) {
     const [name = "", ...steps] = part.split(".");
     if (name !== "") {
-      const { variables, path } = isFunction(value) ? surroundings(value) : NOWHERE;
+      const { variables, path } = isFunction(value) ? surroundings.of(value) : NOWHERE;
       value = variables.get(name);
       if (isReplaced(path, name)) isFinal = false;
     }
