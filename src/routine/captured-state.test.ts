@@ -23,6 +23,15 @@ describe("isMutable", () => {
     expect(isConstant(Object.seal({ a: 1 }))).toBe(false);
   });
 
+  it("of frozen data that code only reads: what it leads to may change", () => {
+    const inner = { limit: 1 };
+    const settings = Object.freeze({ inner, name: "x" });
+    const state = capturedState(() => settings.inner.limit);
+    expect(state.isUnchanged()).toBe(true);
+    inner.limit = 2;
+    expect(state.isUnchanged()).toBe(false);
+  });
+
   it("not what freezing does not fix", () => {
     class Counter {
       #count = 0;

@@ -12,10 +12,13 @@ export interface PendingOutputOptions {
   readonly sent: () => void;
 }
 
+/** A session that has something to send. */
+type Sender = Pick<ExecutorSession, "outbox" | "flush">;
+
 /** What the sessions of a thread have to send, collected for one message each, with a report of how long tasks take. */
 export class PendingOutput {
   readonly #options: PendingOutputOptions;
-  readonly #sessions = new Set<ExecutorSession>();
+  readonly #sessions = new Set<Sender>();
   readonly #pace = new PaceMeter();
   #isScheduled = false;
   /** Tasks that have ended since the last report. */
@@ -37,7 +40,7 @@ export class PendingOutput {
   }
 
   /** Whether a session has something to send. */
-  has(session: ExecutorSession): boolean {
+  has(session: Sender): boolean {
     return this.#sessions.has(session);
   }
 
@@ -51,7 +54,7 @@ export class PendingOutput {
   }
 
   /** A session has something to send: at once if nothing else runs, otherwise together with what comes next. */
-  add(session: ExecutorSession): void {
+  add(session: Sender): void {
     this.#sessions.add(session);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
