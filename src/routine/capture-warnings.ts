@@ -1,4 +1,13 @@
-import { countedFunctions, type Dependency, dismantle, notesOn, type ShippingPolicy } from "../functions/index.ts";
+import {
+  countedFunctions,
+  type Dependency,
+  dismantle,
+  missedSettings,
+  notesOn,
+  type PackageSetting,
+  type ShippingPolicy,
+  settingNote,
+} from "../functions/index.ts";
 import type { ValueEncoder } from "../values/index.ts";
 
 const warned = new WeakSet<object>();
@@ -9,6 +18,20 @@ export function warnOfRecursion({ fn }: { readonly fn: object }): void {
   warned.add(fn);
   for (const note of notesOn(fn)) {
     process.emitWarning(note, { type: "WoolWarning", code: "WOOL_NAMED_RECURSION" });
+  }
+}
+
+const warnedOf = new WeakSet<PackageSetting>();
+
+/**
+ * Warns once of each setting that this program makes in a package, and that workers do not make. Call it when a call has
+ * ended: by then it is known which packages travel as code because the program has extended them.
+ */
+export function warnOfSettings(name: string, dependencies: readonly Dependency[]): void {
+  for (const setting of missedSettings(dependencies)) {
+    if (warnedOf.has(setting)) continue;
+    warnedOf.add(setting);
+    process.emitWarning(settingNote(name, setting), { type: "WoolWarning", code: "WOOL_PACKAGE_SETTING" });
   }
 }
 

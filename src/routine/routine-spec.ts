@@ -11,7 +11,8 @@ import {
   writtenName,
 } from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
-import { warnOfLargeCapture, warnOfRecursion } from "./capture-warnings.ts";
+import { isInTaskThread } from "./call-context.ts";
+import { warnOfLargeCapture, warnOfRecursion, warnOfSettings } from "./capture-warnings.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
@@ -60,6 +61,7 @@ export class RoutineSpec {
   #captured: Captured | undefined;
   readonly #cost = new TaskCost();
   #hasWarned = false;
+  #isFirstCall = true;
   #encoder: ValueEncoder | undefined;
   /** The route for workers without some modules, and the number of those modules. */
   #without: { readonly size: number; readonly captured: Captured } | undefined;
@@ -121,6 +123,18 @@ export class RoutineSpec {
     if (known?.state.isUnchanged() === true) return known.route;
     this.#captured = this.#capture(self, undefined, known);
     return this.#captured.route;
+  }
+
+  /** True at the first call of this routine by a program: its end goes to `firstCallEnded`. Tasks are not programs. */
+  takeFirstCall(): boolean {
+    const isFirst = this.#isFirstCall;
+    this.#isFirstCall = false;
+    return isFirst && !isInTaskThread();
+  }
+
+  /** Warns of settings in packages that workers do not have. `route`: what the call has used in the end. */
+  firstCallEnded({ dependencies }: Route): void {
+    warnOfSettings(this.name, dependencies);
   }
 
   #routeWithout(self: unknown, unavailable: ReadonlyMap<string, string>): Route {

@@ -23,6 +23,7 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
+import { missedSettings, settingNote } from "./package-settings.ts";
 import { refusalOf, valueScale, type Weighed } from "./value-scale.ts";
 
 const MAX_DEPTH = 6;
@@ -80,7 +81,7 @@ export function explain(subject: object, { holder, name: given }: ExplainOptions
     parts: [...inside.parts, ...settings],
     omitted: inside.omitted,
     refusal,
-    notes: wrapper === undefined ? [] : notesOn(fn),
+    notes: wrapper === undefined ? [] : [...notesOn(fn), ...settingNotes(name, weighed)],
   };
 }
 
@@ -95,6 +96,11 @@ function recursionNote(name: string): string {
     `in routine(async function ${name}() { ... ${name}() ... }) the inner "${name}" is the function and not the routine: those ` +
     `calls stay in the same task. To dispatch them, write const ${name} = routine(async () => { ... ${name}() ... })`
   );
+}
+
+function settingNotes(name: string, weighed: readonly Weighed[]): string[] {
+  const dependencies = weighed.flatMap((each) => (each.refusal === undefined ? each.dependencies : []));
+  return missedSettings(dependencies).map((setting) => settingNote(name, setting));
 }
 
 function refusalIn(weighed: readonly Weighed[]): Refusal | undefined {

@@ -12,8 +12,9 @@ function isImporter(value: unknown): value is Importer {
 function importerAt(url: string): Importer {
   const known = importers.get(url);
   if (known !== undefined) return known;
-  // A script's `import()` resolves from the script's own file name.
-  const script = new Script("(specifier, options) => import(specifier, options)", {
+  // A script's `import()` resolves from the script's own file name. Its URL in the engine must not be that of the file,
+  // or it would be taken for the newest version of the file.
+  const script = new Script("(specifier, options) => import(specifier, options)\n//# sourceURL=wool:import", {
     filename: url,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });

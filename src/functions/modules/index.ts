@@ -14,7 +14,7 @@ export { openStandIn, type StandInSource, standInSource } from "./export-stand-i
 export { importFrom } from "./import-from.ts";
 export { isAsLoaded } from "./loaded-file.ts";
 export { keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
-export { moduleOf, noteLoaded, titleOf } from "./module-names.ts";
+export { moduleOf, noteLoaded, titleOf, titleOfPath } from "./module-names.ts";
 export {
   exportFrom,
   exportOf,
@@ -43,6 +43,7 @@ export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,
   configureRoot,
+  entryPath,
   fromRootRelative,
   importerOf,
   isInPackage,

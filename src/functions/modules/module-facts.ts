@@ -10,7 +10,7 @@ import {
   sourceFileOf,
 } from "../engine/index.ts";
 import { IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
-import { hasCallWhenLoaded, isClassNode } from "../syntax/index.ts";
+import { isClassNode, someWhenLoaded } from "../syntax/index.ts";
 import { isAsLoaded } from "./loaded-file.ts";
 import { resolveUserModule } from "./resolve-module.ts";
 import { entryPath, pathOf } from "./root.ts";
@@ -192,7 +192,10 @@ function makesSymbol(script: Script): boolean {
 /** True when a module makes such a call as it is loaded, or cannot be parsed. */
 function callsWhenLoaded(script: Script, isMeant: (callee: AnyNode) => boolean): boolean {
   const program = parsedOrUndefined(script.id)?.program;
-  return program === undefined || hasCallWhenLoaded(program, isMeant);
+  if (program === undefined) return true;
+  return someWhenLoaded(program, (node) => {
+    return (node.type === "CallExpression" || node.type === "NewExpression") && isMeant(node.callee);
+  });
 }
 
 function lastName(node: AnyNode): string | undefined {

@@ -1,4 +1,4 @@
-export { hasCallWhenLoaded } from "./load-time-calls.ts";
+export { someWhenLoaded } from "./load-time-code.ts";
 export { isModuleLevel, moduleBody } from "./module-level.ts";
 export { parseSource } from "./parse-source.ts";
 export { usesOwnReceiver } from "./receiver-use.ts";

@@ -84,6 +84,7 @@ export class RoutineCaller {
         if (route.dependencies.length > 0) {
           if (pack !== undefined) pack.remake = (part) => this.#remaker(part, spec, [], context, options);
           call.remake = this.#remaker(call, spec, [], context, options);
+          watchFirst(call, spec);
         }
         this.#submit(call, { isBounded: true });
         return call;
@@ -203,6 +204,7 @@ export class RoutineCaller {
     holdShared(call);
     if (route.dependencies.length > 0 || dependencies.length > 0) {
       call.remake = this.#remaker(call, spec, args, context, options);
+      watchFirst(call, spec);
     }
     return call;
   }
@@ -286,6 +288,11 @@ export class RoutineCaller {
     call.signals = signals;
     return dependencies;
   }
+}
+
+/** Tells a routine what its first call has used in the end. */
+function watchFirst(call: Call, spec: RoutineSpec): void {
+  if (spec.takeFirstCall()) call.watch({ ended: () => spec.firstCallEnded(call.route) });
 }
 
 /** Keeps the shared values that a call needs until it has ended, even if their handles are disposed of. */

@@ -4,7 +4,7 @@ import { isSea } from "node:sea";
 import { messageOf } from "../../checks/index.ts";
 import type { WorkerMetadata } from "../../discovery/index.ts";
 import { InvalidArgument, WorkerStartError } from "../../errors.ts";
-import { projectRoot } from "../../functions/index.ts";
+import { notePreparation, projectRoot } from "../../functions/index.ts";
 import type { ListenAddress } from "../../grpc/index.ts";
 import { availableCores, PoolDirectory } from "../../host/index.ts";
 import {
@@ -119,6 +119,8 @@ export class LocalWorker extends Worker {
       options.backpressure === undefined ? undefined : shipHook(options.backpressure, "backpressure");
     const authorize = options.authorize === undefined ? undefined : shipHook(options.authorize, "authorize");
     const setup = options.setup === undefined ? undefined : shipHook(options.setup, "setup");
+    const preload = (options.preload ?? []).map(preloadSpecifier);
+    notePreparation(preload, options.setup);
     const directory = this.#directory();
     // Only the embedded entry is asynchronous.
     const entry = installedEntry(this.#nodeOptions()) ?? (await embeddedEntry(directory));
@@ -141,7 +143,7 @@ export class LocalWorker extends Worker {
           ...(backpressure === undefined ? {} : { backpressure }),
           ...(setup === undefined ? {} : { setup }),
           ...(credentials === undefined ? {} : { credentials }),
-          preload: (options.preload ?? []).map(preloadSpecifier),
+          preload,
           ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
           limits: completeLimits({ keepaliveTimeout: channel.keepaliveTimeout, ...options.limits }),
           root: projectRoot(),

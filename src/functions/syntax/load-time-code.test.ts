@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import { hasCallWhenLoaded } from "./load-time-calls.ts";
+import { someWhenLoaded } from "./load-time-code.ts";
 import { parseSource } from "./parse-source.ts";
 
 function isCalled(source: string): boolean {
   const program = parseSource(source, true);
-  return hasCallWhenLoaded(program, (callee) => callee.type === "Identifier" && callee.name === "wanted");
+  return someWhenLoaded(program, (node) => {
+    return node.type === "CallExpression" && node.callee.type === "Identifier" && node.callee.name === "wanted";
+  });
 }
 
 test.each([
@@ -18,6 +20,7 @@ test.each([
   "class App { run() { wanted(); } } new App().run();",
   "class App { static run() { wanted(); } } App.run();",
   "class App { static { wanted(); } }",
+  "(() => { function main() { wanted(); } main(); })();",
 ])("is made: %s", (source) => {
   expect(isCalled(source)).toBe(true);
 });

@@ -1,11 +1,13 @@
 import type { AnyNode, Program } from "acorn";
+import { moduleBody } from "./module-level.ts";
 import { childrenOf, isClassNode, isFunctionNode } from "./syntax-tree.ts";
 
 /**
- * True when a call that `isMeant` accepts may run as a module is loaded: outside of functions, or in a function or
- * class of the module that is called while it loads, by its name, as `main()`, or in place.
+ * True when code that `isMeant` accepts may run as a module is loaded: outside of functions, or in a function or class
+ * of the module that is called while it loads, by its name, as `main()`, or in place. Asks about each such node until
+ * one is accepted.
  */
-export function hasCallWhenLoaded(program: Program, isMeant: (callee: AnyNode) => boolean): boolean {
+export function someWhenLoaded(program: Program, isMeant: (node: AnyNode) => boolean): boolean {
   const declared = declaredIn(program);
   const entered = new Set<AnyNode>();
   const enter = (node: AnyNode): boolean => {
@@ -23,9 +25,9 @@ export function hasCallWhenLoaded(program: Program, isMeant: (callee: AnyNode) =
   };
   const look = (node: AnyNode): boolean => {
     if (isFunctionNode(node)) return false;
+    if (isMeant(node)) return true;
     if (node.type === "CallExpression" || node.type === "NewExpression") {
       const { callee } = node;
-      if (isMeant(callee)) return true;
       const called = isFunctionNode(callee) ? callee : declared.get(rootName(callee));
       if (called !== undefined && enter(called)) return true;
     }
@@ -37,7 +39,7 @@ export function hasCallWhenLoaded(program: Program, isMeant: (callee: AnyNode) =
 /** The functions and classes that a module declares at its top level, by name. */
 function declaredIn(program: Program): Map<string, AnyNode> {
   const declared = new Map<string, AnyNode>();
-  for (const statement of program.body) {
+  for (const statement of moduleBody(program)) {
     const isExport = statement.type === "ExportNamedDeclaration" || statement.type === "ExportDefaultDeclaration";
     const node = isExport ? statement.declaration : statement;
     if (node?.type === "FunctionDeclaration" || node?.type === "ClassDeclaration") {
