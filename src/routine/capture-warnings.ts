@@ -2,9 +2,8 @@ import {
   countedFunctions,
   type Dependency,
   dismantle,
-  missedSettings,
+  newlyMissedSettings,
   notesOn,
-  type PackageSetting,
   type ShippingPolicy,
   settingNote,
 } from "../functions/index.ts";
@@ -21,16 +20,12 @@ export function warnOfRecursion({ fn }: { readonly fn: object }): void {
   }
 }
 
-const warnedOf = new WeakSet<PackageSetting>();
-
 /**
  * Warns once of each setting that this program makes in a package, and that workers do not make. Call it when a call has
  * ended: by then it is known which packages travel as code because the program has extended them.
  */
 export function warnOfSettings(name: string, dependencies: readonly Dependency[]): void {
-  for (const setting of missedSettings(dependencies)) {
-    if (warnedOf.has(setting)) continue;
-    warnedOf.add(setting);
+  for (const setting of newlyMissedSettings(dependencies)) {
     process.emitWarning(settingNote(name, setting), { type: "WoolWarning", code: "WOOL_PACKAGE_SETTING" });
   }
 }

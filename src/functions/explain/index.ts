@@ -1,5 +1,5 @@
 export { type ExplainOptions, notesOn } from "./explain.ts";
 export type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
-export { missedSettings, notePreparation, type PackageSetting, settingNote } from "./package-settings.ts";
+export { newlyMissedSettings, notePreparation, settingNote } from "./package-settings.ts";
 export { shipping } from "./shipping.ts";
 export { registerValueScale, type Weighed, type WeighOptions } from "./value-scale.ts";

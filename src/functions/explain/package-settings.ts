@@ -13,7 +13,7 @@ import {
   pathOf,
   titleOfPath,
 } from "../modules/index.ts";
-import { type AnyFunction, type Dependency, isRecord } from "../shipment/index.ts";
+import { type AnyFunction, BoundedMap, type Dependency, isRecord } from "../shipment/index.ts";
 import { analyzeScopes, parseSource, someWhenLoaded } from "../syntax/index.ts";
 
 /*
@@ -57,7 +57,22 @@ export function settingNote(name: string, { package: from, statement, file }: Pa
   );
 }
 
-/** The settings of packages that a receiver of these dependencies loads, but does not make. Each is the same object every time. */
+/** The modules that were asked about. Listing the files of a program takes 10 ms or more, and closures share modules. */
+const asked = new BoundedMap<string, true>(1024);
+const told = new WeakSet<PackageSetting>();
+
+/** The settings that this function has not returned before, each time for modules that it has not been asked about before. */
+export function newlyMissedSettings(dependencies: readonly Dependency[]): PackageSetting[] {
+  const modules = dependencies.filter(({ data }) => isRecord(data) && data["kind"] === "module");
+  const key = modules.map(({ hash }) => hash).join();
+  if (key === "" || asked.has(key)) return [];
+  asked.set(key, true);
+  const news = missedSettings(modules).filter((setting) => !told.has(setting));
+  for (const setting of news) told.add(setting);
+  return news;
+}
+
+/** The settings of packages that a receiver of these dependencies loads, but does not make. */
 export function missedSettings(dependencies: readonly Dependency[]): PackageSetting[] {
   const { packages, files } = loadedBy(dependencies);
   if (packages.size === 0) return [];
