@@ -16,7 +16,7 @@ export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal, loadedBy
 export { isQuicklyEntered, knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
-export { loadedUrls, type Script, scriptFrom, scriptOf, scriptUrl } from "./scripts.ts";
+export { listedUrls, loadedUrls, type Script, scriptFrom, scriptOf, scriptUrl } from "./scripts.ts";
 export { positionOf, type SourceFile, sourceFileOf } from "./source-file.ts";
 export {
   afterCapture,

@@ -3,7 +3,7 @@ import { isBuiltin } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Expression, SpreadElement, Super } from "acorn";
 import { moduleVariable } from "../capture/index.ts";
-import { loadedUrls, type SourceFile, scriptFrom, sourceFileOf } from "../engine/index.ts";
+import { listedUrls, type SourceFile, scriptFrom, sourceFileOf } from "../engine/index.ts";
 import {
   entryPath,
   fromRootRelative,
@@ -57,7 +57,7 @@ export function settingNote(name: string, { package: from, statement, file }: Pa
   );
 }
 
-/** The modules that were asked about. Listing the files of a program takes 10 ms or more, and closures share modules. */
+/** The modules that were asked about: the same ones need not be looked at for each closure. */
 const asked = new BoundedMap<string, true>(1024);
 const told = new WeakSet<PackageSetting>();
 
@@ -88,12 +88,15 @@ export function missedSettings(dependencies: readonly Dependency[]): PackageSett
   return missed;
 }
 
-/** The files that this process has loaded, with their URLs in the engine, which does not list an entry file without functions. */
+/**
+ * The files that this process had loaded when a pool started, or later, with their URLs in the engine. The engine does not
+ * list an entry file without functions.
+ */
 function loadedFiles(): Map<string, string | undefined> {
   const files = new Map<string, string | undefined>();
   const entry = entryPath();
   if (entry !== undefined) files.set(entry, undefined);
-  for (const url of loadedUrls()) {
+  for (const url of listedUrls()) {
     const path = pathOf(url);
     if (path !== undefined) files.set(path, url);
   }
