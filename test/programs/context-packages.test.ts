@@ -1,13 +1,5 @@
-import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
-
-const run = promisify(execFile);
-const root = fileURLToPath(new URL("../../", import.meta.url));
+import { SmallProject } from "../support/small-project.ts";
 
 const DECLARATION = `
   import { ContextVar } from "wool-ts";
@@ -38,19 +30,18 @@ const PROGRAM = `
   console.log(JSON.stringify({ set, unset, problem }));`;
 
 test("variables belong to the package that declares them, are one however often that is loaded, and are declared once", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "wool-packages-"));
+  const packages = ["lib-a", "lib-b"].flatMap((name) => [
+    [`node_modules/${name}/package.json`, JSON.stringify({ name, type: "module", exports: "./index.js" })],
+    [`node_modules/${name}/index.js`, DECLARATION],
+  ]);
+  const project = new SmallProject({
+    "package.json": JSON.stringify({ name: "program", type: "module" }),
+    ...Object.fromEntries(packages),
+    "vars.mjs": DECLARATION,
+    "main.mjs": PROGRAM,
+  });
   try {
-    const write = (path: string, text: string): void => writeFileSync(join(folder, path), text);
-    write("package.json", JSON.stringify({ name: "program", type: "module" }));
-    for (const name of ["lib-a", "lib-b"]) {
-      mkdirSync(join(folder, "node_modules", name), { recursive: true });
-      write(`node_modules/${name}/package.json`, JSON.stringify({ name, type: "module", exports: "./index.js" }));
-      write(`node_modules/${name}/index.js`, DECLARATION);
-    }
-    symlinkSync(root, join(folder, "node_modules", "wool-ts"));
-    write("vars.mjs", DECLARATION);
-    write("main.mjs", PROGRAM);
-    const { stdout } = await run(process.execPath, ["main.mjs"], { cwd: folder });
+    const { stdout } = await project.run("main.mjs");
     const { set, unset, problem } = JSON.parse(stdout) as { set: string[]; unset: string[]; problem: string };
     expect(set).toEqual(["own", "own", "own", "own", "own", "of a", "of a", "of b"]);
     expect(unset).toEqual(unset.map(() => "nobody"));
@@ -58,6 +49,6 @@ test("variables belong to the package that declares them, are one however often 
       /^InvalidArgument: .*"twice" is declared twice, at \S+main\.mjs:\d+:\d+ and at \S+main\.mjs:\d+:\d+/,
     );
   } finally {
-    rmSync(folder, { recursive: true });
+    project.remove();
   }
 });

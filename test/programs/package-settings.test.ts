@@ -1,37 +1,24 @@
-import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { SmallProject } from "../support/small-project.ts";
 
-const run = promisify(execFile);
-const root = fileURLToPath(new URL("../../", import.meta.url));
-let folder: string;
-
-const write = (path: string, text: string): void => writeFileSync(join(folder, path), text);
+const SETTINGS = `import * as words from "words";\nwords.setLanguage("de");`;
+let project: SmallProject;
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "wool-settings-"));
-  mkdirSync(join(folder, "node_modules", "words"), { recursive: true });
-  write("node_modules/words/package.json", JSON.stringify({ name: "words", main: "index.js" }));
-  write(
-    "node_modules/words/index.js",
-    `let language = "en";
-     exports.setLanguage = (name) => { language = name; };
-     exports.options = { mark: "." };
-     exports.hello = () => language + exports.options.mark;`,
-  );
-  mkdirSync(join(folder, "node_modules", "loud"));
-  write("node_modules/loud/index.js", `module.exports = (words) => { words.options.mark = "!!"; };`);
-  for (const name of ["wool-ts", "tsx"]) {
-    symlinkSync(name === "wool-ts" ? root : join(root, "node_modules", name), join(folder, "node_modules", name));
-  }
-  write("package.json", JSON.stringify({ name: "program" }));
+  project = new SmallProject({
+    "package.json": JSON.stringify({ name: "program" }),
+    "settings.mjs": SETTINGS,
+    "node_modules/words/package.json": JSON.stringify({ name: "words", main: "index.js" }),
+    "node_modules/words/index.js": `
+      let language = "en";
+      exports.setLanguage = (name) => { language = name; };
+      exports.options = { mark: "." };
+      exports.hello = () => language + exports.options.mark;`,
+    "node_modules/loud/index.js": `module.exports = (words) => { words.options.mark = "!!"; };`,
+  });
 });
 
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => project.remove());
 
 /** Runs a program. Returns what it writes, and its warnings about settings. */
 async function runProgram(
@@ -39,8 +26,8 @@ async function runProgram(
   text: string,
   ...args: string[]
 ): Promise<{ output: string; warnings: string[] }> {
-  write(file, text);
-  const { stdout, stderr } = await run(process.execPath, [...args, file], { cwd: folder });
+  project.write(file, text);
+  const { stdout, stderr } = await project.run(file, ...args);
   const warnings = stderr.split("\n").filter((line) => line.includes("[WOOL_PACKAGE_SETTING]"));
   return { output: stdout.trim(), warnings };
 }
@@ -90,7 +77,6 @@ test.each([
 });
 
 test("a setting of a file that workers do not load is told, one of a file that they load is not", async () => {
-  write("settings.mjs", `import * as words from "words";\nwords.setLanguage("de");`);
   const home = `import { routine } from "wool-ts";\nimport * as words from "words";
     export const hello = routine(async () => words.hello());`;
   const program = (from: string): string => `
@@ -100,8 +86,8 @@ test("a setting of a file that workers do not load is told, one of a file that t
     const pool = await WorkerPool.start({ size: 1 });
     console.log(await hello());
     await pool.stop();`;
-  write("apart.mjs", home);
-  write("together.mjs", `import "./settings.mjs";\n${home}`);
+  project.write("apart.mjs", home);
+  project.write("together.mjs", `import "./settings.mjs";\n${home}`);
   const apart = await runProgram("g.mjs", program("apart.mjs"));
   expect(apart).toEqual({ output: "en.", warnings: [expect.stringContaining("in settings.mjs sets up")] });
   expect(await runProgram("h.mjs", program("together.mjs"))).toEqual({ output: "de.", warnings: [] });
@@ -118,7 +104,6 @@ test.each([
   ],
   ["a statement only uses the package", `words.hello();`, "{}", "en. en. en."],
 ])("nothing is told when %s", async (_, statements, workerOptions, expected) => {
-  write("settings.mjs", `import * as words from "words";\nwords.setLanguage("de");`);
   const { output, warnings } = await runProgram("i.mjs", `${IMPORTS}\n${statements}${CALLS(workerOptions)}`);
   expect({ output, warnings }).toEqual({ output: expected, warnings: [] });
 });

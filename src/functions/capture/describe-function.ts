@@ -21,10 +21,23 @@ const DEFAULT_PROTOTYPES: ReadonlySet<string> = new Set([
 ]);
 
 const constructors = new WeakSet<object>();
+const latest: WeakRef<object>[] = [];
+const MAX_LATEST = 64;
 
 /** Remembers that an instance of this function has travelled: receivers revive such a function once, like a class. */
 export function noteConstructor(fn: object): void {
+  if (constructors.has(fn)) return;
   constructors.add(fn);
+  latest.push(new WeakRef(fn));
+  if (latest.length > MAX_LATEST) latest.shift();
+}
+
+/** The last constructors that were new to `noteConstructor`, the newest first. */
+export function latestConstructors(): object[] {
+  return latest
+    .map((reference) => reference.deref())
+    .filter((fn) => fn !== undefined)
+    .reverse();
 }
 
 /** Everything about a function object that its code does not tell. Live values go into `parts`. */

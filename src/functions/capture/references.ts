@@ -32,7 +32,7 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import { noteHolder } from "./class-members.ts";
-import { isOwnPrototype, replacedPrototypeOf } from "./describe-function.ts";
+import { isOwnPrototype, latestConstructors, replacedPrototypeOf } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
 
 /**
@@ -200,7 +200,7 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
   if (wrapped !== undefined) return wrapperReference(value, wrapped, policy);
   noteHolder(value);
   if (byReference in value) noteOwnExport(value);
-  const reference = importReference(value, policy);
+  const reference = importReference(value, policy) ?? namespaceNear(value, policy);
   if (
     reference !== undefined &&
     (types.isModuleNamespaceObject(value) || isBeyondReach(reference) || isReceiversOwn(value))
@@ -212,6 +212,21 @@ export function referenceOf(value: object | symbol, policy: ShippingPolicy = {})
     typeof constructor === "function" && isOwnPrototype(constructor, value) ? constructor : replacedPrototypeOf(value);
   if (owner !== undefined) {
     return { head: { kind: "prototype" }, dependencies: [], early: [owner], parts: [], labels: [] };
+  }
+  return undefined;
+}
+
+/** A namespace that an object holds: its constructor's file may import it, though nothing of that file was taken apart. */
+function namespaceNear(value: object, policy: ShippingPolicy): ModuleReference | undefined {
+  if (!types.isModuleNamespaceObject(value)) return undefined;
+  for (const fn of latestConstructors()) {
+    try {
+      if (isFunction(fn)) factsOf(fn);
+    } catch (error) {
+      if (!(error instanceof ShippingError)) throw error;
+    }
+    const reference = importReference(value, policy);
+    if (reference !== undefined) return reference;
   }
   return undefined;
 }
