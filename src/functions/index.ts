@@ -1,5 +1,4 @@
 export {
-  byReference,
   countedFunctions,
   dismantle,
   foresee,
@@ -51,6 +50,7 @@ export {
 export {
   type AnyFunction,
   type Assembled,
+  byReference,
   Cell,
   contentHash,
   type Dependency,
@@ -58,6 +58,7 @@ export {
   IS_BUNDLED,
   isClass,
   isFunction,
+  loadRuntimeExports,
   type ModulePattern,
   OWN_URL,
   type PlainData,
@@ -65,6 +66,7 @@ export {
   type PrivateState,
   processId,
   registerRuntimeExports,
+  registerRuntimeExportsLater,
   registerWrapping,
   ShippingError,
   type ShippingPolicy,

@@ -23,7 +23,8 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
-import { refusalOf, valueScale, type Weighed } from "./value-scale.ts";
+import { refusalOf, valueScale } from "./scale-in-use.ts";
+import type { Weighed } from "./value-scale.ts";
 
 const MAX_DEPTH = 6;
 const MAX_PARTS = 300;
