@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
+import { isLateFile, LATE_ENTRIES, lateFiles } from "./late-files.mjs";
 import { toCommonJs } from "./to-commonjs.mjs";
 
 /** What programs import: the name in dist/, and the source. Each is also in "exports" of package.json. */
@@ -140,17 +141,44 @@ async function writeDeclarations() {
 function writeCommonJs(modules) {
   const names = new Set(modules);
   const rename = (module) =>
-    /^wool-[0-9A-Z]{8}\.js$/.test(module) || names.has(module) || PUBLIC_MODULES.includes(module)
+    /^wool-[0-9A-Z]{8}\.js$/.test(module) || isLateFile(module) || names.has(module) || PUBLIC_MODULES.includes(module)
       ? module.replace(/(?:-module)?\.js$/, ".cjs")
       : undefined;
+  const late = new Map();
   for (const name of names) {
-    const { text, imported } = toCommonJs(readFileSync(join(out, name), "utf8"), rename);
+    const { text, imported, importedLate } = toCommonJs(readFileSync(join(out, name), "utf8"), rename, isLateFile);
     for (const module of imported) names.add(module);
+    for (const [file, exported] of importedLate) late.set(file, [...(late.get(file) ?? []), ...exported]);
     // src/worker/kept-scripts.ts reads a byte as a character.
     if (/[^\0-\x7f]/.test(text)) throw new Error(`${name} has characters that are not ASCII`);
     writeFileSync(join(out, rename(name)), text);
   }
+  for (const [file, exported] of late) refuseClasses(file, exported);
   return names;
+}
+
+/** What is loaded when it is called must be functions. */
+function refuseClasses(file, names) {
+  const exports = require(join(out, file));
+  const wrong = names.filter((name) => typeof exports[name] !== "function" || /^class\b/.test(String(exports[name])));
+  if (wrong.length > 0)
+    throw new Error(`${file} is loaded late and does not export these functions: ${wrong.join(", ")}`);
+}
+
+/** Modules that import each other would run before what they import has run. */
+function refuseCycles() {
+  const done = new Set();
+  const visit = (name, path) => {
+    if (path.includes(name)) throw new Error(`files import each other: ${[...path, name].join(" > ")}`);
+    if (done.has(name)) return;
+    done.add(name);
+    for (const [, next] of readFileSync(join(out, name), "utf8").matchAll(
+      /^(?:import|\} from)[^;]*?"\.\/([^"]+\.js)";/gm,
+    )) {
+      if (next !== "embedded-worker.js") visit(next, [...path, name]);
+    }
+  };
+  for (const name of readdirSync(out).filter((file) => file.endsWith(".js"))) visit(name, []);
 }
 
 /**
@@ -161,8 +189,13 @@ function writePublicEntries() {
   for (const name of Object.keys(PUBLIC_ENTRIES)) {
     const exports = Object.keys(require(join(out, `${name}.cjs`)));
     writeFileSync(join(out, `${name}.js`), `export { ${exports.join(", ")} } from "#${name}";\n`);
-    const load = `process.getBuiltinModule("node:module").createRequire(import.meta.url)("./${name}.cjs")`;
-    writeFileSync(join(out, `${name}-thread.js`), `export const { ${exports.join(", ")} } = ${load};\n`);
+    const thread = [
+      'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);',
+      // What loads compiled code that was kept (src/worker/kept-scripts.ts), where Node.js does not.
+      'const kept = require.cache[require.resolve("./kept-scripts.cjs")]?.exports;',
+      `export const { ${exports.join(", ")} } = kept?.loadKeptScript("${name}.cjs") ?? require("./${name}.cjs");`,
+    ];
+    writeFileSync(join(out, `${name}-thread.js`), thread.map((line) => `${line}\n`).join(""));
   }
 }
 
@@ -188,9 +221,12 @@ try {
       ...Object.entries(PUBLIC_ENTRIES).map(([name, source]) => ({ in: source, out: `${name}-module` })),
       { in: "src/worker/thread/thread-service.ts", out: "thread-service" },
       { in: "src/cli/main.ts", out: "cli" },
+      ...LATE_ENTRIES,
     ],
     ...inFiles,
+    plugins: [lateFiles(root), ...inFiles.plugins],
   });
+  refuseCycles();
   writeCommonJs([...PUBLIC_MODULES, "thread-service.js"]);
   rmSync(join(out, "thread-service.js"));
   writePublicEntries();

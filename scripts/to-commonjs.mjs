@@ -11,11 +11,13 @@ const LOADED_LATE = ["acorn"];
 /**
  * The text of a module as CommonJS, and the names of the files in the same folder that it imports. Where it waits at its top
  * level, `module.exports` is a promise that resolves when it has run. `rename` gives the name of the CommonJS file that is
- * made of a module, and `undefined` for modules that stay what they are.
+ * made of a module, and `undefined` for modules that stay what they are. `isLate` tells of files of which only functions are
+ * imported, which are loaded when one is called; `importedLate` has their names.
  */
-export function toCommonJs(text, rename) {
+export function toCommonJs(text, rename, isLate = () => false) {
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
   const imported = [];
+  const importedLate = [];
   const exported = [];
   const edits = [];
   const replace = ({ start, end }, by) => {
@@ -29,6 +31,8 @@ export function toCommonJs(text, rename) {
     imported.push(`${module}.js`);
     return `require("./${file}")`;
   };
+  const isUsed = (name, { start, end }) =>
+    new RegExp(`(?<![\\w$.])${name.replaceAll("$", "\\$&")}(?![\\w$])`).test(text.slice(0, start) + text.slice(end));
   const assigned = new Set();
   let waits = false;
   let lastImport = 0;
@@ -50,10 +54,14 @@ export function toCommonJs(text, rename) {
       lastImport = node.end;
       const source = node.source.value;
       const call = required(source) ?? `require(${JSON.stringify(source)})`;
-      replace(
-        node,
-        LOADED_LATE.includes(source) ? lateImportOf(node.specifiers, call) : importOf(node.specifiers, call),
-      );
+      const file = OF_DIST.test(source) ? rename(source.slice(2)) : undefined;
+      const isLateHere = file === undefined ? LOADED_LATE.includes(source) : isLate(file);
+      if (isLateHere) {
+        // esbuild leaves what nobody uses.
+        const used = node.specifiers.filter(({ local }) => isUsed(local.name, node));
+        if (file !== undefined) importedLate.push([file, used.map((specifier) => specifier.imported.name)]);
+        replace(node, lateImportOf(used, call, `late_${node.start}`));
+      } else replace(node, importOf(node.specifiers, call));
     } else if (node.type === "ExportNamedDeclaration" && node.declaration === null && node.source === null) {
       exported.push(...node.specifiers.map(({ local }) => local.name));
       const names = node.specifiers.map(({ local, exported }) => `${exported.name}: ${local.name}`);
@@ -75,7 +83,7 @@ export function toCommonJs(text, rename) {
   for (const { start, end, by } of edits.toSorted((one, other) => other.start - one.start)) {
     result = result.slice(0, start) + by + result.slice(end);
   }
-  return { text: `"use strict"; ${result}`, imported };
+  return { text: `"use strict"; ${result}`, imported, importedLate };
 }
 
 function childrenOf(node) {
@@ -105,9 +113,15 @@ function importOf(specifiers, call) {
     : `var { ${names.join(", ")} } = ${call};`;
 }
 
-/** The first call of a function replaces it by the one of the package. */
-function lateImportOf(specifiers, call) {
-  return specifiers
-    .map(({ imported, local: { name } }) => `var ${name} = (...args) => (${name} = ${call}.${imported.name})(...args);`)
-    .join(" ");
+/**
+ * The first call of a function replaces it by the one of the file. Where somebody kept the first one, `kept` saves looking the
+ * file up again.
+ */
+function lateImportOf(specifiers, call, kept) {
+  if (specifiers.length === 0) return "";
+  const stubs = specifiers.map(
+    ({ imported, local: { name } }) =>
+      `${name} = (...args) => (${name} = (${kept} ??= ${call}).${imported.name})(...args)`,
+  );
+  return `var ${kept}, ${stubs.join(", ")};`;
 }

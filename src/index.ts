@@ -1,15 +1,5 @@
-import * as balancing from "./balancing/index.ts";
-import { ContextVar, runtimeContext } from "./context/index.ts";
-import { LanDiscovery, LocalDiscovery, openDiscovery, StaticDiscovery } from "./discovery/index.ts";
-import * as errors from "./errors.ts";
-import { Cell, registerRuntimeExports, shipping } from "./functions/index.ts";
-import { WorkerPool } from "./pool/index.ts";
-import { WorkerConnection, WorkerProxy } from "./proxy/index.ts";
-import { currentTask, perWorker, routine } from "./routine/index.ts";
-import { WorkerCredentials, WorkerCredentialsProvider } from "./security/index.ts";
-import { share } from "./sharing/index.ts";
-import { events } from "./telemetry/index.ts";
-import { LocalWorker, ResilientWorker, Worker } from "./worker/index.ts";
+import { registerCallerExports } from "./caller-exports.ts";
+import { registerTaskExports } from "./task-exports.ts";
 
 export {
   ConsistentHashLoadBalancer,
@@ -133,29 +123,5 @@ export {
   type WorkerOptions,
 } from "./worker/index.ts";
 
-// Code that travels and uses these exports gets the worker's own, not copies.
-registerRuntimeExports("wool-ts", {
-  ...balancing,
-  ...errors,
-  Cell,
-  ContextVar,
-  currentTask,
-  events,
-  LanDiscovery,
-  LocalDiscovery,
-  LocalWorker,
-  openDiscovery,
-  perWorker,
-  ResilientWorker,
-  routine,
-  runtimeContext,
-  share,
-  shipping,
-  StaticDiscovery,
-  Worker,
-  WorkerConnection,
-  WorkerCredentials,
-  WorkerCredentialsProvider,
-  WorkerPool,
-  WorkerProxy,
-});
+registerTaskExports();
+registerCallerExports();

@@ -12,8 +12,6 @@ export class CallPack {
   readonly lengths: readonly number[];
   /** The separate calls that it was split into, for a worker that does not accept packs. */
   parts: readonly Call[] | undefined;
-  /** Remakes one of these calls for a worker that lacks its code. */
-  remake: ((part: Call) => Call["remake"]) | undefined;
   readonly #sink: PackSink;
   readonly #ended: Uint8Array;
   #left: number;

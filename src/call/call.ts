@@ -15,7 +15,7 @@ import type {
   StreamSink,
 } from "./call-parties.ts";
 import type { LiveSignal } from "./live-signals.ts";
-import { RemoteFailure } from "./remote-failure.ts";
+import { type Reject, RemoteFailure, rejectAtCallSite } from "./remote-failure.ts";
 import type { RemoteTask } from "./remote-task.ts";
 
 /**
@@ -71,8 +71,8 @@ export class Call {
   returns = 0;
   /** The errors of workers that refused it, by the worker's uid. */
   refusals: Map<string, Error> | undefined;
-  /** Remakes it for a worker that lacks the modules with these hashes. Returns false when it would be the same. */
-  remake: ((unavailable: readonly string[], why: string) => boolean) | undefined;
+  /** Remakes a call for a worker that lacks the modules with these hashes. Returns false when it would be the same. */
+  remake: ((call: Call, unavailable: readonly string[], why: string) => boolean) | undefined;
   readonly #group: CallGroup;
   #state: CallState = "created";
   #owner: CallOwner | undefined;
@@ -83,17 +83,18 @@ export class Call {
   /** Shared values that it uses. */
   #shared: SharedContent[] | undefined;
   #resolve: (value: unknown) => void;
-  #reject: (failure: unknown) => void;
+  #reject: Reject | undefined;
 
   /**
-   * Calls `resolve` with the returned value, or `reject` with a `RemoteFailure`: one of them, once. The calls of a pack
-   * are told one by one; `reject` is called only when all calls that are left fail.
+   * Calls `resolve` with the returned value, or `reject` with a `RemoteFailure`: one of them, once. Without `reject`, `resolve`
+   * belongs to the promise of the caller (`rejectAtCallSite`). The calls of a pack are told one by one; `reject` is called only
+   * when all calls that are left fail.
    */
   constructor(
     route: Route,
     group: CallGroup,
     resolve: (value: unknown) => void,
-    reject: (failure: unknown) => void,
+    reject: Reject | undefined,
     pack?: CallPack,
   ) {
     this.sequence = nextSequence(pack?.lengths.length);
@@ -254,7 +255,7 @@ export class Call {
       end += length;
       part.args = Payload.inMemory(args.buffer, start, end);
       part.pool = pool;
-      part.remake = this.remake === undefined ? undefined : pack.remake?.(part);
+      part.remake = this.remake;
       if (this.#owner !== undefined) part.waitAt(this.#owner);
       return part;
     });
@@ -301,8 +302,9 @@ export class Call {
   }
 
   #rejectAs(how: CallEnd, error: unknown): void {
+    const resolve = this.#resolve;
     const reject = this.#reject;
-    if (this.#end(how, error)) reject(new RemoteFailure(error));
+    if (this.#end(how, error)) rejectAtCallSite(resolve, reject, new RemoteFailure(error));
   }
 
   /**
@@ -326,7 +328,7 @@ export class Call {
     this.#shared = undefined;
     if (shared !== undefined) for (const content of shared) content.unuse();
     this.#resolve = ignore;
-    this.#reject = ignore;
+    this.#reject = undefined;
     this.remake = undefined;
     if (before !== "created") this.#group.closed();
     return true;

@@ -12,6 +12,6 @@ export type {
   Tally,
 } from "./call-parties.ts";
 export { closeSignals, followSignals, type LiveSignal, openSignals, takeArrivedSignals } from "./live-signals.ts";
-export { errorOf, fromCaller, placed, throwAtCallSite } from "./remote-failure.ts";
+export { errorOf, fromCaller, placed, type Reject, rejectAtCallSite } from "./remote-failure.ts";
 export { RemoteGenerator } from "./remote-generator.ts";
 export type { EarlyValue, RemoteTask } from "./remote-task.ts";

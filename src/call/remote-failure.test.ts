@@ -1,17 +1,22 @@
 import { runInThisContext } from "node:vm";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { InvalidArgument } from "../errors.ts";
-import { fromCaller, RemoteFailure, throwAtCallSite } from "./remote-failure.ts";
+import { fromCaller, RemoteFailure, rejectAtCallSite, throwAtCallSite } from "./remote-failure.ts";
 
-/** A promise like that of a call. It fails later. */
-function call(failure: unknown): Promise<never> {
-  return new Promise<never>((_, reject) => setImmediate(() => reject(failure))).then(undefined, throwAtCallSite);
-}
+/** Promises like those of a call and of a step of a generator. They fail later. */
+const FAILING = {
+  rejectAtCallSite: (failure: unknown): Promise<unknown> =>
+    new Promise<unknown>((resolve) => setImmediate(() => rejectAtCallSite(resolve, undefined, failure))),
+  throwAtCallSite: (failure: unknown): Promise<unknown> =>
+    new Promise<never>((_, reject) => setImmediate(() => reject(failure))).then(undefined, throwAtCallSite),
+};
 
 /** Code of a file outside of the runtime. */
 function userCode(text: string): (fn: (value: unknown) => unknown, value: unknown) => unknown {
   return runInThisContext(`(${text})`, { filename: "/user/code.js" }) as ReturnType<typeof userCode>;
 }
+
+let call = FAILING.throwAtCallSite;
 
 async function theUsersFunction(failure: unknown): Promise<unknown> {
   const code = userCode("async function theUsersFunction(call, failure) { return await call(failure); }");
@@ -31,7 +36,11 @@ function remoteError(): Error {
   return error;
 }
 
-describe("throwAtCallSite", () => {
+describe.each(["throwAtCallSite", "rejectAtCallSite"] as const)("%s", (name) => {
+  beforeEach(() => {
+    call = FAILING[name];
+  });
+
   it("adds where the call was made behind where it failed", async () => {
     const error = remoteError();
     expect(await caught(theUsersFunction(new RemoteFailure(error)))).toBe(error);
@@ -39,7 +48,7 @@ describe("throwAtCallSite", () => {
     expect(lines.slice(0, 2)).toEqual(["RangeError: x", "    at remote (file:///worker/code.mjs:1:1)"]);
     expect(lines.slice(2).join("\n")).toContain("theUsersFunction");
     expect(error.stack).not.toContain("node:internal");
-    expect(error.stack).not.toContain("throwAtCallSite");
+    expect(error.stack).not.toContain("AtCallSite");
   });
 
   it("adds one place to an error that many calls fail with", async () => {

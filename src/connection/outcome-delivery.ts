@@ -193,7 +193,7 @@ export function remake(call: Call, hashes: readonly string[], message: string, a
   const { args } = call;
   let remade = false;
   try {
-    remade = call.remake?.(hashes, message) === true;
+    remade = call.remake?.(call, hashes, message) === true;
   } catch (error) {
     call.fail(error);
     return;

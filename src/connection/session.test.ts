@@ -280,7 +280,7 @@ describe("calls", () => {
   it("whose code the worker does not have are made anew for it, or fail", () => {
     const stream = new FakeStream().welcome();
     const [a, b, c] = [makeCall(), makeCall(), makeCall()];
-    a.call.remake = (hashes) => hashes.join() === "h1,h2";
+    a.call.remake = (_call, hashes) => hashes.join() === "h1,h2";
     b.call.remake = () => {
       throw new RangeError("cannot travel");
     };

@@ -1,5 +1,4 @@
 export {
-  byReference,
   countedFunctions,
   dismantle,
   foresee,
@@ -54,6 +53,7 @@ export {
 export {
   type AnyFunction,
   type Assembled,
+  byReference,
   Cell,
   contentHash,
   type Dependency,
@@ -61,6 +61,7 @@ export {
   IS_BUNDLED,
   isClass,
   isFunction,
+  loadRuntimeExports,
   type ModulePattern,
   OWN_URL,
   type PlainData,
@@ -68,6 +69,7 @@ export {
   type PrivateState,
   processId,
   registerRuntimeExports,
+  registerRuntimeExportsLater,
   registerWrapping,
   ShippingError,
   type ShippingPolicy,

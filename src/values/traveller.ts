@@ -1,3 +1,4 @@
+import { loadRuntimeExports } from "../functions/index.ts";
 import type { Dependency, FunctionPort } from "./function-port.ts";
 
 /** Property of an object or function that has its own way to travel; its value is the kind. */
@@ -35,8 +36,11 @@ export function registerTraveller(kind: string, how: TravellerKind): void {
   if (how.is !== undefined) recognised.push({ name: kind, is: how.is });
 }
 
-/** The kind called `name`, if it is registered. */
+/** The kind called `name`, if it is registered, or is once the rest of the runtime is loaded. */
 export function travellerKind(name: string): TravellerKind | undefined {
+  const kind = kinds.get(name);
+  if (kind !== undefined) return kind;
+  loadRuntimeExports();
   return kinds.get(name);
 }
 

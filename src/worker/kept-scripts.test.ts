@@ -45,11 +45,12 @@ function load(name = "one.cjs"): { exports: unknown; compiled: unknown[] } {
   const require = createRequire(join(folder, "main.cjs"));
   for (const path of Object.keys(require.cache)) if (path.startsWith(folder)) delete require.cache[path];
   compiledFrom.mockClear();
-  const exports = new KeptScripts(folder, store, require).load(name);
+  const exports = new KeptScripts(folder, storeOf, require).load(name);
   vi.advanceTimersByTime(10_000);
   return { exports, compiled: compiledFrom.mock.calls.flat() };
 }
 
+const storeOf = (name: string) => (name === "one.cjs" ? store : join(folder, "cache", `${name}.bin`));
 const result = () => ({ sum: 3, where: join(folder, "one.cjs") });
 
 it("loads scripts that require each other, and the next time from compiled code", () => {
@@ -60,7 +61,7 @@ it("loads scripts that require each other, and the next time from compiled code"
 it("shares instances with whatever requires the same files", () => {
   load();
   const require = createRequire(join(folder, "main.cjs"));
-  const scripts = new KeptScripts(folder, store, require);
+  const scripts = new KeptScripts(folder, storeOf, require);
   expect(scripts.load("two.cjs")).toBe(require(join(folder, "two.cjs")));
 });
 
@@ -97,9 +98,41 @@ it("does without where the folder cannot be made", () => {
 
 it("lets an error in a script through, and loads it again the next time", () => {
   const require = createRequire(join(folder, "main.cjs"));
-  const scripts = new KeptScripts(folder, store, require);
+  const scripts = new KeptScripts(folder, storeOf, require);
   write("one.cjs", 'throw new RangeError("not now")');
   expect(() => scripts.load("one.cjs")).toThrow(RangeError);
   write("one.cjs", "exports.ready = true;");
   expect(scripts.load("one.cjs")).toEqual({ ready: true });
+});
+
+it("keeps what is loaded later apart, and what is not loaded this time", () => {
+  write("one.cjs", 'exports.late = () => require("./two.cjs").add(1, 2);');
+  const runs = (run: (late: () => number) => void) => {
+    const { exports, compiled } = load();
+    compiledFrom.mockClear();
+    run((exports as { late: () => number }).late);
+    vi.advanceTimersByTime(10_000);
+    return [compiled, compiledFrom.mock.calls.flat()];
+  };
+  expect(runs((late) => expect(late()).toBe(3))).toEqual([["source"], ["source"]]);
+  expect(readdirSync(join(folder, "cache")).toSorted()).toEqual(["scripts.bin", "two.cjs.bin"]);
+  expect(runs(() => {})).toEqual([["kept"], []]);
+  expect(runs((late) => expect(late()).toBe(3))).toEqual([["kept"], ["kept"]]);
+});
+
+it("keeps compiled code of scripts that others had loaded before this time", () => {
+  write("three.cjs", 'exports.sum = require("./two.cjs").add(2, 2);');
+  const require = createRequire(join(folder, "main.cjs"));
+  const again = (...names: string[]) => {
+    for (const path of Object.keys(require.cache)) if (path.startsWith(folder)) delete require.cache[path];
+    compiledFrom.mockClear();
+    const scripts = new KeptScripts(folder, storeOf, require);
+    for (const name of names) scripts.load(name);
+    vi.advanceTimersByTime(10_000);
+    return compiledFrom.mock.calls.flat();
+  };
+  again("three.cjs");
+  write("three.cjs", 'exports.sum = require("./two.cjs").add(2, 3);');
+  expect(again("two.cjs", "three.cjs")).toEqual(["source", "source"]);
+  expect(again("three.cjs")).toEqual(["kept", "kept"]);
 });

@@ -1,5 +1,16 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import Module from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,80 +32,137 @@ const HASH = "sha256";
 const HASH_BYTES = 32;
 
 type Body = (exports: unknown, require: LoadScript, module: unknown, filename: string, dirname: string) => void;
+/** The compiled code of a script, and the hash of its source. */
+interface Kept {
+  readonly hash: string;
+  readonly code: Buffer;
+}
 /** Name, hash of the source, and bytes of compiled code, of each script. The compiled code follows in the same order. */
 type Contents = (readonly [name: string, hash: string, bytes: number])[];
 
+/** The loader of this thread, for modules that load more of the package. */
+let loader: LoadScript | undefined;
+
+/** Loads a CommonJS file like `keptScriptLoader`, which made the loader. */
+export function loadKeptScript(file: string): unknown {
+  return loader?.(file);
+}
+
 /**
- * Loads CommonJS files of the folder dist of the package, whose file `url` is, and keeps their compiled code: those of one
- * kind of thread, `name`, in one file. Node.js 20 keeps none, and a worker takes 165 ms of processor time until it is ready,
- * 195 ms without.
+ * Loads CommonJS files of the folder dist of the package, whose file `url` is, and keeps their compiled code: of a file, and
+ * the files that it requires, together. `name` is the kind of thread. Node.js 20 keeps none, and a worker takes 165 ms of
+ * processor time until it is ready, 195 ms without.
  */
 export function keptScriptLoader(url: string, name: string, require: NodeJS.Require): LoadScript {
   const folder = dirname(fileURLToPath(url));
   const version = `${process.version}-${process.arch}-${cachedDataVersionTag().toString(36)}`;
-  const store = join(process.env["NODE_COMPILE_CACHE"] ?? cacheFolder(url), `${name}-${version}.bin`);
-  const scripts = new KeptScripts(folder, store, require);
-  return (file) => scripts.load(file);
+  const stores = process.env["NODE_COMPILE_CACHE"] ?? cacheFolder(url);
+  const storeOf = (file: string): string => join(stores, `${name}-${file.replace(/\.cjs$/, "")}-${version}.bin`);
+  const scripts = new KeptScripts(folder, storeOf, require);
+  loader = (file) => scripts.load(file);
+  return loader;
 }
 
-/** Scripts of a folder that require each other, with compiled code kept in the file `store`. */
+/** Scripts of a folder that require each other. */
 export class KeptScripts {
   readonly #folder: string;
-  readonly #store: string;
+  readonly #storeOf: (name: string) => string;
   readonly #require: NodeJS.Require;
-  readonly #kept: Map<string, { readonly hash: string; readonly code: Buffer }>;
-  readonly #scripts: { readonly name: string; readonly hash: string; readonly script: Script }[] = [];
-  /** If so, another thread may keep the same meanwhile. */
-  readonly #wasMissing: boolean;
-  #isKeeping = false;
+  /** Those that are being loaded. */
+  #group: ScriptGroup | undefined;
 
-  constructor(folder: string, store: string, require: NodeJS.Require) {
+  /** `storeOf`: the file with the compiled code of a script and of those that it requires. */
+  constructor(folder: string, storeOf: (name: string) => string, require: NodeJS.Require) {
     this.#folder = folder;
-    this.#store = store;
+    this.#storeOf = storeOf;
     this.#require = require;
-    this.#wasMissing = !existsSync(store);
-    this.#kept = readStore(store);
   }
 
   load(name: string): unknown {
     const path = join(this.#folder, name);
     const loaded = this.#require.cache[path];
     if (loaded !== undefined) return loaded.exports;
+    if (this.#group !== undefined) return this.#run(name, path, this.#group);
+    const group = new ScriptGroup(this.#storeOf(name));
+    this.#group = group;
+    try {
+      return this.#run(name, path, group);
+    } finally {
+      this.#group = undefined;
+      group.end();
+    }
+  }
+
+  #run(name: string, path: string, group: ScriptGroup): unknown {
     const module = new Module(path);
     module.filename = path;
     this.#require.cache[path] = module;
     const require: LoadScript = (specifier) =>
       specifier.startsWith("./") ? this.load(specifier.slice(2)) : this.#require(specifier);
     try {
-      this.#compile(name, path)(module.exports, require, module, path, this.#folder);
+      group.compile(name, path)(module.exports, require, module, path, this.#folder);
       module.loaded = true;
     } finally {
       if (!module.loaded) delete this.#require.cache[path];
     }
     return module.exports;
   }
+}
 
-  #compile(name: string, path: string): Body {
-    const bytes = readFileSync(path);
-    const hash = createHash(HASH).update(bytes).digest("hex");
+/** Scripts that are loaded together. Their compiled code is kept in the file `store`. */
+class ScriptGroup {
+  readonly #store: string;
+  readonly #kept: Map<string, Kept>;
+  #scripts: { readonly name: string; readonly hash: string; readonly script: Script }[] = [];
+  /** If so, another thread may keep the same meanwhile. */
+  readonly #wasMissing: boolean;
+  #isNew = false;
+  #text = Buffer.alloc(0);
+
+  constructor(store: string) {
+    this.#store = store;
+    this.#wasMissing = !existsSync(store);
+    this.#kept = readStore(store);
+  }
+
+  compile(name: string, path: string): Body {
+    const text = this.#read(path);
+    const hash = createHash(HASH).update(text).digest("hex");
     const kept = this.#kept.get(name);
-    // Lets go of the memory when the last one is used.
     this.#kept.delete(name);
     // The build writes ASCII only. The text is made in one piece: put together from parts, V8 would copy it once more.
-    const script = new Script(Buffer.concat([BEFORE, bytes, AFTER]).toString("latin1"), {
+    const script = new Script(text.toString("latin1"), {
       filename: path,
       importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
       ...(kept?.hash === hash ? { cachedData: kept.code } : {}),
     });
     this.#scripts.push({ name, hash, script });
-    if (kept?.hash !== hash || script.cachedDataRejected === true) this.#keepLater();
+    if (kept?.hash !== hash || script.cachedDataRejected === true) this.#isNew = true;
     return script.runInThisContext() as Body;
   }
 
-  #keepLater(): void {
-    if (this.#isKeeping) return;
-    this.#isKeeping = true;
-    setTimeout(() => this.#keep(), KEEP_AFTER_MS).unref();
+  /** The text of a file with what Node.js puts around it. All files are read into the same memory. */
+  #read(path: string): Buffer {
+    const file = openSync(path, "r");
+    try {
+      const { size } = fstatSync(file);
+      const end = BEFORE.length + size;
+      if (this.#text.length < end + AFTER.length) this.#text = Buffer.allocUnsafeSlow(end + AFTER.length);
+      BEFORE.copy(this.#text);
+      if (readSync(file, this.#text, BEFORE.length, size, 0) < size)
+        throw new Error(`"${path}" was cut while it was read`);
+      AFTER.copy(this.#text, end);
+      return this.#text.subarray(0, end + AFTER.length);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** All scripts are loaded. Lets go of what only loading needs. */
+  end(): void {
+    this.#text = Buffer.alloc(0);
+    if (this.#isNew) setTimeout(() => this.#keep(), KEEP_AFTER_MS).unref();
+    else this.#forget();
   }
 
   /** By now tasks run here. Whatever they did to this thread, this must not fail. */
@@ -104,22 +172,32 @@ export class KeptScripts {
     } catch {
       // Code that cannot be kept is compiled again.
     }
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#scripts = [];
+    this.#kept.clear();
   }
 
   #compiled(): Buffer {
-    const codes = this.#scripts.map(({ script }) => script.createCachedData());
-    const contents: Contents = this.#scripts.map(({ name, hash }, at) => [name, hash, codes[at]?.length ?? 0]);
+    // Scripts that another group had loaded before are loaded by this one in other threads.
+    const all = [
+      ...this.#scripts.map(({ name, hash, script }) => ({ name, hash, code: script.createCachedData() })),
+      ...[...this.#kept].map(([name, { hash, code }]) => ({ name, hash, code })),
+    ];
+    const contents: Contents = all.map(({ name, hash, code }) => [name, hash, code.length]);
     const text = Buffer.from(JSON.stringify(contents));
     const length = Buffer.alloc(4);
     length.writeUInt32LE(text.length);
-    const content = Buffer.concat([length, text, ...codes]);
+    const content = Buffer.concat([length, text, ...all.map(({ code }) => code)]);
     return Buffer.concat([createHash(HASH).update(content).digest(), content]);
   }
 }
 
 /** The compiled code that is kept in a file. None if the file is missing or damaged. */
-function readStore(path: string): Map<string, { hash: string; code: Buffer }> {
-  const kept = new Map<string, { hash: string; code: Buffer }>();
+function readStore(path: string): Map<string, Kept> {
+  const kept = new Map<string, Kept>();
   try {
     const bytes = readFileSync(path);
     const content = bytes.subarray(HASH_BYTES);

@@ -1,41 +1,15 @@
 import type { MethodDefinition } from "acorn";
 import { type CodeSite, type ScopeView, siteAt, viewFunction } from "../engine/index.ts";
-import { type AnyFunction, isClass, isFunction, type ShippingPolicy } from "../shipment/index.ts";
+import {
+  isClass,
+  isFunction,
+  MEMBER_ROLES,
+  type MemberPlace,
+  notedPlace,
+  notePlace,
+  type ShippingPolicy,
+} from "../shipment/index.ts";
 import type { ClassNode } from "../syntax/index.ts";
-
-/** Where in a class a method or accessor is. */
-export interface MemberPlace {
-  readonly owner: object;
-  readonly isStatic: boolean;
-  readonly key: string | symbol;
-  readonly role: "value" | "get" | "set";
-}
-
-const places = new WeakMap<object, MemberPlace>();
-const ROLES = ["value", "get", "set"] as const;
-
-/** Remembers the members that the body of a class defined, in their original state. */
-export function noteMembers(
-  owner: object,
-  isStatic: boolean,
-  members: ReadonlyMap<string | symbol, PropertyDescriptor>,
-): void {
-  for (const [key, descriptor] of members) {
-    for (const role of ROLES) {
-      const member: unknown = descriptor[role];
-      if (key !== "constructor" && isFunctionObject(member)) places.set(member, { owner, isStatic, key, role });
-    }
-  }
-}
-
-function isFunctionObject(value: unknown): value is AnyFunction {
-  return typeof value === "function";
-}
-
-/** The place of a function that `noteMembers` has recorded. */
-export function notedPlace(fn: object): MemberPlace | undefined {
-  return places.get(fn);
-}
 
 /** True for a method that uses `super`. */
 export function usesOwnSuper(site: CodeSite): boolean {
@@ -49,14 +23,14 @@ export function memberPlaceOf(
   scopes: readonly ScopeView[],
   policy: ShippingPolicy,
 ): MemberPlace | undefined {
-  const noted = places.get(fn);
+  const noted = notedPlace(fn);
   if (noted !== undefined) return noted;
   const { owner, member } = site.unit;
   if (owner === undefined || member?.type !== "MethodDefinition") return undefined;
   for (const cls of candidateClasses(owner.id?.name, scopes, policy.holder)) {
     const place = findIn(cls, fn, member.static) ?? declaredPlace(cls, site, member);
     if (place === undefined) continue;
-    places.set(fn, place);
+    notePlace(fn, place);
     return place;
   }
   return undefined;
@@ -71,7 +45,7 @@ function* candidateClasses(
     if (name === undefined || !Object.hasOwn(variables, name)) continue;
     try {
       const value = variables[name];
-      if (isFunctionObject(value)) yield value;
+      if (isFunction(value)) yield value;
     } catch {
       // The class is being defined.
     }
@@ -86,7 +60,7 @@ function* classesOf(holder: object): Generator<object> {
   for (let current: object | null = holder; current !== null; current = Reflect.getPrototypeOf(current)) {
     if (isFunction(current)) yield current;
     const constructor: unknown = Reflect.getOwnPropertyDescriptor(current, "constructor")?.value;
-    if (isFunctionObject(constructor)) yield constructor;
+    if (isFunction(constructor)) yield constructor;
   }
 }
 
@@ -96,7 +70,7 @@ function findIn(cls: object, fn: object, isStatic: boolean): MemberPlace | undef
   if (holder === null) return undefined;
   for (const key of Reflect.ownKeys(holder)) {
     const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
-    const role = ROLES.find((name) => descriptor?.[name] === fn);
+    const role = MEMBER_ROLES.find((name) => descriptor?.[name] === fn);
     if (role !== undefined && key !== "constructor") return { owner: cls, isStatic, key, role };
   }
   return undefined;
@@ -158,7 +132,7 @@ function looksLike(holder: object, fn: object, site: CodeSite): boolean {
     }
     const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
     if (descriptor === undefined) return false;
-    if (property === site.unit.member) holdsMethod = ROLES.some((role) => descriptor[role] === fn);
+    if (property === site.unit.member) holdsMethod = MEMBER_ROLES.some((role) => descriptor[role] === fn);
   }
   return holdsMethod && (!declaresPrototype || Reflect.getPrototypeOf(holder) !== Object.prototype);
 }

@@ -3,6 +3,7 @@ import { type CodeSite, readVariable, type ScopeView, UNINITIALISED, viewFunctio
 import {
   describeProperties,
   integrityOf,
+  notedPlace,
   type PartsList,
   type PlainData,
   type PristineClass,
@@ -10,7 +11,6 @@ import {
   wrappedBy,
 } from "../shipment/index.ts";
 import { isClassNode } from "../syntax/index.ts";
-import { notedPlace } from "./class-members.ts";
 import { describeInPlace, describeNameAndLength } from "./describe-function.ts";
 
 type Facts = { readonly [key: string]: PlainData };

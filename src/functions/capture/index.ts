@@ -1,5 +1,4 @@
 export { countedFunctions } from "./capture-budget.ts";
-export { noteMembers } from "./class-members.ts";
 export { noteConstructor } from "./describe-function.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } from "./dismantle.ts";
 export { usesReceiver } from "./function-facts.ts";
@@ -8,7 +7,6 @@ export { moduleVariable } from "./module-use.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
 export {
   Borrowed,
-  byReference,
   notePrototype,
   referenceOf,
   refuseSymbol,

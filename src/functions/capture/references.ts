@@ -17,6 +17,7 @@ import {
 } from "../modules/index.ts";
 import {
   type AnyFunction,
+  byReference,
   type Dismantled,
   exportName,
   isFunction,
@@ -34,12 +35,6 @@ import {
 import { noteHolder } from "./class-members.ts";
 import { isOwnPrototype, latestConstructors, replacedPrototypeOf } from "./describe-function.ts";
 import { factsOf } from "./function-facts.ts";
-
-/**
- * A property that makes an object travel by the name of its export, if it has one. Its value may be a function of the
- * module that exports the object: then the export is found although nobody has imported it.
- */
-export const byReference: unique symbol = Symbol.for("wool-ts.by-reference");
 
 /** A shipment that is only a name. */
 export function byName(head: PlainData): Dismantled {

@@ -14,6 +14,7 @@ import {
   type Dismantled,
   dependencyOf,
   identify,
+  noteMembers,
   overridesVersion,
   PartsList,
   type PlainData,
@@ -24,7 +25,7 @@ import {
 } from "../shipment/index.ts";
 import { captureVariables } from "../variables/index.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
-import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
+import { classAround, homeOf, memberPlaceOf, usesOwnSuper } from "./class-members.ts";
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { noteRead, scopesOf } from "./live-scopes.ts";

@@ -24,7 +24,8 @@ import {
 } from "../shipment/index.ts";
 import type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
 import { missedSettings, settingNote } from "./package-settings.ts";
-import { refusalOf, valueScale, type Weighed } from "./value-scale.ts";
+import { refusalOf, valueScale } from "./scale-in-use.ts";
+import type { Weighed } from "./value-scale.ts";
 
 const MAX_DEPTH = 6;
 const MAX_PARTS = 300;

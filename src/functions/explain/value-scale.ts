@@ -1,5 +1,4 @@
-import { dismantle } from "../capture/index.ts";
-import { type Dependency, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import type { Dependency, ShippingPolicy } from "../shipment/index.ts";
 import type { Refusal } from "./explanation.ts";
 
 /** The size of a value as a payload, or why it cannot travel. */
@@ -24,33 +23,14 @@ export interface ValueScale {
   wayOf(value: object): string | undefined;
 }
 
-/** A `ShippingError` as a refusal of the value at `path`. */
-export function refusalOf({ path: steps, message, fix }: ShippingError, path: string): Refusal {
-  return { path: [path, ...steps].join(" -> "), reason: message, fix };
-}
-
-// Without a codec only functions are known to be refused, and nothing has a size.
-const functionsOnly: ValueScale = {
-  weigh(value, { path, policy }) {
-    if (typeof value !== "function") return { bytes: undefined, dependencies: [] };
-    try {
-      return { bytes: undefined, dependencies: dismantle(value, policy).dependencies };
-    } catch (error) {
-      if (!(error instanceof ShippingError)) throw error;
-      return { refusal: refusalOf(error, path) };
-    }
-  },
-  wayOf: () => undefined,
-};
-
-let scale = functionsOnly;
+let scale: ValueScale | undefined;
 
 /** Registers the code that knows sizes and refusals of values. A later registration replaces an earlier one. */
 export function registerValueScale(how: ValueScale): void {
   scale = how;
 }
 
-/** The scale in use. */
-export function valueScale(): ValueScale {
+/** The scale that was registered; undefined without one. */
+export function registeredScale(): ValueScale | undefined {
   return scale;
 }

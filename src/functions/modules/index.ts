@@ -11,10 +11,12 @@ export {
 } from "./export-places.ts";
 export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
+export { isByInstance, stepFrom } from "./export-steps.ts";
 export { importFrom } from "./import-from.ts";
+export { noteLoaded, noteShipped, shippedExport } from "./known-names.ts";
 export { isAsLoaded } from "./loaded-file.ts";
 export { keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
-export { moduleOf, noteLoaded, titleOf, titleOfPath } from "./module-names.ts";
+export { moduleOf, titleOf, titleOfPath } from "./module-names.ts";
 export {
   exportFrom,
   exportOf,
@@ -24,20 +26,16 @@ export {
   noteImport,
   noteNamespaces,
   noteRequired,
-  noteShipped,
   requiredExport,
   requiredModule,
-  shippedExport,
 } from "./module-references.ts";
 export {
   indexExports,
   indexImports,
   indexImportsOf,
   indexPrototypesOf,
-  isByInstance,
   isOfPackage,
   memberOf,
-  stepFrom,
 } from "./package-index.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {

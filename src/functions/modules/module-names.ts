@@ -13,6 +13,7 @@ import {
   overrideFor,
   overridesVersion,
 } from "../shipment/index.ts";
+import { receivedName } from "./known-names.ts";
 import { moduleFactsOf } from "./module-facts.ts";
 import { isInPackage, pathOf, toRootRelative } from "./root.ts";
 
@@ -34,18 +35,11 @@ export function moduleOf(script: Script): Dependency | undefined {
   return module;
 }
 
-const received = new Map<string, Dependency>();
-
-/** Remembers that this process has loaded a file under a name from another process: it keeps that name. */
-export function noteLoaded(path: string, module: Dependency): void {
-  if (!received.has(path)) received.set(path, module);
-}
-
 function describeModule(script: Script): Dependency | undefined {
   const path = pathOf(script.url);
   if (path === undefined) return undefined;
   if (isInPackage(path)) return packageFile(path);
-  const named = received.get(path);
+  const named = receivedName(path);
   if (named !== undefined) return named;
   const file = toRootRelative(path);
   if (file === undefined) return undefined;
@@ -80,7 +74,7 @@ export function specifierModule(specifier: string, importer: string | undefined,
 
 /** A file of a package. */
 export function packageFile(path: string): Dependency {
-  const named = received.get(path);
+  const named = receivedName(path);
   if (named !== undefined) return named;
   const name = packageNameOf(path);
   const parts = path.split(sep);

@@ -140,25 +140,6 @@ export function isWholeModule(value: object): boolean {
   return requiredPaths().some((path) => requiredExports(path)?.exports === value);
 }
 
-const shipped = new Map<string, Map<string, WeakRef<WeakKey>>>();
-
-/** Remembers a value that this process sent as an export, so that it is recognised when it comes back. */
-export function noteShipped(value: WeakKey, { module, path, wrapper }: ModuleReference): void {
-  const exports = shipped.get(module.hash) ?? new Map<string, WeakRef<WeakKey>>();
-  shipped.set(module.hash, exports);
-  const key = shippedKey(path, wrapper !== undefined);
-  if (exports.get(key)?.deref() !== value) exports.set(key, new WeakRef(value));
-}
-
-function shippedKey(path: readonly string[], isWrapped: boolean): string {
-  return JSON.stringify([path, isWrapped]);
-}
-
-/** The value that this process sent as that export, or as wrapped in it; undefined if there is none. */
-export function shippedExport(moduleHash: string, path: readonly string[], isWrapped: boolean): WeakKey | undefined {
-  return shipped.get(moduleHash)?.get(shippedKey(path, isWrapped))?.deref();
-}
-
 /** The reference to a value from an import declaration or from the package that exports it; undefined without one. */
 export function importedAs(value: WeakKey): ModuleReference | undefined {
   return imported.get(value) ?? indexedExport(value);

@@ -1,4 +1,3 @@
-import { noteMembers } from "../capture/index.ts";
 import { intrinsicAt } from "../engine/index.ts";
 import {
   type Assembled,
@@ -11,6 +10,7 @@ import {
   identified,
   isOwnId,
   isRecord,
+  noteMembers,
   noteRevived,
   type PlainData,
   type PristineClass,

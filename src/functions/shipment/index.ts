@@ -2,6 +2,7 @@ export { BoundedMap } from "./bounded-map.ts";
 export { type CodeData, INSERTED, isRecord, isStringList, toCodeData, toPlain } from "./code-data.ts";
 export { contentHash, dependencyOf, hashOfFiles } from "./content-hash.ts";
 export { adopt, identified, identify, identityOf, isOwnId, PortableIds, processId } from "./identity.ts";
+export { MEMBER_ROLES, type MemberPlace, notedPlace, noteMembers, notePlace } from "./member-places.ts";
 export { type ModulePattern, override, overrideFor, overridesVersion } from "./overrides.ts";
 export { applyIntegrity, defineDescribed, describedKeys, describeProperties, integrityOf } from "./own-properties.ts";
 export {
@@ -13,9 +14,19 @@ export {
   type RevivedSource,
   revivedSource,
 } from "./revived.ts";
-export { Cell, IS_BUNDLED, OWN_URL, registerRuntimeExports, runtimeExport, runtimeNameOf } from "./runtime-exports.ts";
+export {
+  Cell,
+  IS_BUNDLED,
+  loadRuntimeExports,
+  OWN_URL,
+  registerRuntimeExports,
+  registerRuntimeExportsLater,
+  runtimeExport,
+  runtimeNameOf,
+} from "./runtime-exports.ts";
 export {
   type Assembled,
+  byReference,
   type Dependency,
   type Dismantled,
   exportName,

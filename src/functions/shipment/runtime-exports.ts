@@ -22,8 +22,25 @@ export function runtimeNameOf(value: object): string | undefined {
   return names.get(value);
 }
 
+let registerRest: (() => void) | undefined;
+
+/** Registers more exports when somebody asks for what is not registered: `register` loads them first. */
+export function registerRuntimeExportsLater(register: () => void): void {
+  registerRest = register;
+}
+
+/** Registers the exports that were left for later. */
+export function loadRuntimeExports(): void {
+  const register = registerRest;
+  registerRest = undefined;
+  register?.();
+}
+
 /** This process's own instance of an export of the runtime. */
 export function runtimeExport(name: string): object | undefined {
+  const value = values.get(name);
+  if (value !== undefined || !name.startsWith("wool-ts")) return value;
+  loadRuntimeExports();
   return values.get(name);
 }
 

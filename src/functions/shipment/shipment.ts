@@ -1,5 +1,11 @@
 import { registerRuntimeExports } from "./runtime-exports.ts";
 
+/**
+ * A property that makes an object travel by the name of its export, if it has one. Its value may be a function of the
+ * module that exports the object: then the export is found although nobody has imported it.
+ */
+export const byReference: unique symbol = Symbol.for("wool-ts.by-reference");
+
 /** Plain data, for the description of a shipped function. */
 export type PlainData = null | boolean | number | string | readonly PlainData[] | { readonly [key: string]: PlainData };
 

@@ -30,7 +30,7 @@ describe("a call that is made anew for a worker without its code", () => {
     const [first] = worker.session.calls;
     if (first === undefined) throw new Error("the call was not handed out");
     worker.session.over(first);
-    expect(first.remake?.(["some module"], "it is not there")).toBe(true);
+    expect(first.remake?.(first, ["some module"], "it is not there")).toBe(true);
     first.owner?.remade(first);
     await settle();
     expect(worker.session.calls).toEqual([first, first]);

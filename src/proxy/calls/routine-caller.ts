@@ -8,8 +8,9 @@ import {
   limitCall,
   openSignals,
   type PoolReference,
+  type Reject,
   RemoteGenerator,
-  throwAtCallSite,
+  rejectAtCallSite,
 } from "../../call/index.ts";
 import { encodeContext } from "../../context/index.ts";
 import type { Dependency } from "../../functions/index.ts";
@@ -47,6 +48,9 @@ export class RoutineCaller {
   readonly #staging = new StagingBuffer();
   /** Hashes of modules that some worker does not have: their code travels instead. */
   readonly #unavailable = new Map<string, string>();
+  /** What remakes calls whose arguments depend on nothing, and the calls that were remade. */
+  readonly #remakers = new WeakMap<RoutineSpec, NonNullable<Call["remake"]>>();
+  readonly #remade = new WeakSet<Call>();
   readonly #encoder = new ValueEncoder(functionPort({ unavailable: this.#unavailable }));
 
   /** `pool`: what the called tasks know of the pool. */
@@ -82,8 +86,7 @@ export class RoutineCaller {
         call.pool = this.#pool;
         holdShared(call);
         if (route.dependencies.length > 0) {
-          if (pack !== undefined) pack.remake = (part) => this.#remaker(part, spec, [], context, options);
-          call.remake = this.#remaker(call, spec, [], context, options);
+          call.remake = this.#plainRemaker(spec);
           watchFirst(call, spec);
         }
         this.#submit(call, { isBounded: true });
@@ -141,9 +144,9 @@ export class RoutineCaller {
   }
 
   #call(spec: RoutineSpec, args: readonly unknown[], options: CallOptions | undefined, way: Way): Promise<unknown> {
-    return new Promise<unknown>((resolve, reject) => {
-      this.#begin(spec, args, currentCallContext(), options, way, resolve, reject);
-    }).then(undefined, throwAtCallSite);
+    return new Promise<unknown>((resolve) => {
+      this.#begin(spec, args, currentCallContext(), options, way, resolve, undefined);
+    });
   }
 
   #begin(
@@ -153,13 +156,13 @@ export class RoutineCaller {
     options: CallOptions | undefined,
     way: Way,
     resolve: (value: unknown) => void,
-    reject: (failure: unknown) => void,
+    reject: Reject | undefined,
   ): Call | undefined {
     const effective = effectiveOptions(spec, context, options);
     try {
       if (effective?.signal?.aborted === true) {
         reportRefusal(spec, context, effective, "cancelled", effective.signal.reason);
-        reject(effective.signal.reason);
+        rejectAtCallSite(resolve, reject, effective.signal.reason);
         return undefined;
       }
       const call = this.#make(spec, args, context, effective, resolve, reject);
@@ -168,7 +171,7 @@ export class RoutineCaller {
       return call;
     } catch (error) {
       reportRefusal(spec, context, effective, "threw", error);
-      reject(fromCaller(error));
+      rejectAtCallSite(resolve, reject, fromCaller(error));
       return undefined;
     }
   }
@@ -190,7 +193,7 @@ export class RoutineCaller {
     context: CallContext | undefined,
     options: CallOptions | undefined,
     resolve: (value: unknown) => void,
-    reject: (failure: unknown) => void,
+    reject: Reject | undefined,
   ): Call {
     const route = spec.route(
       spec.method ? args[0] : undefined,
@@ -202,29 +205,47 @@ export class RoutineCaller {
     if (route.encoding === undefined) call.pool = this.#pool;
     call.extras = makeExtras(spec, context, options, dependencies, this.#dataOnly);
     holdShared(call);
-    if (route.dependencies.length > 0 || dependencies.length > 0) {
-      call.remake = this.#remaker(call, spec, args, context, options);
-      watchFirst(call, spec);
-    }
+    if (dependencies.length > 0 || (spec.method && route.dependencies.length > 0)) {
+      call.remake = this.#remaker(spec, args, context, options);
+    } else if (route.dependencies.length > 0) call.remake = this.#plainRemaker(spec);
+    if (route.dependencies.length > 0) watchFirst(call, spec);
     return call;
   }
 
+  /** Remakes calls of a routine whose arguments depend on nothing. All of them share it: many may wait. */
+  #plainRemaker(spec: RoutineSpec): NonNullable<Call["remake"]> {
+    let remaker = this.#remakers.get(spec);
+    if (remaker === undefined) {
+      remaker = (call, unavailable, why) => {
+        if (!this.#isWorthRemaking(call, unavailable, why)) return false;
+        call.route = spec.route(undefined, this.#unavailable);
+        return true;
+      };
+      this.#remakers.set(spec, remaker);
+    }
+    return remaker;
+  }
+
   #remaker(
-    call: Call,
     spec: RoutineSpec,
     args: readonly unknown[],
     context: CallContext | undefined,
     options: CallOptions | undefined,
   ): NonNullable<Call["remake"]> {
-    let isRemade = false;
-    return (unavailable, why) => {
-      const before = this.#unavailable.size;
-      for (const hash of unavailable) this.#unavailable.set(hash, why);
-      if (this.#unavailable.size === before && isRemade) return false;
-      isRemade = true;
+    return (call, unavailable, why) => {
+      if (!this.#isWorthRemaking(call, unavailable, why)) return false;
       this.#remake(call, spec, args, context, options);
       return true;
     };
+  }
+
+  /** False when the call would be the same as before. */
+  #isWorthRemaking(call: Call, unavailable: readonly string[], why: string): boolean {
+    const before = this.#unavailable.size;
+    for (const hash of unavailable) this.#unavailable.set(hash, why);
+    if (this.#unavailable.size === before && this.#remade.has(call)) return false;
+    this.#remade.add(call);
+    return true;
   }
 
   /**

@@ -36,7 +36,7 @@ import {
   writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
-import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
+import type { AnnouncedPool, SessionPool } from "./proxy-cache.ts";
 import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";

@@ -1,46 +1,36 @@
-import type { LoadBalancerLike } from "../../balancing/index.ts";
 import { SerializationError } from "../../errors.ts";
-import { Roster, RosterDiscovery, readRosterNews, WorkerProxy } from "../../proxy/index.ts";
-import { type CallOptions, failingStream, type RoutineSpec } from "../../routine/index.ts";
-import { WorkerCredentials, WorkerCredentialsProvider } from "../../security/index.ts";
+import { Roster, readRosterNews, type WorkerProxy } from "../../proxy/index.ts";
+import { type CallCarrier, type CallOptions, failingStream, type RoutineSpec } from "../../routine/index.ts";
 import { Timer } from "../../time/index.ts";
 import type { ProcessCredentials } from "../shared/index.ts";
-import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
+import { createOwnCredentials, type OwnCredentials, openPoolProxy } from "./pool-proxy.ts";
+
+/** A pool as a session announces it. */
+export interface AnnouncedPool {
+  /** The fingerprint of the announcer's certificate; undefined without one. */
+  readonly announcer: string | undefined;
+  /** Its members, or those that changed, encoded. */
+  readonly description: Uint8Array;
+  /** Makes the balancer of the pool; undefined for the default one. */
+  readonly balancer: (() => Promise<unknown>) | undefined;
+}
+
+/** A pool that a session has announced, until the session gives it back. */
+export interface SessionPool extends CallCarrier {
+  /** How many bytes of the announcements of sessions are kept. */
+  readonly size: number;
+  release(): void;
+}
 
 /** Shortest time between two checks whether a proxy is still in use, in milliseconds. */
 const SHORTEST_LOOK_MS = 100;
-
-/** The worker's own credentials, as a provider for its proxies. */
-class OwnCredentials {
-  #current: WorkerCredentials | undefined;
-  #provider: WorkerCredentialsProvider | undefined;
-
-  /** Undefined while there are no credentials. */
-  get provider(): WorkerCredentialsProvider | undefined {
-    return this.#provider;
-  }
-
-  replace({ ca, key, cert, mutual, identity }: ProcessCredentials): void {
-    const current = new WorkerCredentials({
-      ca,
-      mutual,
-      ...(key === undefined ? {} : { key }),
-      ...(cert === undefined ? {} : { cert }),
-    });
-    this.#current = current;
-    this.#provider ??= new WorkerCredentialsProvider(
-      () => this.#current ?? current,
-      identity === undefined ? {} : { identity },
-    );
-  }
-}
 
 /** Proxies to the pools that the tasks of a worker came from. A proxy that is not used for a while is closed. */
 export class ProxyCache {
   readonly #ttl: number;
   /** By the announcer's fingerprint and the pool's id. An id may be long, so it is kept once. */
   readonly #carriers = new Map<string | undefined, Map<string, PoolCarrier>>();
-  readonly #credentials = new OwnCredentials();
+  #credentials: OwnCredentials | undefined;
 
   /** `ttl`: milliseconds without use after which a proxy is closed. */
   constructor(ttl: number) {
@@ -49,6 +39,7 @@ export class ProxyCache {
 
   /** Uses these credentials for new connections. Open connections stay. */
   useCredentials(credentials: ProcessCredentials): void {
+    this.#credentials ??= createOwnCredentials();
     this.#credentials.replace(credentials);
   }
 
@@ -69,10 +60,16 @@ export class ProxyCache {
     this.#carriers.set(announcer, carriers);
     let carrier = carriers.get(id);
     if (carrier === undefined) {
-      carrier = new PoolCarrier(new Roster(id), this.#ttl, this.#credentials, balancer, () => {
-        carriers.delete(id);
-        if (carriers.size === 0) this.#carriers.delete(announcer);
-      });
+      carrier = new PoolCarrier(
+        new Roster(id),
+        this.#ttl,
+        () => this.#credentials,
+        balancer,
+        () => {
+          carriers.delete(id);
+          if (carriers.size === 0) this.#carriers.delete(announcer);
+        },
+      );
       carriers.set(id, carrier);
     }
     carrier.retain();
@@ -86,7 +83,7 @@ class PoolCarrier implements SessionPool {
   /** The members of the pool, as the sessions report them. */
   readonly roster: Roster;
   readonly #ttl: number;
-  readonly #credentials: OwnCredentials;
+  readonly #credentials: () => OwnCredentials | undefined;
   readonly #balancer: (() => Promise<unknown>) | undefined;
   readonly #unused: () => void;
   /** Sessions that have announced the pool. */
@@ -98,7 +95,7 @@ class PoolCarrier implements SessionPool {
   constructor(
     roster: Roster,
     ttl: number,
-    credentials: OwnCredentials,
+    credentials: () => OwnCredentials | undefined,
     balancer: (() => Promise<unknown>) | undefined,
     unused: () => void,
   ) {
@@ -142,16 +139,7 @@ class PoolCarrier implements SessionPool {
   #use(): WorkerProxy {
     this.#usedAt = performance.now();
     if (this.#proxy === undefined) {
-      const { provider } = this.#credentials;
-      const balancer = this.#balancer;
-      const { maxPending } = this.roster;
-      this.#proxy = new WorkerProxy({
-        discovery: new RosterDiscovery(this.roster),
-        maxPending,
-        ...(provider === undefined ? {} : { credentials: provider }),
-        // The proxy checks the value.
-        ...(balancer === undefined ? {} : { loadBalancer: balancer as () => Promise<LoadBalancerLike> }),
-      });
+      this.#proxy = openPoolProxy(this.roster, this.#credentials(), this.#balancer);
       this.#expireIn(this.#ttl);
     }
     return this.#proxy;

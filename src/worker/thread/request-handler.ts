@@ -17,8 +17,8 @@ import {
   StepKind,
   TaskField,
 } from "../../wire/index.ts";
-import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
 import type { ExecutorSession } from "./executor-session.ts";
+import type { AnnouncedPool, SessionPool } from "./proxy-cache.ts";
 import { ReadyTask } from "./ready-task.ts";
 import { EarlySteps, type GeneratorRun } from "./routines/index.ts";
 import { RunningTask } from "./running-task.ts";

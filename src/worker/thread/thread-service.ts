@@ -2,9 +2,9 @@
 
 import { once } from "node:events";
 import { parentPort } from "node:worker_threads";
+import { registerCallerExports } from "../../caller-exports.ts";
 import { stackOf } from "../../checks/index.ts";
-import { configureRoot } from "../../functions/index.ts";
-import "../../index.ts";
+import { configureRoot, registerRuntimeExportsLater } from "../../functions/index.ts";
 import { payloadFiles } from "../../host/index.ts";
 import {
   currentCallContext,
@@ -13,6 +13,7 @@ import {
   keepForThread,
   markTaskThread,
 } from "../../routine/index.ts";
+import { registerTaskExports } from "../../task-exports.ts";
 import {
   ConcurrencyPermits,
   type FromThread,
@@ -253,6 +254,8 @@ function stopIdling(now: number): void {
   idleSince = 0;
 }
 
+registerTaskExports();
+registerRuntimeExportsLater(registerCallerExports);
 containStrayErrors();
 markTaskThread();
 configureRoot(config.root);
