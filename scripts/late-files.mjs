@@ -11,7 +11,7 @@ const PARTS = {
     /^src\/functions\/(?:capture|syntax|variables)\//,
     /^src\/functions\/emit\/(?!slot-code)/,
     /^src\/functions\/engine\/(?!variable-marks|intrinsics)/,
-    /^src\/functions\/explain\/(?:explain|scale-in-use)\.ts$/,
+    /^src\/functions\/explain\/(?:explain|package-settings|scale-in-use)\.ts$/,
     /^src\/functions\/modules\/(?:bundled-origin|export-places|module-facts|module-names|module-references|package-index|weak-files)\.ts$/,
   ],
   // Variables of modules that are not exported.
