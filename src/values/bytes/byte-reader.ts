@@ -71,7 +71,10 @@ export class ByteReader {
     for (let index = 0; index < length; index++) {
       const tag = this.byte();
       if (!isPrimitive(tag)) return NOT_PLAIN;
-      list.push(this.primitive(tag));
+      const value = this.primitive(tag);
+      // An array that begins empty has room for 17 elements as soon as it has one.
+      if (length === 1) return [value];
+      list.push(value);
     }
     return list;
   }
