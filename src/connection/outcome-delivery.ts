@@ -8,6 +8,7 @@ import {
   DEFAULT_LIMITS,
   type FrameReader,
   IncomingPayloads,
+  MalformedFrame,
   OutcomeField,
   Payload,
   ReceivedDependencies,
@@ -63,6 +64,15 @@ export class OutcomeDelivery {
     const needs = this.received.needs(frame, OutcomeField.needs);
     const loading = needs.length === 0 ? undefined : this.received.ready(needs);
     const isNext = loading === undefined && this.#delayed === undefined;
+    if (kind === ResponseField.result && frame.has(OutcomeField.items)) {
+      const lengths = frame.integers(OutcomeField.items);
+      const payload = this.payloads.take(frame, id, OutcomeField);
+      checkRun(lengths, payload);
+      if (isNext) return this.#deliverRun(call, payload, item, lengths);
+      payload.hold();
+      this.#deliverLater(loading, () => this.#deliverRun(call, payload, item, lengths));
+      return;
+    }
     // Almost every outcome takes this path: it is read in place.
     if (isNext && this.payloads.isInline(frame, OutcomeField)) {
       this.#deliver(call, kind, frame, flag, item);
@@ -109,6 +119,32 @@ export class OutcomeDelivery {
     } else this.#settle(call, kind, value, flag, item);
   }
 
+  /**
+   * Decodes the results of calls of a pack that follow each other, and tells the call.
+   *
+   * @param first - the number of the first of these calls, from 1
+   * @param lengths - how many bytes each result has
+   */
+  #deliverRun(call: Call, payload: Payload, first: number, lengths: readonly number[]): void {
+    if (call.pack === undefined) return this.#unasked(call);
+    const { buffer, start: begin } = payload.intoMemory();
+    const used = call.extras?.dataOnly === true ? dataDecoder : decoder;
+    let start = begin;
+    for (let index = 0; index < lengths.length; index++) {
+      const next = start + (lengths[index] ?? 0);
+      let value: unknown;
+      try {
+        value = used.decode(buffer, start, next);
+      } catch (cause) {
+        this.#unreadable(call, ResponseField.result, cause, first + index);
+        continue;
+      } finally {
+        start = next;
+      }
+      this.#settle(call, ResponseField.result, value, false, first + index);
+    }
+  }
+
   /** Tells a call its outcome when it has been read and the earlier ones have been told. */
   #afterReading(
     call: Call,
@@ -140,7 +176,10 @@ export class OutcomeDelivery {
   }
 
   #settle(call: Call, kind: number, value: unknown, flag: boolean, item: number): void {
-    if (settle(call, kind, value, flag, item)) return;
+    if (!settle(call, kind, value, flag, item)) this.#unasked(call);
+  }
+
+  #unasked(call: Call): void {
     const error = new UnexpectedResponse(`the worker sent more values of ${call.route.name} than were asked for`);
     this.#abandon(call, error);
     call.fail(error);
@@ -160,6 +199,13 @@ export class OutcomeDelivery {
 function serializerFor(kind: number, flag: boolean, serializer: Serializer | undefined): Serializer | undefined {
   if (kind !== ResponseField.raised) return serializer;
   return flag ? undefined : serializerOfThrown(serializer);
+}
+
+function checkRun(lengths: readonly number[], payload: Payload): void {
+  let bytes = 0;
+  for (const length of lengths) bytes += length;
+  if (lengths.length === 0 || bytes !== payload.length)
+    throw new MalformedFrame("the results of a pack do not fit their frame");
 }
 
 function unreadable(call: Call, reason: string, cause: unknown): UnexpectedResponse {

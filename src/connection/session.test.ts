@@ -31,6 +31,7 @@ import {
   writeOutcome,
   writePace,
   writeRejected,
+  writeResults,
   writeWelcome,
 } from "../wire/response-frames.ts";
 import { PROTOCOL_VERSION } from "../wire/version.ts";
@@ -479,6 +480,16 @@ describe("packs", () => {
     (id: number, value: unknown, item = 0) =>
     (writer: BatchWriter): void =>
       writeOutcome(writer, ResponseField.result, id, { bytes: encode(value) }, [], false, item);
+  const results =
+    (id: number, item: number, ...values: Uint8Array[]) =>
+    (writer: BatchWriter): void =>
+      writeResults(
+        writer,
+        id,
+        item,
+        Buffer.concat(values),
+        values.map(({ length }) => length),
+      );
   const raised =
     (id: number, error: Error, item = 0) =>
     (writer: BatchWriter): void =>
@@ -499,6 +510,45 @@ describe("packs", () => {
     expect([room - stream.session.room, stream.session.inFlight]).toEqual([0, 1]);
     stream.answer(result(0, "b", 2));
     expect([told.at(-1), stream.session.inFlight, call.state]).toEqual([[1, "b"], 0, "ended"]);
+  });
+
+  it("take several results in one frame", () => {
+    const stream = new FakeStream().welcome(false, true);
+    const { call, told } = makePack(4);
+    stream.session.send([call], WORKER);
+    stream.answer(results(0, 2, encode("b"), Uint8Array.of(255, 255), encode("d")));
+    expect(told).toEqual([
+      [1, "b"],
+      [2, expect.any(UnexpectedResponse)],
+      [3, "d"],
+    ]);
+    expect([stream.session.inFlight, call.state]).toEqual([1, "running"]);
+    stream.answer(results(0, 1, encode("a")));
+    expect([told.at(-1), stream.session.inFlight, call.state]).toEqual([[0, "a"], 0, "ended"]);
+  });
+
+  it("do not take results in a frame that they do not fit", () => {
+    for (const lengths of [[], [1], [1, 9], [2 ** 31]]) {
+      const stream = new FakeStream().welcome(false, true);
+      const { call, told } = makePack(2);
+      stream.session.send([call], WORKER);
+      stream.answer((writer) => {
+        const value = Buffer.concat([encode("a"), encode("b")]);
+        // An empty list is left out, so it is written as a text.
+        const items = lengths.length === 0 ? [""] : lengths;
+        const none = undefined;
+        writeFrame(writer, ResponseField.result, [none, 0, value, none, none, none, none, 1, items]);
+      });
+      expect(told).toEqual([
+        [0, expect.any(Error)],
+        [1, expect.any(Error)],
+      ]);
+    }
+    const stream = new FakeStream().welcome(false, true);
+    const single = makeCall();
+    stream.session.send([single.call], WORKER);
+    stream.answer(results(0, 0, encode("a"), encode("b")));
+    expect(single.told).toEqual([["failed", expect.any(UnexpectedResponse)]]);
   });
 
   it("fail in all calls that are left when the worker ends them, or is lost", async () => {

@@ -326,9 +326,11 @@ export class Session implements TaskSession {
     const started = this.#started(task);
     const { call } = task;
     if (kind !== ResponseField.yielded) {
+      const ended = kind === ResponseField.result ? Math.max(1, frame.count(OutcomeField.items)) : 1;
       const cost = call?.route.cost;
-      if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + 1);
-      if (--task.left <= 0 || frame.integer(OutcomeField.item) === 0) this.#release(task);
+      if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + ended);
+      task.left -= ended;
+      if (task.left <= 0 || frame.integer(OutcomeField.item) === 0) this.#release(task);
     }
     if (call !== undefined) this.#outcomes.take(frame, kind, id, call);
     else this.#outcomes.drop(frame, id);

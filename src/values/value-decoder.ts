@@ -2,6 +2,7 @@ import {
   type BinarySection,
   DataInSource,
   HAS_BINARY,
+  NOT_PLAIN,
   type PayloadSource,
   readTrailer,
   type SharedPayload,
@@ -57,6 +58,12 @@ export class ValueDecoder {
    * is set
    */
   decode(bytes: Uint8Array, start = 0, end = bytes.length, options?: DecodeOptions): unknown {
+    const idle = this.#idle;
+    const plain = idle === undefined ? NOT_PLAIN : idle.readPlain(bytes, start, Math.min(end, bytes.length));
+    if (plain !== NOT_PLAIN) {
+      this.#collections = NO_COLLECTIONS;
+      return plain;
+    }
     const reader = this.#idle ?? new GraphReader(this.#port, this.#dataOnly);
     this.#idle = undefined;
     try {

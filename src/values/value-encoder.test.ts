@@ -40,6 +40,28 @@ describe("ValueEncoder", () => {
     );
   });
 
+  it("encodes primitive values and short lists of them as any other value", () => {
+    const [encoder, decoder] = [new ValueEncoder(), new ValueDecoder()];
+    const numbers = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, -0, 127, 128, -1, 2 ** 31, 2 ** 53));
+    const others = fc.oneof(fc.string({ maxLength: 40 }), fc.boolean(), fc.bigInt(), fc.constantFrom(null, undefined));
+    fc.assert(
+      fc.property(fc.array(fc.oneof(numbers, others), { maxLength: 17 }), (values) => {
+        const usual = encode(values);
+        expect(copyPayload(encoder.encodeList(values)).equals(usual)).toBe(true);
+        expect(isDeepStrictEqual(decoder.decode(usual), values)).toBe(true);
+        const [first] = values;
+        const alone = Buffer.from(encoder.encode(first));
+        expect(alone.subarray(1).equals(encode([first]).subarray(2))).toBe(true);
+        expect(isDeepStrictEqual(decoder.decode(alone), first)).toBe(true);
+      }),
+    );
+    const held = new WeakSet([{}]);
+    decoder.decode(encoder.encode(held));
+    expect([encoder.weakCollections, decoder.weakCollections].map(({ length }) => length)).toEqual([1, 1]);
+    decoder.decode(encoder.encode(1));
+    expect([encoder.weakCollections, decoder.weakCollections].map(({ length }) => length)).toEqual([0, 0]);
+  });
+
   it("leaves large binary data where it is when asked for parts, which make up the same bytes", () => {
     const large = fc.integer({ min: 60_000, max: 70_000 }).map((length) => Buffer.alloc(length, length));
     const small = fc.uint8Array({ maxLength: 100 });

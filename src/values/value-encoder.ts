@@ -189,6 +189,12 @@ export class ValueEncoder {
     weak: readonly WeakCollection[],
     omissions?: PropertyChanges,
   ): Uint8Array {
+    const plain = weak.length === 0 ? this.#idle?.writePlain(value, list) : undefined;
+    if (plain !== undefined) {
+      this.#dependencies = NO_DEPENDENCIES;
+      this.#collections = NO_COLLECTIONS;
+      return plain;
+    }
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;

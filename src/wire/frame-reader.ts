@@ -118,6 +118,15 @@ export class FrameReader {
     return numbers;
   }
 
+  /** How many integers a packed repeated field has. */
+  count(field: number): number {
+    const end = this.end(field);
+    let count = 0;
+    for (let position = this.start(field); position < end; position++)
+      if ((this.buffer[position] as number) < 0x80) count++;
+    return count;
+  }
+
   /** Every string of a repeated field of the current frame. */
   texts(field: number): string[] {
     const end = this.#position;

@@ -62,6 +62,16 @@ function fieldLength(value: EncodedField): number {
 }
 
 function packed(numbers: readonly number[]): Uint8Array {
+  const short = new Uint8Array(numbers.length);
+  for (let index = 0; index < numbers.length; index++) {
+    const number = numbers[index] ?? 0;
+    if (number > 0x7f) return packedLong(numbers);
+    short[index] = number;
+  }
+  return short;
+}
+
+function packedLong(numbers: readonly number[]): Uint8Array {
   const bytes: number[] = [];
   for (const number of numbers) {
     let rest = number;
@@ -71,5 +81,5 @@ function packed(numbers: readonly number[]): Uint8Array {
     }
     bytes.push(rest);
   }
-  return Uint8Array.from(bytes);
+  return new Uint8Array(bytes);
 }

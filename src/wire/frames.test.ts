@@ -145,11 +145,13 @@ describe("responses written by hand are what the generated code reads", () => {
           ResponseSchema,
           written((writer) => {
             responses.writeSmallOutcome(writer, ResponseField.result, task, value, 0);
+            responses.writeResults(writer, task, 3, value, needs);
             responses.writeOutcome(writer, ResponseField.yielded, task, { bytes: value }, needs, control);
             responses.writeOutcome(writer, ResponseField.raised, task, { chunked: 12 }, needs, false);
           }),
         );
         expect(message.results[0]).toMatchObject({ id: task, value });
+        expect(message.results[1]).toMatchObject({ id: task, value, item: 3, items: needs });
         expect(message.yielded[0]).toMatchObject({ id: task, value, needs, control });
         expect(message.raised[0]).toMatchObject({ id: task, chunked: 12n, needs });
       }),

@@ -71,6 +71,7 @@ export {
   writeOutcome,
   writePace,
   writeRejected,
+  writeResults,
   writeSmallOutcome,
   writeWanted,
   writeWelcome,

@@ -6,6 +6,7 @@ import type { PayloadPlace } from "./payload.ts";
 /**
  * Field numbers of `Result`, `Yielded` and `Raised`. Only `Yielded` has `control`, only `Raised` has `byRuntime`, and
  * `Yielded` has no `item`.
+ * Only `Result` has `items`.
  */
 export const OutcomeField = {
   id: 1,
@@ -16,6 +17,7 @@ export const OutcomeField = {
   control: 6,
   byRuntime: 6,
   item: 7,
+  items: 8,
 } as const;
 /** Field numbers of the `Rejected` message. */
 export const RejectedField = { id: 1, status: 2, message: 3, codeWanted: 6 } as const;
@@ -89,6 +91,24 @@ export function writeSmallOutcome(
   if (item === 0) return;
   writer.byte(OutcomeField.item << 3);
   writer.varint(item);
+}
+
+/**
+ * Writes the results of calls of a pack that follow each other. They are small and have no dependencies.
+ *
+ * @param item - the number of the first of these calls in its pack, from 1
+ * @param values - the results, one after the other
+ * @param lengths - how many bytes each has
+ */
+export function writeResults(
+  writer: BatchWriter,
+  id: number,
+  item: number,
+  values: Uint8Array,
+  lengths: readonly number[],
+): void {
+  const { result } = ResponseField;
+  writeFrame(writer, result, [undefined, id, values, undefined, undefined, undefined, undefined, item, lengths]);
 }
 
 export function writeAccepted(writer: BatchWriter, id: number): void {

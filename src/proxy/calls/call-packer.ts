@@ -2,6 +2,7 @@ import { type Call, CallPack, closeSignals, fromCaller, openSignals, type PackSi
 import type { Route } from "../../routine/index.ts";
 import { type EncodedValue, PayloadParts, type ValueEncoder } from "../../values/index.ts";
 import { Payload } from "../../wire/index.ts";
+import { StagingBuffer } from "./staging-buffer.ts";
 
 /** Microseconds of work in a pack: about the cost of waking a thread. */
 const PACK_US = 200;
@@ -45,8 +46,7 @@ interface OpenPack {
   readonly route: Route;
   readonly most: number;
   readonly lengths: number[];
-  buffer: Buffer;
-  size: number;
+  readonly args: StagingBuffer;
 }
 
 /**
@@ -56,6 +56,8 @@ interface OpenPack {
 export class CallPacker {
   readonly #options: CallPackerOptions;
   #open: OpenPack | undefined;
+  /** Keeps the arguments of packs. Made with the first one. */
+  #staging: StagingBuffer | undefined;
 
   constructor(options: CallPackerOptions) {
     this.#options = options;
@@ -79,11 +81,12 @@ export class CallPacker {
     const open = this.#open;
     if (open === undefined) return;
     this.#open = undefined;
-    const { group, route, lengths, buffer, size } = open;
+    const { group, route, lengths } = open;
+    const { slab, start, end } = open.args;
     const pack = lengths.length === 1 ? undefined : new CallPack(lengths, group);
     const reject = (failure: unknown): void => (pack === undefined ? group.failed(0, failure) : pack.fail(failure));
     try {
-      const args = Payload.inMemory(buffer, 0, size);
+      const args = Payload.inMemory(slab, start, end);
       group.call = this.#options.make(route, args, pack, (value) => group.succeeded(0, value), reject);
     } catch (error) {
       reject(fromCaller(error));
@@ -117,14 +120,18 @@ export class CallPacker {
     }
     if (!isPlain || bytes instanceof PayloadParts || bytes.length > MOST_BYTES) return false;
     const open = this.#open ?? this.#begin(route, openGroup());
-    store(open, bytes);
+    const { lengths, args } = open;
+    args.append(bytes);
+    lengths.push(bytes.length);
     open.group.add();
-    if (open.lengths.length >= open.most || open.size >= MOST_BYTES) this.flush();
+    if (lengths.length >= open.most || args.end - args.start >= MOST_BYTES) this.flush();
     return true;
   }
 
   #begin(route: Route, group: PackGroup): OpenPack {
-    const open = { group, route, most: this.#most(route), lengths: [], buffer: Buffer.allocUnsafeSlow(1024), size: 0 };
+    this.#staging ??= new StagingBuffer();
+    this.#staging.begin();
+    const open = { group, route, most: this.#most(route), lengths: [], args: this.#staging };
     this.#open = open;
     return open;
   }
@@ -133,16 +140,4 @@ export class CallPacker {
   #most(route: Route): number {
     return Math.max(1, Math.min(MOST_CALLS, route.cost?.run(PACK_US) ?? 1, Math.floor(this.#options.most())));
   }
-}
-
-function store(open: OpenPack, bytes: Uint8Array): void {
-  const end = open.size + bytes.length;
-  if (end > open.buffer.length) {
-    const larger = Buffer.allocUnsafeSlow(Math.max(end, open.buffer.length * 2));
-    larger.set(open.buffer.subarray(0, open.size));
-    open.buffer = larger;
-  }
-  open.buffer.set(bytes, open.size);
-  open.size = end;
-  open.lengths.push(bytes.length);
 }

@@ -28,6 +28,26 @@ describe("StagingBuffer", () => {
     );
   });
 
+  it("keeps what belongs together side by side", () => {
+    const lengths = fc.array(fc.oneof(fc.nat(40), fc.nat(20_000)), { maxLength: 20 });
+    fc.assert(
+      fc.property(fc.array(lengths, { maxLength: 10 }), (groups) => {
+        const staging = new StagingBuffer();
+        const stored = groups.map((group, i) => {
+          staging.begin();
+          for (const [j, length] of group.entries()) staging.append(new Uint8Array(length).fill(i + j + 1));
+          const { slab, start, end } = staging;
+          return { bytes: slab.subarray(start, end), group, i };
+        });
+        for (const { bytes, group, i } of stored) {
+          const expected = Buffer.concat(group.map((length, j) => new Uint8Array(length).fill(i + j + 1)));
+          expect(expected.equals(bytes)).toBe(true);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   it("puts many small ones into one slab, one behind the other", () => {
     const staging = new StagingBuffer();
     const { slab } = staging;

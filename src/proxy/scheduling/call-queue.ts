@@ -28,6 +28,11 @@ export class CallQueue {
     return Number.isFinite(run) ? Math.max(1, Math.floor(run)) : 1;
   }
 
+  /** Whether the call that waits longest is a pack. */
+  get hasPacks(): boolean {
+    return this.#calls[this.#head]?.pack !== undefined;
+  }
+
   push(call: Call): void {
     call.place = this.#calls.length;
     this.#calls.push(call);

@@ -7,6 +7,8 @@ import {
   ROUTE,
   settle,
 } from "../../../test/support/fake-workers.ts";
+import { Call } from "../../call/call.ts";
+import { CallPack } from "../../call/call-pack.ts";
 import { availableCores } from "../../host/index.ts";
 import type { Route } from "../../routine/route.ts";
 import { TaskCost } from "../../routine/task-cost.ts";
@@ -64,6 +66,21 @@ describe("calls that take next to no time", () => {
     await settle();
     expect(loads(members).reduce((sum, load) => sum + load)).toBe(512 * cores + 90);
     expect(loads(members).filter((load) => load > 0).length).toBe(cores + 1);
+  });
+
+  it("wake no more threads on this machine than it has cores when they travel in packs", async () => {
+    const cores = availableCores();
+    const members = makeMembers(cores + 3);
+    for (const { link } of members) Object.assign(link, { sharesFiles: true });
+    const { scheduler } = makeScheduler(members);
+    const ignore = (): void => undefined;
+    const lengths = Array.from({ length: 50 }, () => 1);
+    for (let i = 0; i < 4 * cores; i++) {
+      const pack = new CallPack(lengths, { succeeded: ignore, failed: ignore });
+      scheduler.submit(new Call(trivial, scheduler.calls, ignore, ignore, pack));
+    }
+    await settle();
+    expect(loads(members)).toEqual([...members.slice(3).map(() => 4), 0, 0, 0]);
   });
 
   it("go to threads that are awake", async () => {

@@ -1,5 +1,20 @@
 import { MalformedPayload } from "./malformed-payload.ts";
-import { ASCII_STRING, SHORT_ARRAY, SHORT_STRING, UTF8_STRING, UTF16_STRING } from "./tags.ts";
+import {
+  ASCII_STRING,
+  FALSE,
+  FLOAT,
+  FORMAT,
+  INT,
+  INT_MAX,
+  NULL,
+  SHORT_ARRAY,
+  SHORT_OBJECT,
+  SHORT_STRING,
+  TRUE,
+  UNDEFINED,
+  UTF8_STRING,
+  UTF16_STRING,
+} from "./tags.ts";
 
 const float = new Float64Array(1);
 const int64 = new BigInt64Array(float.buffer);
@@ -7,6 +22,9 @@ const floatBytes = new Uint8Array(float.buffer);
 const EMPTY = Buffer.alloc(0);
 /** Longest short string worth a place in the cache; longer ones are seldom repeated. */
 const CACHED_LENGTH = 16;
+
+/** The result of `readPlain` for a payload of another kind. */
+export const NOT_PLAIN = Symbol("not plain");
 
 /** Reads primitive values from part of a buffer. Every method throws `MalformedPayload` instead of reading past the end. */
 export class ByteReader {
@@ -26,6 +44,39 @@ export class ByteReader {
 
   protected close(): void {
     this.bytes = EMPTY;
+  }
+
+  /**
+   * The value in `bytes` from `start` to `end`, if it is a primitive one or a short list of them. `NOT_PLAIN` for anything
+   * else, malformed payloads included. What objects need takes three times as long as such a value itself.
+   */
+  readPlain(bytes: Uint8Array, start: number, end: number): unknown {
+    if (bytes[start] !== FORMAT || end - start < 2) return NOT_PLAIN;
+    this.open(bytes, start, end);
+    this.position = start + 1;
+    try {
+      const tag = this.byte();
+      let value: unknown;
+      if (isPrimitive(tag)) value = this.primitive(tag);
+      else if (tag < SHORT_OBJECT) value = this.#plainList(tag - SHORT_ARRAY);
+      else return NOT_PLAIN;
+      return this.position === end ? value : NOT_PLAIN;
+    } finally {
+      this.close();
+    }
+  }
+
+  #plainList(length: number): unknown {
+    const list: unknown[] = [];
+    for (let index = 0; index < length; index++) {
+      const tag = this.byte();
+      if (!isPrimitive(tag)) return NOT_PLAIN;
+      const value = this.primitive(tag);
+      // An array that begins empty has room for 17 elements as soon as it has one.
+      if (length === 1) return [value];
+      list.push(value);
+    }
+    return list;
   }
 
   /** How many bytes are left. */
@@ -107,6 +158,26 @@ export class ByteReader {
     }
   }
 
+  /** A primitive value whose tag has been read: see `isPrimitive`. */
+  protected primitive(tag: number): unknown {
+    if (tag <= INT_MAX) return tag;
+    if (tag < SHORT_ARRAY) return this.string(tag);
+    switch (tag) {
+      case INT:
+        return this.int();
+      case FLOAT:
+        return this.float64();
+      case NULL:
+        return null;
+      case FALSE:
+        return false;
+      case TRUE:
+        return true;
+      default:
+        return undefined;
+    }
+  }
+
   /** A string whose tag has been read. */
   string(tag: number): string {
     if (tag >= SHORT_STRING && tag < SHORT_ARRAY) {
@@ -156,6 +227,11 @@ export class ByteReader {
     const bytes = this.bytes;
     for (let index = 0; index < 8; index++) floatBytes[index] = bytes[from + index] ?? 0;
   }
+}
+
+/** Whether a tag is that of a number, a short string, a boolean, null or undefined. */
+export function isPrimitive(tag: number): boolean {
+  return tag < SHORT_ARRAY || (tag >= UNDEFINED && tag <= FLOAT);
 }
 
 function truncated(): MalformedPayload {

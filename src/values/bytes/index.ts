@@ -1,7 +1,7 @@
 export { type BinarySection, MAX_RESERVED, maxByteLengthOf, readTrailer, TRAILER_SIZE } from "./binary-layout.ts";
 export { type BinaryData, BinaryReader } from "./binary-reader.ts";
 export { BinaryWriter } from "./binary-writer.ts";
-export { ByteReader } from "./byte-reader.ts";
+export { ByteReader, isPrimitive, NOT_PLAIN } from "./byte-reader.ts";
 export { ByteWriter } from "./byte-writer.ts";
 export { MalformedPayload } from "./malformed-payload.ts";
 export { DataInMemory, DataInSource, type PayloadSource } from "./payload-data.ts";

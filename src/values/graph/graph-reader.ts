@@ -11,20 +11,16 @@ import {
   CELL,
   DataInMemory,
   DataInShared,
-  FALSE,
-  FLOAT,
   FORMAT,
   FUNCTION,
   HAS_BINARY,
   HAS_REFERENCES,
   HAS_WEAK_ENTRIES,
-  INT,
-  INT_MAX,
+  isPrimitive,
   LATER_ARRAY,
   LATER_OBJECT,
   MAX_DEPTH,
   MalformedPayload,
-  NULL,
   NUMBERS,
   OBJECT,
   openShared,
@@ -40,7 +36,6 @@ import {
   SPECIAL_OBJECT,
   TRAILER_SIZE,
   TRAVELLER,
-  TRUE,
   UNDEFINED,
   UNIQUE_SYMBOL,
   WELL_KNOWN_SYMBOL,
@@ -160,23 +155,10 @@ export class GraphReader extends ByteReader {
 
   value(): unknown {
     const tag = this.byte();
-    if (tag <= INT_MAX) return tag;
-    if (tag < SHORT_ARRAY) return this.string(tag);
+    if (isPrimitive(tag)) return this.primitive(tag);
     if (tag < SHORT_OBJECT) return this.#array(tag - SHORT_ARRAY);
     if (tag < UNDEFINED) return this.#object(tag - SHORT_OBJECT);
     switch (tag) {
-      case UNDEFINED:
-        return undefined;
-      case NULL:
-        return null;
-      case FALSE:
-        return false;
-      case TRUE:
-        return true;
-      case INT:
-        return this.int();
-      case FLOAT:
-        return this.float64();
       case ARRAY:
         return this.#array(this.count());
       case OBJECT:

@@ -13,7 +13,6 @@ import {
   LATER_ARRAY,
   LATER_OBJECT,
   MAX_DEPTH,
-  NULL,
   NUMBERS,
   OBJECT,
   RECORD,
@@ -21,7 +20,6 @@ import {
   SHORT_ARRAY,
   SHORT_OBJECT,
   TRUE,
-  UNDEFINED,
 } from "../bytes/index.ts";
 import { writeFunction } from "../function-nodes.ts";
 import type { Dependency, FunctionPort } from "../function-port.ts";
@@ -117,16 +115,9 @@ export class GraphWriter extends ByteWriter {
   }
 
   value(value: unknown): void {
-    // Separate comparisons: the engine does not optimize a switch over typeof.
-    if (typeof value === "number") this.number(value);
-    else if (typeof value === "string") this.string(value);
-    else if (typeof value === "object") {
-      if (value === null) this.byte(NULL);
-      else this.object(value);
-    } else if (typeof value === "boolean") this.byte(value ? TRUE : FALSE);
-    else if (value === undefined) this.byte(UNDEFINED);
+    if (this.primitive(value)) return;
+    if (typeof value === "object" && value !== null) this.object(value);
     else if (typeof value === "function") writeFunction(this, value);
-    else if (typeof value === "bigint") this.bigint(value);
     else if (typeof value === "symbol") writeSymbol(this, value);
   }
 

@@ -1,19 +1,11 @@
 import { acceptDependency } from "../../functions/index.ts";
 import { PREFIX_BYTES, StatusCode } from "../../grpc/index.ts";
 import type { PeerIdentity } from "../../security/index.ts";
-import {
-  dumpWith,
-  functionPort,
-  type Serializer,
-  ValueDecoder,
-  ValueEncoder,
-  type WeakCollection,
-} from "../../values/index.ts";
+import { functionPort, type Serializer, ValueDecoder, ValueEncoder, type WeakCollection } from "../../values/index.ts";
 import {
   type CompleteLimits,
   DEFAULT_LIMITS,
   type FrameReader,
-  INLINE_LIMIT_BYTES,
   IncomingPayloads,
   LimitExceeded,
   type MessageSink,
@@ -24,18 +16,15 @@ import {
   ReceivedDependencies,
   ResponseField,
   RouteField,
-  SentDependencies,
   SHARED_CHUNKS,
   SharedField,
-  STORE_FROM_BYTES,
   type UnfinishedWatch,
   writeAccepted,
-  writeOutcome,
   writeRejected,
-  writeSmallOutcome,
   writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
+import { OutcomeSender } from "./outcome-sender.ts";
 import type { AnnouncedPool, SessionPool } from "./proxy-cache.ts";
 import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
@@ -43,13 +32,6 @@ import { TaskTable } from "./task-table.ts";
 import { isShare, type ShareSession, type ThreadShares } from "./thread-shares.ts";
 import { type Party, SessionInbox, type TurnTaker } from "./turns/index.ts";
 import { UnreadOutput } from "./unread-output.ts";
-
-/** The name of a payload in error messages, if it is not the result. */
-const ROOT_NAMES: ReadonlyMap<number, string> = new Map([
-  [ResponseField.yielded, "yielded"],
-  [ResponseField.raised, "error"],
-]);
-const NONE: readonly number[] = Object.freeze([]);
 
 /** How a session is made. */
 export interface ExecutorSessionOptions {
@@ -108,11 +90,10 @@ export class ExecutorSession implements ShareSession, TurnTaker {
   /** How many early aborts there are, plus the steps for generators that do not exist yet. */
   #earlyFrames = 0;
   readonly decoder = new ValueDecoder(functionPort({ isCall: true }));
-  readonly #encoder: ValueEncoder;
+  readonly #outcomes: OutcomeSender;
   readonly received: ReceivedDependencies;
   readonly #shares: ThreadShares;
   readonly outbox: Outbox;
-  readonly #sent = new SentDependencies();
   readonly #touched: () => void;
   readonly #taken: Float64Array;
   #reading: FrameReader | undefined;
@@ -148,7 +129,6 @@ export class ExecutorSession implements ShareSession, TurnTaker {
     );
     // Functions and classes that came from the caller go back by name. So do shared values.
     const holds = (hash: string): boolean => this.received.hasValue(hash);
-    this.#encoder = new ValueEncoder(functionPort({ destination: callerId, holds }));
     const send = (message: Buffer): boolean => {
       const isWritable = this.unread.sent(message.length);
       return sink.send(message) && isWritable;
@@ -156,6 +136,7 @@ export class ExecutorSession implements ShareSession, TurnTaker {
     this.outbox = new Outbox({ send }, SESSION_PREFIX_BYTES + PREFIX_BYTES, ResponseField.chunk);
     this.outbox.store = store;
     this.outbox.oneKind = oneKind;
+    this.#outcomes = new OutcomeSender(this.outbox, new ValueEncoder(functionPort({ destination: callerId, holds })));
     this.payloads.store = store;
   }
 
@@ -338,15 +319,11 @@ export class ExecutorSession implements ShareSession, TurnTaker {
       }
       this.#unaccepted = [];
     }
+    this.#outcomes.write();
     this.outbox.flush();
   }
 
-  /**
-   * Encodes what a task returned, yielded or threw. Throws when it cannot travel. Serializers never get `undefined`.
-   *
-   * @param flag - see `writeOutcome`
-   * @param item - the number of the call in its pack, from 1
-   */
+  /** See `OutcomeSender.outcome`. */
   outcome(
     frame: OutcomeFrame,
     id: number,
@@ -356,31 +333,7 @@ export class ExecutorSession implements ShareSession, TurnTaker {
     weak: readonly WeakCollection[],
     item = 0,
   ): void {
-    const { outbox } = this;
-    const { writer } = outbox;
-    const encoder = this.#encoder;
-    if (serializer !== undefined && value === undefined) {
-      outbox.inOrder(id, () => writeOutcome(writer, frame, id, {}, NONE, flag, item));
-      return;
-    }
-    const rootName = ROOT_NAMES.get(frame) ?? "result";
-    const encode = frame === ResponseField.raised ? "encodeThrown" : "encodeInParts";
-    const bytes =
-      serializer === undefined ? encoder[encode](value, rootName, weak) : dumpWith(serializer, value, rootName);
-    const dependencies = serializer === undefined ? encoder.takeDependencies() : [];
-    const small = bytes instanceof Uint8Array && bytes.length <= STORE_FROM_BYTES;
-    if (small && dependencies.length === 0 && !flag && !outbox.isHeldUp(id)) {
-      writeSmallOutcome(writer, frame, id, bytes, item);
-      return;
-    }
-    const needs =
-      dependencies.length === 0 ? NONE : this.#sent.announce(writer, ResponseField.dependency, dependencies);
-    // A large outcome takes a while to send. The caller first learns that the task was started.
-    if (bytes.length > INLINE_LIMIT_BYTES) writeAccepted(writer, id);
-    outbox.place(id, bytes, (place) => {
-      writeOutcome(writer, frame, id, place, needs, flag, item);
-      outbox.schedule(true);
-    });
+    this.#outcomes.outcome(frame, id, value, serializer, flag, weak, item);
   }
 
   reject(id: number, status: number, message: string): void {

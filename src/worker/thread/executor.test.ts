@@ -73,6 +73,8 @@ class Caller {
   /** Bytes that were sent to it and not reported yet. */
   sentBytes = 0;
   writable = true;
+  /** How many frames its outcomes came in. */
+  frames = 0;
   readonly #executor: Executor;
   readonly #number: number;
   readonly #sent = new SentDependencies();
@@ -148,7 +150,14 @@ class Caller {
         const chunked = frame.integer(OutcomeField.chunked);
         const bytes = chunked > 0 ? this.#chunks.take(id, chunked) : frame.view(OutcomeField.value);
         const item = frame.integer(OutcomeField.item);
-        this.answers.push([name, id, decode(bytes), ...(item === 0 ? [] : [item])]);
+        const lengths = frame.has(OutcomeField.items) ? frame.integers(OutcomeField.items) : [bytes.length];
+        let start = 0;
+        for (const [index, length] of lengths.entries()) {
+          const value = decode(bytes.subarray(start, start + length));
+          this.answers.push([name, id, value, ...(item === 0 ? [] : [item + index])]);
+          start += length;
+        }
+        this.frames++;
       }
     }
     return this.writable;
@@ -849,6 +858,35 @@ describe("a pack", () => {
       ["a", "bad", "c"].map((name, i) => [name, `caller1-${(100 + i).toString(36)}`, `${enter.name}@w-1`]),
     );
     expect([executor.isIdle, executor.runner.live]).toEqual([true, 0]);
+  });
+
+  it("has results of calls that follow each other sent in one frame", async () => {
+    const long = "x".repeat(5000);
+    hooks.executorTest.enter = async (name) => {
+      if (name === "bad") throw new RangeError("bad");
+      return name === "long" ? long : name;
+    };
+    const names = ["a", "b", "c", "bad", "d", "long", "long", "long", "long", "e"];
+    caller.pack(7, 1, names).pack(8, 1, ["f", "g"]).send();
+    await settle();
+    const results = names.map((name, index) => {
+      if (name === "bad") return ["raised", 7, new RangeError("bad"), index + 1];
+      return ["result", 7, name === "long" ? long : name, index + 1];
+    });
+    expect(caller.outcomes).toEqual([...results, ["result", 8, "f", 1], ["result", 8, "g", 2]]);
+    // Three results, an error, four results up to the limit of bytes in a frame, two more, and the second pack.
+    expect(caller.frames).toBe(5);
+  });
+
+  it("has its results sent before its end when it is cancelled", async () => {
+    caller.pack(0, 1, ["now1", "now2", "slow"]).send();
+    caller.write((writer) => writeCancel(writer, 0, encode(new RangeError("enough")), [])).send();
+    await settle();
+    expect(caller.outcomes).toEqual([
+      ["result", 0, "now1", 1],
+      ["result", 0, "now2", 2],
+      ["raised", 0, new RangeError("enough")],
+    ]);
   });
 
   it("gives each answer when it is there", async () => {

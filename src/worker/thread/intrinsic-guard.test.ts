@@ -23,6 +23,19 @@ describe("IntrinsicGuard", () => {
     expect(guard.replaced()).toBe("JSON.stringify");
   });
 
+  it("finds a global that was replaced, and one that is gone", () => {
+    const guard = new IntrinsicGuard();
+    for (const name of ["WeakRef", "Buffer", "performance"]) {
+      replace(globalThis, name, {});
+      expect(guard.replaced()).toBe(name);
+      for (const restore of undo.splice(0)) restore();
+      expect(guard.replaced()).toBeUndefined();
+    }
+    replace(globalThis, "SharedArrayBuffer");
+    Reflect.deleteProperty(globalThis, "SharedArrayBuffer");
+    expect(guard.replaced()).toBe("SharedArrayBuffer");
+  });
+
   it("does not mind a replacement that does the same", () => {
     const guard = new IntrinsicGuard();
     const original = Reflect.get(Array.prototype, "push") as (...items: unknown[]) => number;
