@@ -67,7 +67,10 @@ describe("compiled code", () => {
     const run = async (folder: string, env = {}): Promise<unknown> =>
       JSON.parse((await runProgram(program, { args: [folder], env: { ...ON, ...env } })).stdout);
     const version = `${process.version}-${process.arch}`;
-    const files = ["process", "thread"].map((name) => expect.stringMatching(`^${name}-${version}-\\w+\\.bin$`));
+    const names = ["dns", "index", "late-capture", "late-proxy", "thread-service"].map((name) => `thread-${name}`);
+    const files = ["process-process-service", ...names].map((name) =>
+      expect.stringMatching(`^${name}-${version}-\\w+\\.bin$`),
+    );
     const expected = { isTask: true, isSame: true, refuses: true, nested: 8, kept: files };
     expect(await run(kept())).toEqual(expected);
     // Code that was compiled before does the same.
