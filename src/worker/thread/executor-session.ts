@@ -25,7 +25,7 @@ import {
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
 import type { AnnouncedPool, SessionPool } from "./announced-pool.ts";
-import { OutcomeSender } from "./outcome-sender.ts";
+import { OutcomeSender } from "./outcomes/index.ts";
 import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";
 import { TaskTable } from "./task-table.ts";
