@@ -39,7 +39,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   discovery: ["redis", "etcd", "registry", "dns", "lan", "local"],
   proxy: ["calls", "scheduling", "members"],
   worker: ["service", "thread", "host", "shared"],
-  "worker/thread": ["routines", "turns"],
+  "worker/thread": ["outcomes", "routines", "turns"],
 };
 
 interface Import {

@@ -24,7 +24,7 @@ import {
   writeWanted,
 } from "../../wire/index.ts";
 import { SESSION_PREFIX_BYTES } from "../shared/index.ts";
-import { OutcomeSender } from "./outcome-sender.ts";
+import { OutcomeSender } from "./outcomes/index.ts";
 import type { AnnouncedPool, SessionPool } from "./proxy-cache.ts";
 import { RemoteRoutine } from "./routines/index.ts";
 import type { AbortedSignal, RunningTask } from "./running-task.ts";

@@ -1,4 +1,4 @@
-import { type BatchWriter, ResponseField, writeResults, writeSmallOutcome } from "../../wire/index.ts";
+import { type BatchWriter, ResponseField, writeResults, writeSmallOutcome } from "../../../wire/index.ts";
 
 /** Bytes of results in one frame. */
 const MOST_BYTES = 16 * 1024;

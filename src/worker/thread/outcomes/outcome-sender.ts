@@ -1,4 +1,4 @@
-import { dumpWith, type Serializer, type ValueEncoder, type WeakCollection } from "../../values/index.ts";
+import { dumpWith, type Serializer, type ValueEncoder, type WeakCollection } from "../../../values/index.ts";
 import {
   INLINE_LIMIT_BYTES,
   type Outbox,
@@ -9,7 +9,7 @@ import {
   writeAccepted,
   writeOutcome,
   writeSmallOutcome,
-} from "../../wire/index.ts";
+} from "../../../wire/index.ts";
 import { ResultRun } from "./result-run.ts";
 
 /** The name of a payload in error messages, if it is not the result. */

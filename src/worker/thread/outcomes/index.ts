@@ -1,0 +1,1 @@
+export { OutcomeSender } from "./outcome-sender.ts";
