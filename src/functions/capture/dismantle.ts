@@ -19,6 +19,7 @@ import {
   identityOf,
   isClass,
   isFunction,
+  isRecord,
   OWN_URL,
   PartsList,
   processId,
@@ -89,7 +90,7 @@ const named = new WeakSet<object>();
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   return asOneCapture(() => {
     const known = takenApart.get(fn);
-    if (known === undefined || !isAsGood(known.policy, policy)) return remember(fn, policy, false);
+    if (known === undefined || !isAsGood(known, policy)) return remember(fn, policy, false);
     if (known.result.way === "value" && !known.isPreview) countAgain();
     known.isPreview = false;
     return known.result;
@@ -100,7 +101,7 @@ export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): 
 export function previewOf(fn: object, policy: ShippingPolicy): DismantledWithReason {
   return asOneCapture(() => {
     const known = takenApart.get(fn);
-    return known !== undefined && isAsGood(known.policy, policy) ? known.result : remember(fn, policy, true);
+    return known !== undefined && isAsGood(known, policy) ? known.result : remember(fn, policy, true);
   });
 }
 
@@ -113,14 +114,19 @@ function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): Disma
 }
 
 /** True when the result for one policy is also right for another one. */
-function isAsGood(made: ShippingPolicy, wanted: ShippingPolicy): boolean {
+function isAsGood({ policy: made, result }: TakenApart, wanted: ShippingPolicy): boolean {
   if (made === wanted) return true;
   return (
     made.ship === wanted.ship &&
     made.unavailable === wanted.unavailable &&
     made.destination === wanted.destination &&
-    (wanted.holder === undefined || made.holder === wanted.holder)
+    (wanted.holder === undefined || made.holder === wanted.holder || !dependsOnHolder(result))
   );
+}
+
+/** True for code with `super` or private names. Other methods travel in the same way, whatever object has them. */
+function dependsOnHolder({ shipment: { head } }: DismantledWithReason): boolean {
+  return isRecord(head) && (head["kind"] === "member" || head["kind"] === "inner" || "home" in head);
 }
 
 function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
