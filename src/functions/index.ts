@@ -13,8 +13,11 @@ export {
   referenceOf,
   refuseSymbol,
   restorePrivates,
+  rulesVersion,
   type Stability,
   usesReceiver,
+  watchExamined,
+  watchFunction,
   writtenName,
 } from "./capture/index.ts";
 export { beginCapture, endCapture, viewPromise } from "./engine/index.ts";
@@ -52,9 +55,11 @@ export {
   type AnyFunction,
   type Assembled,
   Cell,
+  type ChangeCheck,
   contentHash,
   type Dependency,
   type Dismantled,
+  entriesOf,
   IS_BUNDLED,
   isClass,
   isFunction,
@@ -68,4 +73,6 @@ export {
   registerWrapping,
   ShippingError,
   type ShippingPolicy,
+  watchEntries,
+  watchProperties,
 } from "./shipment/index.ts";

@@ -57,9 +57,19 @@ function writeHead(writer: GraphWriter, tag: number, value: WeakKey, dismantled:
   writer.byte(tag);
   writer.enter(value);
   writer.value(dismantled.head);
-  writeAll(writer, dismantled.early);
+  try {
+    writeAll(writer, dismantled.early);
+  } catch (error) {
+    throw heldBy(value, error);
+  }
   writer.leave();
   writer.remember(value);
+}
+
+/** Notes in a refusal that `holder` needs what was refused. */
+export function heldBy(holder: WeakKey, error: unknown): unknown {
+  if (error instanceof ValueRefusal && typeof holder !== "symbol") error.holders.push(holder);
+  return error;
 }
 
 function readHead(reader: GraphReader): Assembled {

@@ -5,6 +5,7 @@ import {
   bundledOrigin,
   byReference,
   Cell,
+  type ChangeCheck,
   type Dependency,
   type Dismantled,
   dismantle,
@@ -21,9 +22,13 @@ import {
   referenceOf,
   refuseSymbol,
   restorePrivates,
+  rulesVersion,
   ShippingError,
   type ShippingPolicy,
   viewPromise,
+  watchEntries,
+  watchExamined,
+  watchProperties,
 } from "../functions/index.ts";
 
 export {
@@ -31,6 +36,7 @@ export {
   beginCapture,
   bundledOrigin,
   byReference,
+  type ChangeCheck,
   type Dependency,
   type Dismantled,
   endCapture,
@@ -40,6 +46,8 @@ export {
   type PrivateState,
   ShippingError,
   viewPromise,
+  watchEntries,
+  watchProperties,
 };
 
 /** What this codec needs from the code that ships functions. Tests replace it. */
@@ -65,6 +73,13 @@ export interface FunctionPort {
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
   restorePrivates(value: object, states: readonly PrivateState[]): void;
+  /**
+   * Whether all functions of the capture under way are the same, after one was refused because there are too many;
+   * undefined when nothing tells.
+   */
+  watchExamined?(): ChangeCheck | undefined;
+  /** Changes whenever functions may travel in another way for a reason that is not in them. */
+  rules?(): string;
 }
 
 /** A function that travels in its own way; its captured values follow the general rules. */
@@ -92,6 +107,8 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,
+    watchExamined,
+    rules: () => rulesVersion(policy),
   };
 }
 

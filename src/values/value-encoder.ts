@@ -1,9 +1,10 @@
 import { types } from "node:util";
+import type { SerializationError } from "../errors.ts";
 import { type EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph/index.ts";
 import { Omissions, type PropertyChanges } from "./omissions.ts";
-import { explainRefusal, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
+import { explainRefusal, KeptRefusals, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
 import { Traps } from "./traps.ts";
 import { ValueRefusal } from "./value-refusal.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
@@ -23,6 +24,8 @@ export class ValueEncoder {
   #collections = NO_COLLECTIONS;
   /** The payload encoded last, if some of its data was left in place. */
   #parts: PayloadParts | undefined;
+  /** What was refused because it holds too many functions, once there is something. */
+  #refusals: KeptRefusals | undefined;
   /** The fields that were left out of receivers of methods. */
   readonly #traps = new WeakMap<object, Traps>();
 
@@ -189,6 +192,7 @@ export class ValueEncoder {
     weak: readonly WeakCollection[],
     omissions?: PropertyChanges,
   ): Uint8Array {
+    if (rootName !== undefined) this.#refusals?.refuse(list ?? [value], rootName);
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
     writer.leavesLarge = inParts;
@@ -202,13 +206,32 @@ export class ValueEncoder {
       this.#collections = writer.takeCollections();
       return payload;
     } catch (error) {
-      const isExplained = rootName !== undefined && error instanceof ValueRefusal;
-      throw isExplained ? explainRefusal(error, value, rootName, this.#port) : error;
+      throw rootName !== undefined && error instanceof ValueRefusal
+        ? this.#explain(error, value, rootName, list, writer)
+        : error;
     } finally {
       endCapture();
       writer.clear();
       this.#idle = writer;
     }
+  }
+
+  /** The error for the user. It is kept if finding it takes long and it would be the same again. */
+  #explain(
+    refusal: ValueRefusal,
+    value: unknown,
+    rootName: string,
+    list: readonly unknown[] | undefined,
+    writer: GraphWriter,
+  ): SerializationError {
+    const refusals = this.#refusals ?? new KeptRefusals(this.#port);
+    const refused = refusals.watch(list ?? [value], refusal, writer.objects());
+    const error = explainRefusal(refusal, value, rootName, this.#port);
+    if (refused !== undefined) {
+      refusals.keep(refused, rootName, error);
+      this.#refusals = refusals;
+    }
+    return error;
   }
 
   #joined(payload: Uint8Array): EncodedValue {

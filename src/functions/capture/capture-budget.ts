@@ -68,7 +68,7 @@ export function countFunction(
 const packages = new BoundedMap<string, { readonly name: string | undefined }>(4096);
 
 /** The name of the package that a file belongs to. Remembered: a file of a package has hundreds of functions. */
-function packageOf(file: string): string | undefined {
+export function packageOf(file: string): string | undefined {
   const known = packages.get(file) ?? { name: /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] };
   packages.set(file, known);
   return known.name;

@@ -21,7 +21,6 @@ describe("a method that is looked at before it travels", () => {
     const holder = {
       __proto__: { scaled: (value: number): number => 2 * value },
       scaled(value: number): number {
-        // @ts-expect-error: the prototype is not part of the type.
         return super.scaled(value);
       },
     };

@@ -105,6 +105,11 @@ export function previewOf(fn: object, policy: ShippingPolicy): DismantledWithRea
   });
 }
 
+/** The functions that the capture under way has taken apart, each with the policy for it. */
+export function* examined(): Generator<readonly [fn: object, policy: ShippingPolicy]> {
+  for (const [fn, { policy }] of takenApart) yield [fn, policy];
+}
+
 function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): DismantledWithReason {
   const result = takeApart(fn, policy);
   if (takenApart.size === 0) afterCapture(() => takenApart.clear());

@@ -99,6 +99,11 @@ export class GraphWriter extends ByteWriter {
     return this.#dependencies === undefined ? NO_DEPENDENCIES : [...this.#dependencies.values()];
   }
 
+  /** The objects of the payload that is being written. */
+  *objects(): Generator<object> {
+    for (const each of this.#seen.list()) if (typeof each === "object" && each !== null) yield each;
+  }
+
   /** Releases everything that the last payload referred to. */
   clear(): void {
     this.#seen.clear();
