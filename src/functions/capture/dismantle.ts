@@ -211,10 +211,16 @@ function isKnown(fn: AnyFunction): boolean {
   return hasFacts(fn) && !isReadAgain(fn);
 }
 
+/**
+ * The engine lists the properties of a function, too: those of 200 types of arktype take a fifth of a second. Such
+ * functions are looked at in their turn, so that the budget for the capture is noticed in time.
+ */
+const MOST_PROPERTIES = 20;
+
 /** The name that `bind` gives. Another function may have such a name; the engine tells. */
 function looksBound(fn: AnyFunction): boolean {
   const name: unknown = Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
-  return typeof name === "string" && name.startsWith("bound ");
+  return typeof name === "string" && name.startsWith("bound ") && Reflect.ownKeys(fn).length <= MOST_PROPERTIES;
 }
 
 function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {
