@@ -6,7 +6,6 @@ export {
   functionState,
   hurryAccessors,
   makingOf,
-  mayGetWeakState,
   noteConstructor,
   notePrototype,
   privatesOf,
@@ -18,6 +17,7 @@ export {
   usesReceiver,
   watchExamined,
   watchFunction,
+  watchWeakState,
   writtenName,
 } from "./capture/index.ts";
 export { beginCapture, endCapture, viewPromise } from "./engine/index.ts";

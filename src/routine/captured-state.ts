@@ -5,12 +5,12 @@ import {
   entriesOf,
   functionState,
   isClass,
-  mayGetWeakState,
   privatesOf,
   referenceOf,
   type ShippingPolicy,
   watchEntries,
   watchProperties,
+  watchWeakState,
 } from "../functions/index.ts";
 import { isUsableHandle } from "../sharing/index.ts";
 import {
@@ -245,8 +245,9 @@ class StateWalk {
   /** False for an object with private state. */
   #lookAtPrivates(value: object): boolean {
     if (privatesOf(value, this.#policy).length > 0) return false;
-    if (mayGetWeakState(value, this.#policy)) this.checks.push(() => privatesOf(value, this.#policy).length === 0);
-    return true;
+    const checks = watchWeakState(value, this.#policy);
+    this.checks.push(...(checks ?? []));
+    return checks !== undefined;
   }
 }
 

@@ -15,6 +15,7 @@ import { ValueRefusal } from "./value-refusal.ts";
 /** Writes a function or class. Its captured values are written later, so that they may refer back to the function. */
 export function writeFunction(writer: GraphWriter, fn: object, holder?: object): void {
   if (writer.refer(fn)) return;
+  if (writer.functions++ === 0) writer.began = performance.now();
   if (travellerKindOf(fn) !== undefined && (writeReference(writer, fn) || writeTraveller(writer, fn))) return;
   const dismantled = orRefuse(fn, () => writer.port.dismantle(fn, holder));
   writeHead(writer, FUNCTION, fn, dismantled);

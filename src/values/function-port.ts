@@ -28,7 +28,9 @@ import {
   viewPromise,
   watchEntries,
   watchExamined,
+  watchFunction,
   watchProperties,
+  watchWeakState,
 } from "../functions/index.ts";
 
 export {
@@ -78,6 +80,13 @@ export interface FunctionPort {
    * undefined when nothing tells.
    */
   watchExamined?(): ChangeCheck | undefined;
+  /**
+   * Whether a function that the capture under way has taken apart would give the same again; undefined when nothing
+   * tells.
+   */
+  watchFunction?(fn: object): ChangeCheck | undefined;
+  /** What tells whether an object still has no private state; undefined when it has some, or when nothing tells. */
+  watchPrivates?(value: object): readonly ChangeCheck[] | undefined;
   /** Changes whenever functions may travel in another way for a reason that is not in them. */
   rules?(): string;
 }
@@ -108,6 +117,8 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,
     watchExamined,
+    watchFunction: (fn) => watchFunction(fn, policy),
+    watchPrivates: (value) => (privatesOf(value, policy).length > 0 ? undefined : watchWeakState(value, policy)),
     rules: () => rulesVersion(policy),
   };
 }

@@ -3,6 +3,7 @@ import type { SerializationError } from "../errors.ts";
 import { type EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph/index.ts";
+import { KeptSegments, MANY_FUNCTIONS } from "./kept-segments.ts";
 import { Omissions, type PropertyChanges } from "./omissions.ts";
 import { explainRefusal, KeptRefusals, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
 import { Traps } from "./traps.ts";
@@ -24,6 +25,8 @@ export class ValueEncoder {
   #collections = NO_COLLECTIONS;
   /** The payload encoded last, if some of its data was left in place. */
   #parts: PayloadParts | undefined;
+  /** What was written for arguments with many functions, once there are such. */
+  #segments: KeptSegments | undefined;
   /** What was refused because it holds too many functions, once there is something. */
   #refusals: KeptRefusals | undefined;
   /** The fields that were left out of receivers of methods. */
@@ -195,15 +198,21 @@ export class ValueEncoder {
     if (rootName !== undefined) this.#refusals?.refuse(list ?? [value], rootName);
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
+    const isArguments = list !== undefined && rootName !== undefined;
+    const segments = isArguments ? this.#segments : undefined;
     writer.leavesLarge = inParts;
     writer.omissions = omissions;
     if (weak.length > 0) for (const collection of weak) writer.noteCollection(collection);
     beginCapture();
     try {
-      const payload = list === undefined ? writer.write(value) : writer.writeList(list);
+      const payload = list === undefined ? writer.write(value) : writer.writeList(list, segments);
       this.#parts = writer.takeParts(payload);
       this.#dependencies = writer.takeDependencies();
       this.#collections = writer.takeCollections();
+      if (isArguments && writer.functions >= MANY_FUNCTIONS) {
+        this.#segments ??= new KeptSegments(this.#port);
+        this.#segments.prepare(list, performance.now() - writer.began);
+      }
       return payload;
     } catch (error) {
       throw rootName !== undefined && error instanceof ValueRefusal

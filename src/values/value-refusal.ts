@@ -20,3 +20,12 @@ export class ValueRefusal extends Error {
     this.steps = steps;
   }
 }
+
+/** The refusal of a Proxy. */
+export function proxyRefusal(value: object): ValueRefusal {
+  return new ValueRefusal(
+    value,
+    "a Proxy does not show its target",
+    "Pass the object behind it, or a copy such as { ...proxy }.",
+  );
+}

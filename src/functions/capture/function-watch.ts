@@ -13,7 +13,6 @@ import type { CapturedValue } from "./captured-values.ts";
 import { isConstructor } from "./describe-function.ts";
 import { examined, previewOf } from "./dismantle.ts";
 import { factsOf, hasFacts } from "./function-facts.ts";
-import { keptShipment } from "./kept-shipments.ts";
 import { functionState } from "./stability.ts";
 import { examinedMembers } from "./weak-methods.ts";
 
@@ -66,7 +65,6 @@ class FunctionWatch {
     const result = previewOf(fn, policy);
     if (result.way === "reference") return SAME;
     if (!isFunction(fn) || revivedSource(fn) !== undefined) return undefined;
-    if (keptShipment(fn, policy)?.result === result) return () => keptShipment(fn, policy)?.result === result;
     const isLeft = this.#leavesPackages && hasFacts(fn) && packageOf(factsOf(fn).site.file.script.url) !== undefined;
     const { head } = result.shipment;
     const isUsual = isRecord(head) && WATCHED_KINDS.has(head["kind"]) && !("home" in head || "privateStatics" in head);

@@ -17,4 +17,4 @@ export {
 } from "./references.ts";
 export { makingOf, ownNameCalled, writtenName } from "./source-notes.ts";
 export { functionState, type Stability, stability } from "./stability.ts";
-export { mayGetWeakState } from "./weak-state.ts";
+export { watchWeakState } from "./weak-state.ts";
