@@ -18,7 +18,7 @@ class Caller {
     this.#dismantle.mockClear();
     const payload = copyPayload(this.#encoder.encodeList(args, "args"));
     this.asked = this.#dismantle.mock.calls.length;
-    for (const dependency of this.#encoder.dependencies) acceptDependency(dependency);
+    for (const dependency of this.#encoder.dependencies) expect(acceptDependency(dependency)).toBeUndefined();
     return this.#decoder.decode(payload) as T;
   }
 

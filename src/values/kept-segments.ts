@@ -1,5 +1,5 @@
 import { isObject } from "../checks/index.ts";
-import type { ChangeCheck, FunctionPort } from "./function-port.ts";
+import { type ChangeCheck, type FunctionPort, ShippingError } from "./function-port.ts";
 import { GraphWriter, type Segment } from "./graph/index.ts";
 import { watchWritten } from "./object-watch.ts";
 import { ValueRefusal } from "./value-refusal.ts";
@@ -77,10 +77,16 @@ export class KeptSegments {
 
   #watch({ numbers }: Segment): ChangeCheck | undefined {
     const checks: ChangeCheck[] = [];
-    for (const value of numbers.keys()) {
-      const found = watchWritten(value, this.#port);
-      if (found === undefined) return undefined;
-      checks.push(...found);
+    try {
+      for (const value of numbers.keys()) {
+        const found = watchWritten(value, this.#port);
+        if (found === undefined) return undefined;
+        checks.push(...found);
+      }
+    } catch (error) {
+      // Watching looks further than writing does.
+      if (error instanceof ShippingError) return undefined;
+      throw error;
     }
     return () => checks.every((isSame) => isSame());
   }
