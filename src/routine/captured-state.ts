@@ -1,12 +1,16 @@
 import { types } from "node:util";
 import {
   Cell,
+  type ChangeCheck,
+  entriesOf,
   functionState,
   isClass,
-  mayGetWeakState,
   privatesOf,
   referenceOf,
   type ShippingPolicy,
+  watchEntries,
+  watchProperties,
+  watchWeakState,
 } from "../functions/index.ts";
 import { isUsableHandle } from "../sharing/index.ts";
 import {
@@ -20,9 +24,6 @@ import {
 } from "../values/index.ts";
 import { PER_WORKER } from "./per-worker.ts";
 import { routineSpecOf } from "./routine-registry.ts";
-
-/** Whether one thing is still as it was when the code was captured. */
-type ChangeCheck = () => boolean;
 
 /** The state of everything that the code of a routine captured. */
 export interface CapturedState {
@@ -149,7 +150,7 @@ class StateWalk {
     const isUsual = Reflect.ownKeys(object).every((key) => STANDARD_KEYS.has(key));
     if (isUsual && !(typeof object === "function" && isClass(object))) {
       this.checks.push(() => Object.keys(object).length === 0);
-    } else this.#watchProperties(object);
+    } else this.checks.push(watchProperties(object));
   }
 
   /** Examines plain data that this code only reads. If other code refers to it too, it is visited once more. */
@@ -157,7 +158,7 @@ class StateWalk {
     if (typeof value !== "object" || value === null || this.#seen.has(value) || this.#data.has(value)) return;
     this.#data.add(value);
     // Comparing took 8 % of the caller's time in calls that read one small frozen object.
-    if (!Object.isFrozen(value)) this.#watchProperties(value);
+    if (!Object.isFrozen(value)) this.checks.push(watchProperties(value));
     for (const key of Reflect.ownKeys(value)) this.#visitData(Reflect.get(value, key));
   }
 
@@ -201,7 +202,7 @@ class StateWalk {
     const isFrozen = Object.isFrozen(value) && isPlain;
     if (!isFrozen) {
       this.isMutable = true;
-      this.#watchProperties(value);
+      this.checks.push(watchProperties(value));
     }
     for (const key of Reflect.ownKeys(value)) {
       const property = Reflect.getOwnPropertyDescriptor(value, key);
@@ -215,9 +216,10 @@ class StateWalk {
   /** False for an object with state besides its properties that does not show whether it has changed. */
   #lookAtState(value: object): boolean {
     if (isWeakCollection(value)) this.#weak.push(value);
-    else if (types.isMap(value)) this.#watchEntries(value, () => [...Map.prototype.entries.call(value)].flat());
-    else if (types.isSet(value)) this.#watchEntries(value, () => [...Set.prototype.values.call(value)]);
-    else {
+    else if (types.isMap(value) || types.isSet(value)) {
+      for (const item of entriesOf(value)) this.visit(item);
+      this.checks.push(watchEntries(value));
+    } else {
       const summary = types.isModuleNamespaceObject(value) ? undefined : stateSummary(value);
       if (summary === undefined) return false;
       const before = summary();
@@ -243,36 +245,9 @@ class StateWalk {
   /** False for an object with private state. */
   #lookAtPrivates(value: object): boolean {
     if (privatesOf(value, this.#policy).length > 0) return false;
-    if (mayGetWeakState(value, this.#policy)) this.checks.push(() => privatesOf(value, this.#policy).length === 0);
-    return true;
-  }
-
-  #watchEntries(collection: Map<unknown, unknown> | Set<unknown>, list: () => unknown[]): void {
-    const before = list();
-    for (const item of before) this.visit(item);
-    this.checks.push(() => {
-      if (collection.size * (types.isMap(collection) ? 2 : 1) !== before.length) return false;
-      return list().every((item, index) => Object.is(item, before[index]));
-    });
-  }
-
-  /** Compares the own properties of an object, without running accessors. */
-  #watchProperties(object: object): void {
-    const keys = Reflect.ownKeys(object);
-    const before = keys.map((key) => Reflect.getOwnPropertyDescriptor(object, key));
-    const parent = Reflect.getPrototypeOf(object);
-    const isExtensible = Object.isExtensible(object);
-    this.checks.push(() => {
-      if (Reflect.getPrototypeOf(object) !== parent || Object.isExtensible(object) !== isExtensible) return false;
-      const now = Reflect.ownKeys(object);
-      if (now.length !== keys.length) return false;
-      for (let index = 0; index < keys.length; index++) {
-        const key = keys[index];
-        if (key === undefined || now[index] !== key) return false;
-        if (!isSameProperty(Reflect.getOwnPropertyDescriptor(object, key), before[index])) return false;
-      }
-      return true;
-    });
+    const checks = watchWeakState(value, this.#policy);
+    this.checks.push(...(checks ?? []));
+    return checks !== undefined;
   }
 }
 
@@ -290,17 +265,4 @@ const ABSENT = Symbol("absent");
 function entryOf(collection: WeakCollection, key: object): unknown {
   if (!holds(collection, key)) return ABSENT;
   return types.isWeakMap(collection) ? heldFor(collection, key) : true;
-}
-
-function isSameProperty(now: PropertyDescriptor | undefined, before: PropertyDescriptor | undefined): boolean {
-  return (
-    now !== undefined &&
-    before !== undefined &&
-    Object.is(now.value, before.value) &&
-    now.get === before.get &&
-    now.set === before.set &&
-    now.writable === before.writable &&
-    now.enumerable === before.enumerable &&
-    now.configurable === before.configurable
-  );
 }

@@ -15,6 +15,7 @@ import { ValueRefusal } from "./value-refusal.ts";
 /** Writes a function or class. Its captured values are written later, so that they may refer back to the function. */
 export function writeFunction(writer: GraphWriter, fn: object, holder?: object): void {
   if (writer.refer(fn)) return;
+  if (writer.functions++ === 0) writer.began = performance.now();
   if (travellerKindOf(fn) !== undefined && (writeReference(writer, fn) || writeTraveller(writer, fn))) return;
   const dismantled = orRefuse(fn, () => writer.port.dismantle(fn, holder));
   writeHead(writer, FUNCTION, fn, dismantled);
@@ -57,9 +58,19 @@ function writeHead(writer: GraphWriter, tag: number, value: WeakKey, dismantled:
   writer.byte(tag);
   writer.enter(value);
   writer.value(dismantled.head);
-  writeAll(writer, dismantled.early);
+  try {
+    writeAll(writer, dismantled.early);
+  } catch (error) {
+    throw heldBy(value, error);
+  }
   writer.leave();
   writer.remember(value);
+}
+
+/** Notes in a refusal that `holder` needs what was refused. */
+export function heldBy(holder: WeakKey, error: unknown): unknown {
+  if (error instanceof ValueRefusal && typeof holder !== "symbol") error.holders.push(holder);
+  return error;
 }
 
 function readHead(reader: GraphReader): Assembled {

@@ -5,6 +5,7 @@ import {
   bundledOrigin,
   byReference,
   Cell,
+  type ChangeCheck,
   type Dependency,
   type Dismantled,
   dismantle,
@@ -21,9 +22,15 @@ import {
   referenceOf,
   refuseSymbol,
   restorePrivates,
+  rulesVersion,
   ShippingError,
   type ShippingPolicy,
   viewPromise,
+  watchEntries,
+  watchExamined,
+  watchFunction,
+  watchProperties,
+  watchWeakState,
 } from "../functions/index.ts";
 
 export {
@@ -31,6 +38,7 @@ export {
   beginCapture,
   bundledOrigin,
   byReference,
+  type ChangeCheck,
   type Dependency,
   type Dismantled,
   endCapture,
@@ -40,6 +48,8 @@ export {
   type PrivateState,
   ShippingError,
   viewPromise,
+  watchEntries,
+  watchProperties,
 };
 
 /** What this codec needs from the code that ships functions. Tests replace it. */
@@ -65,6 +75,20 @@ export interface FunctionPort {
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
   restorePrivates(value: object, states: readonly PrivateState[]): void;
+  /**
+   * Whether all functions of the capture under way are the same, after one was refused because there are too many;
+   * undefined when nothing tells.
+   */
+  watchExamined?(): ChangeCheck | undefined;
+  /**
+   * Whether a function that the capture under way has taken apart would give the same again; undefined when nothing
+   * tells.
+   */
+  watchFunction?(fn: object): ChangeCheck | undefined;
+  /** What tells whether an object still has no private state; undefined when it has some, or when nothing tells. */
+  watchPrivates?(value: object): readonly ChangeCheck[] | undefined;
+  /** Changes whenever functions may travel in another way for a reason that is not in them. */
+  rules?(): string;
 }
 
 /** A function that travels in its own way; its captured values follow the general rules. */
@@ -92,6 +116,10 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),
     restorePrivates,
+    watchExamined,
+    watchFunction: (fn) => watchFunction(fn, policy),
+    watchPrivates: (value) => (privatesOf(value, policy).length > 0 ? undefined : watchWeakState(value, policy)),
+    rules: () => rulesVersion(policy),
   };
 }
 

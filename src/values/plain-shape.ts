@@ -61,3 +61,10 @@ function isLongPlainArray(array: readonly unknown[]): boolean {
   }
   return true;
 }
+
+/** True for two lists of the same texts. */
+export function isSameList(known: readonly string[] | undefined, keys: readonly string[]): boolean {
+  if (known === undefined || known.length !== keys.length) return false;
+  for (let index = 0; index < keys.length; index++) if (known[index] !== keys[index]) return false;
+  return true;
+}

@@ -1,9 +1,11 @@
 import { types } from "node:util";
+import type { SerializationError } from "../errors.ts";
 import { type EncodedValue, PayloadParts } from "./bytes/index.ts";
 import { beginCapture, type Dependency, endCapture, type FunctionPort, functionPort } from "./function-port.ts";
 import { GraphWriter } from "./graph/index.ts";
+import { KeptSegments, MANY_FUNCTIONS } from "./kept-segments.ts";
 import { Omissions, type PropertyChanges } from "./omissions.ts";
-import { explainRefusal, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
+import { explainRefusal, KeptRefusals, locateRefusal, omitRefused, refusedField } from "./refusals/index.ts";
 import { Traps } from "./traps.ts";
 import { ValueRefusal } from "./value-refusal.ts";
 import { NO_COLLECTIONS, type WeakCollection } from "./weak-collections.ts";
@@ -23,6 +25,10 @@ export class ValueEncoder {
   #collections = NO_COLLECTIONS;
   /** The payload encoded last, if some of its data was left in place. */
   #parts: PayloadParts | undefined;
+  /** What was written for arguments with many functions, once there are such. */
+  #segments: KeptSegments | undefined;
+  /** What was refused because it holds too many functions, once there is something. */
+  #refusals: KeptRefusals | undefined;
   /** The fields that were left out of receivers of methods. */
   readonly #traps = new WeakMap<object, Traps>();
 
@@ -195,26 +201,52 @@ export class ValueEncoder {
       this.#collections = NO_COLLECTIONS;
       return plain;
     }
+    if (rootName !== undefined) this.#refusals?.refuse(list ?? [value], rootName);
     const writer = this.#idle ?? new GraphWriter(this.#port);
     this.#idle = undefined;
+    const isArguments = list !== undefined && rootName !== undefined;
+    const segments = isArguments ? this.#segments : undefined;
     writer.leavesLarge = inParts;
     writer.omissions = omissions;
     if (weak.length > 0) for (const collection of weak) writer.noteCollection(collection);
     beginCapture();
     try {
-      const payload = list === undefined ? writer.write(value) : writer.writeList(list);
+      const payload = list === undefined ? writer.write(value) : writer.writeList(list, segments);
       this.#parts = writer.takeParts(payload);
       this.#dependencies = writer.takeDependencies();
       this.#collections = writer.takeCollections();
+      if (isArguments && writer.functions >= MANY_FUNCTIONS) {
+        this.#segments ??= new KeptSegments(this.#port);
+        this.#segments.prepare(list, performance.now() - writer.began);
+      }
       return payload;
     } catch (error) {
-      const isExplained = rootName !== undefined && error instanceof ValueRefusal;
-      throw isExplained ? explainRefusal(error, value, rootName, this.#port) : error;
+      throw rootName !== undefined && error instanceof ValueRefusal
+        ? this.#explain(error, value, rootName, list, writer)
+        : error;
     } finally {
       endCapture();
       writer.clear();
       this.#idle = writer;
     }
+  }
+
+  /** The error for the user. It is kept if finding it takes long and it would be the same again. */
+  #explain(
+    refusal: ValueRefusal,
+    value: unknown,
+    rootName: string,
+    list: readonly unknown[] | undefined,
+    writer: GraphWriter,
+  ): SerializationError {
+    const refusals = this.#refusals ?? new KeptRefusals(this.#port);
+    const refused = refusals.watch(list ?? [value], refusal, writer.objects());
+    const error = explainRefusal(refusal, value, rootName, this.#port);
+    if (refused !== undefined) {
+      refusals.keep(refused, rootName, error);
+      this.#refusals = refusals;
+    }
+    return error;
   }
 
   #joined(payload: Uint8Array): EncodedValue {

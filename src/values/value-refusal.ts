@@ -10,6 +10,8 @@ export class ValueRefusal extends Error {
 
   /** The property that keeps the culprit from travelling, when it could travel without it. */
   key: string | symbol | undefined;
+  /** Objects and functions that were not written yet, because what they need first was refused. */
+  readonly holders: object[] = [];
 
   constructor(culprit: WeakKey, what: string, fix: string, steps: readonly string[] = [], cause?: unknown) {
     super(what, cause === undefined ? undefined : { cause });
@@ -17,4 +19,13 @@ export class ValueRefusal extends Error {
     this.fix = fix;
     this.steps = steps;
   }
+}
+
+/** The refusal of a Proxy. */
+export function proxyRefusal(value: object): ValueRefusal {
+  return new ValueRefusal(
+    value,
+    "a Proxy does not show its target",
+    "Pass the object behind it, or a copy such as { ...proxy }.",
+  );
 }

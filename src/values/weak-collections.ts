@@ -1,5 +1,8 @@
 import { types } from "node:util";
+import { MalformedPayload, TRUE } from "./bytes/index.ts";
 import { PortableIds } from "./function-port.ts";
+import type { GraphReader, GraphWriter } from "./graph/index.ts";
+import { ValueRefusal } from "./value-refusal.ts";
 
 /** A collection whose entries cannot be listed, only looked up by object. */
 export type WeakCollection = WeakMap<WeakKey, unknown> | WeakSet<WeakKey>;
@@ -42,7 +45,44 @@ export function heldFor(collection: WeakMap<WeakKey, unknown>, key: WeakKey): un
 }
 
 /** Puts an entry into a collection. Throws `TypeError` for a key that it cannot have. */
-export function hold(collection: WeakCollection, key: unknown, value: unknown): void {
+function hold(collection: WeakCollection, key: unknown, value: unknown): void {
   if (types.isWeakMap(collection)) Reflect.apply(set, collection, [key, value]);
   else Reflect.apply(add, collection, [key]);
+}
+
+/** Writes one entry of a collection, for an object of the payload. */
+export function writeEntry(writer: GraphWriter, collection: WeakCollection, key: WeakKey): void {
+  writer.byte(TRUE);
+  try {
+    writer.value(collection);
+    writer.value(key);
+    if (types.isWeakMap(collection)) writer.value(heldFor(collection, key));
+    writer.writeLater();
+  } catch (error) {
+    if (!(error instanceof ValueRefusal)) throw error;
+    throw new ValueRefusal(key, error.message, error.fix, ["its value in a WeakMap", ...error.steps], error.cause);
+  }
+}
+
+/** Reads the entries at the end of a payload. */
+export function readEntries(reader: GraphReader): void {
+  while (reader.value() === true) {
+    const collection = reader.value();
+    if (typeof collection !== "object" || collection === null || !isWeakCollection(collection)) {
+      throw new MalformedPayload("an entry in the payload belongs to no weak collection");
+    }
+    const key = reader.value();
+    const value = types.isWeakMap(collection) ? reader.value() : undefined;
+    try {
+      hold(collection, key, value);
+    } catch (error) {
+      throw new MalformedPayload("the key of an entry in the payload cannot be held weakly", { cause: error });
+    }
+    reader.readLater();
+  }
+}
+
+/** True for a value that a weak collection may have as a key. */
+export function isWeakKey(value: unknown): value is WeakKey {
+  return (typeof value === "object" && value !== null) || typeof value === "function" || typeof value === "symbol";
 }

@@ -1,20 +1,26 @@
-import { usesOuterThis } from "../emit/index.ts";
+import { isReassigned, usesOuterThis } from "../emit/index.ts";
 import { afterCapture, type CodeSite, captureNumber, isQuicklyEntered, type SourceFile } from "../engine/index.ts";
 import { BoundedMap, overrideFor, ShippingError, type ShippingPolicy, titleOfFunction } from "../shipment/index.ts";
+import { isModuleLevel } from "../syntax/index.ts";
 
 /** Taking this many functions apart blocks the process for seconds. */
 const MOST_FUNCTIONS = 10_000;
-/** Packages are not written to be taken apart. When that takes nearly a second, the object should be made in the worker. */
-const MOST_OF_PACKAGES = 2500;
+/** Packages are not written to be taken apart. When that takes most of a second, the object should be made in the worker. */
+const MOST_OF_PACKAGES = 2000;
 /** A whole package travels when the receiver does not have it, or when the user asks for that. */
 const MOST_ON_REQUEST = 20_000;
-/** Cost of a function, relative to a bound one, and the extra cost when it has to be entered to find its `this`. */
+/**
+ * What a function costs, in units of 0.4 ms: a bound one, any other, one that may share a variable that is assigned to,
+ * and the extra cost when it has to be entered to find its `this`.
+ */
+const BOUND = 0.5;
 const WRITTEN = 2;
+const SHARING = 5;
 const ENTERED = 4;
 const STOPPED = 80;
-/** Every function has a few properties; this many more cost as much as a bound function. */
+/** Every function has a few properties; this many more cost one unit. */
 const USUAL_PROPERTIES = 3;
-const PROPERTIES = 4;
+const PROPERTIES = 3;
 /**
  * Reading this many characters of another file of a package costs as much, too: of the time for an expression of mathjs,
  * with its hundred files, a third. One large file does not decide.
@@ -68,7 +74,7 @@ export function countFunction(
 const packages = new BoundedMap<string, { readonly name: string | undefined }>(4096);
 
 /** The name of the package that a file belongs to. Remembered: a file of a package has hundreds of functions. */
-function packageOf(file: string): string | undefined {
+export function packageOf(file: string): string | undefined {
   const known = packages.get(file) ?? { name: /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] };
   packages.set(file, known);
   return known.name;
@@ -96,9 +102,18 @@ function overBudget(fn: object, name: string | undefined): ShippingError {
 
 function costOf(fn: object, site: CodeSite | undefined): number {
   const properties = Math.max(0, Reflect.ownKeys(fn).length - USUAL_PROPERTIES) / PROPERTIES;
-  if (site === undefined) return 1 + properties;
+  if (site === undefined) return BOUND + properties;
   const entering = !usesOuterThis(site) ? 0 : isQuicklyEntered(site) ? ENTERED : STOPPED;
-  return WRITTEN + properties + entering + costOfFile(site.file);
+  return (mayShare(site) ? SHARING : WRITTEN) + properties + entering + costOfFile(site.file);
+}
+
+/** True for a function that uses a variable of a call around it to which some inner function assigns. */
+function mayShare({ free, file }: CodeSite): boolean {
+  for (const { binding } of free.values()) {
+    if (binding !== undefined && !isModuleLevel(binding.scope, file.program) && isReassigned(binding, file))
+      return true;
+  }
+  return false;
 }
 
 /** The cost of reading a file, for the first function in it. */

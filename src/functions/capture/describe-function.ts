@@ -40,6 +40,11 @@ export function latestConstructors(): object[] {
     .reverse();
 }
 
+/** True when an instance of a function has travelled. */
+export function isConstructor(fn: object): boolean {
+  return constructors.has(fn);
+}
+
 /** Everything about a function object that its code does not tell. Live values go into `parts`. */
 export function describeFunction(fn: object, parts: PartsList): Facts {
   const facts: Record<string, PlainData> = { ...describeNameAndLength(fn) };

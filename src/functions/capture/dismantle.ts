@@ -19,6 +19,7 @@ import {
   identityOf,
   isClass,
   isFunction,
+  isRecord,
   OWN_URL,
   PartsList,
   processId,
@@ -89,7 +90,7 @@ const named = new WeakSet<object>();
 export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): DismantledWithReason {
   return asOneCapture(() => {
     const known = takenApart.get(fn);
-    if (known === undefined || !isAsGood(known.policy, policy)) return remember(fn, policy, false);
+    if (known === undefined || !isAsGood(known, policy)) return remember(fn, policy, false);
     if (known.result.way === "value" && !known.isPreview) countAgain();
     known.isPreview = false;
     return known.result;
@@ -100,8 +101,13 @@ export function dismantleWithReason(fn: object, policy: ShippingPolicy = AUTO): 
 export function previewOf(fn: object, policy: ShippingPolicy): DismantledWithReason {
   return asOneCapture(() => {
     const known = takenApart.get(fn);
-    return known !== undefined && isAsGood(known.policy, policy) ? known.result : remember(fn, policy, true);
+    return known !== undefined && isAsGood(known, policy) ? known.result : remember(fn, policy, true);
   });
+}
+
+/** The functions that the capture under way has taken apart, each with the policy for it. */
+export function* examined(): Generator<readonly [fn: object, policy: ShippingPolicy]> {
+  for (const [fn, { policy }] of takenApart) yield [fn, policy];
 }
 
 function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): DismantledWithReason {
@@ -113,14 +119,19 @@ function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): Disma
 }
 
 /** True when the result for one policy is also right for another one. */
-function isAsGood(made: ShippingPolicy, wanted: ShippingPolicy): boolean {
+function isAsGood({ policy: made, result }: TakenApart, wanted: ShippingPolicy): boolean {
   if (made === wanted) return true;
   return (
     made.ship === wanted.ship &&
     made.unavailable === wanted.unavailable &&
     made.destination === wanted.destination &&
-    (wanted.holder === undefined || made.holder === wanted.holder)
+    (wanted.holder === undefined || made.holder === wanted.holder || !dependsOnHolder(result))
   );
+}
+
+/** True for code with `super` or private names. Other methods travel in the same way, whatever object has them. */
+function dependsOnHolder({ shipment: { head } }: DismantledWithReason): boolean {
+  return isRecord(head) && (head["kind"] === "member" || head["kind"] === "inner" || "home" in head);
 }
 
 function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
@@ -200,10 +211,16 @@ function isKnown(fn: AnyFunction): boolean {
   return hasFacts(fn) && !isReadAgain(fn);
 }
 
+/**
+ * The engine lists the properties of a function, too: those of 200 types of arktype take a fifth of a second. Such
+ * functions are looked at in their turn, so that the budget for the capture is noticed in time.
+ */
+const MOST_PROPERTIES = 20;
+
 /** The name that `bind` gives. Another function may have such a name; the engine tells. */
 function looksBound(fn: AnyFunction): boolean {
   const name: unknown = Reflect.getOwnPropertyDescriptor(fn, "name")?.value;
-  return typeof name === "string" && name.startsWith("bound ");
+  return typeof name === "string" && name.startsWith("bound ") && Reflect.ownKeys(fn).length <= MOST_PROPERTIES;
 }
 
 function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): DismantledWithReason {

@@ -2,6 +2,7 @@ export { countedFunctions } from "./capture-budget.ts";
 export { noteConstructor } from "./describe-function.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } from "./dismantle.ts";
 export { usesReceiver } from "./function-facts.ts";
+export { rulesVersion, watchExamined, watchFunction } from "./function-watch.ts";
 export { hurryAccessors } from "./live-scopes.ts";
 export { moduleVariable } from "./module-use.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
@@ -15,4 +16,4 @@ export {
 } from "./references.ts";
 export { makingOf, ownNameCalled, writtenName } from "./source-notes.ts";
 export { functionState, type Stability, stability } from "./stability.ts";
-export { mayGetWeakState } from "./weak-state.ts";
+export { watchWeakState } from "./weak-state.ts";

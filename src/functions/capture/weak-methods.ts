@@ -74,6 +74,12 @@ function takenApart(fn: object, policy: ShippingPolicy): DismantledWithReason | 
 /** The functions among the members of objects that a text mentions. They hold for one capture. */
 const mentioned = new Map<object, Map<string, readonly object[]>>();
 
+/** The objects whose members the capture under way has looked at. */
+export function examinedMembers(): object[] {
+  // The exports of a module may not be initialised yet.
+  return [...mentioned.keys()].filter((object) => !types.isModuleNamespaceObject(object));
+}
+
 /** A captured function, or those of a captured module that the code mentions. */
 function functionsIn(captured: unknown, text: string): readonly object[] {
   const value = contentOf(captured);

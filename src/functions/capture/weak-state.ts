@@ -1,6 +1,13 @@
 import { types } from "node:util";
 import { afterCapture, asOneCapture } from "../engine/index.ts";
-import { isFunction, type PrivateState, revivedSource, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import {
+  type ChangeCheck,
+  isFunction,
+  type PrivateState,
+  revivedSource,
+  ShippingError,
+  type ShippingPolicy,
+} from "../shipment/index.ts";
 import { collectionAt, type Findings, findCollections, type Way, type Weak } from "../variables/index.ts";
 import { isOverBudget } from "./capture-budget.ts";
 import { previewOf } from "./dismantle.ts";
@@ -70,11 +77,25 @@ function heldEntries(object: object): readonly Held[] {
   return held;
 }
 
-/** True for an object of which a module keeps nothing now, but may keep something later. */
-export function mayGetWeakState(object: object, policy: ShippingPolicy): boolean {
+/**
+ * What tells whether modules still keep nothing for an object: empty when they cannot keep anything. Undefined when they
+ * do keep something.
+ */
+export function watchWeakState(object: object, policy: ShippingPolicy): readonly ChangeCheck[] | undefined {
+  const collections = new Set<Weak>();
+  let isFinal = true;
+  const add = (fn: object | undefined): void => {
+    const findings = fn === undefined ? undefined : collectionsOf(fn);
+    if (findings?.isFinal === false) isFinal = false;
+    for (const collection of findings?.collections.keys() ?? []) collections.add(collection);
+  };
   const prototype = Reflect.getPrototypeOf(object);
-  if (heldEntries(object).length === 0 && prototype !== null && !plain.has(prototype)) return true;
-  return [...functionsUsedBy(object, policy)].some((fn) => collectionsOf(fn).collections.size > 0);
+  if (prototype !== null && !plain.has(prototype)) for (const constructor of constructorsOf(object)) add(constructor);
+  for (const fn of functionsUsedBy(object, policy)) add(fn);
+  if ([...collections].some((collection) => holds(collection, object))) return undefined;
+  if (!isFinal) return [() => weakStateOf(object, policy).length === 0];
+  if (collections.size === 0) return [];
+  return [() => ![...collections].some((collection) => holds(collection, object))];
 }
 
 /**

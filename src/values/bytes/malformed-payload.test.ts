@@ -16,6 +16,8 @@ import {
   LATER_ARRAY,
   NULL,
   OBJECT,
+  RECORD,
+  SEGMENT,
   SHORT_ARRAY,
   SHORT_OBJECT,
   SHORT_STRING,
@@ -197,6 +199,14 @@ describe("hostile bytes", () => {
     ["a bigint of 2^32 digits", [FORMAT, BIGINT, 0, ...huge, 65]],
     ["a length of more than 2^53", [FORMAT, ARRAY, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]],
     ["a reference to nothing", [FORMAT | HAS_REFERENCES, BACK_REFERENCE, 5]],
+    [
+      "a segment that refers to what is before it",
+      [FORMAT | HAS_REFERENCES, SHORT_ARRAY | 1, SEGMENT, BACK_REFERENCE, 0],
+    ],
+    [
+      "a segment that uses keys from before it",
+      [FORMAT, SHORT_ARRAY | 2, SHORT_OBJECT | 1, SHORT_STRING, 1, SEGMENT, RECORD, 1],
+    ],
     ["a reference without the header saying so", [FORMAT, SHORT_ARRAY | 1, BACK_REFERENCE, 0]],
     [
       "a plain object that sets __proto__",
@@ -224,9 +234,11 @@ describe("hostile bytes", () => {
   });
 
   it("refuses nesting that would exhaust the stack", () => {
-    const nested = new Uint8Array(100_000).fill(SHORT_ARRAY | 1);
-    nested[0] = FORMAT;
-    expect(() => decoder.decode(nested)).toThrow(MalformedPayload);
+    for (const tag of [SHORT_ARRAY | 1, SEGMENT]) {
+      const nested = new Uint8Array(100_000).fill(tag);
+      nested[0] = FORMAT;
+      expect(() => decoder.decode(nested)).toThrow(MalformedPayload);
+    }
   });
 
   it("does not reserve memory for holes", () => {

@@ -35,6 +35,7 @@ export const REFERENCE = 0xd6;
 export const CELL = 0xd7;
 export const TRAVELLER = 0xd8;
 export const NUMBERS = 0xd9;
+export const SEGMENT = 0xda;
 /** 0xe0 to 0xef: plain object with the keys of the 1st to 16th one that was written with its keys. */
 export const RECORD = 0xe0;
 /** How many lists of keys a payload remembers. */

@@ -1,4 +1,3 @@
-import { types } from "node:util";
 import {
   ARRAY,
   BACK_REFERENCE,
@@ -29,6 +28,7 @@ import {
   REFERENCE,
   REGISTERED_SYMBOL,
   readTrailer,
+  SEGMENT,
   SHAPES,
   SHORT_ARRAY,
   SHORT_OBJECT,
@@ -42,7 +42,7 @@ import {
 } from "../bytes/index.ts";
 import { notData, readCell, readFunction, readReference, readTraveller } from "../function-nodes.ts";
 import type { FunctionPort, PrivateState } from "../function-port.ts";
-import { hold, isWeakCollection, NO_COLLECTIONS, type WeakCollection } from "../weak-collections.ts";
+import { NO_COLLECTIONS, readEntries, type WeakCollection } from "../weak-collections.ts";
 import { freezeMade } from "./frozen-values.ts";
 import { readSpecialObject } from "./special-object.ts";
 import { readSymbol } from "./symbols.ts";
@@ -60,6 +60,8 @@ export class GraphReader extends ByteReader {
   #depth = 0;
   #remembering = false;
   #made: unknown[] = [];
+  /** The number that is 0 in the segment that is being read. */
+  #base = 0;
   #shapes: (readonly string[])[] = [];
   #later: (() => void)[] = [];
   #privates: { object: object; states: readonly PrivateState[] }[] = [];
@@ -130,8 +132,8 @@ export class GraphReader extends ByteReader {
 
   #root(): unknown {
     const value = this.value();
-    if (this.#later.length > 0) this.#readLater();
-    if (this.#hasEntries) this.#readEntries();
+    if (this.#later.length > 0) this.readLater();
+    if (this.#hasEntries) readEntries(this);
     if (this.position !== this.end) throw new MalformedPayload("the payload continues after its end");
     if (this.#privates.length > 0 || this.#settle.length > 0) this.#finish();
     return value;
@@ -143,6 +145,7 @@ export class GraphReader extends ByteReader {
     this.#depth = 0;
     this.takesClass = false;
     if (this.#made.length > 0) this.#made = [];
+    if (this.#base > 0) this.#base = 0;
     if (this.#shapes.length > 0) this.#shapes = [];
     if (this.#later.length > 0) this.#later = [];
     if (this.#privates.length > 0) this.#privates = [];
@@ -182,7 +185,7 @@ export class GraphReader extends ByteReader {
       case PLATFORM_SYMBOL:
         return readSymbol(this, tag);
       case NUMBERS:
-        return this.#numbers();
+        return this.remember(this.float64s(this.count(8)));
       case LATER_ARRAY:
         return this.#laterArray();
       case LATER_OBJECT:
@@ -197,6 +200,8 @@ export class GraphReader extends ByteReader {
         return readCell(this);
       case TRAVELLER:
         return readTraveller(this);
+      case SEGMENT:
+        return this.#segment();
       default:
         // Long strings, and bytes that are no tag.
         return this.string(tag);
@@ -204,8 +209,9 @@ export class GraphReader extends ByteReader {
   }
 
   /** Gives `value` its number, at the same point where the writer did. */
-  remember(value: unknown): void {
+  remember<T>(value: T): T {
     if (this.#remembering) this.#made.push(value);
+    return value;
   }
 
   /** Calls `read` when everything before it has been read. */
@@ -271,28 +277,12 @@ export class GraphReader extends ByteReader {
     return this.#kept?.has(object) === true;
   }
 
-  #readLater(): void {
+  /** Reads everything that was put off. */
+  readLater(): void {
     // Reading these may defer more.
     const later = this.#later;
     for (let index = 0; index < later.length; index++) later[index]?.();
     this.#later = [];
-  }
-
-  #readEntries(): void {
-    while (this.value() === true) {
-      const collection = this.value();
-      if (typeof collection !== "object" || collection === null || !isWeakCollection(collection)) {
-        throw new MalformedPayload("an entry in the payload belongs to no weak collection");
-      }
-      const key = this.value();
-      const value = types.isWeakMap(collection) ? this.value() : undefined;
-      try {
-        hold(collection, key, value);
-      } catch (error) {
-        throw new MalformedPayload("the key of an entry in the payload cannot be held weakly", { cause: error });
-      }
-      if (this.#later.length > 0) this.#readLater();
-    }
   }
 
   #finish(): void {
@@ -307,12 +297,6 @@ export class GraphReader extends ByteReader {
     for (let index = 0; index < length; index++) array.push(this.value());
     this.#depth--;
     return array;
-  }
-
-  #numbers(): number[] {
-    const numbers = this.float64s(this.count(8));
-    this.remember(numbers);
-    return numbers;
   }
 
   #object(count: number): object {
@@ -355,8 +339,7 @@ export class GraphReader extends ByteReader {
 
   #laterArray(): unknown[] {
     const length = this.count();
-    const array: unknown[] = [];
-    this.remember(array);
+    const array: unknown[] = this.remember([]);
     this.defer(() => {
       for (let index = 0; index < length; index++) array.push(this.value());
     });
@@ -364,14 +347,29 @@ export class GraphReader extends ByteReader {
   }
 
   #laterObject(): object {
-    const object: Record<string, unknown> = {};
-    this.remember(object);
+    const object: Record<string, unknown> = this.remember({});
     this.defer(() => this.#properties(object, this.#keys(this.count(2))));
     return object;
   }
 
+  /** Reads a value that was written by itself, with what it put off: its numbers and its lists of keys are its own. */
+  #segment(): unknown {
+    const [base, shapes, later] = [this.#base, this.#shapes, this.#later];
+    this.#base = this.#made.length;
+    this.#shapes = [];
+    this.#later = [];
+    this.enter();
+    const value = this.value();
+    if (this.#later.length > 0) this.readLater();
+    this.leave();
+    this.#base = base;
+    this.#shapes = shapes;
+    this.#later = later;
+    return value;
+  }
+
   #backReference(): unknown {
-    const index = this.varint();
+    const index = this.#base + this.varint();
     if (index >= this.#made.length) throw new MalformedPayload("the payload refers to an object that is not in it");
     const value = this.#made[index];
     if (this.#classes !== undefined && !this.takesClass && this.isClass(value)) throw notData(value);

@@ -16,6 +16,7 @@ import {
   NUMBERS,
   OBJECT,
   RECORD,
+  SEGMENT,
   SHAPES,
   SHORT_ARRAY,
   SHORT_OBJECT,
@@ -24,10 +25,11 @@ import {
 import { writeFunction } from "../function-nodes.ts";
 import type { Dependency, FunctionPort } from "../function-port.ts";
 import type { PropertyChanges } from "../omissions.ts";
-import { isFractions, isPlainArray, isPlainProperty } from "../plain-shape.ts";
-import { ValueRefusal } from "../value-refusal.ts";
-import { heldFor, holds, NO_COLLECTIONS, type WeakCollection } from "../weak-collections.ts";
+import { isFractions, isPlainArray, isPlainProperty, isSameList } from "../plain-shape.ts";
+import { proxyRefusal, ValueRefusal } from "../value-refusal.ts";
+import { holds, isWeakKey, NO_COLLECTIONS, type WeakCollection, writeEntry } from "../weak-collections.ts";
 import { ObjectNumbers } from "./object-numbers.ts";
+import type { Segment } from "./segment.ts";
 import { writeSpecialObject } from "./special-object.ts";
 import { writeSymbol } from "./symbols.ts";
 
@@ -49,6 +51,9 @@ export class GraphWriter extends ByteWriter {
   readonly port: FunctionPort;
   readonly binary = new BinaryWriter();
   depth = 0;
+  /** How many functions were written in this payload, and when the first one was begun. */
+  functions = 0;
+  began = 0;
   /** Properties that are left out of this payload, if any. */
   omissions: PropertyChanges | undefined;
   #seen = new ObjectNumbers();
@@ -84,17 +89,67 @@ export class GraphWriter extends ByteWriter {
     return this.#finish();
   }
 
-  /** The payload of an array that has only elements, no other properties. */
-  writeList(values: readonly unknown[]): Buffer {
+  /**
+   * The payload of an array that has only elements, no other properties.
+   *
+   * @param segments - finds what was written for an element before, if it would be the same now
+   */
+  writeList(values: readonly unknown[], segments?: { find(value: unknown): Segment | undefined }): Buffer {
     this.position = 1;
     this.#seen.add(values);
-    this.#array(values);
+    if (segments === undefined) this.#array(values);
+    else {
+      this.byte(ARRAY);
+      this.varint(values.length);
+      this.depth++;
+      for (const value of values) {
+        const segment = segments.find(value);
+        if (segment === undefined || !this.#embed(segment)) this.value(value);
+      }
+      this.depth--;
+    }
     return this.#finish();
+  }
+
+  /**
+   * The value as a part of other payloads; undefined for one with binary data, which is at the end of a payload. Throws
+   * `ValueRefusal`.
+   */
+  writeSegment(value: unknown): Segment | undefined {
+    this.position = 0;
+    this.value(value);
+    if (this.#later.length > 0) this.writeLater();
+    if (!this.binary.isEmpty) return undefined;
+    return {
+      bytes: new Uint8Array(this.bytes.subarray(0, this.position)),
+      numbers: new Map(this.#seen.list().map((each, number) => [each, number])),
+      hasReferences: this.#referred,
+      dependencies: this.takeDependencies(),
+      collections: this.takeCollections(),
+    };
+  }
+
+  /** Writes a segment; false when something in it is in the payload already. */
+  #embed({ bytes, numbers, hasReferences, dependencies, collections }: Segment): boolean {
+    if (!this.#seen.embed(numbers)) return false;
+    if (hasReferences) this.#referred = true;
+    for (const collection of collections) this.noteCollection(collection);
+    this.need(dependencies);
+    this.byte(SEGMENT);
+    this.reserve(bytes.length);
+    this.bytes.set(bytes, this.position);
+    this.position += bytes.length;
+    return true;
   }
 
   /** The dependencies of the payload written last. */
   takeDependencies(): readonly Dependency[] {
     return this.#dependencies === undefined ? NO_DEPENDENCIES : [...this.#dependencies.values()];
+  }
+
+  /** The objects of the payload that is being written. */
+  *objects(): Generator<object> {
+    for (const each of this.#seen.list()) if (typeof each === "object" && each !== null) yield each;
   }
 
   /** Releases everything that the last payload referred to. */
@@ -103,6 +158,7 @@ export class GraphWriter extends ByteWriter {
     this.#referred = false;
     if (this.#shapes.length > 0) this.#shapes = [];
     this.depth = 0;
+    this.functions = 0;
     if (this.#later.length > 0) this.#later = [];
     if (!this.binary.isEmpty) this.binary.clear();
     this.forgetLeft();
@@ -189,7 +245,7 @@ export class GraphWriter extends ByteWriter {
   }
 
   #finish(): Buffer {
-    if (this.#later.length > 0) this.#writeLater();
+    if (this.#later.length > 0) this.writeLater();
     if (this.#collections !== undefined) this.#writeEntries(this.#collections);
     let header = FORMAT;
     if (this.#hasEntries) header |= HAS_WEAK_ENTRIES;
@@ -202,7 +258,8 @@ export class GraphWriter extends ByteWriter {
     return this.written();
   }
 
-  #writeLater(): void {
+  /** Writes everything that was put off. */
+  writeLater(): void {
     // Writing these may defer more.
     const later = this.#later;
     for (let index = 0; index < later.length; index++) later[index]?.();
@@ -221,25 +278,12 @@ export class GraphWriter extends ByteWriter {
           const key = objects[index];
           if (!isWeakKey(key) || !holds(collection, key)) continue;
           found = true;
-          this.#writeEntry(collection, key);
+          this.#hasEntries = true;
+          writeEntry(this, collection, key);
         }
       }
     } while (found);
     if (this.#hasEntries) this.byte(FALSE);
-  }
-
-  #writeEntry(collection: WeakCollection, key: WeakKey): void {
-    this.#hasEntries = true;
-    this.byte(TRUE);
-    try {
-      this.value(collection);
-      this.value(key);
-      if (types.isWeakMap(collection)) this.value(heldFor(collection, key));
-      if (this.#later.length > 0) this.#writeLater();
-    } catch (error) {
-      if (!(error instanceof ValueRefusal)) throw error;
-      throw new ValueRefusal(key, error.message, error.fix, ["its value in a WeakMap", ...error.steps], error.cause);
-    }
   }
 
   #array(values: readonly unknown[]): void {
@@ -339,22 +383,4 @@ export class GraphWriter extends ByteWriter {
       for (const value of values) this.value(value);
     });
   }
-}
-
-function isWeakKey(value: unknown): value is WeakKey {
-  return (typeof value === "object" && value !== null) || typeof value === "function" || typeof value === "symbol";
-}
-
-function isSameList(known: readonly string[] | undefined, keys: readonly string[]): boolean {
-  if (known === undefined || known.length !== keys.length) return false;
-  for (let index = 0; index < keys.length; index++) if (known[index] !== keys[index]) return false;
-  return true;
-}
-
-function proxyRefusal(value: object): ValueRefusal {
-  return new ValueRefusal(
-    value,
-    "a Proxy does not show its target",
-    "Pass the object behind it, or a copy such as { ...proxy }.",
-  );
 }

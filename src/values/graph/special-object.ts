@@ -1,5 +1,5 @@
 import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "../bytes/index.ts";
-import { NotData, orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
+import { heldBy, NotData, orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
 import type { PrivateState } from "../function-port.ts";
 import { constructorOf, ownProperty } from "../own-property.ts";
 import { refuseHiddenState } from "../refusals/index.ts";
@@ -76,7 +76,11 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   if (origin !== undefined) {
     writer.port.noteConstructor(origin);
     writer.enter(value);
-    writer.value(origin);
+    try {
+      writer.value(origin);
+    } catch (error) {
+      throw heldBy(value, error);
+    }
     writer.leave();
   }
   state.writeShell(writer, value);
