@@ -4,6 +4,7 @@ export {
   dismantle,
   foresee,
   functionState,
+  givesGenerator,
   hurryAccessors,
   makingOf,
   mayGetWeakState,

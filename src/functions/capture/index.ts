@@ -4,6 +4,7 @@ export { noteConstructor } from "./describe-function.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } from "./dismantle.ts";
 export { usesReceiver } from "./function-facts.ts";
 export { hurryAccessors } from "./live-scopes.ts";
+export { givesGenerator } from "./lowered-generators.ts";
 export { privatesOf, restorePrivates } from "./private-state.ts";
 export {
   Borrowed,

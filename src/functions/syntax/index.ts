@@ -1,3 +1,4 @@
+export { parseFunctionText } from "./function-text.ts";
 export { hasCallWhenLoaded } from "./load-time-calls.ts";
 export { isModuleLevel, moduleBody } from "./module-level.ts";
 export { parseSource } from "./parse-source.ts";
