@@ -22,9 +22,14 @@ const DEFAULT_PROTOTYPES: ReadonlySet<string> = new Set([
 
 const constructors = new WeakSet<object>();
 
-/** Remembers that an instance of this function has travelled: receivers revive such a function once, like a class. */
+/** Remembers that a function makes instances that travel, or that code which travels makes: receivers revive such a function once, like a class. */
 export function noteConstructor(fn: object): void {
   constructors.add(fn);
+}
+
+/** True for a function that receivers revive once. */
+export function isConstructor(fn: object): boolean {
+  return constructors.has(fn);
 }
 
 /** Everything about a function object that its code does not tell. Live values go into `parts`. */

@@ -1,4 +1,4 @@
-import { noteMembers } from "../capture/index.ts";
+import { noteConstructor, noteMembers } from "../capture/index.ts";
 import { intrinsicAt } from "../engine/index.ts";
 import {
   type Assembled,
@@ -52,7 +52,10 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
   const { factory, dependency, data } = codeFactory(String(head["code"]));
   const instance = factory(NO_DEFINITION);
   const { value, holder } = instance;
-  if (head["constructs"] === true) constructors.add(value);
+  if (head["constructs"] === true) {
+    constructors.add(value);
+    noteConstructor(value);
+  }
   const id = foreignId(head);
   // Only functions that may make instances are looked up later.
   if (id !== undefined && Object.hasOwn(value, "prototype")) adopt(value, id);
