@@ -1,5 +1,6 @@
 export {
   byReference,
+  constructReturning,
   countedFunctions,
   dismantle,
   foresee,

@@ -5,6 +5,7 @@ import {
   bundledOrigin,
   byReference,
   Cell,
+  constructReturning,
   type Dependency,
   type Dismantled,
   dismantle,
@@ -64,6 +65,8 @@ export interface FunctionPort {
   refuseSymbol(instance: object, symbol: symbol): void;
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
+  /** A new object for an instance with private fields; undefined for one that can be made as any other. */
+  constructReturning?(cls: object): object | undefined;
   restorePrivates(value: object, states: readonly PrivateState[]): void;
 }
 
@@ -91,6 +94,7 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     notePrototype,
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
     privatesOf: (value) => privatesOf(value, policy),
+    constructReturning,
     restorePrivates,
   };
 }

@@ -329,6 +329,7 @@ function takeRevived(fn: AnyFunction, revived: RevivedSource): Dismantled {
       : {
           ...common,
           hasHeritage: revived.hasHeritage,
+          ...(revived.isQuiet === true ? { isQuiet: true } : {}),
           ancestors: ancestorsOf(fn),
           ...describeClass(fn, pristineBody(pristine), parts),
           ...describePrivateStatics(revivedStatics(revived), parts),

@@ -5,7 +5,7 @@ export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } fr
 export { usesReceiver } from "./function-facts.ts";
 export { hurryAccessors } from "./live-scopes.ts";
 export { givesGenerator } from "./lowered-generators.ts";
-export { privatesOf, restorePrivates } from "./private-state.ts";
+export { constructReturning, privatesOf, restorePrivates } from "./private-state.ts";
 export {
   Borrowed,
   byReference,

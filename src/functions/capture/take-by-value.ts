@@ -28,6 +28,7 @@ import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from ".
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { noteRead, scopesOf } from "./live-scopes.ts";
+import { isQuietClass } from "./quiet-classes.ts";
 import { ancestorsOf } from "./references.ts";
 import { decoratingPackage } from "./source-notes.ts";
 
@@ -176,10 +177,12 @@ function finishClass(
   const early = definitionValues(cls, site);
   const { node } = site.unit;
   const body = bodyAt(cls, site, early);
+  const hasPrivates = privateMembersAt(site).some(({ isStatic }) => !isStatic);
   const head = {
     kind: "class",
     ...common,
     hasHeritage: "superClass" in node && node.superClass != null,
+    ...(hasPrivates && isQuietClass(cls) ? { isQuiet: true } : {}),
     ancestors: ancestorsOf(cls),
     ...describeClass(cls, body, parts),
     ...describePrivateStatics(privateStaticsOf(cls, site), parts),

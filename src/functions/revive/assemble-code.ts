@@ -186,6 +186,7 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
     home: undefined,
     index: undefined,
     privates,
+    isQuiet: head["isQuiet"] === true,
   });
   return { value, complete: (parts) => completeClass(instance, head, parts) };
 }

@@ -138,7 +138,7 @@ export function readSpecialObject(reader: GraphReader): object {
   // Only the object itself may be accepted as a prototype, not its contents.
   reader.takesClass = false;
   reader.enter();
-  const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
+  const object = readShell(reader, state, variant, flags);
   reader.remember(object);
   const companion = state.companion?.(object, variant);
   if (companion !== undefined) reader.remember(companion);
@@ -160,14 +160,26 @@ export function readSpecialObject(reader: GraphReader): object {
   return object;
 }
 
-function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
+function readShell(reader: GraphReader, state: InternalState, variant: number, flags: number): object {
+  const kind = flags & PROTOTYPE_MASK;
   if (kind === PROTOTYPE_OF_CLASS) {
-    const prototype = prototypeOfClass(reader.classNext());
+    const origin = reader.classNext();
+    const prototype = prototypeOfClass(origin);
+    const made = (flags & HAS_PRIVATES) === 0 ? undefined : constructReturning(reader, origin);
+    if (made !== undefined && state.is(made) && internalStateOf(made) === state) {
+      state.readShell(reader, variant);
+      return made;
+    }
     if (state === ordinaryState) return Object.create(prototype);
     return setPrototype(state.readShell(reader, variant), prototype);
   }
   const object = state.readShell(reader, variant);
   return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
+}
+
+/** Where its class was defined, only its constructor can give an object its private names. */
+function constructReturning(reader: GraphReader, origin: unknown): object | undefined {
+  return typeof origin === "function" ? reader.port.constructReturning?.(origin) : undefined;
 }
 
 /**

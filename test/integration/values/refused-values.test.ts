@@ -198,11 +198,13 @@ describe("what is sent into a generator and cannot travel", () => {
   });
 });
 
-describe("an instance with private fields does not come back to where its class is defined", () => {
+describe("an instance with private fields does not come back if its constructor does more than set fields", () => {
+  const made: string[] = [];
   class Vault {
     #gold: number;
 
     constructor(gold: number) {
+      made.push("vault");
       this.#gold = gold;
     }
 
@@ -216,7 +218,7 @@ describe("an instance with private fields does not come back to where its class 
     }
   }
   class Locked extends Error {
-    #key = "hidden";
+    #key = `hidden ${made.push("lock")}`;
 
     get key(): string {
       return this.#key;
