@@ -121,7 +121,9 @@ describe("an instance with private fields comes back as an instance of its class
       const first = new Link();
       first.next = new Link(first);
       yield first;
-      yield Object.freeze(new Link(first));
+      const last = new Link(first);
+      Object.freeze(last);
+      yield last;
     });
     const links: Link[] = [];
     for await (const link of ring.with({ results: "data" })()) links.push(link);
