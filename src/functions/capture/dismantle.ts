@@ -131,7 +131,11 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
     // A package may export one. The receiver uses its own.
     const exported = policy.ship === "value" ? undefined : importReference(fn, policy);
     if (exported !== undefined) return sentByReference(byModule(fn, exported), exportReason(exported));
-    throw new ShippingError("is a Proxy, which does not show its target", [], "capture the target instead");
+    throw new ShippingError(
+      "a Proxy of a function cannot be looked into: it does not show its target",
+      [],
+      "pass or capture the function behind it",
+    );
   }
   const universal = universalReference(fn);
   if (universal !== undefined) return sentByReference(universal, "every process has it");

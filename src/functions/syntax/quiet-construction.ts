@@ -189,7 +189,7 @@ class QuietCheck {
       case "UnaryExpression":
         return node.operator !== "delete" && this.#isData(node.argument);
       case "BinaryExpression":
-        return !/^in/.test(node.operator) && this.#isData(node.left) && this.#isData(node.right);
+        return !node.operator.startsWith("in") && this.#isData(node.left) && this.#isData(node.right);
       case "LogicalExpression":
         return this.#isData(node.left) && this.#isData(node.right);
       case "ConditionalExpression":
