@@ -12,6 +12,9 @@ import {
   endCapture,
   findKnown,
   foresee,
+  type KeptPlace,
+  keptObjectAt,
+  keptPlaceOf,
   makingOf,
   noteConstructor,
   notePrototype,
@@ -35,6 +38,7 @@ export {
   type Dependency,
   type Dismantled,
   endCapture,
+  type KeptPlace,
   makingOf,
   type PlainData,
   PortableIds,
@@ -63,6 +67,10 @@ export interface FunctionPort {
   notePrototype(prototype: object): void;
   /** Throws `ShippingError` for an instance with a property under a symbol that the receiver's class would not use. */
   refuseSymbol(instance: object, symbol: symbol): void;
+  /** Where its class keeps an instance that the receiver has, too; undefined for any other instance. */
+  keptPlaceOf?(instance: object, cls: object): KeptPlace | undefined;
+  /** The instance with these fields at such a place of this process; undefined when there is none. */
+  keptObjectAt?(cls: object, place: KeptPlace, fields: ReadonlyMap<string, unknown>): object | undefined;
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
   /** A new object for an instance with private fields; undefined for one that can be made as any other. */
@@ -93,6 +101,8 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     noteConstructor,
     notePrototype,
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
+    keptPlaceOf: (instance, cls) => keptPlaceOf(instance, cls, policy),
+    keptObjectAt,
     privatesOf: (value) => privatesOf(value, policy),
     constructReturning,
     restorePrivates,
