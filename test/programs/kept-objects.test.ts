@@ -20,6 +20,10 @@ const EXPECTED = {
   made: true,
   // A single static instance is state: the task gets a copy of it.
   count: [[1, false, 0], [1, false, 0], 0],
+  units: [
+    [true, 86_400],
+    [false, 1],
+  ],
   // One that the program has changed is not what the worker has.
   changed: ["dark red", false, "red"],
 };

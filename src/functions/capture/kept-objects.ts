@@ -1,4 +1,4 @@
-import { types } from "node:util";
+import { isDeepStrictEqual, types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import { captureNumber, EngineClosed, readVariable, type ScopeView, viewFunction } from "../engine/index.ts";
 import { isFunction, revivedSource, type ShippingPolicy } from "../shipment/index.ts";
@@ -128,7 +128,6 @@ export function keptObjectAt(
   fields: ReadonlyMap<string, unknown>,
 ): object | undefined {
   if (!isFunction(cls) || revivedSource(cls) !== undefined || !isPrimitive(key)) return undefined;
-  if ([...fields.values()].some(isObject)) return undefined;
   if (place === "static") return sameInstance(Reflect.getOwnPropertyDescriptor(cls, name)?.value, cls, fields);
   const held = variableAround(cls, name);
   if (!types.isMap(held)) return undefined;
@@ -150,7 +149,7 @@ function sameInstance(value: unknown, cls: object, fields: ReadonlyMap<string, u
   const isSame = (key: string | symbol): boolean =>
     typeof key === "string" &&
     fields.has(key) &&
-    Object.is(Reflect.getOwnPropertyDescriptor(value, key)?.value, fields.get(key));
+    isDeepStrictEqual(Reflect.getOwnPropertyDescriptor(value, key)?.value, fields.get(key));
   return keys.length === fields.size && keys.every(isSame) ? value : undefined;
 }
 

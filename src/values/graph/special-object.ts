@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "../bytes/index.ts";
 import { NotData, orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
@@ -191,15 +192,23 @@ function readShell(reader: GraphReader, state: InternalState, variant: number, f
   return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
 }
 
-/** True for an object with nothing but primitive values under names. */
+/** True for an object with nothing under its names but primitive values, and objects that have nothing else. */
 function isValueObject(properties: readonly KeyedProperty[], integrity: number): boolean {
   return properties.every(
     ({ key, property }) =>
       typeof key === "string" &&
+      key !== "__proto__" &&
       isOpenProperty(property, integrity) &&
-      !isObject(property.value) &&
-      key !== "__proto__",
+      (!isObject(property.value) || hasOnlyPrimitives(property.value)),
   );
+}
+
+function hasOnlyPrimitives(value: object): boolean {
+  if (typeof value === "function" || types.isProxy(value) || internalStateOf(value) !== ordinaryState) return false;
+  return Reflect.ownKeys(value).every((key) => {
+    const property = ownProperty(value, key);
+    return typeof key === "string" && property !== undefined && "value" in property && !isObject(property.value);
+  });
 }
 
 function writeKept(writer: GraphWriter, { place, name, key }: KeptPlace, fields: readonly KeyedProperty[]): void {
