@@ -5,7 +5,6 @@ export {
   dismantle,
   foresee,
   functionState,
-  givesGenerator,
   hurryAccessors,
   type KeptPlace,
   keptObjectAt,
@@ -19,7 +18,6 @@ export {
   refuseSymbol,
   restorePrivates,
   type Stability,
-  usesReceiver,
   writtenName,
 } from "./capture/index.ts";
 export { beginCapture, endCapture, viewPromise } from "./engine/index.ts";
@@ -74,3 +72,4 @@ export {
   ShippingError,
   type ShippingPolicy,
 } from "./shipment/index.ts";
+export { givesGenerator, usesReceiver } from "./variables/index.ts";

@@ -28,9 +28,8 @@ import {
   type ShippingPolicy,
 } from "../shipment/index.ts";
 import { type Binding, isModuleLevel } from "../syntax/index.ts";
-import { type CapturedVariable, cellOf, globalCell, moduleCell } from "../variables/index.ts";
+import { type CapturedVariable, cellOf, factsOf, globalCell, moduleCell } from "../variables/index.ts";
 import { isConstructor, noteConstructor } from "./describe-function.ts";
-import { factsOf } from "./function-facts.ts";
 import { copyOfModule, innerNamespace, isModuleObject, moduleObjectOf, usedMembers } from "./module-copies.ts";
 import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
 import { Borrowed, isAllowed, isBeyondReach, referenceOf, SharedExport } from "./references.ts";

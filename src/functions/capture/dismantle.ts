@@ -28,12 +28,12 @@ import {
   type ShippingPolicy,
   titleOfFunction,
 } from "../shipment/index.ts";
+import { factsOf, hasFacts, selfContainedSite } from "../variables/index.ts";
 import { countAgain, countFunction, refuseBeyondBudget } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
-import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
 import { keepShipment, keptShipment } from "./kept-shipments.ts";
 import { isReadAgain } from "./live-scopes.ts";
 import {

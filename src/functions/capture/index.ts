@@ -2,10 +2,8 @@ export { countedFunctions } from "./capture-budget.ts";
 export { noteMembers } from "./class-members.ts";
 export { noteConstructor } from "./describe-function.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } from "./dismantle.ts";
-export { usesReceiver } from "./function-facts.ts";
 export { type KeptPlace, keptObjectAt, keptPlaceOf } from "./kept-objects.ts";
 export { hurryAccessors } from "./live-scopes.ts";
-export { givesGenerator } from "./lowered-generators.ts";
 export { constructReturning, privatesOf, restorePrivates } from "./private-state.ts";
 export {
   Borrowed,

@@ -22,8 +22,8 @@ import {
   type ShippingPolicy,
   sourceTextOf,
 } from "../shipment/index.ts";
+import { constructQuietly, type PrivateWriter, privateWriterOf } from "../variables/index.ts";
 import { dismantleWithReason } from "./dismantle.ts";
-import { constructQuietly, type PrivateWriter, privateWriterOf } from "./quiet-classes.ts";
 import { isWeakName, restoreWeakState, weakStateOf } from "./weak-state.ts";
 
 /** The private members that a class declares for its instances. */

@@ -31,9 +31,9 @@ import {
   type Wrapped,
   wrappedBy,
 } from "../shipment/index.ts";
+import { factsOf } from "../variables/index.ts";
 import { noteHolder } from "./class-members.ts";
 import { isOwnPrototype, replacedPrototypeOf } from "./describe-function.ts";
-import { factsOf } from "./function-facts.ts";
 
 /**
  * A property that makes an object travel by the name of its export, if it has one. Its value may be a function of the

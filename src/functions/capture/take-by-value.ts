@@ -22,13 +22,12 @@ import {
   titleOfFunction,
   toPlain,
 } from "../shipment/index.ts";
-import { captureVariables } from "../variables/index.ts";
+import { captureVariables, isQuietClass } from "../variables/index.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
 import { classAround, homeOf, memberPlaceOf, noteMembers, usesOwnSuper } from "./class-members.ts";
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
 import { noteRead, scopesOf } from "./live-scopes.ts";
-import { isQuietClass } from "./quiet-classes.ts";
 import { ancestorsOf } from "./references.ts";
 import { decoratingPackage } from "./source-notes.ts";
 
