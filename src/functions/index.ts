@@ -1,11 +1,14 @@
 export {
+  constructReturning,
   countedFunctions,
   dismantle,
   foresee,
   functionState,
   hurryAccessors,
+  type KeptPlace,
+  keptObjectAt,
+  keptPlaceOf,
   makingOf,
-  noteConstructor,
   notePrototype,
   privatesOf,
   referenceOf,
@@ -13,7 +16,6 @@ export {
   restorePrivates,
   rulesVersion,
   type Stability,
-  usesReceiver,
   watchExamined,
   watchFunction,
   watchWeakState,
@@ -68,6 +70,7 @@ export {
   isFunction,
   loadRuntimeExports,
   type ModulePattern,
+  noteConstructor,
   OWN_URL,
   type PlainData,
   PortableIds,
@@ -81,3 +84,4 @@ export {
   watchEntries,
   watchProperties,
 } from "./shipment/index.ts";
+export { givesGenerator, usesReceiver } from "./variables/index.ts";

@@ -160,13 +160,13 @@ registerTraveller("routine", {
     const { fn, options, method } = spec;
     const call = portableOptions(object[CALL_OPTIONS]);
     if (spec instanceof TargetSpec) return [undefined, spec.ownOptions, false, call, undefined, spec.facts];
-    return [fn, options, method, call, spec.findName()];
+    return [fn, options, method, call, spec.findName(), undefined, spec.streams];
   },
   make: () => {
     const shell = makeRoutine(new RoutineSpec(unfinished, {}, false)) as RoutineObject;
     return {
       value: shell,
-      complete: ([fn, options, method, call, written, facts]) => {
+      complete: ([fn, options, method, call, written, facts, streams]) => {
         const spec =
           facts === undefined
             ? new RoutineSpec(
@@ -174,6 +174,7 @@ registerTraveller("routine", {
                 options as RoutineOptions,
                 method === true,
                 typeof written === "string" ? written : undefined,
+                typeof streams === "boolean" ? streams : undefined,
               )
             : new TargetSpec(facts as TargetFacts, options as RoutineOptions);
         Object.defineProperty(shell, SPEC, { value: spec });

@@ -1,4 +1,3 @@
-import { types } from "node:util";
 import { isObject } from "../checks/index.ts";
 import {
   type AnyFunction,
@@ -6,6 +5,7 @@ import {
   countedFunctions,
   type Dependency,
   endCapture,
+  givesGenerator,
   hurryAccessors,
   type ShippingPolicy,
   writtenName,
@@ -17,13 +17,6 @@ import { type CapturedState, capturedState } from "./captured-state.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
 import { TaskCost } from "./task-cost.ts";
-
-/** The prototypes of generator functions, also of bound ones. */
-const generatorPrototypes: readonly unknown[] = [function* () {}, async function* () {}].map(Object.getPrototypeOf);
-
-function isGeneratorFunction(fn: AnyFunction): boolean {
-  return types.isGeneratorFunction(fn) || generatorPrototypes.includes(Object.getPrototypeOf(fn));
-}
 
 /** The code of a routine as of the last capture. */
 interface Captured {
@@ -50,8 +43,6 @@ function isPowerOfTwo(count: number): boolean {
 export class RoutineSpec {
   readonly fn: AnyFunction;
   readonly options: RoutineOptions;
-  /** The function is a generator. */
-  readonly streams: boolean;
   /** The function takes its `this` as the first argument that travels. */
   readonly method: boolean;
   /** No option changes how calls are made. */
@@ -63,15 +54,19 @@ export class RoutineSpec {
   #hasWarned = false;
   #isFirstCall = true;
   #encoder: ValueEncoder | undefined;
+  #streams: boolean | undefined;
   /** The route for workers without some modules, and the number of those modules. */
   #without: { readonly size: number; readonly captured: Captured } | undefined;
 
-  /** @param written - the name in the source of a function without a name, if known */
-  constructor(fn: AnyFunction, options: RoutineOptions, method: boolean, written?: string) {
+  /**
+   * @param written - the name in the source of a function without a name, if known
+   * @param streams - whether the function is a generator, if known
+   */
+  constructor(fn: AnyFunction, options: RoutineOptions, method: boolean, written?: string, streams?: boolean) {
     this.fn = fn;
     this.options = Object.freeze({ ...options });
     this.#written = written;
-    this.streams = isGeneratorFunction(fn);
+    this.#streams = streams;
     this.method = method;
     this.plain =
       options.timeout === undefined &&
@@ -80,6 +75,12 @@ export class RoutineSpec {
       options.results === undefined &&
       options.prefetch === undefined &&
       options.needs === undefined;
+  }
+
+  /** The function is a generator. Found out at the first call: before, helpers of a compiler may not be there yet. */
+  get streams(): boolean {
+    this.#streams ??= givesGenerator(this.fn);
+    return this.#streams;
   }
 
   /** How the function itself travels; captured values follow the general rules. */
@@ -107,7 +108,7 @@ export class RoutineSpec {
 
   /** The same function with other options. */
   derive(options: RoutineOptions): RoutineSpec {
-    return new RoutineSpec(this.fn, { ...this.options, ...options }, this.method, this.#written);
+    return new RoutineSpec(this.fn, { ...this.options, ...options }, this.method, this.#written, this.#streams);
   }
 
   /**

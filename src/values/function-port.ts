@@ -6,12 +6,16 @@ import {
   byReference,
   Cell,
   type ChangeCheck,
+  constructReturning,
   type Dependency,
   type Dismantled,
   dismantle,
   endCapture,
   findKnown,
   foresee,
+  type KeptPlace,
+  keptObjectAt,
+  keptPlaceOf,
   makingOf,
   noteConstructor,
   notePrototype,
@@ -42,6 +46,7 @@ export {
   type Dependency,
   type Dismantled,
   endCapture,
+  type KeptPlace,
   makingOf,
   type PlainData,
   PortableIds,
@@ -72,8 +77,14 @@ export interface FunctionPort {
   notePrototype(prototype: object): void;
   /** Throws `ShippingError` for an instance with a property under a symbol that the receiver's class would not use. */
   refuseSymbol(instance: object, symbol: symbol): void;
+  /** Where its class keeps an instance that the receiver has, too; undefined for any other instance. */
+  keptPlaceOf?(instance: object, cls: object): KeptPlace | undefined;
+  /** The instance with these fields at such a place of this process; undefined when there is none. */
+  keptObjectAt?(cls: object, place: KeptPlace, fields: ReadonlyMap<string, unknown>): object | undefined;
   /** The private fields of an instance, empty when it has none. */
   privatesOf(value: object): readonly PrivateState[];
+  /** A new object for an instance with private fields; undefined for one that can be made as any other. */
+  constructReturning?(cls: object): object | undefined;
   restorePrivates(value: object, states: readonly PrivateState[]): void;
   /**
    * Whether all functions of the capture under way are the same, after one was refused because there are too many;
@@ -114,7 +125,10 @@ export function functionPort(policy: ShippingPolicy = {}, own?: OwnPolicy): Func
     noteConstructor,
     notePrototype,
     refuseSymbol: (instance, symbol) => refuseSymbol(instance, symbol, policy),
+    keptPlaceOf: (instance, cls) => keptPlaceOf(instance, cls, policy),
+    keptObjectAt,
     privatesOf: (value) => privatesOf(value, policy),
+    constructReturning,
     restorePrivates,
     watchExamined,
     watchFunction: (fn) => watchFunction(fn, policy),

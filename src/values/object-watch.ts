@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { type ChangeCheck, type FunctionPort, isCell, watchEntries, watchProperties } from "./function-port.ts";
+import { constructorOf } from "./own-property.ts";
 import { stateSummary, zodDefinition } from "./slots/index.ts";
 import { travellerKindOf } from "./traveller.ts";
 import { isWeakCollection } from "./weak-collections.ts";
@@ -25,9 +26,17 @@ export function watchWritten(value: unknown, port: FunctionPort): readonly Chang
   // Its entries are not written with it.
   if (isWeakCollection(value)) return [watchProperties(value)];
   if (Array.isArray(value) && value.length > LONGEST_LIST) return undefined;
+  // A class may stop keeping it, which its own properties do not show.
+  if (isKept(value, port)) return undefined;
   const state = watchState(value);
   const privates = port.watchPrivates?.(value);
   return state === undefined || privates === undefined ? undefined : [watchProperties(value), ...state, ...privates];
+}
+
+function isKept(value: object, port: FunctionPort): boolean {
+  const prototype = Reflect.getPrototypeOf(value);
+  const cls = prototype === null ? undefined : constructorOf(prototype);
+  return cls !== undefined && port.keptPlaceOf?.(value, cls) !== undefined;
 }
 
 /** Watches what an object has besides its properties. */

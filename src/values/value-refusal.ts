@@ -25,7 +25,7 @@ export class ValueRefusal extends Error {
 export function proxyRefusal(value: object): ValueRefusal {
   return new ValueRefusal(
     value,
-    "a Proxy does not show its target",
+    "a Proxy cannot be looked into: it does not show its target",
     "Pass the object behind it, or a copy such as { ...proxy }.",
   );
 }

@@ -191,7 +191,9 @@ describe("a function without a name", () => {
 
   test("is called so where it is refused", async () => {
     const { stdout, code } = await wool(["explain", "nameless.mjs#guarded"]);
-    expect(stdout).toContain("refused: guarded: is a Proxy, which does not show its target");
+    expect(stdout).toContain(
+      "refused: guarded: a Proxy of a function cannot be looked into: it does not show its target",
+    );
     expect(code).toBe(1);
   });
 });

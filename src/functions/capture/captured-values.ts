@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { isReassigned, isUsedInWith, reassignmentOf, staysUndefined } from "../emit/index.ts";
-import { type CodeSite, sourceFileOf } from "../engine/index.ts";
+import { type CodeSite, type FreeName, intrinsicPathOf, sourceFileOf } from "../engine/index.ts";
 import {
   builtinExports,
   exportFrom,
@@ -18,9 +18,19 @@ import {
   resolveUserModule,
   titleOf,
 } from "../modules/index.ts";
-import { isUserModule, ShippingError, type ShippingPolicy } from "../shipment/index.ts";
+import {
+  type AnyFunction,
+  isClass,
+  isFunction,
+  isNotedConstructor,
+  isUserModule,
+  noteConstructor,
+  revivedSource,
+  ShippingError,
+  type ShippingPolicy,
+} from "../shipment/index.ts";
 import { type Binding, isModuleLevel } from "../syntax/index.ts";
-import { type CapturedVariable, cellOf, globalCell, moduleCell } from "../variables/index.ts";
+import { type CapturedVariable, cellOf, factsOf, globalCell, moduleCell } from "../variables/index.ts";
 import { copyOfModule, innerNamespace, isModuleObject, moduleObjectOf, usedMembers } from "./module-copies.ts";
 import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
 import { Borrowed, isAllowed, isBeyondReach, referenceOf, SharedExport } from "./references.ts";
@@ -44,6 +54,7 @@ export function captureValue(
 ): CapturedValue {
   const { name, value, free, scope } = variable;
   const { binding } = free;
+  if (isFunction(value) && isConstructedIn(site, free)) noteIfSteady(value);
   const isGlobal = scope === undefined || (binding === undefined && scope.description === "Script");
   if (isGlobal && moduleVariable(binding) === undefined) {
     const loaded = binding === undefined ? loadedModule(value, policy) : undefined;
@@ -89,6 +100,32 @@ export function captureValue(
   const builtin = builtinExport(binding, value);
   if (builtin !== undefined) return { name, kind: "slot", value: builtin, isFixed: true };
   return { name, kind: "slot", value, isFixed };
+}
+
+/** True when code constructs what a variable holds, or asks whether something is an instance of it. */
+function isConstructedIn({ file }: CodeSite, { references }: FreeName): boolean {
+  return references.some(({ node }) =>
+    /\b(?:new|instanceof)\s+$/.test(file.source.slice(Math.max(0, node.start - 12), node.start)),
+  );
+}
+
+/**
+ * Functions that a receiver revives once may lead to this one, so it has to be one there, too: else what one payload
+ * constructs is no instance for the code of another. A function that assigns to variables stays a copy in each call.
+ */
+function noteIfSteady(fn: AnyFunction): void {
+  if (isClass(fn) || !Object.hasOwn(fn, "prototype") || isNotedConstructor(fn)) return;
+  if (revivedSource(fn) !== undefined || intrinsicPathOf(fn) !== undefined) return;
+  try {
+    const { site } = factsOf(fn);
+    const isSteady = [...site.free.values()].every(
+      ({ binding }) => binding === undefined || !isReassigned(binding, site.file),
+    );
+    if (isSteady) noteConstructor(fn);
+  } catch (error) {
+    // If it has to travel itself, the error is thrown again.
+    if (!(error instanceof ShippingError)) throw error;
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { intrinsicPathOf } from "../engine/index.ts";
 import { builtinPlaceOf, importedAs } from "../modules/index.ts";
-import { describeProperties, integrityOf, PartsList, type PlainData } from "../shipment/index.ts";
+import { describeProperties, integrityOf, isNotedConstructor, PartsList, type PlainData } from "../shipment/index.ts";
 
 type Facts = { readonly [key: string]: PlainData };
 
@@ -20,31 +20,6 @@ const DEFAULT_PROTOTYPES: ReadonlySet<string> = new Set([
   "%AsyncGeneratorFunction.prototype%",
 ]);
 
-const constructors = new WeakSet<object>();
-const latest: WeakRef<object>[] = [];
-const MAX_LATEST = 64;
-
-/** Remembers that an instance of this function has travelled: receivers revive such a function once, like a class. */
-export function noteConstructor(fn: object): void {
-  if (constructors.has(fn)) return;
-  constructors.add(fn);
-  latest.push(new WeakRef(fn));
-  if (latest.length > MAX_LATEST) latest.shift();
-}
-
-/** The last constructors that were new to `noteConstructor`, the newest first. */
-export function latestConstructors(): object[] {
-  return latest
-    .map((reference) => reference.deref())
-    .filter((fn) => fn !== undefined)
-    .reverse();
-}
-
-/** True when an instance of a function has travelled. */
-export function isConstructor(fn: object): boolean {
-  return constructors.has(fn);
-}
-
 /** Everything about a function object that its code does not tell. Live values go into `parts`. */
 export function describeFunction(fn: object, parts: PartsList): Facts {
   const facts: Record<string, PlainData> = { ...describeNameAndLength(fn) };
@@ -56,7 +31,7 @@ export function describeFunction(fn: object, parts: PartsList): Facts {
   if (!hasUsualParent(fn)) facts["parent"] = parts.add(Reflect.getPrototypeOf(fn), "[[Prototype]]");
   const prototype = describePrototype(fn, parts);
   if (prototype !== undefined) facts["prototype"] = prototype;
-  if (constructors.has(fn) || prototype !== undefined) facts["constructs"] = true;
+  if (isNotedConstructor(fn) || prototype !== undefined) facts["constructs"] = true;
   const integrity = integrityOf(fn);
   if (integrity !== "open") facts["integrity"] = integrity;
   return facts;
@@ -69,7 +44,7 @@ export function isUnaltered(fn: object, name: unknown, length: unknown): boolean
     hasLabel(fn, "length", length) &&
     Reflect.ownKeys(fn).every((key) => STANDARD_KEYS.has(key)) &&
     hasUsualParent(fn) &&
-    !constructors.has(fn) &&
+    !isNotedConstructor(fn) &&
     Object.isExtensible(fn) &&
     describePrototype(fn, new PartsList()) === undefined
   );

@@ -29,12 +29,12 @@ import {
   type ShippingPolicy,
   titleOfFunction,
 } from "../shipment/index.ts";
+import { factsOf, hasFacts, selfContainedSite } from "../variables/index.ts";
 import { countAgain, countFunction, refuseBeyondBudget } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
 import { describeFunction } from "./describe-function.ts";
-import { factsOf, hasFacts, selfContainedSite } from "./function-facts.ts";
 import { keepShipment, keptShipment } from "./kept-shipments.ts";
 import { isReadAgain } from "./live-scopes.ts";
 import {
@@ -142,7 +142,11 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
     // A package may export one. The receiver uses its own.
     const exported = policy.ship === "value" ? undefined : importReference(fn, policy);
     if (exported !== undefined) return sentByReference(byModule(fn, exported), exportReason(exported));
-    throw new ShippingError("is a Proxy, which does not show its target", [], "capture the target instead");
+    throw new ShippingError(
+      "a Proxy of a function cannot be looked into: it does not show its target",
+      [],
+      "pass or capture the function behind it",
+    );
   }
   const universal = universalReference(fn);
   if (universal !== undefined) return sentByReference(universal, "every process has it");
@@ -346,6 +350,7 @@ function takeRevived(fn: AnyFunction, revived: RevivedSource): Dismantled {
       : {
           ...common,
           hasHeritage: revived.hasHeritage,
+          ...(revived.isQuiet === true ? { isQuiet: true } : {}),
           ancestors: ancestorsOf(fn),
           ...describeClass(fn, pristineBody(pristine), parts),
           ...describePrivateStatics(revivedStatics(revived), parts),

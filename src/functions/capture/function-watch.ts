@@ -2,17 +2,17 @@ import { liveVariables } from "../engine/index.ts";
 import {
   type ChangeCheck,
   isFunction,
+  isNotedConstructor,
   isRecord,
   overridesVersion,
   revivedSource,
   type ShippingPolicy,
   watchProperties,
 } from "../shipment/index.ts";
+import { factsOf, hasFacts } from "../variables/index.ts";
 import { isOverBudget, packageOf } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
-import { isConstructor } from "./describe-function.ts";
 import { examined, previewOf } from "./dismantle.ts";
-import { factsOf, hasFacts } from "./function-facts.ts";
 import { functionState } from "./stability.ts";
 import { examinedMembers } from "./weak-methods.ts";
 
@@ -74,8 +74,8 @@ class FunctionWatch {
     const prototype: unknown = Reflect.getOwnPropertyDescriptor(fn, "prototype")?.value;
     const own = typeof prototype === "object" && prototype !== null ? [fn, prototype] : [fn];
     const checks = [...own.map(watchProperties), ...variables];
-    const constructs = isConstructor(fn);
-    return () => isConstructor(fn) === constructs && checks.every((isSame) => isSame());
+    const constructs = isNotedConstructor(fn);
+    return () => isNotedConstructor(fn) === constructs && checks.every((isSame) => isSame());
   }
 
   /** Undefined when a variable cannot be read in place. */

@@ -1,11 +1,10 @@
 export { countedFunctions } from "./capture-budget.ts";
-export { noteConstructor } from "./describe-function.ts";
 export { type DismantledWithReason, dismantle, dismantleWithReason, foresee } from "./dismantle.ts";
-export { usesReceiver } from "./function-facts.ts";
 export { rulesVersion, watchExamined, watchFunction } from "./function-watch.ts";
+export { type KeptPlace, keptObjectAt, keptPlaceOf } from "./kept-objects.ts";
 export { hurryAccessors } from "./live-scopes.ts";
 export { moduleVariable } from "./module-use.ts";
-export { privatesOf, restorePrivates } from "./private-state.ts";
+export { constructReturning, privatesOf, restorePrivates } from "./private-state.ts";
 export {
   Borrowed,
   notePrototype,

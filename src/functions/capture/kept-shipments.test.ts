@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Cell, type Dismantled, isRecord } from "../shipment/index.ts";
-import { noteConstructor } from "./describe-function.ts";
+import { Cell, type Dismantled, isRecord, noteConstructor } from "../shipment/index.ts";
 import { dismantle } from "./dismantle.ts";
 
 type Plain = (value: number) => number;

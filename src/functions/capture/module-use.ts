@@ -13,7 +13,7 @@ import {
 } from "../modules/index.ts";
 import { isFunction } from "../shipment/index.ts";
 import { type Binding, isModuleLevel, type Reference } from "../syntax/index.ts";
-import { factsOf } from "./function-facts.ts";
+import { factsOf } from "../variables/index.ts";
 import { loadedSpecifier, moduleObjectOf, valueIn } from "./module-copies.ts";
 import { isReceiversOwn } from "./references.ts";
 

@@ -22,6 +22,7 @@ import {
   type ShippingPolicy,
   sourceTextOf,
 } from "../shipment/index.ts";
+import { constructQuietly, type PrivateWriter, privateWriterOf } from "../variables/index.ts";
 import { dismantleWithReason } from "./dismantle.ts";
 import { isWeakName, restoreWeakState, weakStateOf } from "./weak-state.ts";
 
@@ -146,7 +147,7 @@ function refuseIfReference(owner: object): void {
 /** At its origin a class is the original, and only its constructor gives an object its private names. */
 function refuseIfReturning(owner: object, { destination }: ShippingPolicy): void {
   if (destination === undefined || destination === processId) return;
-  if (identityOf(owner)?.startsWith(destination) !== true) return;
+  if (identityOf(owner)?.startsWith(destination) !== true || revivedSource(owner)?.isQuiet === true) return;
   const title = isFunction(owner) ? owner.name : "its class";
   throw new ShippingError(
     `has private fields of ${title}, and only the constructor of ${title} can set them in the process that defines ${title}`,
@@ -182,14 +183,39 @@ export function restorePrivates(object: object, state: readonly PrivateState[]):
       restoreWeakState(object, each);
       continue;
     }
-    const access = revivedSource(owner)?.privates;
-    if (access === undefined) throw unrestorable(owner);
-    if (!access.has(object)) access.install(object);
+    const access = accessTo(owner, object);
     access.write(
       object,
       access.fields.map((name) => values[names.indexOf(name)]),
     );
   }
+}
+
+function accessTo(owner: object, object: object): PrivateWriter {
+  const access = revivedSource(owner)?.privates;
+  if (access !== undefined) {
+    if (!access.has(object)) access.install(object);
+    return access;
+  }
+  const writer = isFunction(owner) ? privateWriterOf(owner) : undefined;
+  if (writer === undefined || !writer.has(object)) throw unrestorable(owner);
+  return writer;
+}
+
+/**
+ * A new object for an instance of `cls` that comes back, if classes of this process give it private names; undefined for
+ * an instance of any other class. Nothing of the program runs but constructors that only set fields.
+ */
+export function constructReturning(cls: object): object | undefined {
+  for (let owner: unknown = cls; isFunction(owner); owner = Reflect.getPrototypeOf(owner)) {
+    if (revivedSource(owner) !== undefined) continue;
+    const declared = declarationsOf(owner);
+    if (declared === undefined || declared.isApart) continue;
+    const object = constructQuietly(owner, cls);
+    if (object === undefined) throw unrestorable(owner);
+    return object;
+  }
+  return undefined;
 }
 
 function unrestorable(owner: object): Error {

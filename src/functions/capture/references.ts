@@ -23,6 +23,7 @@ import {
   isFunction,
   isRecord,
   isUserModule,
+  latestConstructors,
   overrideFor,
   type PlainData,
   revivedSource,
@@ -32,9 +33,9 @@ import {
   type Wrapped,
   wrappedBy,
 } from "../shipment/index.ts";
+import { factsOf } from "../variables/index.ts";
 import { noteHolder } from "./class-members.ts";
-import { isOwnPrototype, latestConstructors, replacedPrototypeOf } from "./describe-function.ts";
-import { factsOf } from "./function-facts.ts";
+import { isOwnPrototype, replacedPrototypeOf } from "./describe-function.ts";
 
 /** A shipment that is only a name. */
 export function byName(head: PlainData): Dismantled {

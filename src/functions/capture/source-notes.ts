@@ -4,7 +4,7 @@ import { type CodeSite, type SourceFile, siteAt, viewFunction } from "../engine/
 import { isInPackage, isOfPackage, pathOf } from "../modules/index.ts";
 import { isClass, isFunction, revivedSource } from "../shipment/index.ts";
 import { childrenOf, isClassNode, isFunctionNode, isModuleLevel, moduleBody, nodesAround } from "../syntax/index.ts";
-import { factsOf } from "./function-facts.ts";
+import { factsOf } from "../variables/index.ts";
 import { moduleVariable } from "./module-use.ts";
 
 /** Longer expressions are not repeated in a message. */

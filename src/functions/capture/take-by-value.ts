@@ -23,7 +23,7 @@ import {
   titleOfFunction,
   toPlain,
 } from "../shipment/index.ts";
-import { captureVariables } from "../variables/index.ts";
+import { captureVariables, isQuietClass } from "../variables/index.ts";
 import { type CapturedValue, captureValue } from "./captured-values.ts";
 import { classAround, homeOf, memberPlaceOf, usesOwnSuper } from "./class-members.ts";
 import { bodyAt, definedBy, definitionValues, describeClass, describePrivateStatics } from "./describe-class.ts";
@@ -177,10 +177,12 @@ function finishClass(
   const early = definitionValues(cls, site);
   const { node } = site.unit;
   const body = bodyAt(cls, site, early);
+  const hasPrivates = privateMembersAt(site).some(({ isStatic }) => !isStatic);
   const head = {
     kind: "class",
     ...common,
     hasHeritage: "superClass" in node && node.superClass != null,
+    ...(hasPrivates && isQuietClass(cls) ? { isQuiet: true } : {}),
     ancestors: ancestorsOf(cls),
     ...describeClass(cls, body, parts),
     ...describePrivateStatics(privateStaticsOf(cls, site), parts),

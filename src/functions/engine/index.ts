@@ -13,7 +13,13 @@ export {
   viewFunction,
 } from "./inspector-session.ts";
 export { IS_MAIN_REALM, intrinsicAt, intrinsicPathOf, isStandardGlobal, loadedByNode } from "./intrinsics.ts";
-export { isQuicklyEntered, knownLiveVariables, liveVariables, outerReceiver } from "./live-variables.ts";
+export {
+  evaluateInside,
+  isQuicklyEntered,
+  knownLiveVariables,
+  liveVariables,
+  outerReceiver,
+} from "./live-variables.ts";
 export { isDebuggerAttached } from "./paused-function.ts";
 export { type PrivateMember, privateMembers, privateMembersAt } from "./private-members.ts";
 export { listedUrls, loadedUrls, type Script, scriptFrom, scriptOf, scriptUrl } from "./scripts.ts";

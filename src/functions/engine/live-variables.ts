@@ -44,6 +44,17 @@ export function outerReceiver(fn: object, site: CodeSite): { readonly value: unk
   return entry === undefined ? undefined : pauseIn(fn, entry, (paused) => ({ value: paused.receiver() }));
 }
 
+/**
+ * The value of an expression inside a function, before its first statement: it sees the private names of the class
+ * around. Undefined when the function cannot be entered. None of its code runs. Turns the debugger on.
+ */
+export function evaluateInside(fn: object, site: CodeSite, expression: string): unknown {
+  if (isDebuggerAttached()) return undefined;
+  if (isQuicklyEntered(site) && worksQuickly()) return takeQuickly(fn, expression, site);
+  const entry = entryTo(site);
+  return entry === undefined ? undefined : pauseIn(fn, entry, (paused) => paused.evaluate(expression));
+}
+
 function accessorText(names: readonly string[]): string {
   return `[${names.map((name) => `[()=>${name},v=>{${name}=v}]`).join()}]`;
 }

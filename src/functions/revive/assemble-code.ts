@@ -10,6 +10,7 @@ import {
   identified,
   isOwnId,
   isRecord,
+  noteConstructor,
   noteMembers,
   noteRevived,
   type PlainData,
@@ -52,7 +53,10 @@ export function assembleFunction(head: Head, isCall: boolean): Assembled {
   const { factory, dependency, data } = codeFactory(String(head["code"]));
   const instance = factory(NO_DEFINITION);
   const { value, holder } = instance;
-  if (head["constructs"] === true) constructors.add(value);
+  if (head["constructs"] === true) {
+    constructors.add(value);
+    noteConstructor(value);
+  }
   const id = foreignId(head);
   // Only functions that may make instances are looked up later.
   if (id !== undefined && Object.hasOwn(value, "prototype")) adopt(value, id);
@@ -183,6 +187,7 @@ export function assembleClass(head: Head, early: readonly unknown[]): Assembled 
     home: undefined,
     index: undefined,
     privates,
+    isQuiet: head["isQuiet"] === true,
   });
   return { value, complete: (parts) => completeClass(instance, head, parts) };
 }

@@ -42,6 +42,8 @@ export interface RevivedSource {
   readonly index: number | undefined;
   /** For a class with private members: access to them. */
   readonly privates: PrivateAccess | undefined;
+  /** For a class: instances may return to where it was defined, private fields too. */
+  readonly isQuiet?: boolean;
 }
 
 /** Reaches the private members of a revived class. */

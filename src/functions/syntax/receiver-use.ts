@@ -1,4 +1,4 @@
-import { parseSource } from "./parse-source.ts";
+import { parseFunctionText } from "./function-text.ts";
 import { analyzeScopes } from "./scope-analysis.ts";
 
 /**
@@ -7,22 +7,11 @@ import { analyzeScopes } from "./scope-analysis.ts";
  */
 export function usesOwnReceiver(text: string): boolean {
   if (!/\b(?:this|super)\b/.test(text)) return false;
-  // A method has another syntax than a function, and sloppy code may use syntax that a module may not.
-  for (const [source, isModule] of [
-    [`(${text}\n)`, true],
-    [`({${text}\n})`, true],
-    [`(${text}\n)`, false],
-    [`({${text}\n})`, false],
-  ] as const) {
-    try {
-      const { units, contextual } = analyzeScopes(parseSource(source, isModule));
-      const [unit] = units;
-      return contextual.some(
-        ({ type, scope }) => (type === "this" || type === "super") && scope.receiverScope().node === unit?.node,
-      );
-    } catch {
-      // It has one of the other forms.
-    }
-  }
-  return false;
+  const program = parseFunctionText(text);
+  if (program === undefined) return false;
+  const { units, contextual } = analyzeScopes(program);
+  const [unit] = units;
+  return contextual.some(
+    ({ type, scope }) => (type === "this" || type === "super") && scope.receiverScope().node === unit?.node,
+  );
 }

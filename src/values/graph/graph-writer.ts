@@ -20,7 +20,6 @@ import {
   SHAPES,
   SHORT_ARRAY,
   SHORT_OBJECT,
-  TRUE,
 } from "../bytes/index.ts";
 import { writeFunction } from "../function-nodes.ts";
 import type { Dependency, FunctionPort } from "../function-port.ts";

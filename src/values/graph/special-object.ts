@@ -1,6 +1,8 @@
+import { types } from "node:util";
+import { isObject } from "../../checks/index.ts";
 import { INLINE_DEPTH, MalformedPayload, SPECIAL_OBJECT } from "../bytes/index.ts";
 import { heldBy, NotData, orRefuse, writeCell, writeReference, writeTraveller } from "../function-nodes.ts";
-import type { PrivateState } from "../function-port.ts";
+import type { KeptPlace, PrivateState } from "../function-port.ts";
 import { constructorOf, ownProperty } from "../own-property.ts";
 import { refuseHiddenState } from "../refusals/index.ts";
 import {
@@ -11,6 +13,7 @@ import {
   integrityCode,
   internalStateNumbered,
   internalStateOf,
+  isOpenProperty,
   type KeyedProperty,
   keepName,
   ordinaryState,
@@ -33,6 +36,9 @@ const LATER = 4;
 const HAS_PROPERTIES = 8;
 const HAS_PRIVATES = 16;
 const INTEGRITY_SHIFT = 5;
+const INTEGRITY_MASK = 3;
+/** Its class keeps it: the receiver uses its own. */
+const KEPT = 128;
 
 const NO_PRIVATES: readonly PrivateState[] = [];
 
@@ -60,11 +66,17 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
   const mayHavePrivates = !isDefault || (state === ordinaryState && hasMethods(properties));
   const privates = mayHavePrivates ? orRefuse(value, () => writer.port.privatesOf(value)) : NO_PRIVATES;
 
+  const kept =
+    state === ordinaryState && origin !== undefined && privates.length === 0 && isValueObject(properties, integrity)
+      ? orRefuse(value, () => writer.port.keptPlaceOf?.(value, origin))
+      : undefined;
+
   let flags = integrity << INTEGRITY_SHIFT;
+  if (kept !== undefined) flags |= KEPT;
   if (shown === null) flags |= PROTOTYPE_NULL;
   else if (origin !== undefined) flags |= PROTOTYPE_OF_CLASS;
   else if (!isDefault) flags |= PROTOTYPE_VALUE;
-  if (properties.length > 0) flags |= HAS_PROPERTIES;
+  if (properties.length > 0 && kept === undefined) flags |= HAS_PROPERTIES;
   if (privates.length > 0) flags |= HAS_PRIVATES;
   const later = writer.depth >= INLINE_DEPTH;
   if (later) flags |= LATER;
@@ -83,6 +95,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
     }
     writer.leave();
   }
+  if (kept !== undefined) writeKept(writer, kept, properties);
   state.writeShell(writer, value);
   writer.remember(value);
   const companion = state.companion?.(value, variant);
@@ -94,7 +107,7 @@ export function writeSpecialObject(writer: GraphWriter, value: object, prototype
       if (!writeNamed(writer, shown)) writer.value(shown);
     }
     state.writeBody?.(writer, value);
-    if (properties.length > 0) writeProperties(writer, value, properties, integrity);
+    if ((flags & HAS_PROPERTIES) !== 0) writeProperties(writer, value, properties, integrity);
     if (privates.length > 0) writePrivates(writer, privates);
   };
   if (later) {
@@ -142,7 +155,7 @@ export function readSpecialObject(reader: GraphReader): object {
   // Only the object itself may be accepted as a prototype, not its contents.
   reader.takesClass = false;
   reader.enter();
-  const object = readShell(reader, state, variant, flags & PROTOTYPE_MASK);
+  const object = readShell(reader, state, variant, flags);
   reader.remember(object);
   const companion = state.companion?.(object, variant);
   if (companion !== undefined) reader.remember(companion);
@@ -159,19 +172,83 @@ export function readSpecialObject(reader: GraphReader): object {
   if ((flags & LATER) === 0) body();
   else reader.defer(body);
   reader.leave();
-  const integrity = flags >> INTEGRITY_SHIFT;
+  const integrity = (flags >> INTEGRITY_SHIFT) & INTEGRITY_MASK;
   if (integrity !== EXTENSIBLE && !isKept) reader.settleLater(() => close(object, integrity));
   return object;
 }
 
-function readShell(reader: GraphReader, state: InternalState, variant: number, kind: number): object {
+function readShell(reader: GraphReader, state: InternalState, variant: number, flags: number): object {
+  const kind = flags & PROTOTYPE_MASK;
   if (kind === PROTOTYPE_OF_CLASS) {
-    const prototype = prototypeOfClass(reader.classNext());
+    const origin = reader.classNext();
+    const prototype = prototypeOfClass(origin);
+    const made = (flags & HAS_PRIVATES) === 0 ? undefined : constructReturning(reader, origin);
+    const kept = (flags & KEPT) === 0 ? undefined : readKept(reader, origin, prototype);
+    if (kept !== undefined) return kept;
+    if (made !== undefined && state.is(made) && internalStateOf(made) === state) {
+      state.readShell(reader, variant);
+      return made;
+    }
     if (state === ordinaryState) return Object.create(prototype);
     return setPrototype(state.readShell(reader, variant), prototype);
   }
   const object = state.readShell(reader, variant);
   return kind === PROTOTYPE_NULL ? setPrototype(object, null) : object;
+}
+
+/** True for an object with nothing under its names but primitive values, and objects that have nothing else. */
+function isValueObject(properties: readonly KeyedProperty[], integrity: number): boolean {
+  return properties.every(
+    ({ key, property }) =>
+      typeof key === "string" &&
+      key !== "__proto__" &&
+      isOpenProperty(property, integrity) &&
+      (!isObject(property.value) || hasOnlyPrimitives(property.value)),
+  );
+}
+
+function hasOnlyPrimitives(value: object): boolean {
+  if (typeof value === "function" || types.isProxy(value) || internalStateOf(value) !== ordinaryState) return false;
+  return Reflect.ownKeys(value).every((key) => {
+    const property = ownProperty(value, key);
+    return typeof key === "string" && property !== undefined && "value" in property && !isObject(property.value);
+  });
+}
+
+function writeKept(writer: GraphWriter, { place, name, key }: KeptPlace, fields: readonly KeyedProperty[]): void {
+  writer.string(place);
+  writer.string(name);
+  writer.value(key);
+  writer.varint(fields.length);
+  for (const { key: field, property } of fields) {
+    writer.string(String(field));
+    writer.value(property.value);
+  }
+}
+
+/** Reads an object that its class keeps: the one that this process has, or a copy. */
+function readKept(reader: GraphReader, origin: unknown, prototype: object): object {
+  const place = reader.text() === "static" ? "static" : "entry";
+  const name = reader.text();
+  const key = reader.value();
+  const fields = new Map<string, unknown>();
+  for (let left = reader.count(2); left > 0; left--) fields.set(reader.text(), reader.value());
+  const own =
+    typeof origin === "function" ? reader.port.keptObjectAt?.(origin, { place, name, key }, fields) : undefined;
+  if (own !== undefined) {
+    reader.keep(own);
+    return own;
+  }
+  const copy: object = Object.create(prototype);
+  for (const [field, value] of fields) {
+    Object.defineProperty(copy, field, { value, writable: true, enumerable: true, configurable: true });
+  }
+  return copy;
+}
+
+/** Where its class was defined, only its constructor can give an object its private names. */
+function constructReturning(reader: GraphReader, origin: unknown): object | undefined {
+  return typeof origin === "function" ? reader.port.constructReturning?.(origin) : undefined;
 }
 
 /**

@@ -55,8 +55,9 @@ function asResult(expression: string): string {
 }
 
 /** Advice for an argument, or a part of one: nobody knows how it was made, at most its class. */
-function argumentAdvice({ fix }: ValueRefusal, found: PathStep | undefined, port: FunctionPort): string {
-  if (!MAKES.test(fix) || fix.includes("perWorker")) return "";
+function argumentAdvice({ culprit, fix }: ValueRefusal, found: PathStep | undefined, port: FunctionPort): string {
+  // Packages make a Proxy for the user, who does not have the object behind it.
+  if ((!MAKES.test(fix) && !types.isProxy(culprit)) || fix.includes("perWorker")) return "";
   const name = classOnPath(found, port);
   const expression = name === undefined ? "..." : `new ${name}(...)`;
   return (

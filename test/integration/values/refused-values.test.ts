@@ -85,6 +85,16 @@ describe("an argument that cannot travel is refused before anything is sent", ()
       "args[0].clients[0].server: net.Server holds an open handle. Make it inside the routine, from data that is " +
         `passed. ${way("new Client(...)")}`,
     );
+    const schema = new Proxy({}, {});
+    expect((await refusal(take({ schema }))).message).toBe(
+      "args[0].schema: a Proxy cannot be looked into: it does not show its target. Pass the object behind it, or a copy " +
+        `such as { ...proxy }. ${way("...")}`,
+    );
+    const check = new Proxy(() => true, {});
+    expect((await refusal(take(check))).message).toBe(
+      "args[0]: a Proxy of a function cannot be looked into: it does not show its target. Pass or capture the function " +
+        `behind it. ${way("...")}`,
+    );
     const client = new Client();
     expect((await refusal(take(() => client.server))).message).toMatch(
       /^args\[0\] -> client -> server: .* Or have each worker make it once: const client = perWorker\(\(\) => \.\.\.\), with/,
@@ -92,7 +102,7 @@ describe("an argument that cannot travel is refused before anything is sent", ()
   });
 
   test("what no worker could make, without such advice", async () => {
-    for (const value of [new Promise(() => undefined), new WeakRef({}), new Proxy({}, {}), (function* () {})()]) {
+    for (const value of [new Promise(() => undefined), new WeakRef({}), (function* () {})()]) {
       expect((await refusal(take(value))).message).not.toContain("perWorker");
     }
     const results = await refusal(routine(async () => (await import("node:net")).createServer())());
@@ -198,11 +208,13 @@ describe("what is sent into a generator and cannot travel", () => {
   });
 });
 
-describe("an instance with private fields does not come back to where its class is defined", () => {
+describe("an instance with private fields does not come back if its constructor does more than set fields", () => {
+  const made: string[] = [];
   class Vault {
     #gold: number;
 
     constructor(gold: number) {
+      made.push("vault");
       this.#gold = gold;
     }
 
@@ -216,7 +228,7 @@ describe("an instance with private fields does not come back to where its class 
     }
   }
   class Locked extends Error {
-    #key = "hidden";
+    #key = `hidden ${made.push("lock")}`;
 
     get key(): string {
       return this.#key;

@@ -1,7 +1,6 @@
-import { types } from "node:util";
 import { messageOf } from "../../../checks/index.ts";
 import { CodeUnavailable } from "../../../errors.ts";
-import { type AnyFunction, isFunction } from "../../../functions/index.ts";
+import { type AnyFunction, givesGenerator, isFunction } from "../../../functions/index.ts";
 import { routineSpecOf } from "../../../routine/index.ts";
 import { ENCODINGS, LANGUAGES } from "../../../wire/index.ts";
 import { importModule, preloadSpecifier } from "../../shared/index.ts";
@@ -41,7 +40,7 @@ export async function targetFunction(target: string, streams: boolean): Promise<
       `${target}: the module exports no function ${JSON.stringify(name)}, it exports ${exported}`,
     );
   }
-  if (types.isGeneratorFunction(fn) === streams) return fn;
+  if (givesGenerator(fn) === streams) return fn;
   throw new CodeUnavailable(
     streams
       ? `${target} is called as a generator, but it is a function: leave out the option streams`
