@@ -1,8 +1,7 @@
 import { types } from "node:util";
 import { knownLiveVariables } from "../engine/index.ts";
 import { Cell, type Dismantled, isFunction, isRecord, type PlainData, type ShippingPolicy } from "../shipment/index.ts";
-import { factsOf, hasFacts, onlyReads } from "../variables/index.ts";
-import { usesAltered } from "./altered-functions.ts";
+import { factsOf, hasFacts, onlyReads, usesAltered } from "../variables/index.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { STANDARD_KEYS } from "./describe-function.ts";
 import { dismantleWithReason } from "./dismantle.ts";

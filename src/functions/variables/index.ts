@@ -1,3 +1,4 @@
+export { usesAltered } from "./altered-functions.ts";
 export { cellOf, globalCell, moduleCell } from "./binding-cells.ts";
 export { type CapturedVariable, captureVariables } from "./captured-variables.ts";
 export { factsOf, hasFacts, selfContainedSite, usesReceiver } from "./function-facts.ts";

@@ -156,8 +156,14 @@ describe("there is no way around it", () => {
   });
 
   test("why a value cannot travel is told as ever", async () => {
+    let made = 0;
     class Own {
-      readonly #secret = 1;
+      readonly #secret: number;
+      constructor() {
+        // A constructor that does more than set fields is not run again for an instance that comes back.
+        made += 1;
+        this.#secret = made;
+      }
       get secret(): number {
         return this.#secret;
       }
