@@ -3,6 +3,8 @@ import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearestName } from "../checks/index.ts";
 import { configureEntry, configureRoot } from "../functions/index.ts";
+// All of it, since the sizes and refusals of values come from parts that register themselves.
+import "../index.ts";
 import { type Explanation, shipping } from "../index.ts";
 import { readArguments } from "./arguments.ts";
 import type { Terminal } from "./command.ts";

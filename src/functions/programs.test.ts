@@ -89,7 +89,7 @@ const programs = [
   ["names-cases.mjs", 29],
   ["functions-cases.mjs", 56],
   ["bindings-cases.mjs", 38],
-  ["classes-cases.mjs", 42],
+  ["classes-cases.mjs", 43],
   ["modules-cases.mjs", 74],
   ["commonjs-cases.cjs", 22],
   ["refusals-cases.mjs", 27],

@@ -12,6 +12,7 @@ beforeAll(() => {
     "node_modules/words/index.js": `
       let language = "en";
       exports.setLanguage = (name) => { language = name; };
+      exports.set = (object, key, value) => { object[key] = value; };
       exports.options = { mark: "." };
       exports.hello = () => language + exports.options.mark;`,
     "node_modules/loud/index.js": `module.exports = (words) => { words.options.mark = "!!"; };`,
@@ -103,6 +104,7 @@ test.each([
     "en. en. en.",
   ],
   ["a statement only uses the package", `words.hello();`, "{}", "en. en. en."],
+  ["a function changes what it is given", `words.set({}, "a", 1);`, "{}", "en. en. en."],
 ])("nothing is told when %s", async (_, statements, workerOptions, expected) => {
   const { output, warnings } = await runProgram("i.mjs", `${IMPORTS}\n${statements}${CALLS(workerOptions)}`);
   expect({ output, warnings }).toEqual({ output: expected, warnings: [] });

@@ -88,7 +88,7 @@ function emitInstancePrivates(
   for (const { kind, name, node: member } of members) {
     if (kind === "field") {
       fields.push(name);
-      emitField(edits, base, name, fields.length, member);
+      emitField(edits, site.file.source, base, name, fields.length, member);
       continue;
     }
     edits.replace(member.key, `[${keyAt(base, firstKey + position)}]`);
@@ -110,8 +110,12 @@ function emitInstancePrivates(
   edits.insert(node.end, "}");
 }
 
+/** From the key of a field to its initializer. */
+const TO_INITIALIZER = /(?:\s|\/\*[^]*?\*\/|\/\/[^\n]*\n)*=/y;
+
 function emitField(
   edits: SourceEdits,
+  source: string,
   base: string,
   name: string,
   number: number,
@@ -123,8 +127,13 @@ function emitField(
     return;
   }
   const [before, after] = isAnonymousDefinition(value) ? [`{"#${name}":`, `}["#${name}"]`] : ["", ""];
-  edits.replace({ start: member.start, end: value.start }, `#${base}${number}=void(this.#${name}=(${before}`);
-  edits.insert(value.end, `${after}))`);
+  // The initializer may be in parentheses, which are not part of its node.
+  TO_INITIALIZER.lastIndex = member.key.end;
+  TO_INITIALIZER.exec(source);
+  const start = TO_INITIALIZER.lastIndex;
+  const end = source[member.end - 1] === ";" ? member.end - 1 : member.end;
+  edits.replace({ start: member.start, end: start }, `#${base}${number}=void(this.#${name}=(${before}`);
+  edits.insert(end, `${after}))`);
 }
 
 function emitStaticPrivates(edits: SourceEdits, site: CodeSite, base: string, members: readonly PrivateMember[]): void {

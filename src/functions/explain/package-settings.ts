@@ -36,6 +36,8 @@ export interface PackageSetting {
 /** Names of functions that set something up, as `setLocale`, `use` or `registerHelper`. */
 const SETS_UP =
   /^(?:set|use|init|initiali[sz]e|config|configure|extend|register|install|locale|lang|language|load|add|define|update|enable|disable|seed|plugin|defaults?|override|global|connect)(?![a-z])/;
+/** Of these, those that also change an object that they are given, as in `set(object, "a.b", 1)`. */
+const CHANGES_FIRST = /^(?:set|extend|defaults?|add|define|update|override)$/;
 const IMPORTED = /\b(?:from|import|require)\s*\(?\s*["']([^"'\n]+)["']/g;
 const LONGEST_STATEMENT = 100;
 
@@ -244,8 +246,16 @@ function settingIn(node: AnyNode, packageOf: PackageOf): Pick<PackageSetting, "p
   const { root, names } = chainOf(node.callee);
   const own = packageOf(root);
   const all = root.type === "Identifier" && names.length === 0 ? [root.name] : names;
-  if (own !== undefined && all.some((name) => SETS_UP.test(name))) return { package: own, names: all };
+  const isOfArgument = CHANGES_FIRST.test(all.at(-1) ?? "") && isObjectGiven(node.arguments, packageOf);
+  if (own !== undefined && !isOfArgument && all.some((name) => SETS_UP.test(name))) return { package: own, names: all };
   return settingOfArgument(node.arguments, all, own, packageOf);
+}
+
+/** True when the first of several arguments is neither a text nor something of a package. */
+function isObjectGiven(args: readonly (Expression | SpreadElement)[], packageOf: PackageOf): boolean {
+  const [first] = args;
+  if (first === undefined || args.length === 1 || first.type === "Literal") return false;
+  return packageOf(chainOf(first).root) === undefined;
 }
 
 /** As in `axiosRetry(axios)` and `Object.assign(axios.defaults, {})`. */
