@@ -68,7 +68,8 @@ const held = async (isHeld: boolean): Promise<boolean> => {
 
 /** A pool of one worker, with a call of `task` under way. */
 async function busyPool(task: (file: string) => Promise<unknown>) {
-  const pool = await WorkerPool.start({ size: 1 });
+  // On a busy machine a task may need longer than the default to see that it is cancelled.
+  const pool = await WorkerPool.start({ size: 1, workerOptions: { shutdownGracePeriod: 30_000 } });
   const [worker] = pool.workers.values();
   const file = makeNote();
   const outcome = reasonOf(pool.dispatch(task, file));
