@@ -1,4 +1,16 @@
+import type { Route } from "../routine/index.ts";
 import type { Call } from "./call.ts";
+
+/** Microseconds of work in a pack: about the cost of waking a thread. */
+const PACK_US = 200;
+/** Most bytes of arguments in a pack. */
+export const MOST_PACK_BYTES = 16 * 1024;
+
+/** How many calls of a routine make a pack, by the durations of earlier calls; 1 if there were none, `most` at most. */
+export function callsPerPack(route: Route, most: number): number {
+  if (route.method || route.streams || route.encoding !== undefined) return 1;
+  return Math.max(1, Math.min(most, route.cost?.run(PACK_US) ?? 1));
+}
 
 /** Told how each call of a pack ended. */
 export interface PackSink {
@@ -10,14 +22,17 @@ export interface PackSink {
 export class CallPack {
   /** The number of bytes of each call's arguments. */
   readonly lengths: readonly number[];
+  /** Whether its calls were made one by one (`packCalls`): each counts as a call at its worker. */
+  readonly isJoined: boolean;
   /** The separate calls that it was split into, for a worker that does not accept packs. */
   parts: readonly Call[] | undefined;
   readonly #sink: PackSink;
   readonly #ended: Uint8Array;
   #left: number;
 
-  constructor(lengths: readonly number[], sink: PackSink) {
+  constructor(lengths: readonly number[], sink: PackSink, isJoined = false) {
     this.lengths = lengths;
+    this.isJoined = isJoined;
     this.#sink = sink;
     this.#ended = new Uint8Array(lengths.length);
     this.#left = lengths.length;

@@ -96,8 +96,9 @@ export class Call {
     resolve: (value: unknown) => void,
     reject: Reject | undefined,
     pack?: CallPack,
+    sequence = nextSequence(pack?.lengths.length),
   ) {
-    this.sequence = nextSequence(pack?.lengths.length);
+    this.sequence = sequence;
     this.route = route;
     this.pack = pack;
     this.#group = group;
@@ -112,6 +113,11 @@ export class Call {
   /** The number of calls in it. */
   get size(): number {
     return this.pack === undefined ? 1 : this.pack.lengths.length;
+  }
+
+  /** How many calls it counts as while it waits for a worker, or is at one. */
+  get load(): number {
+    return this.pack?.isJoined === true ? this.pack.left : 1;
   }
 
   /** Keeps it while it waits, and decides what to do when a worker does not run it. */
@@ -238,6 +244,41 @@ export class Call {
     if (pack.left === 0) this.#end("done", undefined);
     pack.tell(index, how, how === "done" ? outcome : new RemoteFailure(outcome));
     return true;
+  }
+
+  /** Whether it waits, nobody follows it, and it differs from other calls of its routine in its arguments at most. */
+  get isPlain(): boolean {
+    return (
+      this.extras === undefined &&
+      this.signals === undefined &&
+      this.stream === undefined &&
+      this.pack === undefined &&
+      this.refusals === undefined &&
+      this.returns === 0 &&
+      this.#watchers === undefined &&
+      this.#reject === undefined &&
+      this.#shared === undefined &&
+      this.#state === "waiting"
+    );
+  }
+
+  /** A call with this pack, which waits at the same owner. Its parts are this call and those that follow. */
+  joined(pack: CallPack): Call {
+    const call = new Call(this.route, this.#group, ignore, (failure) => pack.fail(failure), pack, this.sequence);
+    call.pool = this.pool;
+    call.remake = this.remake;
+    if (this.#owner !== undefined) call.waitAt(this.#owner);
+    return call;
+  }
+
+  /** To `ended`, as a part of a pack. Returns the function that tells its caller. */
+  handOver(): (value: unknown) => void {
+    const resolve = this.#resolve;
+    this.#state = "ended";
+    this.#resolve = ignore;
+    this.remake = undefined;
+    this.#group.closed();
+    return resolve;
   }
 
   /** To `ended`, when the worker does not accept packs. Returns the calls of the pack, which wait at the same owner. */

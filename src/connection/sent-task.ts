@@ -39,6 +39,8 @@ export class SentTask implements RemoteTask {
   /** How many calls it stands for, and how many of them have no final answer yet. */
   size = 1;
   left = 1;
+  /** How many calls it counts as in flight. */
+  load = 1;
   /** It is a stream whose caller has not asked for more. */
   isResting = false;
   readonly #session: TaskSession;
@@ -59,6 +61,7 @@ export class SentTask implements RemoteTask {
     this.isResting = false;
     this.size = call.size;
     this.left = call.size;
+    this.load = call.load;
   }
 
   cancel(reason: unknown): void {

@@ -46,10 +46,10 @@ export class SentTasks {
     return this.#tasks.flatMap((task) => (task.call === undefined ? [] : [{ task, call: task.call }]));
   }
 
-  /** Counts so many tasks as in flight. `begin` is called for each of them. */
-  expect(count: number): void {
+  /** Counts calls as in flight. `begin` is called for each of them. */
+  expect(calls: readonly Call[]): void {
     if (this.#inFlight === 0) this.#events.activity(true);
-    this.#inFlight += count;
+    for (const { load } of calls) this.#inFlight += load;
   }
 
   /** Begins one of the tasks that `expect` counted. */
@@ -67,8 +67,17 @@ export class SentTasks {
     this.#free.push(task);
     if (task.isResting) this.#resting--;
     task.isResting = false;
-    if (--this.#inFlight === 0) this.#events.activity(false);
+    this.#inFlight -= task.load;
+    if (this.#inFlight === 0) this.#events.activity(false);
     this.tellIfWaitedFor();
+  }
+
+  /** So many calls of a task have their final answer. */
+  ended(task: SentTask, count: number): void {
+    task.left -= count;
+    const lighter = Math.min(count, task.load - 1);
+    task.load -= lighter;
+    this.#inFlight -= lighter;
   }
 
   setWaitedFor(task: SentTask, isWaitedFor: boolean): void {

@@ -1,4 +1,4 @@
-import type { Call, EarlyValue, PoolReference, Recipient } from "../call/index.ts";
+import { type Call, type EarlyValue, type PoolReference, packCalls, type Recipient } from "../call/index.ts";
 import { RpcError, WorkerLost } from "../errors.ts";
 import { type GrpcChannel, type GrpcStatus, PREFIX_BYTES, StatusCode } from "../grpc/index.ts";
 import { payloadFiles } from "../host/index.ts";
@@ -124,8 +124,10 @@ export class Session implements TaskSession {
 
   /** Sends calls in one message. `soon`: together with everything else that is sent in this turn of the event loop. */
   send(calls: readonly Call[], recipient: Recipient, soon = false): void {
-    const taken = this.#terms.takesPacks ? calls : calls.flatMap((call) => (call.pack ? call.unpack(call.pack) : call));
-    this.#tasks.expect(taken.length);
+    const taken = this.#terms.takesPacks
+      ? packCalls(calls)
+      : calls.flatMap((call) => (call.pack ? call.unpack(call.pack) : call));
+    this.#tasks.expect(taken);
     for (const call of taken) {
       const task = this.#tasks.begin(call);
       call.send(task, recipient);
@@ -329,7 +331,7 @@ export class Session implements TaskSession {
       const ended = kind === ResponseField.result ? Math.max(1, frame.count(OutcomeField.items)) : 1;
       const cost = call?.route.cost;
       if (cost !== undefined) this.#endedTasks.set(cost, (this.#endedTasks.get(cost) ?? 0) + ended);
-      task.left -= ended;
+      this.#tasks.ended(task, ended);
       if (task.left <= 0 || frame.integer(OutcomeField.item) === 0) this.#release(task);
     }
     if (call !== undefined) this.#outcomes.take(frame, kind, id, call);

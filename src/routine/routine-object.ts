@@ -24,11 +24,13 @@ interface RoutineObject {
 /** The object that users call. */
 export function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
   const chosen = isCallCarrier(options?.pool) ? options.pool : undefined;
+  const besidesPool = withoutPool(options);
   const object = function (this: unknown, ...args: unknown[]): unknown {
     const own = object[SPEC];
     const carrier = chosen ?? currentPool(currentCallContext());
     if (carrier === undefined) return areAllPoolsClosed() ? refuse(own) : invokeHere(own, this, args);
-    return dispatch(carrier, own, own.method ? [this, ...args] : args, object[CALL_OPTIONS]);
+    const given = chosen === undefined ? object[CALL_OPTIONS] : besidesPool;
+    return dispatch(carrier, own, own.method ? [this, ...args] : args, given);
   } as RoutineObject;
   object.with = function (options: CallOptions): RoutineObject {
     checkCallOptions(options, `${object[SPEC].name}.with()`);
@@ -48,6 +50,13 @@ export function makeRoutine(spec: RoutineSpec, options?: CallOptions): unknown {
   Object.defineProperty(object, "name", { get: () => object[SPEC].name, configurable: true });
   Object.defineProperty(object, "length", { value: spec.fn.length, configurable: true });
   return object;
+}
+
+/** The options that are about the call itself; undefined if there are none. */
+function withoutPool(options: CallOptions | undefined): CallOptions | undefined {
+  if (options?.pool === undefined) return options;
+  const { pool: _pool, ...rest } = options;
+  return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
 function routeOptions(options: CallOptions): RoutineOptions {
@@ -188,8 +197,8 @@ registerTraveller("routine", {
 /** The options of `with`, without those that only this process can use. */
 function portableOptions(options: CallOptions | undefined): CallOptions | undefined {
   if (options === undefined) return undefined;
-  const { signal: _signal, pool: _pool, ...rest } = options;
-  return rest;
+  const { signal: _signal, ...rest } = options;
+  return withoutPool(rest);
 }
 
 function unfinished(): never {

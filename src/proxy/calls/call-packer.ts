@@ -1,15 +1,20 @@
-import { type Call, CallPack, closeSignals, fromCaller, openSignals, type PackSink } from "../../call/index.ts";
+import {
+  type Call,
+  CallPack,
+  callsPerPack,
+  closeSignals,
+  fromCaller,
+  MOST_PACK_BYTES,
+  openSignals,
+  type PackSink,
+} from "../../call/index.ts";
 import type { Route } from "../../routine/index.ts";
 import { type EncodedValue, PayloadParts, type ValueEncoder } from "../../values/index.ts";
 import { Payload } from "../../wire/index.ts";
 import { StagingBuffer } from "./staging-buffer.ts";
 
-/** Microseconds of work in a pack: about the cost of waking a thread. */
-const PACK_US = 200;
 /** Most calls in a pack. */
 const MOST_CALLS = 128;
-/** Bytes of arguments at which a pack is sent. An item with larger arguments travels by itself. */
-const MOST_BYTES = 16 * 1024;
 
 /** The items of a pack, as the callers that wait for them see it. */
 export interface PackGroup extends PackSink {
@@ -109,7 +114,7 @@ export class CallPacker {
       if (this.#open === undefined && !canPack()) return false;
       route = this.#options.route();
       if (this.#open !== undefined && this.#open.route !== route) this.flush();
-      if (this.#open === undefined && (route.encoding !== undefined || this.#most(route) === 1)) return false;
+      if (this.#open === undefined && this.#most(route) === 1) return false;
       if (!isPlain) openSignals();
       bytes = encoder.encodeList([item], "args", route.weak);
       isPlain ||= closeSignals() === undefined && encoder.takeDependencies().length === 0;
@@ -118,13 +123,13 @@ export class CallPacker {
       closeSignals();
       return false;
     }
-    if (!isPlain || bytes instanceof PayloadParts || bytes.length > MOST_BYTES) return false;
+    if (!isPlain || bytes instanceof PayloadParts || bytes.length > MOST_PACK_BYTES) return false;
     const open = this.#open ?? this.#begin(route, openGroup());
     const { lengths, args } = open;
     args.append(bytes);
     lengths.push(bytes.length);
     open.group.add();
-    if (lengths.length >= open.most || args.end - args.start >= MOST_BYTES) this.flush();
+    if (lengths.length >= open.most || args.end - args.start >= MOST_PACK_BYTES) this.flush();
     return true;
   }
 
@@ -136,8 +141,7 @@ export class CallPacker {
     return open;
   }
 
-  /** How many calls of a routine make a pack, by the durations of earlier calls; 1 if there were none. */
   #most(route: Route): number {
-    return Math.max(1, Math.min(MOST_CALLS, route.cost?.run(PACK_US) ?? 1, Math.floor(this.#options.most())));
+    return callsPerPack(route, Math.min(MOST_CALLS, Math.floor(this.#options.most())));
   }
 }
