@@ -227,6 +227,23 @@ export const CALL_KINDS = [
       return { ran: items.map(([, itemToken]) => itemToken), wrong: differs(seen, items.length) };
     },
   },
+  {
+    // Without options, and all at once, so that they are joined into packs.
+    kind: "burst",
+    weight: 3,
+    bound: 4 * BOUND_MS,
+    pools: true,
+    async run({ token, folder, via, random }) {
+      const count = random.integer(20, 250);
+      const calls = Array.from({ length: count }, (_, i) => via.dispatch(compute1, [folder, `${token}.${i}`, i]));
+      const answers = await Promise.all(calls);
+      const wrong = answers.findIndex((answer, i) => answer !== mix(`${token}.${i}`, i));
+      return {
+        ran: answers.map((_, i) => `${token}.${i}`),
+        wrong: wrong < 0 ? undefined : `call ${wrong}: ${differs(answers[wrong], mix(`${token}.${wrong}`, wrong))}`,
+      };
+    },
+  },
 ].map((each) => ({ bound: BOUND_MS, expected: ["ok"], idempotent: false, pools: false, ...each }));
 
 /** `patience`: how much longer than other calls this one may take, in milliseconds. */
