@@ -28,13 +28,8 @@ import { RequestSender } from "./request-sender.ts";
 import type { SentTask, TaskSession } from "./sent-task.ts";
 import { type SentTaskEvents, SentTasks } from "./sent-tasks.ts";
 import { SessionStream } from "./session-stream.ts";
+import { endUnanswered, type Unanswered } from "./unanswered-calls.ts";
 import { UnwantedTasks } from "./unwanted-tasks.ts";
-
-/**
- * How often a call may come back because a thread ended before it read the call. After that, its worker counts as one
- * that refuses it.
- */
-const MOST_RETURNS = 3;
 
 /** Told of changes by a session that it owns. */
 export interface SessionEvents extends SentTaskEvents {
@@ -42,13 +37,6 @@ export interface SessionEvents extends SentTaskEvents {
   progressed(session: Session): void;
   /** Nothing more can be sent. Calls in flight have been told. */
   closed(session: Session, error: Error): void;
-}
-
-/** What a worker reports about a task thread that ended. */
-interface LostThread {
-  readonly error: WorkerLost;
-  /** How many messages of the session it has begun to read, including the hello; Infinity if that is not known. */
-  readonly taken: number;
 }
 
 /**
@@ -377,7 +365,7 @@ export class Session implements TaskSession {
   }
 
   /** `unanswered`: how the unanswered calls end. */
-  #shut(error: Error, unanswered: "lost" | "rejected" | LostThread = "lost"): void {
+  #shut(error: Error, unanswered: Unanswered = "lost"): void {
     const opening = this.#state === "opening";
     this.#state = "closed";
     this.#outbox.close();
@@ -393,13 +381,6 @@ export class Session implements TaskSession {
     const tasks = this.#tasks.waitedFor();
     this.#tasks.clear();
     this.#events.closed(this, error);
-    for (const { call } of tasks) call.leave();
-    for (const { task, call } of tasks) {
-      if (call.state !== "settling") continue;
-      if (typeof unanswered === "string") call.owner?.[unanswered](call, error);
-      else if (task.isWritten && task.message <= unanswered.taken) call.owner?.lost(call, error);
-      else if (++call.returns <= MOST_RETURNS) call.owner?.returned(call, error);
-      else call.owner?.rejected(call, error);
-    }
+    endUnanswered(tasks, error, unanswered);
   }
 }

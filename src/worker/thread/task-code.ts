@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { takeArrivedSignals } from "../../call/index.ts";
 import { describeValue } from "../../checks/index.ts";
 import { type CallContext, runInCallContext, trimStack } from "../../routine/index.ts";
 import { NO_COLLECTIONS, serializerOfThrown, type WeakCollection } from "../../values/index.ts";
@@ -18,6 +19,15 @@ export function argumentList(args: unknown, name: string): unknown[] {
   if (Array.isArray(args)) return args as unknown[];
   if (args === undefined) return [];
   throw new TypeError(`the arguments of ${name} are ${describeValue(args)}, not a list`);
+}
+
+/** Connects a task to the signals and weak collections among its decoded arguments. */
+export function connectArguments(task: RunningTask): void {
+  const { session, routine } = task;
+  const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
+  task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
+  const signals = takeArrivedSignals();
+  if (signals !== undefined) task.connectSignals(signals);
 }
 
 /**

@@ -1,17 +1,16 @@
-import { takeArrivedSignals } from "../../call/index.ts";
 import { decodeContext } from "../../context/index.ts";
 import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallContext, runInCallContext, type TaskRecord } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
 import { Timer } from "../../time/index.ts";
-import { NO_COLLECTIONS, setTraps } from "../../values/index.ts";
+import { setTraps } from "../../values/index.ts";
 import { ResponseField, type SlicedReading } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
 import type { ReadyTask } from "./ready-task.ts";
 import { GeneratorRun, isAwaited } from "./routines/index.ts";
 import type { RunningTask } from "./running-task.ts";
-import { argumentList, promiseOf, sendError, type TaskFunction, whenSettled } from "./task-code.ts";
+import { argumentList, connectArguments, promiseOf, sendError, type TaskFunction, whenSettled } from "./task-code.ts";
 import { codeUnavailable, isA, undumpable } from "./task-errors.ts";
 import { TaskPack } from "./task-pack.ts";
 import {
@@ -212,7 +211,7 @@ export class TaskRunner {
         return;
       }
       args = payload.read(session.decoder, routine.serializer());
-      connect(task);
+      connectArguments(task);
     } catch (error) {
       // Sometimes only decoding shows that a module is not the one that the code needs.
       if (isA(ModuleUnavailable, error)) return this.#unloadable(ready, error);
@@ -247,7 +246,7 @@ export class TaskRunner {
 
   /** Runs a task when its large arguments have been read, unless nobody waits for its result by then. */
   #runLater({ task }: ReadyTask, reading: SlicedReading, enter: (args: unknown) => void): void {
-    connect(task);
+    connectArguments(task);
     const run = (): void => {
       if (task.wireId >= 0) enter(reading.value());
       else this.#ended(task);
@@ -391,13 +390,4 @@ export class TaskRunner {
       this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
     });
   }
-}
-
-/** Connects a task to the signals and weak collections among its decoded arguments. */
-function connect(task: RunningTask): void {
-  const { session, routine } = task;
-  const passed = routine.hasSerializer ? NO_COLLECTIONS : session.decoder.weakCollections;
-  task.weak = passed.length === 0 ? routine.weak : [...routine.weak, ...passed];
-  const signals = takeArrivedSignals();
-  if (signals !== undefined) task.connectSignals(signals);
 }
