@@ -979,6 +979,18 @@ describe("a pack", () => {
       limits: { ...DEFAULT_LIMITS, maxLiveTasks: 5 },
     });
     caller = new Caller(executor, 1).route(enter, 1);
+    // As many as may be live, twice: all of them are free again.
+    for (const id of [0, 1]) {
+      caller
+        .pack(2 * id, 1, ["held4", "held5"])
+        .pack(2 * id + 1, 1, ["held1", "held2", "held3"])
+        .send();
+      await settle();
+      expect(exhausted).toEqual([]);
+      for (const name of [...gates.keys()]) end(name);
+      await settle();
+    }
+    entered.length = 0;
     caller.pack(0, 1, ["held1", "held2", "held3"]).pack(1, 1, ["held4", "held5", "held6"]).send();
     await settle();
     expect(exhausted).toEqual([[1, expect.stringContaining("maxLiveTasks")]]);

@@ -153,7 +153,8 @@ export class TaskPack {
     this.#lengths = lengths;
     this.#host = host;
     this.#left = lengths.length;
-    task.session.live += lengths.length;
+    // The pack itself counts already, as a task.
+    task.session.live += lengths.length - 1;
   }
 
   /** Begins as many calls as fit into a slice of time, and the rest in later turns of the event loop. */
@@ -235,9 +236,10 @@ export class TaskPack {
   }
 
   #end(count: number): void {
+    const { session } = this.#task;
     this.#left -= count;
-    this.#task.session.live -= count;
-    this.#host.touched(this.#task.session);
+    session.live -= this.#left === 0 ? count - 1 : count;
+    this.#host.touched(session);
     if (this.#left === 0) this.#host.ended();
     else this.#host.itemEnded();
   }
