@@ -3,7 +3,6 @@ import { TaskTimeout } from "../../errors.ts";
 import { ModuleUnavailable } from "../../functions/index.ts";
 import { type CallContext, runInCallContext, type TaskRecord } from "../../routine/index.ts";
 import { areTasksObserved } from "../../telemetry/index.ts";
-import { Timer } from "../../time/index.ts";
 import { setTraps } from "../../values/index.ts";
 import { ResponseField, type SlicedReading } from "../../wire/index.ts";
 import type { ExecutorSession } from "./executor-session.ts";
@@ -17,6 +16,7 @@ import {
   callObserver,
   type LaterTurns,
   RestingGenerators,
+  TaskLimits,
   type TaskOccupancy,
   type TaskParking,
   type TimeSlice,
@@ -51,6 +51,9 @@ export class TaskRunner {
   readonly #isSound: () => boolean;
   #live = 0;
   readonly #resting: RestingGenerators;
+  readonly #limits = new TaskLimits((task, timeout) => {
+    this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
+  });
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
@@ -136,7 +139,7 @@ export class TaskRunner {
     task.state = "running";
     this.#options.occupancy.started(task, timeout);
     this.#live++;
-    if (timeout > 0) this.#limitTime(task, timeout);
+    if (timeout > 0) this.#limits.add(task, timeout);
     const loading = needs.length === 0 ? undefined : session.received.ready(needs);
     const routineLoading = routine.loading;
     if (loading === undefined && routineLoading === undefined) {
@@ -383,11 +386,5 @@ export class TaskRunner {
     this.#options.touched(session);
     if (held) this.#parking?.giveBack();
     this.#options.ended();
-  }
-
-  #limitTime(task: RunningTask, timeout: number): void {
-    task.timer = new Timer(timeout, () => {
-      this.dismiss(task, new TaskTimeout(`${task.name} did not end within its timeout of ${timeout} ms`));
-    });
   }
 }
