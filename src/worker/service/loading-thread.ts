@@ -19,7 +19,7 @@ export class LoadingThread {
   }
 }
 
-let threadFile: URL | undefined;
+let threadFile: string | URL | undefined;
 const started: LoadingThread[] = [];
 
 /**
@@ -27,7 +27,7 @@ const started: LoadingThread[] = [];
  * runs. They load their code while this thread loads its own: a worker is ready in 0.85x of the time that it takes with one
  * after the other.
  */
-export function startThreads(start: string, file: URL): void {
+export function startThreads(start: string, file: string | URL): void {
   threadFile = file;
   const { threads, resourceLimits } = JSON.parse(start) as ThreadStart;
   for (let i = 0; i < threads; i++) started.push(new LoadingThread(resourceLimits));
