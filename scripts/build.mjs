@@ -50,14 +50,29 @@ const builtInsByCall = {
   setup: ({ onLoad, onResolve }) => {
     onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "built-in", sideEffects: false }));
     onLoad({ filter: /./, namespace: "built-in" }, ({ path }) => ({
-      contents: [
-        `const all = process.getBuiltinModule(${JSON.stringify(path)}), get = (name) => all[name];`,
-        "export default all;",
-        ...Object.keys(require(path)).map((name) => `export const ${name} = /* @__PURE__ */ get("${name}");`),
-      ].join("\n"),
+      contents: (LATE_BUILT_INS.includes(path) ? lateBuiltIn(path) : builtIn(path)).join("\n"),
     }));
   },
 };
+
+/** Modules of Node.js of which only functions are used, and seldom. They are loaded when one is called. */
+const LATE_BUILT_INS = ["node:fs/promises"];
+
+function builtIn(path) {
+  return [
+    `const all = process.getBuiltinModule(${JSON.stringify(path)}), get = (name) => all[name];`,
+    "export default all;",
+    ...Object.keys(require(path)).map((name) => `export const ${name} = /* @__PURE__ */ get("${name}");`),
+  ];
+}
+
+function lateBuiltIn(path) {
+  const functions = Object.entries(require(path)).filter(([, value]) => typeof value === "function");
+  return [
+    `const all = () => process.getBuiltinModule(${JSON.stringify(path)});`,
+    ...functions.map(([name]) => `export const ${name} = (...args) => all().${name}(...args);`),
+  ];
+}
 
 /** What runs before any code of users needs no copies of globals, and starts sooner without them. */
 const { inject: _inject, define: _define, ...asItIs } = common;

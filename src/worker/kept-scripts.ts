@@ -13,7 +13,7 @@ import {
 import { dirname, join, sep } from "node:path";
 import { cachedDataVersionTag } from "node:v8";
 import { constants, Script } from "node:vm";
-import { threadId } from "node:worker_threads";
+import { isMainThread, threadId } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { cacheFolder } from "./compile-cache.ts";
 import { type LoadScript, runScript, type ScriptBody, type ScriptPack } from "./script-loader.ts";
@@ -161,12 +161,16 @@ class ScriptGroup {
   /** All scripts are loaded. Lets go of what only loading needs. */
   end(): void {
     this.#text = Buffer.alloc(0);
-    if (this.#isNew) setTimeout(() => this.#keep(), KEEP_AFTER_MS).unref();
-    else this.#forget();
+    if (!this.#isNew) return this.#forget();
+    setTimeout(() => this.keep(), KEEP_AFTER_MS).unref();
+    // The threads of a worker that is stopped have nothing left to do before they end. The process exits.
+    if (unkept.size === 0) process.once(isMainThread ? "exit" : "beforeExit", keepAll);
+    unkept.add(this);
   }
 
-  /** By now tasks run here. Whatever they did to this thread, this must not fail. */
-  #keep(): void {
+  /** By now tasks may have run here. Whatever they did to this thread, this must not fail. */
+  keep(): void {
+    if (!unkept.delete(this)) return;
     try {
       if (!this.#wasMissing || !existsSync(this.#store)) writeStore(this.#store, this.#compiled());
     } catch {
@@ -191,6 +195,13 @@ class ScriptGroup {
     const content = Buffer.concat([numberBytes(text.length), text, ...all.map(({ code }) => code)]);
     return Buffer.concat([numberBytes(crc32(content)), content]);
   }
+}
+
+/** Those whose compiled code is to be kept. */
+const unkept = new Set<ScriptGroup>();
+
+function keepAll(): void {
+  for (const group of unkept) group.keep();
 }
 
 /** The compiled code that is kept in a file. None if the file is missing or damaged. */

@@ -81,6 +81,17 @@ describe("compiled code", () => {
     expect(existsSync(kept())).toBe(false);
   });
 
+  test.skipIf(hasCache)("is kept when a worker ends soon", async () => {
+    rmSync(kept(), { recursive: true, force: true });
+    const program = join(directory, "short.mjs");
+    cpSync(fixture("compile-cache/short.mjs"), program);
+    const { stdout } = await runProgram(program, { args: [kept()], env: ON });
+    expect(JSON.parse(stdout)).toEqual([
+      expect.stringMatching(/^process-process-pack-.*\.bin$/),
+      expect.stringMatching(/^thread-thread-pack-.*\.bin$/),
+    ]);
+  });
+
   test.each(["NODE_DISABLE_COMPILE_CACHE", "NODE_V8_COVERAGE"])("is not kept with %s", async (name) => {
     rmSync(kept(), { recursive: true, force: true });
     expect(await find({ [name]: join(directory, "coverage") })).toEqual({ sum: 3 });
