@@ -1,6 +1,6 @@
 /** What a task thread runs first. This file is always CommonJS. */
 import { scriptLoader } from "./script-loader.ts";
-import { THREAD_CONDITION } from "./shared/thread-condition.ts";
+import { THREAD_CONDITION } from "./shared/index.ts";
 
 // Programs that tasks start are not task threads.
 process.execArgv = process.execArgv.filter((option) => option !== THREAD_CONDITION);
