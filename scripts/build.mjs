@@ -293,6 +293,8 @@ try {
       { in: "src/worker/service/loading-thread.ts", out: "loading-thread" },
     ],
     ...script,
+    // Read by modules that are imported along with a used one, and are left out.
+    define: { "import.meta.url": "undefined" },
   });
   await writeEmbeddedWorker();
   rmSync(join(root, "dist"), { recursive: true, force: true });
