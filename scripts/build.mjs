@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { isLateFile, LATE_ENTRIES, lateFiles } from "./late-files.mjs";
@@ -50,14 +50,29 @@ const builtInsByCall = {
   setup: ({ onLoad, onResolve }) => {
     onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "built-in", sideEffects: false }));
     onLoad({ filter: /./, namespace: "built-in" }, ({ path }) => ({
-      contents: [
-        `const all = process.getBuiltinModule(${JSON.stringify(path)}), get = (name) => all[name];`,
-        "export default all;",
-        ...Object.keys(require(path)).map((name) => `export const ${name} = /* @__PURE__ */ get("${name}");`),
-      ].join("\n"),
+      contents: (LATE_BUILT_INS.includes(path) ? lateBuiltIn(path) : builtIn(path)).join("\n"),
     }));
   },
 };
+
+/** Modules of Node.js of which only functions are used, and seldom. They are loaded when one is called. */
+const LATE_BUILT_INS = ["node:fs/promises"];
+
+function builtIn(path) {
+  return [
+    `const all = process.getBuiltinModule(${JSON.stringify(path)}), get = (name) => all[name];`,
+    "export default all;",
+    ...Object.keys(require(path)).map((name) => `export const ${name} = /* @__PURE__ */ get("${name}");`),
+  ];
+}
+
+function lateBuiltIn(path) {
+  const functions = Object.entries(require(path)).filter(([, value]) => typeof value === "function");
+  return [
+    `const all = () => process.getBuiltinModule(${JSON.stringify(path)});`,
+    ...functions.map(([name]) => `export const ${name} = (...args) => all().${name}(...args);`),
+  ];
+}
 
 /** What runs before any code of users needs no copies of globals, and starts sooner without them. */
 const { inject: _inject, define: _define, ...asItIs } = common;
@@ -66,7 +81,7 @@ const { inject: _inject, define: _define, ...asItIs } = common;
 const loadingThreadAside = {
   name: "loading thread aside",
   setup: ({ onResolve }) =>
-    onResolve({ filter: /\/loading-thread\.ts$/ }, () => ({ path: "./loading-thread.js", external: true })),
+    onResolve({ filter: /\/loading-thread\.ts$/ }, () => ({ path: "./loading-thread.cjs", external: true })),
 };
 
 /** The module that holds the embedded worker is written separately, without a source map twice its size. */
@@ -137,6 +152,26 @@ async function writeDeclarations() {
   }
 }
 
+/** The files that each CommonJS file loads before it runs. */
+const required = new Map();
+
+/**
+ * Writes a file with the scripts that a thread of a worker loads to begin with: src/worker/script-loader.ts. One file is read and
+ * compiled sooner than many, and its text is not put among the young objects of V8, which are copied. V8 keeps the text, and
+ * a number for each line of it.
+ */
+async function writePack(file, script) {
+  const names = new Set([script]);
+  for (const name of names) for (const other of required.get(name) ?? []) names.add(other);
+  const entries = [];
+  for (const name of names) {
+    const source = readFileSync(join(out, name), "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
+    const { code } = await transform(source, { minifyWhitespace: true, lineLimit: 200, legalComments: "none" });
+    entries.push(`${JSON.stringify(name)}:(function(exports,require,module,__filename,__dirname){${code}}),\n`);
+  }
+  writeFileSync(join(out, file), `"use strict";module.exports={\n${entries.join("")}};\n`);
+}
+
 /** Writes modules, and the files they share, as CommonJS. Returns the names of those modules. */
 function writeCommonJs(modules) {
   const names = new Set(modules);
@@ -146,12 +181,17 @@ function writeCommonJs(modules) {
       : undefined;
   const late = new Map();
   for (const name of names) {
-    const { text, imported, importedLate } = toCommonJs(readFileSync(join(out, name), "utf8"), rename, isLateFile);
+    const { text, imported, importedLate, importedFirst } = toCommonJs(
+      readFileSync(join(out, name), "utf8"),
+      rename,
+      isLateFile,
+    );
     for (const module of imported) names.add(module);
     for (const [file, exported] of importedLate) late.set(file, [...(late.get(file) ?? []), ...exported]);
     // src/worker/kept-scripts.ts reads a byte as a character.
     if (/[^\0-\x7f]/.test(text)) throw new Error(`${name} has characters that are not ASCII`);
     writeFileSync(join(out, rename(name)), text);
+    required.set(rename(name), importedFirst);
   }
   for (const [file, exported] of late) refuseClasses(file, exported);
   return names;
@@ -228,28 +268,33 @@ try {
   });
   refuseCycles();
   writeCommonJs([...PUBLIC_MODULES, "thread-service.js"]);
+  await writePack("thread-pack.cjs", "thread-service.cjs");
   rmSync(join(out, "thread-service.js"));
   writePublicEntries();
   // The gRPC thread of a worker runs no user code, so it shares no instances and loads only what it uses.
   const before = new Set(readdirSync(out));
-  await build({ ...asItIs, entryPoints: ["src/worker/service/loading-thread.ts"], ...inFiles });
   await build({
     ...common,
     entryPoints: ["src/worker/service/process-service.ts"],
     ...inFiles,
     plugins: [loadingThreadAside, ...inFiles.plugins],
   });
-  for (const name of writeCommonJs(["loading-thread.js", "process-service.js"])) {
+  for (const name of writeCommonJs(["process-service.js"])) {
     if (!before.has(name)) rmSync(join(out, name));
   }
+  await writePack("process-pack.cjs", "process-service.cjs");
   const script = { ...inFiles, format: "cjs", splitting: false, outExtension: { ".js": ".cjs" } };
   await build({ ...common, entryPoints: ["src/worker/kept-scripts.ts"], ...script });
   await build({
     ...asItIs,
-    entryPoints: ["src/worker/process-main.ts", "src/worker/thread-main.ts"],
+    entryPoints: [
+      "src/worker/process-main.ts",
+      "src/worker/thread-main.ts",
+      { in: "src/worker/service/loading-thread.ts", out: "loading-thread" },
+    ],
     ...script,
-    define: { "import.meta.url": "OWN_URL" },
-    banner: { js: '"use strict"; var OWN_URL = process.getBuiltinModule("node:url").pathToFileURL(__filename).href;' },
+    // Read by modules that are imported along with a used one, and are left out.
+    define: { "import.meta.url": "undefined" },
   });
   await writeEmbeddedWorker();
   rmSync(join(root, "dist"), { recursive: true, force: true });

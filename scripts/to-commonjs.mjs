@@ -12,12 +12,14 @@ const LOADED_LATE = ["acorn"];
  * The text of a module as CommonJS, and the names of the files in the same folder that it imports. Where it waits at its top
  * level, `module.exports` is a promise that resolves when it has run. `rename` gives the name of the CommonJS file that is
  * made of a module, and `undefined` for modules that stay what they are. `isLate` tells of files of which only functions are
- * imported, which are loaded when one is called; `importedLate` has their names.
+ * imported, which are loaded when one is called; `importedLate` has their names. `importedFirst` has those of the files that
+ * are loaded before the module runs.
  */
 export function toCommonJs(text, rename, isLate = () => false) {
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
   const imported = [];
   const importedLate = [];
+  const importedFirst = [];
   const exported = [];
   const edits = [];
   const replace = ({ start, end }, by) => {
@@ -61,7 +63,10 @@ export function toCommonJs(text, rename, isLate = () => false) {
         const used = node.specifiers.filter(({ local }) => isUsed(local.name, node));
         if (file !== undefined) importedLate.push([file, used.map((specifier) => specifier.imported.name)]);
         replace(node, lateImportOf(used, call, `late_${node.start}`));
-      } else replace(node, importOf(node.specifiers, call));
+      } else {
+        if (file !== undefined) importedFirst.push(file);
+        replace(node, importOf(node.specifiers, call));
+      }
     } else if (node.type === "ExportNamedDeclaration" && node.declaration === null && node.source === null) {
       exported.push(...node.specifiers.map(({ local }) => local.name));
       const names = node.specifiers.map(({ local, exported }) => `${exported.name}: ${local.name}`);
@@ -83,7 +88,7 @@ export function toCommonJs(text, rename, isLate = () => false) {
   for (const { start, end, by } of edits.toSorted((one, other) => other.start - one.start)) {
     result = result.slice(0, start) + by + result.slice(end);
   }
-  return { text: `"use strict"; ${result}`, imported, importedLate };
+  return { text: `"use strict"; ${result}`, imported, importedLate, importedFirst };
 }
 
 function childrenOf(node) {

@@ -136,3 +136,29 @@ it("keeps compiled code of scripts that others had loaded before this time", () 
   expect(again("two.cjs", "three.cjs")).toEqual(["source", "source"]);
   expect(again("three.cjs")).toEqual(["kept", "kept"]);
 });
+
+it("takes scripts from a pack, and those that it does not have from their files", () => {
+  write("three.cjs", 'exports.late = () => require("./one.cjs");');
+  const packed =
+    'exports.add = (x, y) => x + y + 10; exports.where = [__filename, __dirname, require("./three.cjs").late];';
+  write(
+    "pack.cjs",
+    `module.exports = { "two.cjs": (function (exports, require, module, __filename, __dirname) {${packed}}) };`,
+  );
+  const require = createRequire(join(folder, "main.cjs"));
+  const loadPacked = () => {
+    for (const path of Object.keys(require.cache)) if (path.startsWith(folder)) delete require.cache[path];
+    compiledFrom.mockClear();
+    const scripts = new KeptScripts(folder, storeOf, require);
+    scripts.usePack("pack.cjs");
+    const { where } = scripts.load("two.cjs") as { where: [string, string, () => { sum: number }] };
+    // The file itself is in the cache under its own name, for whatever requires it.
+    expect(require("./two.cjs")).toBe(scripts.load("two.cjs"));
+    expect(where.slice(0, 2)).toEqual([join(folder, "two.cjs"), folder]);
+    expect(where[2]().sum).toBe(13);
+    vi.advanceTimersByTime(10_000);
+    return compiledFrom.mock.calls.flat();
+  };
+  expect(loadPacked()).toEqual(["source", "source", "source"]);
+  expect(loadPacked()).toEqual(["kept", "kept", "kept"]);
+});

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -11,14 +10,13 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import Module from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, sep } from "node:path";
 import { cachedDataVersionTag } from "node:v8";
 import { constants, Script } from "node:vm";
-import { threadId } from "node:worker_threads";
+import { isMainThread, threadId } from "node:worker_threads";
+import { crc32 } from "node:zlib";
 import { cacheFolder } from "./compile-cache.ts";
-import type { LoadScript } from "./script-loader.ts";
+import { type LoadScript, runScript, type ScriptBody, type ScriptPack } from "./script-loader.ts";
 
 /**
  * How long after its start a thread keeps compiled code, in milliseconds. By then the functions of the first calls are
@@ -28,17 +26,16 @@ const KEEP_AFTER_MS = 250;
 /** What Node.js puts around a CommonJS file. */
 const BEFORE = Buffer.from("(function (exports, require, module, __filename, __dirname) {");
 const AFTER = Buffer.from("\n})");
-const HASH = "sha256";
-const HASH_BYTES = 32;
+/** Bytes of a checksum, and of the length of the contents. */
+const NUMBER_BYTES = 4;
 
-type Body = (exports: unknown, require: LoadScript, module: unknown, filename: string, dirname: string) => void;
-/** The compiled code of a script, and the hash of its source. */
+/** The compiled code of a script, and the checksum of its source. Node.js takes the same checksum from version 22 on. */
 interface Kept {
-  readonly hash: string;
+  readonly sum: number;
   readonly code: Buffer;
 }
-/** Name, hash of the source, and bytes of compiled code, of each script. The compiled code follows in the same order. */
-type Contents = (readonly [name: string, hash: string, bytes: number])[];
+/** Name, checksum of the source, and bytes of compiled code, of each script. The compiled code follows in the same order. */
+type Contents = (readonly [name: string, sum: number, bytes: number])[];
 
 /** The loader of this thread, for modules that load more of the package. */
 let loader: LoadScript | undefined;
@@ -49,16 +46,21 @@ export function loadKeptScript(file: string): unknown {
 }
 
 /**
- * Loads CommonJS files of the folder dist of the package, whose file `url` is, and keeps their compiled code: of a file, and
- * the files that it requires, together. `name` is the kind of thread. Node.js 20 keeps none, and a worker takes 165 ms of
- * processor time until it is ready, 195 ms without.
+ * Loads CommonJS files of the folder dist of the package, which is `folder`, and keeps their compiled code: of a file, and
+ * the files that it requires, together. `name` is the kind of thread, `pack` the file that has most of its scripts. Node.js
+ * 20 keeps none, and a worker takes 165 ms of processor time until it is ready, 195 ms without.
  */
-export function keptScriptLoader(url: string, name: string, require: NodeJS.Require): LoadScript {
-  const folder = dirname(fileURLToPath(url));
+export function keptScriptLoader(
+  folder: string,
+  name: string,
+  pack: string | undefined,
+  require: NodeJS.Require,
+): LoadScript {
   const version = `${process.version}-${process.arch}-${cachedDataVersionTag().toString(36)}`;
-  const stores = process.env["NODE_COMPILE_CACHE"] ?? cacheFolder(url);
+  const stores = process.env["NODE_COMPILE_CACHE"] ?? cacheFolder(folder);
   const storeOf = (file: string): string => join(stores, `${name}-${file.replace(/\.cjs$/, "")}-${version}.bin`);
   const scripts = new KeptScripts(folder, storeOf, require);
+  if (pack !== undefined) scripts.usePack(pack);
   loader = (file) => scripts.load(file);
   return loader;
 }
@@ -68,6 +70,7 @@ export class KeptScripts {
   readonly #folder: string;
   readonly #storeOf: (name: string) => string;
   readonly #require: NodeJS.Require;
+  #pack: ScriptPack = {};
   /** Those that are being loaded. */
   #group: ScriptGroup | undefined;
 
@@ -78,34 +81,31 @@ export class KeptScripts {
     this.#require = require;
   }
 
+  /** Takes scripts from this pack instead of their own files. */
+  usePack(file: string): void {
+    this.#pack = this.load(file) as ScriptPack;
+  }
+
   load(name: string): unknown {
-    const path = join(this.#folder, name);
+    // Not `join`: it looks at each character of a path, and V8 would optimize it for that, which takes 3 MB and 2 ms.
+    const path = this.#folder + sep + name;
     const loaded = this.#require.cache[path];
-    if (loaded !== undefined) return loaded.exports;
-    if (this.#group !== undefined) return this.#run(name, path, this.#group);
+    if (loaded !== undefined) return loaded.exports as unknown;
+    const packed = this.#pack[name];
+    if (packed !== undefined) return this.#run(packed, path);
+    if (this.#group !== undefined) return this.#run(this.#group.compile(name, path), path);
     const group = new ScriptGroup(this.#storeOf(name));
     this.#group = group;
     try {
-      return this.#run(name, path, group);
+      return this.#run(group.compile(name, path), path);
     } finally {
       this.#group = undefined;
       group.end();
     }
   }
 
-  #run(name: string, path: string, group: ScriptGroup): unknown {
-    const module = new Module(path);
-    module.filename = path;
-    this.#require.cache[path] = module;
-    const require: LoadScript = (specifier) =>
-      specifier.startsWith("./") ? this.load(specifier.slice(2)) : this.#require(specifier);
-    try {
-      group.compile(name, path)(module.exports, require, module, path, this.#folder);
-      module.loaded = true;
-    } finally {
-      if (!module.loaded) delete this.#require.cache[path];
-    }
-    return module.exports;
+  #run(body: ScriptBody, path: string): unknown {
+    return runScript(body, path, this.#folder, (name) => this.load(name), this.#require);
   }
 }
 
@@ -113,7 +113,7 @@ export class KeptScripts {
 class ScriptGroup {
   readonly #store: string;
   readonly #kept: Map<string, Kept>;
-  #scripts: { readonly name: string; readonly hash: string; readonly script: Script }[] = [];
+  #scripts: { readonly name: string; readonly sum: number; readonly script: Script }[] = [];
   /** If so, another thread may keep the same meanwhile. */
   readonly #wasMissing: boolean;
   #isNew = false;
@@ -125,20 +125,20 @@ class ScriptGroup {
     this.#kept = readStore(store);
   }
 
-  compile(name: string, path: string): Body {
+  compile(name: string, path: string): ScriptBody {
     const text = this.#read(path);
-    const hash = createHash(HASH).update(text).digest("hex");
+    const sum = crc32(text);
     const kept = this.#kept.get(name);
     this.#kept.delete(name);
     // The build writes ASCII only. The text is made in one piece: put together from parts, V8 would copy it once more.
     const script = new Script(text.toString("latin1"), {
       filename: path,
       importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-      ...(kept?.hash === hash ? { cachedData: kept.code } : {}),
+      ...(kept?.sum === sum ? { cachedData: kept.code } : {}),
     });
-    this.#scripts.push({ name, hash, script });
-    if (kept?.hash !== hash || script.cachedDataRejected === true) this.#isNew = true;
-    return script.runInThisContext() as Body;
+    this.#scripts.push({ name, sum, script });
+    if (kept?.sum !== sum || script.cachedDataRejected === true) this.#isNew = true;
+    return script.runInThisContext() as ScriptBody;
   }
 
   /** The text of a file with what Node.js puts around it. All files are read into the same memory. */
@@ -161,12 +161,16 @@ class ScriptGroup {
   /** All scripts are loaded. Lets go of what only loading needs. */
   end(): void {
     this.#text = Buffer.alloc(0);
-    if (this.#isNew) setTimeout(() => this.#keep(), KEEP_AFTER_MS).unref();
-    else this.#forget();
+    if (!this.#isNew) return this.#forget();
+    setTimeout(() => this.keep(), KEEP_AFTER_MS).unref();
+    // The threads of a worker that is stopped have nothing left to do before they end. The process exits.
+    if (unkept.size === 0) process.once(isMainThread ? "exit" : "beforeExit", keepAll);
+    unkept.add(this);
   }
 
-  /** By now tasks run here. Whatever they did to this thread, this must not fail. */
-  #keep(): void {
+  /** By now tasks may have run here. Whatever they did to this thread, this must not fail. */
+  keep(): void {
+    if (!unkept.delete(this)) return;
     try {
       if (!this.#wasMissing || !existsSync(this.#store)) writeStore(this.#store, this.#compiled());
     } catch {
@@ -183,16 +187,21 @@ class ScriptGroup {
   #compiled(): Buffer {
     // Scripts that another group had loaded before are loaded by this one in other threads.
     const all = [
-      ...this.#scripts.map(({ name, hash, script }) => ({ name, hash, code: script.createCachedData() })),
-      ...[...this.#kept].map(([name, { hash, code }]) => ({ name, hash, code })),
+      ...this.#scripts.map(({ name, sum, script }) => ({ name, sum, code: script.createCachedData() })),
+      ...[...this.#kept].map(([name, { sum, code }]) => ({ name, sum, code })),
     ];
-    const contents: Contents = all.map(({ name, hash, code }) => [name, hash, code.length]);
+    const contents: Contents = all.map(({ name, sum, code }) => [name, sum, code.length]);
     const text = Buffer.from(JSON.stringify(contents));
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(text.length);
-    const content = Buffer.concat([length, text, ...all.map(({ code }) => code)]);
-    return Buffer.concat([createHash(HASH).update(content).digest(), content]);
+    const content = Buffer.concat([numberBytes(text.length), text, ...all.map(({ code }) => code)]);
+    return Buffer.concat([numberBytes(crc32(content)), content]);
   }
+}
+
+/** Those whose compiled code is to be kept. */
+const unkept = new Set<ScriptGroup>();
+
+function keepAll(): void {
+  for (const group of unkept) group.keep();
 }
 
 /** The compiled code that is kept in a file. None if the file is missing or damaged. */
@@ -200,17 +209,23 @@ function readStore(path: string): Map<string, Kept> {
   const kept = new Map<string, Kept>();
   try {
     const bytes = readFileSync(path);
-    const content = bytes.subarray(HASH_BYTES);
-    if (!createHash(HASH).update(content).digest().equals(bytes.subarray(0, HASH_BYTES))) return kept;
-    let at = 4 + content.readUInt32LE(0);
-    for (const [name, hash, size] of JSON.parse(content.toString("latin1", 4, at)) as Contents) {
-      kept.set(name, { hash, code: content.subarray(at, at + size) });
+    const content = bytes.subarray(NUMBER_BYTES);
+    if (crc32(content) !== bytes.readUInt32LE(0)) return kept;
+    let at = NUMBER_BYTES + content.readUInt32LE(0);
+    for (const [name, sum, size] of JSON.parse(content.toString("latin1", NUMBER_BYTES, at)) as Contents) {
+      kept.set(name, { sum, code: content.subarray(at, at + size) });
       at += size;
     }
   } catch {
     // Nothing is kept yet, or it cannot be read.
   }
   return kept;
+}
+
+function numberBytes(value: number): Buffer {
+  const bytes = Buffer.alloc(NUMBER_BYTES);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }
 
 /** Writes a file that only this user can read, as a whole or not at all. */

@@ -67,8 +67,8 @@ describe("compiled code", () => {
     const run = async (folder: string, env = {}): Promise<unknown> =>
       JSON.parse((await runProgram(program, { args: [folder], env: { ...ON, ...env } })).stdout);
     const version = `${process.version}-${process.arch}`;
-    const names = ["dns", "index", "late-capture", "late-proxy", "thread-service"].map((name) => `thread-${name}`);
-    const files = ["process-process-service", ...names].map((name) =>
+    const names = ["dns", "index", "late-capture", "late-proxy", "thread-pack"].map((name) => `thread-${name}`);
+    const files = ["process-process-pack", ...names].map((name) =>
       expect.stringMatching(`^${name}-${version}-\\w+\\.bin$`),
     );
     const expected = { isTask: true, isSame: true, refuses: true, nested: 8, kept: files };
@@ -79,6 +79,17 @@ describe("compiled code", () => {
     const other = join(directory, "elsewhere");
     expect(await run(other, { NODE_COMPILE_CACHE: other })).toEqual(expected);
     expect(existsSync(kept())).toBe(false);
+  });
+
+  test.skipIf(hasCache)("is kept when a worker ends soon", async () => {
+    rmSync(kept(), { recursive: true, force: true });
+    const program = join(directory, "short.mjs");
+    cpSync(fixture("compile-cache/short.mjs"), program);
+    const { stdout } = await runProgram(program, { args: [kept()], env: ON });
+    expect(JSON.parse(stdout)).toEqual([
+      expect.stringMatching(/^process-process-pack-.*\.bin$/),
+      expect.stringMatching(/^thread-thread-pack-.*\.bin$/),
+    ]);
   });
 
   test.each(["NODE_DISABLE_COMPILE_CACHE", "NODE_V8_COVERAGE"])("is not kept with %s", async (name) => {

@@ -132,7 +132,8 @@ export class IntrinsicGuard {
   readonly #objects: Record<PropertyKey, unknown>[] = [];
   readonly #keys: PropertyKey[] = [];
   readonly #values: unknown[] = [];
-  #isIntact: () => boolean;
+  /** Compiled at its first use, unless `prepare` was called. */
+  #isIntact: () => boolean = () => this.prepare()();
 
   constructor() {
     for (const [object, path, keys] of reliedOn()) {
@@ -144,7 +145,12 @@ export class IntrinsicGuard {
         this.#values.push((object as Record<PropertyKey, unknown>)[key]);
       }
     }
+  }
+
+  /** Compiles the check, which takes a millisecond. */
+  prepare(): () => boolean {
     this.#isIntact = this.#compile();
+    return this.#isIntact;
   }
 
   /** The name of something that was replaced; undefined if nothing was. Fast enough to be called for each task. */
@@ -181,7 +187,7 @@ export class IntrinsicGuard {
       if (!doesTheSame(name)) return name;
       this.#values[i] = this.#objects[i]?.[key];
     }
-    this.#isIntact = this.#compile();
+    this.prepare();
     return undefined;
   }
 }

@@ -285,6 +285,7 @@ try {
 // Everything that modules and setup have replaced so far counts as correct.
 guard = new IntrinsicGuard();
 tell({ kind: "ready" });
+guard.prepare();
 port.on("message", receive);
 lanes.start();
 
