@@ -4,6 +4,7 @@ import type { AnyNode } from "acorn";
 import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
 import {
   importerOf,
+  importsOfFile,
   isReader,
   isWholeModule,
   liveImport,
@@ -76,7 +77,8 @@ export function usesOwnModule(site: CodeSite, scopes: readonly ScopeView[]): boo
 
 const ownUse = new WeakMap<CodeSite, boolean>();
 
-function isExportedCode(value: unknown): boolean {
+/** True for a function that its module exports, so that a receiver can load it. */
+export function isExportedCode(value: unknown): boolean {
   if (typeof value !== "function" || types.isProxy(value)) return false;
   try {
     return isFunction(value) && factsOf(value).exported !== undefined;
@@ -97,7 +99,8 @@ function isReached(target: string, site: CodeSite, scopes: readonly ScopeView[])
 function isOrImports(path: string | undefined, target: string): boolean {
   if (path === undefined || path === target) return path !== undefined;
   const module = scriptFrom(pathToFileURL(path).href);
-  return module !== undefined && moduleFactsOf(module).imports.includes(target);
+  // What is imported when the code runs may never have been loaded here.
+  return module === undefined ? importsOfFile(path).has(target) : moduleFactsOf(module).imports.includes(target);
 }
 
 function leadsTo(target: string, reference: Reference, site: CodeSite, scopes: readonly ScopeView[]): boolean {
