@@ -50,7 +50,7 @@ function findExport(
   visited.add(key);
   const text = textOf(path);
   const declared = new RegExp(
-    `\\bexport\\s+(?:(?:async\\s+)?function\\s*\\*?|class|const|let|var)\\s(?:[^;(){}]*,)?\\s*${escaped(name)}(?![\\w$])`,
+    `\\bexport\\s+(?:(?:async\\s+)?function\\s*\\*?|class|const|let|var)\\s(?:[^;(){}\\n]*,)?\\s*${escaped(name)}(?![\\w$])`,
   );
   const local = declared.test(text) ? name : localName(text, name);
   if (local !== undefined) return importedAs(path, text, local, visited) ?? kindOf(text, local);
@@ -115,25 +115,45 @@ function nameIn(list: string, name: string): string | undefined {
   return undefined;
 }
 
+const OPERATOR = /^\s*(?:[-+%&|^/]|\*\*?|<<|>>>?|\?\?|\|\||&&)?=(?![=>])/;
+const STEP = /^\s*(?:\+\+|--)/;
+const STEP_BEFORE = /(?:\+\+|--)\s*$/;
+/** `[name, other] = ` and `({ key: name } = `. */
+const PATTERN = /^\s*(?:=[^,\]}]*)?[,\]}][^;={}]*[\]}]\s*=(?![=>])/;
+const PATTERN_BEFORE = /[[{,:(]\s*$/;
+const DECLARED = /(?:^|\n)(?:export\s+)?(const|let|var)\s(?:[^;\n]*,)?\s*$/;
+const DEFINED = /(?:^|\n)(?:export\s+(?:default\s+)?)?(?:(?:async\s+)?function\s*\*?|class)\s*$/;
+/** The usual form of a compiled enum assigns only once: `(name || (name = {}))`. */
+const ENUM_BEFORE = /\|\|\s*\(\s*$/;
+/** How much of the text around a name is looked at. */
+const AROUND = 200;
+
 function kindOf(text: string, local: string): "variable" | "constant" | "computed" {
-  const name = escaped(local);
-  // The usual form of a compiled enum assigns only once.
-  const enumeration = new RegExp(`${name}\\s*\\|\\|\\s*\\(\\s*${name}\\s*=\\s*\\{\\}\\s*\\)`, "g");
-  const source = text.replaceAll(enumeration, "");
-  const declaration = new RegExp(
-    `^(?:export\\s+)?(const|let|var)\\s(?:[^;\\n]*,)?\\s*${name}\\s*=(?![=>])([^\\n]*)`,
-    "m",
-  );
-  const [, keyword, initial = ""] = declaration.exec(source) ?? [];
-  if (keyword !== "const") {
-    const operator = "(?:[-+%&|^/]|\\*\\*?|<<|>>>?|\\?\\?|\\|\\||&&)?=(?![=>])";
-    const assignments = source.match(new RegExp(`(?<![\\w$.])${name}\\s*${operator}`, "g")) ?? [];
-    const steps = new RegExp(`(?:\\+\\+|--)\\s*${name}(?![\\w$])|(?<![\\w$.])${name}\\s*(?:\\+\\+|--)`);
-    const patterns = new RegExp(`[[{,:(]\\s*${name}\\s*(?:=[^,\\]}]*)?[,\\]}][^;={}]*[\\]}]\\s*=(?![=>])`);
-    const isAssigned = assignments.length > (keyword === undefined ? 0 : 1);
-    if (isAssigned || steps.test(source) || patterns.test(source)) return "variable";
+  let initial = "";
+  let assignments = 0;
+  for (const [start, end] of occurrences(text, local)) {
+    const before = text.slice(Math.max(0, start - AROUND), start);
+    const after = text.slice(end, end + AROUND);
+    // Nobody assigns to these.
+    if (DEFINED.test(before)) return "computed";
+    const isAssigned = OPERATOR.test(after);
+    const keyword = isAssigned ? DECLARED.exec(before)?.[1] : undefined;
+    if (keyword !== undefined) initial = after.slice(after.indexOf("=") + 1);
+    if (keyword === "const") return LITERAL.test(initial) ? "constant" : "computed";
+    if (keyword === undefined && isAssigned && !ENUM_BEFORE.test(before)) assignments += 1;
+    if (STEP.test(after) || STEP_BEFORE.test(before)) assignments += 1;
+    if (PATTERN_BEFORE.test(before) && PATTERN.test(after)) assignments += 1;
+    if (assignments > 0) return "variable";
   }
   return LITERAL.test(initial) ? "constant" : "computed";
+}
+
+/** The places of a name in a text, except where it is a member of something. */
+function* occurrences(text: string, name: string): Generator<readonly [start: number, end: number]> {
+  for (let start = text.indexOf(name); start >= 0; start = text.indexOf(name, start + name.length)) {
+    const end = start + name.length;
+    if (!/[\w$.]/.test(text[start - 1] ?? "") && !/[\w$]/.test(text[end] ?? "")) yield [start, end];
+  }
 }
 
 function escaped(name: string): string {

@@ -1,0 +1,5 @@
+import { fromB, valueB } from "./ring-b.ts";
+export const valueA = "a";
+export function fromA(n: number): string {
+  return n === 0 ? valueA : fromB(n - 1) + valueB;
+}
