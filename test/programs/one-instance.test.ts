@@ -229,6 +229,32 @@ test.each(["esbuild", "babel"] as const)("in what %s makes of CommonJS", async (
   expect(await outputOf(files, "main.js")).toEqual([0, [true, true], 0, [true, true], 7]);
 });
 
+test("a module that travels as code, and that the code loads as well, is warned of", async () => {
+  const project = new SmallProject({
+    "vault.mjs": "export let opened = 0;\nexport class Vault { #n = 1; open() { opened += 1; return this.#n; } }",
+    "later.mjs": 'import { Vault } from "./vault.mjs";\nexport const open = () => new Vault().open();',
+    "other.mjs": "export const one = 1;",
+    "main.mjs": `
+      import { routine, WorkerPool } from "wool-ts";
+      import { opened, Vault } from "./vault.mjs";
+      const twice = routine(async () => [(await import("./later.mjs")).open(), new Vault().open(), opened]);
+      const once = routine(async () => [(await import("./other.mjs")).one, new Vault().open(), opened]);
+      ${results("twice()", "once()", "twice()")}`,
+  });
+  try {
+    const { stdout, stderr } = await project.run("main.mjs");
+    const counted = [1, 1, 1];
+    expect(JSON.parse(stdout)).toEqual([counted, counted, counted]);
+    expect(stderr.match(/WOOL_SECOND_INSTANCE/g)).toHaveLength(1);
+    expect(stderr).toContain(
+      '"twice": "./vault.mjs" travels as code with this function, and the function itself loads',
+    );
+    expect(stderr).toContain('Import "./later.mjs" at the top of the file instead');
+  } finally {
+    project.remove();
+  }
+});
+
 test("a routine requires TypeScript, with the compiler of the project", async () => {
   const compiler = createRequire(import.meta.url).resolve("@typescript/typescript6");
   const files = {

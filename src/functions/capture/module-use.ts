@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
+import { type CodeSite, IS_MAIN_REALM, type ScopeView, scriptFrom } from "../engine/index.ts";
 import {
   importerOf,
   importsOfFile,
@@ -9,6 +9,7 @@ import {
   isWholeModule,
   liveImport,
   moduleFactsOf,
+  moduleOf,
   pathOf,
   resolveUserModule,
 } from "../modules/index.ts";
@@ -94,6 +95,36 @@ function isReached(target: string, site: CodeSite, scopes: readonly ScopeView[])
   if (importer === undefined) return false;
   if (loaded.some((specifier) => isOrImports(resolveUserModule(specifier, importer), target))) return true;
   return references.some((reference) => leadsTo(target, reference, site, scopes));
+}
+
+/** A module that code uses as a copy, and what the code itself loads that has another instance of it. */
+export interface LoadedApart {
+  /** The specifier of the module that travels as code. */
+  readonly copied: string;
+  /** The specifier in `import()` or `require`. */
+  readonly loaded: string;
+}
+
+/** The first module of which a piece of code that travels would have two instances at the receiver; undefined when none. */
+export function loadedApart(site: CodeSite): LoadedApart | undefined {
+  const { references, loaded } = reachedFrom(site);
+  const importer = importerOf(site.file.script.url);
+  if (importer === undefined) return undefined;
+  for (const specifier of loaded) {
+    const path = resolveUserModule(specifier, importer);
+    for (const { binding } of path === undefined ? [] : references) {
+      const copied = moduleVariable(binding)?.source ?? "";
+      const target = resolveUserModule(copied, importer);
+      if (target !== undefined && travelsAsCode(target) && isOrImports(path, target))
+        return { copied, loaded: specifier };
+    }
+  }
+  return undefined;
+}
+
+function travelsAsCode(path: string): boolean {
+  const script = scriptFrom(pathToFileURL(path).href);
+  return script === undefined ? !IS_MAIN_REALM : moduleOf(script) === undefined;
 }
 
 function isOrImports(path: string | undefined, target: string): boolean {

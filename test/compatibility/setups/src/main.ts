@@ -1,3 +1,3 @@
 import { run } from "./program.ts";
 
-run().then((result) => console.log(JSON.stringify(result)));
+void run().then((result) => console.log(JSON.stringify(result)));

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/no-cycle -- modules of users do that
 import { fromB, valueB } from "./ring-b.ts";
 export const valueA = "a";
 export function fromA(n: number): string {

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/no-cycle -- modules of users do that
 import { fromA, valueA } from "./ring-a.ts";
 export const valueB = "b";
 export function fromB(n: number): string {
