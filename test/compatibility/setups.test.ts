@@ -218,6 +218,7 @@ describe("in test runners", () => {
       });
       expect(code, `${stdout}${stderr}`).toBe(0);
       expect(JSON.parse(readFileSync(results, "utf8"))).toEqual({ ...EXPECTED, ...LOADED_APART });
+      expect(`${stdout}${stderr}`).toContain("WOOL_SECOND_INSTANCE");
     },
   );
 });

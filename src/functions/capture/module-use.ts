@@ -180,6 +180,9 @@ interface Reached {
   readonly entered: readonly Binding[];
 }
 
+/** `require`, and what vitest makes of `import()`. */
+const LOADER = /^(?:require|__(?:vi|vite_ssr)_dynamic_import__)$/;
+
 /** The parts of other modules that a piece of code uses, itself or through other code of its file. */
 function reachedFrom({ file, unit }: CodeSite): Reached {
   const { references, contextual } = file.analysis;
@@ -195,11 +198,11 @@ function reachedFrom({ file, unit }: CodeSite): Reached {
     }
     for (const reference of referencesIn(references, node)) {
       const { binding } = reference;
-      if (binding === undefined) {
-        const [, , specifier] = reference.node.name === "require" ? (calledWith(file.source, reference) ?? []) : [];
+      if (LOADER.test(reference.node.name)) {
+        const [, , specifier] = calledWith(file.source, reference) ?? [];
         if (specifier !== undefined) loaded.push(specifier);
-        continue;
       }
+      if (binding === undefined) continue;
       if (moduleVariable(binding) !== undefined) reached.push(reference);
       else if (!entered.has(binding) && binding.declaration !== undefined) pending.push(binding.declaration);
       entered.add(binding);
