@@ -255,6 +255,18 @@ test("a module that travels as code, and that the code loads as well, is warned 
   }
 });
 
+test("an export of a module that only the worker has loaded is refused with the name of the module", async () => {
+  const files = {
+    "later.mjs": "export const helper = () => 1;",
+    "main.mjs": `
+      import { routine, WorkerPool } from "wool-ts";
+      const helper = routine(async () => (await import("./later.mjs")).helper);
+      ${results("helper().then(() => 'no error', ({ message }) => message)")}`,
+  };
+  const expected = /export of "later\.mjs", which this process has not loaded\. Import it here, too, or return data/;
+  expect(await outputOf(files, "main.mjs")).toEqual([expect.stringMatching(expected)]);
+});
+
 test("a routine requires TypeScript, with the compiler of the project", async () => {
   const compiler = createRequire(import.meta.url).resolve("@typescript/typescript6");
   const files = {

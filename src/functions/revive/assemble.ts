@@ -152,7 +152,7 @@ function prototypeOf(fn: unknown): object | undefined {
 function assembleStandIn(head: Head, form: StandInSource["form"]): Assembled {
   const module = storedModule(String(head["module"]));
   if (module.state === "unknown") {
-    throw new ModuleUnavailable("a module that this process has not loaded was named", module.dependency);
+    throw notLoaded(module.dependency);
   }
   const source = {
     form,
@@ -176,7 +176,10 @@ function assembleVariable(head: Head, isLive: boolean): Assembled {
     noteOpened(value, referenceTo(module.dependency, [name]), isLive ? "live-variable" : "variable");
     return found(value, "");
   }
-  throw new ModuleUnavailable(`the variable "${name}" of a module cannot be found here`, module.dependency);
+  throw new ModuleUnavailable(
+    `the variable "${name}" of the module "${titleOfModule(module.dependency)}" cannot be found here`,
+    module.dependency,
+  );
 }
 
 function assembleExport(head: Head, isWrapped: boolean): Assembled {
@@ -189,7 +192,7 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
     if (isStringList(head["ancestors"]) && head["ancestors"].length > 0) {
       return found(fallbackClass(`${hash}:${path.join(".")}`, head), "");
     }
-    throw new ModuleUnavailable(`a module that this process has not loaded was named`, module.dependency);
+    throw notLoaded(module.dependency);
   }
   let current: unknown = module.namespace;
   for (const step of path) current = isObject(current) ? stepFrom(current, step) : undefined;
@@ -205,6 +208,12 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
   }
   noteOpened(current, referenceTo(module.dependency, path), "itself");
   return found(current, title);
+}
+
+function notLoaded(module: Dependency): ModuleUnavailable {
+  const title = titleOfModule(module);
+  const fix = "Import it here, too, or return data instead of what it exports";
+  return new ModuleUnavailable(`it has an export of "${title}", which this process has not loaded. ${fix}`, module);
 }
 
 function referenceTo(module: Dependency, path: readonly string[]): ModuleReference {
