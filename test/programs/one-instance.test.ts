@@ -255,6 +255,24 @@ test("a module that travels as code, and that the code loads as well, is warned 
   }
 });
 
+test("a file that imports the one with the routine is warned of, and one that imports types is not", async () => {
+  const files = {
+    "chunk.mjs": 'import { shared } from "./main.mjs";\nexport const read = () => shared;',
+    "typed.mts": 'import type { Shared } from "./main.mjs";\nexport const read = (shared: Shared) => shared;',
+    "main.mjs": `
+      import { routine, shipping, WorkerPool } from "wool-ts";
+      export const shared = { n: 1 };
+      const chunk = routine(async () => (await import("./chunk.mjs")).read());
+      const typed = routine(async () => (await import("./typed.mts")).read(shared));
+      ${results("shipping.explain(chunk).notes", "shipping.explain(typed).notes.length")}`,
+  };
+  const expected = [
+    [expect.stringMatching(/^"\.\/main\.mjs" travels as code .* loads "\.\/chunk\.mjs", which imports it/)],
+    0,
+  ];
+  expect(await outputOf(files, "main.mjs")).toEqual(expected);
+});
+
 test("an export of a module that only the worker has loaded is refused with the name of the module", async () => {
   const files = {
     "later.mjs": "export const helper = () => 1;",

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
@@ -110,8 +111,12 @@ export function loadedApart(site: CodeSite): LoadedApart | undefined {
   const { references, loaded } = reachedFrom(site);
   const importer = importerOf(site.file.script.url);
   if (importer === undefined) return undefined;
+  const { script } = site.file;
+  const own = moduleOf(script) === undefined ? pathOf(script.url) : undefined;
   for (const specifier of loaded) {
     const path = resolveUserModule(specifier, importer);
+    // As in a bundle of several files, which import parts of the first one.
+    if (own !== undefined && isOrImports(path, own)) return { copied: `./${basename(own)}`, loaded: specifier };
     for (const { binding } of path === undefined ? [] : references) {
       const copied = moduleVariable(binding)?.source ?? "";
       const target = resolveUserModule(copied, importer);

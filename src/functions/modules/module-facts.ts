@@ -208,6 +208,7 @@ function* importedSpecifiers(source: string): Generator<string> {
   for (const [, , specifier] of source.matchAll(IMPORTS)) if (specifier !== undefined) yield specifier;
 }
 
+const TYPE_IMPORTS = /\b(?:import|export)\s+type\b[^;"']*?\bfrom\s*(["'])[^"'\n]+\1/g;
 const unloaded = new Map<string, ReadonlySet<string>>();
 
 /** The user's files that a file imports which this process has not loaded, and those that they import, by their text. */
@@ -216,7 +217,7 @@ export function importsOfFile(path: string): ReadonlySet<string> {
   if (known !== undefined) return known;
   const found = new Set([path]);
   for (const each of found) {
-    for (const specifier of importedSpecifiers(textOf(each))) {
+    for (const specifier of importedSpecifiers(textOf(each).replaceAll(TYPE_IMPORTS, ""))) {
       const target = resolveUserModule(specifier, each);
       if (target !== undefined && !isInPackage(target)) found.add(target);
     }
