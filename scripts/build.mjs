@@ -223,7 +223,8 @@ function refuseCycles() {
 
 /**
  * What programs import. Task threads have the runtime as CommonJS (src/worker/kept-scripts.ts), so there "#index" and the
- * others are modules with the exports of those files. The condition is in "imports" of package.json.
+ * others are modules with the exports of those files. The condition is in "imports" of package.json. `require` of Node.js gets
+ * the same module, through a CommonJS file.
  */
 function writePublicEntries() {
   for (const name of Object.keys(PUBLIC_ENTRIES)) {
@@ -236,6 +237,13 @@ function writePublicEntries() {
       `export const { ${exports.join(", ")} } = kept?.loadKeptScript("${name}.cjs") ?? require("./${name}.cjs");`,
     ];
     writeFileSync(join(out, `${name}-thread.js`), thread.map((line) => `${line}\n`).join(""));
+    const sync = [
+      '"use strict";',
+      // Node.js 20 gives another `require` to a file that a loader compiled for `import`. That one finds no ES modules.
+      'const { createRequire } = process.getBuiltinModule("node:module");',
+      `module.exports = require.cache === undefined ? createRequire(__filename)("./${name}.js") : require("./${name}.js");`,
+    ];
+    writeFileSync(join(out, `${name}-sync.cjs`), sync.map((line) => `${line}\n`).join(""));
   }
 }
 

@@ -26,6 +26,7 @@ export {
   type ExplainedPart,
   type ExplainOptions,
   type Explanation,
+  instanceNotes,
   newlyMissedSettings,
   notePreparation,
   notesOn,

@@ -2,6 +2,7 @@ import {
   countedFunctions,
   type Dependency,
   dismantle,
+  instanceNotes,
   newlyMissedSettings,
   notesOn,
   type ShippingPolicy,
@@ -11,12 +12,18 @@ import type { ValueEncoder } from "../values/index.ts";
 
 const warned = new WeakSet<object>();
 
-/** Warns once of a function that calls itself by its own name, where the routine was probably meant. */
-export function warnOfRecursion({ fn }: { readonly fn: object }): void {
+/**
+ * Warns once of a function that calls itself by its own name, where the routine was probably meant, and of one that would
+ * have two instances of a module.
+ */
+export function warnOfSource({ fn, name }: { readonly fn: object; readonly name: string }): void {
   if (warned.has(fn)) return;
   warned.add(fn);
   for (const note of notesOn(fn)) {
     process.emitWarning(note, { type: "WoolWarning", code: "WOOL_NAMED_RECURSION" });
+  }
+  for (const note of instanceNotes(fn)) {
+    process.emitWarning(`the routine "${name}": ${note}`, { type: "WoolWarning", code: "WOOL_SECOND_INSTANCE" });
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../functions/index.ts";
 import { functionPort, ValueEncoder } from "../values/index.ts";
 import { isInTaskThread } from "./call-context.ts";
-import { warnOfLargeCapture, warnOfRecursion, warnOfSettings } from "./capture-warnings.ts";
+import { warnOfLargeCapture, warnOfSettings, warnOfSource } from "./capture-warnings.ts";
 import { type CapturedState, capturedState } from "./captured-state.ts";
 import type { RoutineOptions } from "./options.ts";
 import { nextRouteNumber, type Route } from "./route.ts";
@@ -190,7 +190,7 @@ export class RoutineSpec {
     const weak = encoder.weakCollections;
     if (!this.#hasWarned) {
       this.#hasWarned = true;
-      warnOfRecursion(this);
+      warnOfSource(this);
       warnOfLargeCapture(this, own, encoder, code);
     }
     let serializer: Uint8Array | undefined;

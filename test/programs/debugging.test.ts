@@ -55,6 +55,44 @@ test("a debugger stops in the code of a task", async () => {
   }
 });
 
+test.each(["uncaught", "all"])("calls work with a debugger that stops at %s errors", async (state) => {
+  const program = startProgram("lifecycle/debugged-caller.mjs", {
+    execArgv: ["--inspect=127.0.0.1:0"],
+    input: true,
+  });
+  try {
+    await until(() => /ws:\/\/\S+/.test(program.stderr) || program.child.exitCode !== null, "the program listens");
+    const [url = ""] = /ws:\/\/\S+/.exec(program.stderr) ?? [];
+    using client = await DebuggerClient.connect(url);
+    const pauses: unknown[] = [];
+    client.on("Debugger.paused", (pause) => {
+      pauses.push(pause);
+      void client.send("Debugger.resume");
+    });
+    await client.send("Runtime.enable");
+    await client.send("Debugger.enable");
+    await client.send("Debugger.setPauseOnExceptions", { state });
+    program.child.stdin?.write("\n");
+    await until(() => program.stdout.includes("\n") || program.child.exitCode !== null, "the calls have ended");
+    expect(JSON.parse(program.stdout)).toEqual({
+      captured: [true, 6],
+      passed: [true, true, 7],
+      meter: "3 km",
+      shared: [
+        [2, 2],
+        [3, 3],
+      ],
+      sealed: "SerializationError",
+      here: [5, 0],
+    });
+    // Node.js throws and catches errors by itself.
+    if (state === "uncaught") expect(pauses).toEqual([]);
+  } finally {
+    program.child.kill("SIGKILL");
+    await program.ended;
+  }
+});
+
 test("a worker writes a profile of its tasks, and a snapshot of its heap", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wool-profiles-"));
   try {

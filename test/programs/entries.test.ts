@@ -40,6 +40,11 @@ describe("a program that is one file", () => {
     expect(end).toMatchObject({ code: 0, stdout: "3\n2\n", stderr: "" });
   });
 
+  test("works in TypeScript that is CommonJS", async () => {
+    const end = await runProgram("quick-start.cts", { execArgv: ["--import", tsx] });
+    expect(end).toMatchObject({ code: 0, stdout: "3,1\n", stderr: "" });
+  });
+
   test("can import TypeScript in a routine", async () => {
     const end = await runProgram("lazy/main.mts", { execArgv: ["--import", tsx] });
     expect(end).toMatchObject({ code: 0, stdout: "red\n", stderr: "" });

@@ -8,16 +8,16 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A project in a folder of its own, with this package and tsx. Remove it at the end. */
+/** A project in a folder of its own, with this package and, by default, tsx. Remove it at the end. */
 export class SmallProject {
   readonly #folder = mkdtempSync(join(tmpdir(), "wool-project-"));
 
   /** Makes the files, by their paths. A package is a `package.json` and modules below `node_modules`. */
-  constructor(files: Readonly<Record<string, string>>) {
+  constructor(files: Readonly<Record<string, string>>, { tsx = true }: { readonly tsx?: boolean } = {}) {
     for (const [path, text] of Object.entries(files)) this.write(path, text);
     mkdirSync(join(this.#folder, "node_modules"), { recursive: true });
     symlinkSync(root, join(this.#folder, "node_modules", "wool-ts"));
-    symlinkSync(join(root, "node_modules", "tsx"), join(this.#folder, "node_modules", "tsx"));
+    if (tsx) symlinkSync(join(root, "node_modules", "tsx"), join(this.#folder, "node_modules", "tsx"));
   }
 
   write(path: string, text: string): void {

@@ -1,21 +1,27 @@
 import { types } from "node:util";
-import { isReassigned, isUsedInWith, reassignmentOf, staysUndefined } from "../emit/index.ts";
+import { isReassigned, isRevivedSlot, isUsedInWith, reassignmentOf, staysUndefined } from "../emit/index.ts";
 import { type CodeSite, type FreeName, intrinsicPathOf, sourceFileOf } from "../engine/index.ts";
 import {
   builtinExports,
   exportFrom,
+  importDeclaration,
   importedAs,
   importerOf,
   isConstantImport,
+  isPackageVariable,
   isWholeModule,
+  isWritten,
   type LiveVariable,
   liveImport,
   moduleOf,
   noteImport,
   noteRequired,
+  pathOf,
   requiredExport,
+  requiredExports,
   requiredModule,
   resolveUserModule,
+  specifierModule,
   titleOf,
 } from "../modules/index.ts";
 import {
@@ -32,8 +38,8 @@ import {
 import { type Binding, isModuleLevel } from "../syntax/index.ts";
 import { type CapturedVariable, cellOf, factsOf, globalCell, moduleCell } from "../variables/index.ts";
 import { copyOfModule, innerNamespace, isModuleObject, moduleObjectOf, usedMembers } from "./module-copies.ts";
-import { moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
-import { Borrowed, isAllowed, isBeyondReach, referenceOf, SharedExport } from "./references.ts";
+import { isExportedCode, moduleVariable, usesCodeOf, usesOwnModule } from "./module-use.ts";
+import { Borrowed, isAllowed, isBeyondReach, namedAgain, referenceOf, SharedExport } from "./references.ts";
 
 /** A captured variable, and the value that travels for it. */
 export interface CapturedValue {
@@ -60,7 +66,7 @@ export function captureValue(
     const loaded = binding === undefined ? loadedModule(value, policy) : undefined;
     return { name, kind: "cell", value: loaded ?? globalCell(name, value), isFixed: false };
   }
-  const own = ownVariable(site, variable, policy);
+  const own = ownVariable(site, variable, policy) ?? ownExports(site, variable, policy);
   if (own !== undefined) return { name, ...own };
   if (binding !== undefined && isReassigned(binding, site.file)) {
     if (isUsedInWith(site, free)) {
@@ -71,6 +77,10 @@ export function captureValue(
       );
     }
     return { name, kind: "cell", value: cellOf(fn, site, variable), isFixed: false };
+  }
+  if (binding !== undefined && isRevivedSlot(binding)) {
+    const named = namedAgain(value, policy);
+    if (named !== value) return { name, kind: "slot", value: named, isFixed: true };
   }
   const isFixed = isSettled(site, binding, value);
   if (name === "arguments" && types.isArgumentsObject(value)) {
@@ -89,7 +99,7 @@ export function captureValue(
   }
   const ofModule = binding?.imported === undefined ? moduleVariable(binding) : undefined;
   if (ofModule !== undefined) noteRequired(value, ofModule.source, site.file.script.url);
-  const shared = exportedData(site, variable, policy);
+  const shared = importedData(site, variable, policy);
   if (shared !== undefined) return { name, ...shared };
   if (typeof value === "object" && value !== null && referenceOf(value, policy) !== undefined) {
     return { name, kind: "slot", value: Borrowed.of(value), isFixed: true };
@@ -142,7 +152,7 @@ function ownVariable(
   if (policy.ship === "value" || moduleVariable(binding) !== undefined) return undefined;
   const isLive = isReassigned(binding, site.file);
   const hasIdentity = (typeof value === "object" && value !== null) || typeof value === "function";
-  if ((!isLive && !hasIdentity) || isUsedInWith(site, free)) return undefined;
+  if ((!isLive && (!hasIdentity || isExportedCode(value))) || isUsedInWith(site, free)) return undefined;
   const { script } = site.file;
   const module = moduleOf(script);
   if (module === undefined || !isUserModule(module.data)) return undefined;
@@ -152,33 +162,84 @@ function ownVariable(
   return { kind: isLive ? "cell" : "slot", value: shared, isFixed: true };
 }
 
+/** The same for `exports` and `module` of a CommonJS module, in which tsc keeps the variables that it exports. */
+function ownExports(
+  site: CodeSite,
+  { name, free, value, scopes }: CapturedVariable,
+  policy: ShippingPolicy,
+): Pick<CapturedValue, "kind" | "value" | "isFixed"> | undefined {
+  if (free.binding !== undefined || (name !== "exports" && name !== "module") || policy.ship === "value")
+    return undefined;
+  const exports: unknown = name === "exports" || !isModuleObjectOf(value) ? value : value.exports;
+  const { script } = site.file;
+  const path = pathOf(script.url);
+  const module = path === undefined || requiredExports(path)?.exports !== exports ? undefined : moduleOf(script);
+  if (module === undefined || !isUserModule(module.data)) return undefined;
+  const reference = { module, path: [], title: titleOf(script), wrapper: undefined };
+  if (!isAllowed(reference, policy)) return undefined;
+  if (name === "exports" && !usesOwnModule(site, scopes) && !usesFunctionsOf(exports, free)) return undefined;
+  const shared = new SharedExport(reference, exports, "itself");
+  return { kind: "slot", value: name === "exports" ? shared : { exports: shared }, isFixed: true };
+}
+
+/** True when code uses functions among the members of an object, or does anything else with it. */
+function usesFunctionsOf(object: unknown, free: FreeName): boolean {
+  if (typeof object !== "object" || object === null || types.isProxy(object)) return true;
+  return (usedMembers(free) ?? Object.keys(object)).some((member) => {
+    const { value, get } = Reflect.getOwnPropertyDescriptor(object, member) ?? {};
+    return typeof value === "function" || get !== undefined;
+  });
+}
+
+function isModuleObjectOf(value: unknown): value is { readonly exports: unknown } {
+  return typeof value === "object" && value !== null && "exports" in value;
+}
+
 /**
- * Data that was imported by name from a user's module. Its current value travels. If code of the module is used too,
- * the receiver's own data is used instead, as that code does. A variable that the module assigns to is read each time.
+ * What was imported by name. Data of a user's module travels with its current value. If code of the module is used too,
+ * the receiver's own data is used instead, as that code does. Of a package it is always the receiver's own. A variable
+ * that its module assigns to is read each time, and so is a number or string that each process computes for itself.
  */
-function exportedData(
+function importedData(
   site: CodeSite,
   { free, value, scopes }: CapturedVariable,
   policy: ShippingPolicy,
 ): Pick<CapturedValue, "kind" | "value" | "isFixed"> | undefined {
   const variable = moduleVariable(free.binding);
   if (variable === undefined || variable.imported === "*") return undefined;
+  const { source, imported } = variable;
   const { script } = site.file;
-  const live =
-    free.binding?.imported === undefined ? undefined : liveImport(script, variable.source, variable.imported);
-  const isObject = typeof value === "object" && value !== null;
-  if (live === undefined && !isObject) return undefined;
   const importer = importerOf(script.url);
-  const target = importer === undefined ? undefined : resolveUserModule(variable.source, importer);
-  const reference = target === undefined ? undefined : exportFrom(target, variable.imported, value);
-  if (target !== undefined && reference !== undefined && isAllowed(reference, policy)) {
-    if (usesCodeOf(target, site, scopes)) {
-      const shared = new SharedExport(reference, value, live === undefined ? "itself" : "live");
-      return { kind: live === undefined ? "slot" : "cell", value: shared, isFixed: true };
+  if (importer === undefined) return undefined;
+  const isLiveImport = free.binding?.imported !== undefined;
+  const target = resolveUserModule(source, importer);
+  if (target === undefined) {
+    if (!isLiveImport || policy.ship === "value" || !isPackageVariable(value, source, imported, importer))
+      return undefined;
+    const module = specifierModule(source, importer, false);
+    const reference = { module, path: [imported], title: source, wrapper: undefined };
+    if (!isAllowed(reference, policy)) return undefined;
+    return { kind: "cell", value: new SharedExport(reference, value, "live"), isFixed: true };
+  }
+  const declaration = isLiveImport ? importDeclaration(script, source, imported) : undefined;
+  const live = isLiveImport ? liveImport(script, source, imported) : undefined;
+  const isComputed = declaration !== undefined && isPrimitive(value) && !isWritten(declaration);
+  if (live === undefined && !isComputed && (typeof value !== "object" || value === null)) return undefined;
+  const reference = exportFrom(target, imported, value);
+  if (reference !== undefined && isAllowed(reference, policy)) {
+    const declaring = declaration === undefined ? undefined : pathOf(declaration.script.url);
+    if (usesCodeOf(target, site, scopes) || (declaring !== undefined && usesCodeOf(declaring, site, scopes))) {
+      const isRead = live !== undefined || isComputed;
+      const shared = new SharedExport(reference, value, isRead ? "live" : "itself");
+      return { kind: isRead ? "cell" : "slot", value: shared, isFixed: true };
     }
   }
   if (live === undefined) return undefined;
   return { kind: "cell", value: moduleCell(live, value), isFixed: value !== undefined && isInitialised(live) };
+}
+
+function isPrimitive(value: unknown): boolean {
+  return (typeof value !== "object" || value === null) && typeof value !== "function";
 }
 
 /** True for a variable that its module assigns to only once, such as a compiled enum: `(E || (E = {}))`. */
@@ -194,9 +255,7 @@ function isInitialised({ script, local }: LiveVariable): boolean {
  */
 function builtinExport(binding: Binding | undefined, value: unknown): Borrowed | undefined {
   const imported = moduleVariable(binding);
-  if (imported === undefined || (typeof value === "object" && value !== null) || typeof value === "function") {
-    return undefined;
-  }
+  if (imported === undefined || !isPrimitive(value)) return undefined;
   const module = builtinExports(imported.source);
   return module === undefined ? undefined : Borrowed.exportOf(module, imported.imported);
 }

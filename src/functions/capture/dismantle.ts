@@ -44,6 +44,7 @@ import {
   fileOf,
   importReference,
   isAllowed,
+  namedAgain,
   universalReference,
   whyUnavailable,
 } from "./references.ts";
@@ -159,7 +160,8 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
   const imported = isByValue ? undefined : importReference(fn, policy);
   if (imported !== undefined) return sentByReference(byModule(fn, imported, ancestry(fn)), exportReason(imported));
   const revived = revivedSource(fn);
-  if (revived !== undefined) return { ...sentByReference(takeRevived(fn, revived), "it was sent here"), way: "value" };
+  if (revived !== undefined)
+    return { ...sentByReference(takeRevived(fn, revived, policy), "it was sent here"), way: "value" };
   const directory = requireDirectory(fn);
   if (directory !== undefined) return sentByReference(byName({ kind: "require", directory }), "every process has it");
   try {
@@ -332,10 +334,10 @@ function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): 
 }
 
 /** A function that was revived here travels on with its original code and its current values. */
-function takeRevived(fn: AnyFunction, revived: RevivedSource): Dismantled {
+function takeRevived(fn: AnyFunction, revived: RevivedSource, policy: ShippingPolicy): Dismantled {
   const { code, early, pristine, kind, labels } = revived;
   const parts = new PartsList();
-  for (const [index, value] of revived.captured().entries()) parts.add(value, labels[index] ?? "");
+  for (const [index, value] of revived.captured().entries()) parts.add(namedAgain(value, policy), labels[index] ?? "");
   const common = {
     kind,
     id: identify(fn),

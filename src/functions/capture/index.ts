@@ -13,6 +13,6 @@ export {
   SharedExport,
   universalReference,
 } from "./references.ts";
-export { makingOf, ownNameCalled, writtenName } from "./source-notes.ts";
+export { makingOf, ownNameCalled, secondInstanceIn, writtenName } from "./source-notes.ts";
 export { functionState, type Stability, stability } from "./stability.ts";
 export { watchWeakState } from "./weak-state.ts";

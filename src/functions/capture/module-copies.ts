@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import type { AnyNode } from "acorn";
+import type { AnyNode, CallExpression } from "acorn";
 import { isReassigned } from "../emit/index.ts";
 import {
   type FreeName,
@@ -26,7 +26,19 @@ export function moduleObjectOf(binding: Binding | undefined): string | undefined
   if (writes.length > 0 || declaration?.type !== "VariableDeclarator" || declaration.id.type !== "Identifier") {
     return undefined;
   }
-  return loadedSpecifier(declaration.init);
+  const { init } = declaration;
+  // Babel and sucrase have one variable for each module, and others for its namespace.
+  const source = init?.type === "CallExpression" && isInteropCall(init) ? init.arguments[0] : init;
+  if (source?.type === "Identifier") return moduleObjectOf(aliased(binding, source));
+  return loadedSpecifier(init);
+}
+
+/** The variable of the same or of an outer scope that another one is set to, and that nothing else is. */
+function aliased({ scope }: Binding, { name }: { readonly name: string }): Binding | undefined {
+  const other = scope.lookup(name);
+  return other?.declaration?.type === "VariableDeclarator" && other.declaration.init?.type !== "Identifier"
+    ? other
+    : undefined;
 }
 
 const LOADERS = /^(?:require|import|__(?:vi|vite_ssr)_(?:import|dynamic_import)__)$/;
@@ -39,8 +51,14 @@ export function loadedSpecifier(node: AnyNode | null | undefined): string | unde
   const [first] = node.arguments;
   if (node.callee.type === "MemberExpression" && isUnwrapper(first)) return loadedSpecifier(node.callee.object);
   if (node.callee.type === "Identifier" && LOADERS.test(node.callee.name)) return literalOf(first);
-  const isWrapper = /^(?:_?_?(?:interop_?[rR]equire\w*|toESM|importStar|importDefault))$/.test(calleeName(node.callee));
-  return isWrapper ? loadedSpecifier(first) : undefined;
+  return isInteropCall(node) ? loadedSpecifier(first) : undefined;
+}
+
+const INTEROP = /^(?:_?_?(?:interop_?[rR]equire\w*|export_?[sS]tar|toESM|importStar|importDefault))$/;
+
+/** True for a call that transpilers put around a `require`. */
+function isInteropCall({ callee }: CallExpression): boolean {
+  return INTEROP.test(calleeName(callee));
 }
 
 function calleeName(node: AnyNode): string {
@@ -146,7 +164,7 @@ function liveReader(
 ): (() => unknown) | undefined {
   if (!types.isModuleNamespaceObject(module)) {
     const get = types.isProxy(module) ? undefined : Reflect.getOwnPropertyDescriptor(module, member)?.get;
-    return isReader(get) && readsLive(get) ? get : undefined;
+    return isReader(get) ? readsLive(get) : undefined;
   }
   const live = liveImport(importer, specifier, member);
   if (live === undefined) return undefined;
@@ -157,35 +175,38 @@ function liveReader(
   return reader;
 }
 
-const readingLive = new WeakMap<object, boolean>();
+const readingLive = new WeakMap<object, { readonly get: (() => unknown) | undefined }>();
 
-/** True for the getter of an export that some code of its module assigns to. */
-function readsLive(get: () => unknown): boolean {
+/**
+ * For the getter of an export that some code of its module assigns to: the getter that reads the variable. Those before it
+ * read it from objects with all exports, which would travel, too. Undefined for other exports.
+ */
+function readsLive(get: () => unknown): (() => unknown) | undefined {
   const known = readingLive.get(get);
-  if (known !== undefined) return known;
+  if (known !== undefined) return known.get;
   // Modules may export what they import from each other.
-  readingLive.set(get, false);
+  readingLive.set(get, { get: undefined });
   const result = findLive(get);
-  readingLive.set(get, result);
+  readingLive.set(get, { get: result });
   return result;
 }
 
-function findLive(get: () => unknown): boolean {
+function findLive(get: () => unknown): (() => unknown) | undefined {
   const { name = "", member, key } = readBy(get) ?? {};
   const { location, scopes } = viewFunction(get);
   const site = location === undefined ? undefined : siteAt(location, false);
   const binding = site?.free.get(name)?.binding;
-  if (site === undefined || binding === undefined) return false;
-  if (isReassigned(binding, site.file)) return true;
+  if (site === undefined || binding === undefined) return undefined;
+  if (isReassigned(binding, site.file)) return get;
   const module = valueIn(scopes, name);
   const read = member ?? (key === undefined ? undefined : valueIn(scopes, key));
-  if (typeof read !== "string" || !isModuleObject(module) || types.isProxy(module)) return false;
+  if (typeof read !== "string" || !isModuleObject(module) || types.isProxy(module)) return undefined;
   if (types.isModuleNamespaceObject(module)) {
     const specifier = moduleObjectOf(binding);
-    return specifier !== undefined && liveImport(site.file.script, specifier, read) !== undefined;
+    return specifier !== undefined && liveImport(site.file.script, specifier, read) !== undefined ? get : undefined;
   }
   const next = Reflect.getOwnPropertyDescriptor(module, read)?.get;
-  return isReader(next) && readsLive(next);
+  return isReader(next) ? readsLive(next) : undefined;
 }
 
 function isPrimitive(value: unknown): boolean {

@@ -1,13 +1,16 @@
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
-import { type CodeSite, type ScopeView, scriptFrom } from "../engine/index.ts";
+import { type CodeSite, IS_MAIN_REALM, type ScopeView, scriptFrom } from "../engine/index.ts";
 import {
   importerOf,
+  importsOfFile,
   isReader,
   isWholeModule,
   liveImport,
   moduleFactsOf,
+  moduleOf,
   pathOf,
   resolveUserModule,
 } from "../modules/index.ts";
@@ -76,7 +79,8 @@ export function usesOwnModule(site: CodeSite, scopes: readonly ScopeView[]): boo
 
 const ownUse = new WeakMap<CodeSite, boolean>();
 
-function isExportedCode(value: unknown): boolean {
+/** True for a function that its module exports, so that a receiver can load it. */
+export function isExportedCode(value: unknown): boolean {
   if (typeof value !== "function" || types.isProxy(value)) return false;
   try {
     return isFunction(value) && factsOf(value).exported !== undefined;
@@ -94,10 +98,45 @@ function isReached(target: string, site: CodeSite, scopes: readonly ScopeView[])
   return references.some((reference) => leadsTo(target, reference, site, scopes));
 }
 
+/** A module that code uses as a copy, and what the code itself loads that has another instance of it. */
+export interface LoadedApart {
+  /** The specifier of the module that travels as code. */
+  readonly copied: string;
+  /** The specifier in `import()` or `require`. */
+  readonly loaded: string;
+}
+
+/** The first module of which a piece of code that travels would have two instances at the receiver; undefined when none. */
+export function loadedApart(site: CodeSite): LoadedApart | undefined {
+  const { references, loaded } = reachedFrom(site);
+  const importer = importerOf(site.file.script.url);
+  if (importer === undefined) return undefined;
+  const { script } = site.file;
+  const own = moduleOf(script) === undefined ? pathOf(script.url) : undefined;
+  for (const specifier of loaded) {
+    const path = resolveUserModule(specifier, importer);
+    // As in a bundle of several files, which import parts of the first one.
+    if (own !== undefined && isOrImports(path, own)) return { copied: `./${basename(own)}`, loaded: specifier };
+    for (const { binding } of path === undefined ? [] : references) {
+      const copied = moduleVariable(binding)?.source ?? "";
+      const target = resolveUserModule(copied, importer);
+      if (target !== undefined && travelsAsCode(target) && isOrImports(path, target))
+        return { copied, loaded: specifier };
+    }
+  }
+  return undefined;
+}
+
+function travelsAsCode(path: string): boolean {
+  const script = scriptFrom(pathToFileURL(path).href);
+  return script === undefined ? !IS_MAIN_REALM : moduleOf(script) === undefined;
+}
+
 function isOrImports(path: string | undefined, target: string): boolean {
   if (path === undefined || path === target) return path !== undefined;
   const module = scriptFrom(pathToFileURL(path).href);
-  return module !== undefined && moduleFactsOf(module).imports.includes(target);
+  // What is imported when the code runs may never have been loaded here.
+  return module === undefined ? importsOfFile(path).has(target) : moduleFactsOf(module).imports.includes(target);
 }
 
 function leadsTo(target: string, reference: Reference, site: CodeSite, scopes: readonly ScopeView[]): boolean {
@@ -146,6 +185,9 @@ interface Reached {
   readonly entered: readonly Binding[];
 }
 
+/** `require`, and what vitest makes of `import()`. */
+const LOADER = /^(?:require|__(?:vi|vite_ssr)_dynamic_import__)$/;
+
 /** The parts of other modules that a piece of code uses, itself or through other code of its file. */
 function reachedFrom({ file, unit }: CodeSite): Reached {
   const { references, contextual } = file.analysis;
@@ -161,11 +203,11 @@ function reachedFrom({ file, unit }: CodeSite): Reached {
     }
     for (const reference of referencesIn(references, node)) {
       const { binding } = reference;
-      if (binding === undefined) {
-        const [, , specifier] = reference.node.name === "require" ? (calledWith(file.source, reference) ?? []) : [];
+      if (LOADER.test(reference.node.name)) {
+        const [, , specifier] = calledWith(file.source, reference) ?? [];
         if (specifier !== undefined) loaded.push(specifier);
-        continue;
       }
+      if (binding === undefined) continue;
       if (moduleVariable(binding) !== undefined) reached.push(reference);
       else if (!entered.has(binding) && binding.declaration !== undefined) pending.push(binding.declaration);
       entered.add(binding);

@@ -10,6 +10,7 @@ import {
   type ModuleReference,
   noteExport,
   noteShipped,
+  openedAs,
   pathOf,
   type StandInSource,
   shapeOf,
@@ -151,6 +152,16 @@ export class SharedExport {
     const hasDefault = isObject(value) && names.includes("default") && Reflect.get(value, "default") === this.#exports;
     return standInReference({ form, ...reference, hasDefault, hasMembers: names.length > (hasDefault ? 1 : 0) });
   }
+}
+
+/**
+ * What travels for a captured variable of code that came from another process: where that process has named an object of
+ * a module, the name, and else the value.
+ */
+export function namedAgain(value: unknown, policy: ShippingPolicy): unknown {
+  const known = typeof value === "object" && value !== null ? openedAs(value) : undefined;
+  if (known === undefined || policy.ship === "value" || !isAllowed(known.reference, policy)) return value;
+  return new SharedExport(known.reference, value, known.form);
 }
 
 function standInReference({ form, module, path, hasDefault, hasMembers }: StandInSource): Dismantled {

@@ -5,7 +5,7 @@ import { isInPackage, isOfPackage, pathOf } from "../modules/index.ts";
 import { isClass, isFunction, revivedSource } from "../shipment/index.ts";
 import { childrenOf, isClassNode, isFunctionNode, isModuleLevel, moduleBody, nodesAround } from "../syntax/index.ts";
 import { factsOf } from "../variables/index.ts";
-import { moduleVariable } from "./module-use.ts";
+import { type LoadedApart, loadedApart, moduleVariable } from "./module-use.ts";
 
 /** Longer expressions are not repeated in a message. */
 const MAX_EXPRESSION = 160;
@@ -23,6 +23,16 @@ export function ownNameCalled(fn: object): string | undefined {
       position.type === "callee" && binding?.kind === "function-name" && binding.declaration === node,
   );
   return isCalled ? node.id.name : undefined;
+}
+
+/**
+ * What a function that travels as code loads by itself, and the module of which it then has two instances. Undefined for
+ * any other function.
+ */
+export function secondInstanceIn(fn: object): LoadedApart | undefined {
+  const site = siteIfKnown(fn);
+  if (site === undefined || !isFunction(fn) || factsOf(fn).exported !== undefined) return undefined;
+  return loadedApart(site);
 }
 
 /** How the user made the value of a captured variable. */

@@ -1,4 +1,4 @@
-export { ambientLetter } from "./ambient-names.ts";
+export { ambientLetter, isRevivedSlot } from "./ambient-names.ts";
 export {
   type EmissionPlan,
   isOwnName,

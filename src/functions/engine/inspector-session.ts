@@ -135,6 +135,11 @@ export function inspect<T>(method: string, parameters: object = {}): T {
   return send<T>(connect().session, method, parameters);
 }
 
+/** Like `inspect` without an answer. Throws nothing: a debugger may be told to stop where errors are thrown. */
+export function attempt(method: string, parameters: object): void {
+  connect().session.post(method, parameters);
+}
+
 /** Runs `listener` for each event of that name while `during` runs. */
 export function listening<E>(event: string, listener: (parameters: E) => void, during: () => void): void {
   const { session } = connect();

@@ -66,6 +66,9 @@ test("runs nothing of functions with defaults, and none of the defaults", () => 
     async (by = -1) => ran.push(`call ${(count += by)}`),
     (by = ran.push("default")) => ran.push(`call ${(count += by)}`),
     ({ by = 1 } = {}) => ran.push(`pattern ${(count += by)}`),
+    ([first, { by = held.count }]: [unknown, { by?: number }], { more: [second = {}] = [], ...rest } = { more: [1] }) =>
+      ran.push(`nested ${[first, second, rest, (count += by)].length}`),
+    ({ by = ran.push("default") }) => ran.push(`pattern with a call ${(count += by)}`),
   ];
   ran = [];
   for (const fn of functions) {

@@ -1,7 +1,7 @@
 import inspector from "node:inspector";
 import type { AnyNode } from "acorn";
 import type { CodeSite } from "./code-site.ts";
-import { debuggerPeriod, inspect, listening, withDebugger, withRemoteObject } from "./inspector-session.ts";
+import { attempt, debuggerPeriod, inspect, listening, withDebugger, withRemoteObject } from "./inspector-session.ts";
 import { entryTo, isDebuggerAttached, pauseIn, stuffing } from "./paused-function.ts";
 import { afterCapture, unmarked, type VariableAccess } from "./variable-marks.ts";
 
@@ -20,7 +20,7 @@ const UNSAFE_NAME = /^(?:arguments|async|await|eval|get|let|of|set|static|this|y
 export function liveVariables(fn: object, site: CodeSite, names: readonly string[]): Accessors | undefined {
   const existing = known.get(fn);
   if (existing !== undefined && names.every((name) => existing.has(name))) return existing;
-  if (isDebuggerAttached() || names.some((name) => UNSAFE_NAME.test(name))) return undefined;
+  if (names.some((name) => UNSAFE_NAME.test(name))) return undefined;
   const made = isQuicklyEntered(site) && worksQuickly() ? enterQuickly(fn, names, site) : enterSlowly(fn, site, names);
   if (made === undefined) return undefined;
   const accessors = new Map([...(existing ?? []), ...made]);
@@ -35,7 +35,6 @@ export function knownLiveVariables(fn: object): Accessors | undefined {
 
 /** The `this` of an arrow function; undefined when the function cannot be entered. */
 export function outerReceiver(fn: object, site: CodeSite): { readonly value: unknown } | undefined {
-  if (isDebuggerAttached()) return undefined;
   if (isQuicklyEntered(site) && worksQuickly()) {
     const taken = takeQuickly(fn, "[this]", site);
     if (Array.isArray(taken)) return { value: taken[0] };
@@ -49,7 +48,6 @@ export function outerReceiver(fn: object, site: CodeSite): { readonly value: unk
  * around. Undefined when the function cannot be entered. None of its code runs. Turns the debugger on.
  */
 export function evaluateInside(fn: object, site: CodeSite, expression: string): unknown {
-  if (isDebuggerAttached()) return undefined;
   if (isQuicklyEntered(site) && worksQuickly()) return takeQuickly(fn, expression, site);
   const entry = entryTo(site);
   return entry === undefined ? undefined : pauseIn(fn, entry, (paused) => paused.evaluate(expression));
@@ -88,11 +86,25 @@ function enterSlowly(fn: object, site: CodeSite, names: readonly string[]): Acce
 export function isQuicklyEntered({ unit, form }: CodeSite): boolean {
   const { node } = unit;
   if (form === "class" || !("params" in node) || node.generator === true) return false;
-  return node.params.every((param) => {
-    if (param.type === "RestElement") return param.argument.type === "Identifier";
-    if (param.type !== "AssignmentPattern") return param.type === "Identifier";
-    return param.left.type === "Identifier" && isWithoutStop(param.right);
-  });
+  return node.params.every(isSimplePattern);
+}
+
+/** True for a parameter that is set without a stop, other than at the first of its names. */
+function isSimplePattern(node: AnyNode | null): boolean {
+  switch (node?.type) {
+    case "RestElement":
+      return isSimplePattern(node.argument);
+    case "AssignmentPattern":
+      return isSimplePattern(node.left) && isWithoutStop(node.right);
+    case "ArrayPattern":
+      return node.elements.every(isSimplePattern);
+    case "ObjectPattern":
+      return node.properties.every(isSimplePattern);
+    case "Property":
+      return !node.computed && isSimplePattern(node.value);
+    default:
+      return node === null || node?.type === "Identifier";
+  }
 }
 
 /** True for an expression in which the engine cannot stop. */
@@ -188,21 +200,20 @@ function disarm(): void {
 
 /** Runs the call as an evaluation: a termination ends there. */
 function enter(): void {
-  try {
-    inspect("Runtime.evaluate", {
-      expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${ENTER.description}")]()`,
-      silent: true,
-    });
-  } catch {
-    // It was terminated, as intended.
-  }
+  attempt("Runtime.evaluate", {
+    expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${ENTER.description}")]()`,
+    silent: true,
+  });
 }
 
 let isQuickWay: boolean | undefined;
 
-/** Whether this version of the engine ends a call from inside a condition. Tried once with our own function. */
+/**
+ * Whether this version of the engine ends a call from inside a condition. Tried once with our own function; while a
+ * debugger may be attached, each time: it may keep breakpoints from working, and then a function of the user's would run.
+ */
 function worksQuickly(): boolean {
-  if (isQuickWay !== undefined) return isQuickWay;
+  if (isQuickWay !== undefined && !isDebuggerAttached()) return isQuickWay;
   let runs = 0;
   let probe = 1;
   const holder = { probe };
@@ -211,8 +222,14 @@ function worksQuickly(): boolean {
     probe += 1;
     return [a, b, c, d, e, rest];
   };
-  const variable = Object.isExtensible(globalThis) ? enterQuickly(canary, ["probe"])?.get("probe") : undefined;
-  variable?.set(7);
-  isQuickWay = runs === 0 && probe === 7 && variable?.get() === 7;
+  const pattern = ({ a = 1, b: [c = probe] = [], ...rest } = { b: [1] }): unknown => {
+    runs += 1;
+    return [a, c, rest, (probe += 1)];
+  };
+  isQuickWay = [canary, pattern].every((fn, index) => {
+    const variable = Object.isExtensible(globalThis) ? enterQuickly(fn, ["probe"])?.get("probe") : undefined;
+    variable?.set(index + 7);
+    return runs === 0 && probe === index + 7 && variable?.get() === probe;
+  });
   return isQuickWay;
 }

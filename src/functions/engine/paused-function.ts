@@ -4,6 +4,7 @@ import type { AnyNode, FunctionExpression } from "acorn";
 import { childrenOf, isClassNode, isFunctionNode } from "../syntax/index.ts";
 import type { CodeSite } from "./code-site.ts";
 import {
+  attempt,
   type FunctionLocation,
   inspect,
   listening,
@@ -137,15 +138,11 @@ function isSameFunction(a: inspector.Debugger.CallFrame, b: inspector.Debugger.C
 
 /** Runs the call as an evaluation with a time limit: a termination ends there. */
 function run(): void {
-  try {
-    inspect("Runtime.evaluate", {
-      expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${ENTER.description}")]()`,
-      timeout: 60_000,
-      silent: true,
-    });
-  } catch {
-    // It was terminated, as intended.
-  }
+  attempt("Runtime.evaluate", {
+    expression: `process.getBuiltinModule("node:inspector")[Symbol.for("${ENTER.description}")]()`,
+    timeout: 60_000,
+    silent: true,
+  });
 }
 
 const TAKER = `$wool_${Math.random().toString(36).slice(2)}`;

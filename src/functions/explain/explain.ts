@@ -7,6 +7,7 @@ import {
   ownNameCalled,
   referenceOf,
   SharedExport,
+  secondInstanceIn,
   stability,
   universalReference,
 } from "../capture/index.ts";
@@ -82,7 +83,7 @@ export function explain(subject: object, { holder, name: given }: ExplainOptions
     parts: [...inside.parts, ...settings],
     omitted: inside.omitted,
     refusal,
-    notes: wrapper === undefined ? [] : [...notesOn(fn), ...settingNotes(name, weighed)],
+    notes: wrapper === undefined ? [] : [...notesOn(fn), ...instanceNotes(fn), ...settingNotes(name, weighed)],
   };
 }
 
@@ -90,6 +91,18 @@ export function explain(subject: object, { holder, name: given }: ExplainOptions
 export function notesOn(fn: object): string[] {
   const name = ownNameCalled(fn);
   return name === undefined ? [] : [recursionNote(name)];
+}
+
+/** A note on a module of which a function would have two instances in another process. */
+export function instanceNotes(fn: object): string[] {
+  const found = secondInstanceIn(fn);
+  if (found === undefined) return [];
+  const { copied, loaded } = found;
+  const what = copied === loaded ? "loads it again" : `loads "${loaded}", which imports it`;
+  return [
+    `"${copied}" travels as code with this function, and the function itself ${what}: on a worker those are two instances of ` +
+      `one module, and what one changes the other does not see. Import "${loaded}" at the top of the file instead`,
+  ];
 }
 
 function recursionNote(name: string): string {

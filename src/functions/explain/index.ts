@@ -1,4 +1,4 @@
-export { type ExplainOptions, notesOn } from "./explain.ts";
+export { type ExplainOptions, instanceNotes, notesOn } from "./explain.ts";
 export type { ExplainedPart, Explanation, Refusal } from "./explanation.ts";
 export { newlyMissedSettings, notePreparation, settingNote } from "./package-settings.ts";
 export { shipping } from "./shipping.ts";

@@ -1,13 +1,11 @@
-import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import type { AnyNode } from "acorn";
 import { isObject } from "../../checks/index.ts";
-import { readVariable, type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
+import { readVariable, type ScopeView, type Script, sourceFileOf } from "../engine/index.ts";
 import { type Dependency, isWrap, runtimeExport, wrappedBy } from "../shipment/index.ts";
 import { type CodeUnit, isClassNode, isModuleLevel } from "../syntax/index.ts";
+import { isAssignedLater } from "./export-declarations.ts";
 import { moduleFactsOf } from "./module-facts.ts";
-import { resolveUserModule } from "./resolve-module.ts";
-import { importerOf } from "./root.ts";
 
 /** Where a module exports a value. */
 export interface ExportPlace {
@@ -136,11 +134,6 @@ function calleeValue(callee: AnyNode, script: Script, scope: ScopeView): unknown
     : value;
 }
 
-/** True when the module assigns to an exported variable: it may have another value elsewhere. */
-function isAssignedLater(script: Script, local: string): boolean {
-  return (sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.writes.length ?? 0) > 0;
-}
-
 /** The place of a value among the exports of a CommonJS module; undefined when it has none. */
 export function placeInExports(value: WeakKey, exports: unknown): ExportPlace | undefined {
   if (exports === value) return { path: [], wrapper: undefined };
@@ -148,15 +141,25 @@ export function placeInExports(value: WeakKey, exports: unknown): ExportPlace | 
   let wrapped: ExportPlace | undefined = holds(exports, value) ? { path: [], wrapper: exports } : undefined;
   for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
     const path = [name];
-    const member: unknown = isReader(descriptor.get) ? Reflect.get(exports, name) : descriptor.value;
+    const member = isReader(descriptor.get) ? readExport(exports, name) : descriptor.value;
     if (member === value) return { path, wrapper: undefined };
     if (holds(member, value)) wrapped ??= { path, wrapper: member };
   }
   return wrapped;
 }
 
+function readExport(exports: object, name: string): unknown {
+  try {
+    return Reflect.get(exports, name);
+  } catch {
+    // Not initialised yet, as where modules import each other.
+    return undefined;
+  }
+}
+
+// A variable, or a member of one, as an arrow function, as a function, or, by swc, as a getter of an object.
 const READER =
-  /^(?:\(\)\s*=>\s*(?:\{\s*try\s*\{\s*return\s+)?|function\s*\(\)\s*\{\s*return\s+)([\w$]+)(?:\.([\w$]+)|\[([\w$]+)\])?;?\s*\}?(?:\s*catch\s*\{\s*\}\s*;?\s*\})?$/;
+  /^(?:\(\)\s*=>\s*(?:\{\s*try\s*\{\s*return\s+)?|(?:function|get\s+(?:[\w$]+|"[^"]*"))\s*\(\)\s*\{\s*return\s+)(?!(?:this|arguments)\b)([A-Za-z_$][\w$]*)(?:\.([\w$]+)|\[([\w$]+)\])?;?\s*\}?(?:\s*catch\s*\{\s*\}\s*;?\s*\})?$/;
 
 /** True for the getter that a transpiler makes for an export: `() => name`. Other getters are not run. */
 export function isReader(get: unknown): get is () => unknown {
@@ -176,109 +179,4 @@ export function readBy(get: unknown): ReadPlace | undefined {
   if (typeof get !== "function") return undefined;
   const [, name, member, key] = READER.exec(Function.prototype.toString.call(get)) ?? [];
   return name === undefined ? undefined : { name, member, key };
-}
-
-/** A variable of a user's module that some code of that module assigns to. */
-export interface LiveVariable {
-  readonly script: Script;
-  readonly local: string;
-}
-
-/**
- * The variable behind an export that some code of its module assigns to: its value may differ between processes.
- * Follows re-exports. Undefined for every other export.
- */
-export function liveExport(script: Script, name: string, visited: Set<string> = new Set()): LiveVariable | undefined {
-  const key = `${script.id}:${name}`;
-  if (!script.isModule || name === "*" || visited.has(key)) return undefined;
-  visited.add(key);
-  const { exports, reexports } = moduleFactsOf(script);
-  const local = exports.get(name);
-  if (typeof local === "string") {
-    if (isAssignedLater(script, local)) return { script, local };
-    const imported = sourceFileOf(script.id)?.analysis.top.bindings.get(local)?.imported;
-    return imported === undefined ? undefined : liveImport(script, imported.source, imported.imported, visited);
-  }
-  if (local !== undefined) return undefined;
-  for (const { source, imported, exported } of reexports) {
-    if (exported !== "*" && exported !== name) continue;
-    if (exported === "*" && name === "default") continue;
-    const found = liveImport(script, source, exported === "*" ? name : imported, visited);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** The variable behind an import from a user's module that assigns to it; undefined otherwise. */
-export function liveImport(
-  script: Script,
-  specifier: string,
-  name: string,
-  visited: Set<string> = new Set(),
-): LiveVariable | undefined {
-  const importer = importerOf(script.url);
-  const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
-  const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
-  return imported === undefined ? undefined : liveExport(imported, name, visited);
-}
-
-/** A namespace, as the module that imports it names it. */
-export interface NamespaceImport {
-  readonly script: Script;
-  readonly specifier: string;
-}
-
-/**
- * Where the namespace comes from that a user's module exports under a name, as in `export * as name from "./m.js"`.
- * Follows re-exports. Undefined for every other export.
- */
-export function namespaceBehind(
-  script: Script,
-  specifier: string,
-  name: string,
-  visited: Set<string> = new Set(),
-): NamespaceImport | undefined {
-  const importer = importerOf(script.url);
-  const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
-  const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
-  const key = `${imported?.id}:${name}`;
-  if (imported === undefined || !imported.isModule || visited.has(key)) return undefined;
-  visited.add(key);
-  const follow = (source: string, next: string): NamespaceImport | undefined =>
-    next === "*" ? { script: imported, specifier: source } : namespaceBehind(imported, source, next, visited);
-  const { exports, reexports } = moduleFactsOf(imported);
-  const local = exports.get(name);
-  if (local !== undefined) {
-    const binding = typeof local === "string" ? sourceFileOf(imported.id)?.analysis.top.bindings.get(local) : undefined;
-    return binding?.imported === undefined ? undefined : follow(binding.imported.source, binding.imported.imported);
-  }
-  for (const { source, imported: from, exported } of reexports) {
-    const found = exported === name ? follow(source, from) : exported === "*" ? follow(source, name) : undefined;
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** True for an import that is certainly a `const` of its module. False when that is not known, as for CommonJS. */
-export function isConstantImport(
-  script: Script,
-  specifier: string,
-  name: string,
-  visited: Set<string> = new Set(),
-): boolean {
-  const importer = importerOf(script.url);
-  const target = importer === undefined ? undefined : resolveUserModule(specifier, importer);
-  const imported = target === undefined ? undefined : scriptFrom(pathToFileURL(target).href);
-  const key = `${imported?.id}:${name}`;
-  if (imported === undefined || !imported.isModule || visited.has(key)) return false;
-  visited.add(key);
-  const { exports, reexports } = moduleFactsOf(imported);
-  const local = exports.get(name);
-  const binding = typeof local === "string" ? sourceFileOf(imported.id)?.analysis.top.bindings.get(local) : undefined;
-  if (binding?.imported !== undefined) {
-    return isConstantImport(imported, binding.imported.source, binding.imported.imported, visited);
-  }
-  if (local !== undefined) return binding?.kind === "const";
-  const found = reexports.find(({ exported }) => exported === name);
-  return found !== undefined && isConstantImport(imported, found.source, found.imported, visited);
 }

@@ -24,15 +24,20 @@ const interops = new WeakMap<object, Map<string, object>>();
 /** The stand-in for an export of a module that has been loaded here. */
 export function openStandIn(exports: object, source: StandInSource): object {
   if (source.form === "interop") return interopOf(exports, source);
-  const cell = Object.defineProperty({}, "v", {
-    get: (): unknown => {
-      let current: unknown = exports;
-      for (const step of source.path) current = isObject(current) ? Reflect.get(current, step) : undefined;
-      return current;
-    },
-  });
+  const cell = Object.defineProperty({}, "v", { get: readerOf(exports, source.path) });
   sources.set(cell, source);
   return cell;
+}
+
+function readerOf(exports: object, path: readonly string[]): () => unknown {
+  const [name, ...more] = path;
+  // The usual case is used for functions, too, so it has to be fast.
+  if (name !== undefined && more.length === 0) return () => (exports as Readonly<Record<string, unknown>>)[name];
+  return () => {
+    let current: unknown = exports;
+    for (const step of path) current = isObject(current) ? Reflect.get(current, step) : undefined;
+    return current;
+  };
 }
 
 /** Returns the same one each time, as each file has one. */

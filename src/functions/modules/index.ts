@@ -1,22 +1,22 @@
 export { builtinAt, builtinExports, builtinPlaceOf } from "./builtin-modules.ts";
 export { bundledOrigin } from "./bundled-origin.ts";
 export {
+  importDeclaration,
   isConstantImport,
-  isReader,
+  isWritten,
   type LiveVariable,
   liveImport,
-  type ModuleReference,
   namespaceBehind,
-  readBy,
-} from "./export-places.ts";
+} from "./export-declarations.ts";
+export { isReader, type ModuleReference, readBy } from "./export-places.ts";
 export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { isByInstance, stepFrom } from "./export-steps.ts";
 export { importFrom } from "./import-from.ts";
-export { noteLoaded, noteShipped, shippedExport } from "./known-names.ts";
+export { noteLoaded, noteOpened, noteShipped, openedAs, shippedExport } from "./known-names.ts";
 export { isAsLoaded } from "./loaded-file.ts";
-export { keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
-export { moduleOf, titleOf, titleOfPath } from "./module-names.ts";
+export { importsOfFile, keepsPrivatesApart, moduleFactsOf } from "./module-facts.ts";
+export { moduleOf, requiredExports, specifierModule, titleOf, titleOfPath } from "./module-names.ts";
 export {
   exportFrom,
   exportOf,
@@ -37,6 +37,7 @@ export {
   isOfPackage,
   memberOf,
 } from "./package-index.ts";
+export { isPackageVariable } from "./package-variables.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {
   configureEntry,
@@ -52,5 +53,5 @@ export {
   toRootRelative,
   urlInRoot,
 } from "./root.ts";
-export { isTypeScript, prepareForTypeScript } from "./typescript-loader.ts";
+export { isTypeScript, prepareForTypeScript, prepareToRequire } from "./typescript-loader.ts";
 export { isAtTopLevel, isMadeLater, isReplaced, leadsToWeak } from "./weak-files.ts";

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { AnyNode, Program } from "acorn";
 import {
@@ -13,7 +13,7 @@ import { IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { isClassNode, someWhenLoaded } from "../syntax/index.ts";
 import { isAsLoaded } from "./loaded-file.ts";
 import { resolveUserModule } from "./resolve-module.ts";
-import { entryPath, pathOf } from "./root.ts";
+import { entryPath, isInPackage, pathOf } from "./root.ts";
 
 /** An export of another module that a module exports again. */
 export interface Reexport {
@@ -206,4 +206,30 @@ function lastName(node: AnyNode): string | undefined {
 /** The specifiers of everything that looks like an import: one too many does no harm. */
 function* importedSpecifiers(source: string): Generator<string> {
   for (const [, , specifier] of source.matchAll(IMPORTS)) if (specifier !== undefined) yield specifier;
+}
+
+const TYPE_IMPORTS = /\b(?:import|export)\s+type\b[^;"']*?\bfrom\s*(["'])[^"'\n]+\1/g;
+const unloaded = new Map<string, ReadonlySet<string>>();
+
+/** The user's files that a file imports which this process has not loaded, and those that they import, by their text. */
+export function importsOfFile(path: string): ReadonlySet<string> {
+  const known = unloaded.get(path);
+  if (known !== undefined) return known;
+  const found = new Set([path]);
+  for (const each of found) {
+    for (const specifier of importedSpecifiers(textOf(each).replaceAll(TYPE_IMPORTS, ""))) {
+      const target = resolveUserModule(specifier, each);
+      if (target !== undefined && !isInPackage(target)) found.add(target);
+    }
+  }
+  unloaded.set(path, found);
+  return found;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
 }

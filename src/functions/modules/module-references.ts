@@ -2,12 +2,12 @@ import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 import { type ScopeView, type Script, scriptFrom, sourceFileOf } from "../engine/index.ts";
 import type { CodeUnit } from "../syntax/index.ts";
+import { liveExport } from "./export-declarations.ts";
 import {
   type ExportPlace,
   exportedAs,
   exportedValues,
   keptClass,
-  liveExport,
   type ModuleReference,
   placeInExports,
 } from "./export-places.ts";

@@ -1,12 +1,11 @@
-import { createRequire } from "node:module";
-import { isAbsolute, join } from "node:path";
 import { isObject } from "../../checks/index.ts";
 import { intrinsicAt } from "../engine/index.ts";
 import {
   builtinAt,
   builtinExports,
-  fromRootRelative,
   isByInstance,
+  type ModuleReference,
+  noteOpened,
   openStandIn,
   type StandInSource,
   shapeOf,
@@ -15,6 +14,7 @@ import {
 } from "../modules/index.ts";
 import {
   type Assembled,
+  type Dependency,
   identified,
   isOwnId,
   isRecord,
@@ -26,8 +26,9 @@ import {
 } from "../shipment/index.ts";
 import { assembleBound } from "./assemble-bound.ts";
 import { assembleClass, assembleFunction, assembleInner, assembleMember, fallbackClass } from "./assemble-code.ts";
-import { ModuleUnavailable, storedModule } from "./code-store.ts";
+import { ModuleUnavailable, storedModule, titleOfModule } from "./code-store.ts";
 import { findModuleVariable } from "./module-variables.ts";
+import { requireIn } from "./require-for-code.ts";
 
 type Head = { readonly [key: string]: PlainData };
 
@@ -148,14 +149,10 @@ function prototypeOf(fn: unknown): object | undefined {
   return isObject(prototype) ? prototype : undefined;
 }
 
-function requireIn(directory: string): object {
-  return createRequire(join(isAbsolute(directory) ? directory : fromRootRelative(directory), "shipped.js"));
-}
-
 function assembleStandIn(head: Head, form: StandInSource["form"]): Assembled {
   const module = storedModule(String(head["module"]));
   if (module.state === "unknown") {
-    throw new ModuleUnavailable("a module that this process has not loaded was named", module.dependency);
+    throw notLoaded(module.dependency);
   }
   const source = {
     form,
@@ -175,8 +172,14 @@ function assembleVariable(head: Head, isLive: boolean): Assembled {
     return found(fallbackClass(`${String(head["module"])}:variable ${name}`, head), "");
   }
   const value = module.state === "unknown" ? undefined : findModuleVariable(module, name, isLive);
-  if (value !== undefined) return found(value, "");
-  throw new ModuleUnavailable(`the variable "${name}" of a module cannot be found here`, module.dependency);
+  if (value !== undefined) {
+    noteOpened(value, referenceTo(module.dependency, [name]), isLive ? "live-variable" : "variable");
+    return found(value, "");
+  }
+  throw new ModuleUnavailable(
+    `the variable "${name}" of the module "${titleOfModule(module.dependency)}" cannot be found here`,
+    module.dependency,
+  );
 }
 
 function assembleExport(head: Head, isWrapped: boolean): Assembled {
@@ -189,7 +192,7 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
     if (isStringList(head["ancestors"]) && head["ancestors"].length > 0) {
       return found(fallbackClass(`${hash}:${path.join(".")}`, head), "");
     }
-    throw new ModuleUnavailable(`a module that this process has not loaded was named`, module.dependency);
+    throw notLoaded(module.dependency);
   }
   let current: unknown = module.namespace;
   for (const step of path) current = isObject(current) ? stepFrom(current, step) : undefined;
@@ -203,5 +206,16 @@ function assembleExport(head: Head, isWrapped: boolean): Assembled {
   if (shape !== undefined && shape !== head["shape"]) {
     throw new ModuleUnavailable(`${title} has other members here, as with a plugin`, module.dependency);
   }
+  noteOpened(current, referenceTo(module.dependency, path), "itself");
   return found(current, title);
+}
+
+function notLoaded(module: Dependency): ModuleUnavailable {
+  const title = titleOfModule(module);
+  const fix = "Import it here, too, or return data instead of what it exports";
+  return new ModuleUnavailable(`it has an export of "${title}", which this process has not loaded. ${fix}`, module);
+}
+
+function referenceTo(module: Dependency, path: readonly string[]): ModuleReference {
+  return { module, path, title: titleOfModule(module), wrapper: undefined };
 }

@@ -169,7 +169,9 @@ function moduleData(data: PlainData): ModuleData {
   };
 }
 
-function titleOfModule({ specifier, file, packageName, subpath }: ModuleData): string {
+/** The name of a module in messages. */
+export function titleOfModule({ data }: Pick<Dependency, "data">): string {
+  const { specifier, file, packageName, subpath } = moduleData(data);
   return specifier ?? (packageName === undefined ? (file ?? "?") : `${packageName}/${subpath ?? ""}`);
 }
 
@@ -182,9 +184,13 @@ async function load(dependency: Dependency): Promise<void> {
   } catch (error) {
     if (error instanceof ModuleUnavailable) throw error;
     const reason = messageOf(error);
-    throw new ModuleUnavailable(`the module "${titleOfModule(data)}" cannot be loaded here: ${reason}`, dependency, {
-      cause: error,
-    });
+    throw new ModuleUnavailable(
+      `the module "${titleOfModule(dependency)}" cannot be loaded here: ${reason}`,
+      dependency,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -58,7 +58,8 @@ const constructions = new WeakMap<object, Construction | "none">();
  * instance that comes back can then get its private fields again.
  */
 export function isQuietClass(cls: object): boolean {
-  return !isDebuggerAttached() && constructionOf(cls) !== undefined;
+  if (constructionOf(cls) === undefined || !isFunction(cls)) return false;
+  return !isDebuggerAttached() || privateWriterOf(cls) !== undefined;
 }
 
 /** An object with the private names of `cls` and the prototype of `target`, and without properties. */

@@ -1,0 +1,4 @@
+import { counter, up } from "./counter.ts";
+export let loads = 0;
+export const load = (): number[] => [++loads, up(), counter];
+export const label = "later";

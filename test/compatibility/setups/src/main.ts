@@ -1,0 +1,3 @@
+import { run } from "./program.ts";
+
+void run().then((result) => console.log(JSON.stringify(result)));
