@@ -373,6 +373,8 @@ describe("a task", () => {
     const { sent, take, runner, abandoned } = setUp();
     const gates = new Gates();
     const task = take(gates.enter, { args: [1], timeout: 50 });
+    // Timers are set at the end of the turn.
+    await turn();
     vi.advanceTimersByTime(50);
     expect(sent).toEqual([["raised", 0, expect.any(TaskTimeout)]]);
     expect(task.signal.reason).toBeInstanceOf(TaskTimeout);
@@ -383,12 +385,21 @@ describe("a task", () => {
     expect(runner.live).toBe(0);
   });
 
-  it("that ends in time leaves no timer", () => {
+  it("that ends in time leaves no timer", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { sent, take } = setUp();
     take(() => 1, { timeout: 50 });
+    const gates = new Gates();
+    take(gates.enter, { args: [1], timeout: 50 });
+    await turn();
+    expect(vi.getTimerCount()).toBe(1);
+    gates.end(1);
+    await turn();
     expect(vi.getTimerCount()).toBe(0);
-    expect(sent).toEqual([["result", 0, 1]]);
+    expect(sent).toEqual([
+      ["result", 0, 1],
+      ["result", 1, 1],
+    ]);
   });
 });
 
@@ -600,8 +611,7 @@ describe.skipIf(payloadFiles.realm === "")("arguments in a file", () => {
       for (const task of tasks) runner.dismiss(task, "enough");
       gates.end(0);
       loaded();
-      await turn();
-      expect(runner.live).toBe(0);
+      await vi.waitFor(() => expect(runner.live).toBe(0));
       for (const _ of tasks) payloadFiles.put(new Uint8Array(10));
       expect(stored().length).toBe(files);
     },
