@@ -4,6 +4,7 @@ import { EngineClosed, intrinsicPathOf, scriptOf, viewFunction } from "../engine
 import {
   builtinPlaceOf,
   importedAs,
+  importsOf,
   indexPrototypesOf,
   isInPackage,
   isByInstance as isOfInstance,
@@ -158,10 +159,13 @@ function standInReference({ form, module, path, hasDefault, hasMembers }: StandI
   return { head, dependencies: [module], early: [], parts: [], labels: [] };
 }
 
-/** The import that names a value, unless the receiver cannot load that module. */
+/** The import that names a value; undefined when there is none, or the receiver cannot load any such module. */
 export function importReference(value: WeakKey, policy: ShippingPolicy): ModuleReference | undefined {
   const reference = importedAs(value);
-  return reference !== undefined && isAllowed(reference, policy) ? reference : undefined;
+  if (reference === undefined || isAllowed(reference, policy)) return reference;
+  // A module that was not loaded first is no way around `shipping.byValue`.
+  if (overrideFor(reference.title) === "value") return undefined;
+  return importsOf(value).find((each) => isAllowed(each, policy));
 }
 
 /** False when the receiver cannot load the module, or when `shipping.byValue` covers it. */

@@ -21,6 +21,7 @@ export {
   exportFrom,
   exportOf,
   importedAs,
+  importsOf,
   isWholeModule,
   noteExport,
   noteImport,

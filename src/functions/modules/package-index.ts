@@ -34,12 +34,23 @@ import { entryPath, importerOf, isInPackage, pathOf } from "./root.ts";
  */
 
 const indexed = new WeakMap<WeakKey, ModuleReference>();
+/** Where other packages export the same value. */
+const others = new WeakMap<WeakKey, ModuleReference[]>();
+const MOST_OTHERS = 3;
 const MAX_DEPTH = 3;
 const MAX_MEMBERS = 10_000;
 
 /** Where a package exports a function, its prototype, a namespace or a symbol; undefined for values that are not indexed. */
 export function indexedExport(value: WeakKey): ModuleReference | undefined {
   return indexed.get(value);
+}
+
+/**
+ * Where other packages export a value that has been indexed. A package may extend what it takes from another one and
+ * exports again, so a receiver that has loaded only the other one lacks something.
+ */
+export function otherExports(value: WeakKey): readonly ModuleReference[] {
+  return others.get(value) ?? [];
 }
 
 /**
@@ -54,9 +65,12 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   let left = MAX_MEMBERS;
   const note = (value: WeakKey, path: readonly string[]): boolean => {
     left -= 1;
-    if (left < 0 || indexed.has(value)) return false;
-    indexed.set(value, { module, path, title, wrapper: undefined });
-    return true;
+    if (left < 0) return false;
+    const known = indexed.get(value);
+    const reference = { module, path, title, wrapper: undefined };
+    if (known === undefined) indexed.set(value, reference);
+    else if (known.module.hash !== module.hash) noteOther(value, reference);
+    return known === undefined;
   };
   const visit = (value: unknown, path: readonly string[]): void => {
     if (typeof value === "symbol") {
@@ -90,6 +104,12 @@ export function indexExports(exports: unknown, module: Dependency, title: string
   // After the exports: an exported class is named by its export.
   for (const [wrapper, prototype, path] of behind) noteWrapped(wrapper, prototype, path, note);
   for (const [instance, path] of instances) notePrototypes(instance, path, note);
+}
+
+function noteOther(value: WeakKey, reference: ModuleReference): void {
+  const known = others.get(value) ?? [];
+  if (known.length >= MOST_OTHERS || known.some(({ module }) => module.hash === reference.module.hash)) return;
+  others.set(value, [...known, reference]);
 }
 
 /** Notes the class behind an exported wrapper, such as a Proxy of the class, that has the prototype of the class. */
