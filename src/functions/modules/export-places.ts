@@ -155,8 +155,9 @@ export function placeInExports(value: WeakKey, exports: unknown): ExportPlace | 
   return wrapped;
 }
 
+/** webpack writes `() => (/* reexport *\/ name)`. */
 const READER =
-  /^(?:\(\)\s*=>\s*(?:\{\s*try\s*\{\s*return\s+)?|function\s*\(\)\s*\{\s*return\s+)([\w$]+)(?:\.([\w$]+)|\[([\w$]+)\])?;?\s*\}?(?:\s*catch\s*\{\s*\}\s*;?\s*\})?$/;
+  /^(?:\(\)\s*=>\s*(?:\{\s*try\s*\{\s*return\s+)?|function\s*\(\)\s*\{\s*return\s+)(?:\(?\s*\/\*[\w\s]+\*\/\s*)?([\w$]+)(?:\.([\w$]+)|\[([\w$]+)\])?\)?;?\s*\}?(?:\s*catch\s*\{\s*\}\s*;?\s*\})?$/;
 
 /** True for the getter that a transpiler makes for an export: `() => name`. Other getters are not run. */
 export function isReader(get: unknown): get is () => unknown {

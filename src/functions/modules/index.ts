@@ -12,6 +12,7 @@ export {
 export { shapeOf } from "./export-shape.ts";
 export { openStandIn, type StandInSource, standInSource } from "./export-stand-ins.ts";
 export { isByInstance, stepFrom } from "./export-steps.ts";
+export { heldAt, heldBeside, heldInstance, memberOf } from "./held-instances.ts";
 export { importFrom } from "./import-from.ts";
 export { noteLoaded, noteShipped, shippedExport } from "./known-names.ts";
 export { isAsLoaded } from "./loaded-file.ts";
@@ -36,7 +37,6 @@ export {
   indexImportsOf,
   indexPrototypesOf,
   isOfPackage,
-  memberOf,
 } from "./package-index.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";
 export {

@@ -11,6 +11,7 @@ import {
   type ModuleReference,
   placeInExports,
 } from "./export-places.ts";
+import { memberOf } from "./held-instances.ts";
 import {
   asNamespace,
   moduleOf,
@@ -22,7 +23,7 @@ import {
   titleOfPath,
   userModule,
 } from "./module-names.ts";
-import { indexExports, indexedExport, indexPrototypesOf, memberOf, otherExports } from "./package-index.ts";
+import { indexExports, indexedExport, indexPrototypesOf, otherExports } from "./package-index.ts";
 import { isBareSpecifier, requireResolve, resolveUserModule } from "./resolve-module.ts";
 import { entryPath, importerOf, isInPackage, pathOf } from "./root.ts";
 

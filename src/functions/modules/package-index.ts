@@ -13,9 +13,10 @@ import {
 } from "../engine/index.ts";
 import { type Dependency, IS_BUNDLED, OWN_URL } from "../shipment/index.ts";
 import { builtinPlaceOf } from "./builtin-modules.ts";
-import { isReader, type ModuleReference } from "./export-places.ts";
+import type { ModuleReference } from "./export-places.ts";
 import { OF_EVERY_FUNCTION } from "./export-shape.ts";
 import { INHERITED, symbolsOf } from "./export-steps.ts";
+import { memberOf, noteHeld } from "./held-instances.ts";
 import { importFrom } from "./import-from.ts";
 import {
   noteEntry,
@@ -72,7 +73,7 @@ export function indexExports(exports: unknown, module: Dependency, title: string
     else if (known.module.hash !== module.hash) noteOther(value, reference);
     return known === undefined;
   };
-  const visit = (value: unknown, path: readonly string[]): void => {
+  const visit = (value: unknown, path: readonly string[], holder?: object): void => {
     if (typeof value === "symbol") {
       if (only === undefined && Symbol.keyFor(value) === undefined) note(value, path);
     } else if (typeof value === "function") {
@@ -90,13 +91,17 @@ export function indexExports(exports: unknown, module: Dependency, title: string
     } else if (typeof value === "object" && value !== null) {
       // Other objects are data: the program may have changed them.
       if (types.isModuleNamespaceObject(value) ? note(value, path) : isPlain(value)) enter(value, path);
-      else if (!types.isProxy(value)) instances.push([value, path]);
+      else if (!types.isProxy(value)) {
+        instances.push([value, path]);
+        if (holder !== undefined) noteHeld(value, holder, path);
+      }
     }
   };
   const enter = (holder: object, path: readonly string[]): void => {
     if (path.length >= MAX_DEPTH || types.isProxy(holder)) return;
     for (const key of Object.getOwnPropertyNames(holder)) {
-      if (typeof holder !== "function" || !OF_EVERY_FUNCTION.has(key)) visit(memberOf(holder, key), [...path, key]);
+      if (typeof holder !== "function" || !OF_EVERY_FUNCTION.has(key))
+        visit(memberOf(holder, key), [...path, key], holder);
     }
   };
   visit(exports, []);
@@ -168,17 +173,6 @@ function isPlain(value: object): boolean {
   if (types.isProxy(value)) return false;
   const prototype = Reflect.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
-}
-
-/** A member of an object, without running code of users; undefined for an export that is not initialised yet. */
-export function memberOf(holder: object, key: string): unknown {
-  try {
-    const descriptor = Reflect.getOwnPropertyDescriptor(holder, key);
-    return isReader(descriptor?.get) ? Reflect.get(holder, key) : descriptor?.value;
-  } catch {
-    // Not initialised yet.
-    return undefined;
-  }
 }
 
 const seen = new Set<string>();
