@@ -34,8 +34,8 @@ const places = new WeakMap<object, ClassPlaces>();
 type KnownPlace = KeptPlace & { readonly place: "static" | "entry" };
 const NONE: ReadonlyMap<object, KnownPlace> = new Map();
 
-/** The class that was found last not to keep anything for the receiver. Instances of one class come together. */
-let nothingKept: { readonly cls: object; readonly capture: number | undefined } | undefined;
+/** The classes that do not keep anything for the receiver, as of the capture of that number. */
+const nothingKept = { capture: captureNumber(), classes: new Set<object>() };
 
 /**
  * Where its class keeps an instance, if the receiver has the class by itself. Code compares such instances by identity:
@@ -45,9 +45,13 @@ let nothingKept: { readonly cls: object; readonly capture: number | undefined } 
 export function keptPlaceOf(instance: object, cls: object, policy: ShippingPolicy): KeptPlace | undefined {
   const capture = captureNumber();
   const held = heldAt(instance);
-  if (held === undefined && nothingKept?.cls === cls && nothingKept.capture === capture) return undefined;
+  if (nothingKept.capture !== capture) {
+    nothingKept.capture = capture;
+    nothingKept.classes.clear();
+  }
+  if (held === undefined && nothingKept.classes.has(cls)) return undefined;
   const kept = keptBy(cls, capture, policy);
-  if (kept.size === 0) nothingKept = { cls, capture };
+  if (kept.size === 0) nothingKept.classes.add(cls);
   const place = kept.get(instance);
   if (place?.place === "entry") return place;
   const isExport = place === undefined && held !== undefined && isReference(cls, policy) && isConstant(instance, held);
