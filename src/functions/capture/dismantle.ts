@@ -48,6 +48,7 @@ import {
   whyUnavailable,
 } from "./references.ts";
 import { takeByValue } from "./take-by-value.ts";
+import { isTied } from "./tied-functions.ts";
 
 const AUTO: ShippingPolicy = {};
 
@@ -121,11 +122,13 @@ function remember(fn: object, policy: ShippingPolicy, isPreview: boolean): Disma
 /** True when the result for one policy is also right for another one. */
 function isAsGood({ policy: made, result }: TakenApart, wanted: ShippingPolicy): boolean {
   if (made === wanted) return true;
+  // Whether a function goes back as the original may depend on the object that holds it.
+  const isAnyHolder = wanted.holder === undefined || (wanted.destination === undefined && !dependsOnHolder(result));
   return (
     made.ship === wanted.ship &&
     made.unavailable === wanted.unavailable &&
     made.destination === wanted.destination &&
-    (wanted.holder === undefined || made.holder === wanted.holder || !dependsOnHolder(result))
+    (isAnyHolder || made.holder === wanted.holder)
   );
 }
 
@@ -151,15 +154,17 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
   const universal = universalReference(fn);
   if (universal !== undefined) return sentByReference(universal, "every process has it");
   const id = identityOf(fn);
-  if (id !== undefined && policy.destination !== undefined && policy.destination !== processId) {
-    if (id.startsWith(policy.destination))
-      return sentByReference(byName({ kind: "returning", id }), "it came from there");
+  const revived = revivedSource(fn);
+  const isBack = id !== undefined && isOrigin(id, policy);
+  if (isBack && (revived === undefined || !isTied(fn, revived, policy))) {
+    return sentByReference(byName({ kind: "returning", id }), "it came from there");
   }
   const isByValue = policy.ship === "value";
   const imported = isByValue ? undefined : importReference(fn, policy);
   if (imported !== undefined) return sentByReference(byModule(fn, imported, ancestry(fn)), exportReason(imported));
-  const revived = revivedSource(fn);
-  if (revived !== undefined) return { ...sentByReference(takeRevived(fn, revived), "it was sent here"), way: "value" };
+  if (revived !== undefined) {
+    return { ...sentByReference(takeRevived(fn, revived, policy), "it was sent here"), way: "value" };
+  }
   const directory = requireDirectory(fn);
   if (directory !== undefined) return sentByReference(byName({ kind: "require", directory }), "every process has it");
   try {
@@ -331,15 +336,30 @@ function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): 
   return { head, dependencies: [], early: [], parts: parts.values, labels: parts.labels };
 }
 
+/** True when the function or class with that id was made by the receiver. */
+function isOrigin(id: string, { destination }: ShippingPolicy): boolean {
+  return destination !== undefined && destination !== processId && id.startsWith(destination);
+}
+
 /** A function that was revived here travels on with its original code and its current values. */
-function takeRevived(fn: AnyFunction, revived: RevivedSource): Dismantled {
+function takeRevived(fn: AnyFunction, revived: RevivedSource, policy: ShippingPolicy): Dismantled {
   const { code, early, pristine, kind, labels } = revived;
+  const isCopy = isOrigin(identify(fn), policy) && isTied(fn, revived, policy);
+  // Where its class was defined, nothing else can make it.
+  if (isCopy && kind === "inner") {
+    throw new ShippingError(
+      `${titleOfFunction(fn)} uses private names and belongs to an object that goes back as a copy`,
+      [],
+      "write it as a method of the class, or return plain data",
+    );
+  }
   const parts = new PartsList();
   for (const [index, value] of revived.captured().entries()) parts.add(value, labels[index] ?? "");
   const common = {
     kind,
     id: identify(fn),
     captured: parts.values.length,
+    ...(isCopy ? { isCopy } : {}),
     ...(code === undefined ? {} : { code: code.hash }),
     ...(revived.index === undefined ? {} : { index: revived.index }),
   };
