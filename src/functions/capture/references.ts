@@ -5,7 +5,9 @@ import {
   builtinPlaceOf,
   importedAs,
   importsOf,
+  indexAsPrototype,
   indexPrototypesOf,
+  isIndexedPrototype,
   isInPackage,
   isByInstance as isOfInstance,
   type ModuleReference,
@@ -54,7 +56,7 @@ export function byModule(
   const kind = isVariable ? "variable" : wrapper === undefined ? "module" : "wrapped";
   const isByInstance = isOfInstance(path);
   const hasShape =
-    (typeof value === "function" || isByInstance) &&
+    (typeof value === "function" || isByInstance || (typeof value === "object" && isIndexedPrototype(value))) &&
     typeof value !== "symbol" &&
     !types.isProxy(value) &&
     namesPackage(module.data);
@@ -254,6 +256,7 @@ function noteOwnExport(value: object): void {
 export function notePrototype(prototype: object): void {
   if (looked.has(prototype) || importedAs(prototype) !== undefined) return;
   looked.add(prototype);
+  indexAsPrototype(prototype);
   const method = methodOf(prototype);
   const path = method === undefined ? undefined : fileOf(method);
   if (path !== undefined && isInPackage(path)) indexPrototypesOf(path);

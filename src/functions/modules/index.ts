@@ -32,10 +32,12 @@ export {
   requiredModule,
 } from "./module-references.ts";
 export {
+  indexAsPrototype,
   indexExports,
   indexImports,
   indexImportsOf,
   indexPrototypesOf,
+  isIndexedPrototype,
   isOfPackage,
 } from "./package-index.ts";
 export { importResolve, resolveUserModule } from "./resolve-module.ts";

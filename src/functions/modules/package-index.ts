@@ -38,6 +38,9 @@ const indexed = new WeakMap<WeakKey, ModuleReference>();
 /** Where other packages export the same value. */
 const others = new WeakMap<WeakKey, ModuleReference[]>();
 const MOST_OTHERS = 3;
+/** Plain objects among the exports. They are data, unless instances inherit from them. */
+const plain = new WeakMap<object, ModuleReference>();
+const prototypes = new WeakSet<object>();
 const MAX_DEPTH = 3;
 const MAX_MEMBERS = 10_000;
 
@@ -52,6 +55,20 @@ export function indexedExport(value: WeakKey): ModuleReference | undefined {
  */
 export function otherExports(value: WeakKey): readonly ModuleReference[] {
   return others.get(value) ?? [];
+}
+
+/** Says that instances inherit from an object. Then it is code of the package that exports it, such as `numeral.fn`. */
+export function indexAsPrototype(prototype: object): void {
+  const reference = plain.get(prototype);
+  if (reference !== undefined && !indexed.has(prototype)) {
+    indexed.set(prototype, reference);
+    prototypes.add(prototype);
+  }
+}
+
+/** True for such an object. */
+export function isIndexedPrototype(value: object): boolean {
+  return prototypes.has(value);
 }
 
 /**
@@ -90,8 +107,12 @@ export function indexExports(exports: unknown, module: Dependency, title: string
       }
     } else if (typeof value === "object" && value !== null) {
       // Other objects are data: the program may have changed them.
-      if (types.isModuleNamespaceObject(value) ? note(value, path) : isPlain(value)) enter(value, path);
-      else if (!types.isProxy(value)) {
+      if (types.isModuleNamespaceObject(value)) {
+        if (note(value, path)) enter(value, path);
+      } else if (isPlain(value)) {
+        if (path.length > 0 && !plain.has(value)) plain.set(value, { module, path, title, wrapper: undefined });
+        enter(value, path);
+      } else if (!types.isProxy(value)) {
         instances.push([value, path]);
         if (holder !== undefined) noteHeld(value, holder, path);
       }
