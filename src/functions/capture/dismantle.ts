@@ -30,7 +30,7 @@ import {
   titleOfFunction,
 } from "../shipment/index.ts";
 import { factsOf, hasFacts, selfContainedSite } from "../variables/index.ts";
-import { countAgain, countFunction, refuseBeyondBudget } from "./capture-budget.ts";
+import { countAgain, countFunction, refuseBeyondBudget, refuseLargeFile } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
 import { describeClass, describePrivateStatics, pristineBody } from "./describe-class.ts";
@@ -255,6 +255,7 @@ function takeOwn(fn: AnyFunction, policy: ShippingPolicy, isByValue: boolean): D
     keepShipment(fn, policy, { result, site: undefined, file });
     return result;
   }
+  if (!hasFacts(fn)) refuseLargeFile(fn, source().location, policy);
   const { exported, site } = factsOf(fn, source);
   if (!isByValue && exported !== undefined && isAllowed(exported, policy)) {
     return sentByReference(byModule(fn, exported, ancestry(fn)), exportReason(exported));
