@@ -29,7 +29,7 @@ import {
   type ShippingPolicy,
   titleOfFunction,
 } from "../shipment/index.ts";
-import { factsOf, hasFacts, selfContainedSite } from "../variables/index.ts";
+import { factsOf, hasFacts, isTied, selfContainedSite } from "../variables/index.ts";
 import { countAgain, countFunction, refuseBeyondBudget, refuseLargeFile } from "./capture-budget.ts";
 import type { CapturedValue } from "./captured-values.ts";
 import { noteHolder } from "./class-members.ts";
@@ -44,11 +44,11 @@ import {
   fileOf,
   importReference,
   isAllowed,
+  referenceOf,
   universalReference,
   whyUnavailable,
 } from "./references.ts";
 import { takeByValue } from "./take-by-value.ts";
-import { isTied } from "./tied-functions.ts";
 
 const AUTO: ShippingPolicy = {};
 
@@ -156,7 +156,7 @@ function takeApart(fn: object, policy: ShippingPolicy): DismantledWithReason {
   const id = identityOf(fn);
   const revived = revivedSource(fn);
   const isBack = id !== undefined && isOrigin(id, policy);
-  if (isBack && (revived === undefined || !isTied(fn, revived, policy))) {
+  if (isBack && (revived === undefined || !isTiedTo(fn, revived, policy))) {
     return sentByReference(byName({ kind: "returning", id }), "it came from there");
   }
   const isByValue = policy.ship === "value";
@@ -337,6 +337,10 @@ function takeBound(fn: AnyFunction, bound: NonNullable<FunctionView["bound"]>): 
   return { head, dependencies: [], early: [], parts: parts.values, labels: parts.labels };
 }
 
+function isTiedTo(fn: AnyFunction, revived: RevivedSource, policy: ShippingPolicy): boolean {
+  return isTied(fn, revived, policy, (value) => referenceOf(value, policy) !== undefined);
+}
+
 /** True when the function or class with that id was made by the receiver. */
 function isOrigin(id: string, { destination }: ShippingPolicy): boolean {
   return destination !== undefined && destination !== processId && id.startsWith(destination);
@@ -345,7 +349,7 @@ function isOrigin(id: string, { destination }: ShippingPolicy): boolean {
 /** A function that was revived here travels on with its original code and its current values. */
 function takeRevived(fn: AnyFunction, revived: RevivedSource, policy: ShippingPolicy): Dismantled {
   const { code, early, pristine, kind, labels } = revived;
-  const isCopy = isOrigin(identify(fn), policy) && isTied(fn, revived, policy);
+  const isCopy = isOrigin(identify(fn), policy) && isTiedTo(fn, revived, policy);
   // Where its class was defined, nothing else can make it.
   if (isCopy && kind === "inner") {
     throw new ShippingError(

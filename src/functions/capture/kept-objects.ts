@@ -1,10 +1,9 @@
 import { isDeepStrictEqual, types } from "node:util";
 import { isObject } from "../../checks/index.ts";
 import { captureNumber, EngineClosed, readVariable, type ScopeView, viewFunction } from "../engine/index.ts";
-import { heldAt, heldBeside, heldInstance } from "../modules/index.ts";
+import { digestOf, hasOnlyFields, heldAt, heldBeside, heldInstance } from "../modules/index.ts";
 import { isFunction, revivedSource, type ShippingPolicy, sourceTextOf } from "../shipment/index.ts";
 import { previewOf } from "./dismantle.ts";
-import { digestOf, hasOnlyFields } from "./object-digest.ts";
 
 /**
  * Where an instance is kept: in a static member of its class, among the exports of a package, or in an entry of a `Map` in

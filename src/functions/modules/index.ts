@@ -31,6 +31,7 @@ export {
   requiredExport,
   requiredModule,
 } from "./module-references.ts";
+export { digestOf, hasOnlyFields } from "./object-digest.ts";
 export {
   indexAsPrototype,
   indexExports,

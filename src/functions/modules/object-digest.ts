@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { intrinsicPathOf } from "../engine/index.ts";
-import { builtinPlaceOf } from "../modules/index.ts";
 import { contentHash, sourceTextOf } from "../shipment/index.ts";
+import { builtinPlaceOf } from "./builtin-modules.ts";
 
 /** Larger values are not constants. */
 const MOST_PARTS = 1000;
